@@ -1,0 +1,41 @@
+# Everything a fresh machine needs is Python 3.11+, pip, git and make.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+
+.PHONY: run test lint torture bench pins
+
+run: .venv/ready  ## set up and run kept on your own transcripts (or on the bundled sample)
+	$(BIN)/kept run $(ARGS)
+
+test: .venv/ready-dev  ## set up and pass the checks and tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n 2 -m "not slow" --cov --cov-report=term:skip-covered
+
+torture: .venv/ready-dev  ## the long proofs: kills, power cuts, failing disks, long fuzzing
+	$(BIN)/pytest -m slow
+
+bench: .venv/ready-dev  ## speed, as ratios and throughput
+	$(BIN)/python benchmarks/speed.py
+
+pins:  ## pin the dependencies again (needs uv)
+	uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 \
+	  --group build pyproject.toml -o requirements.txt
+	uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 \
+	  --group build --group dev pyproject.toml -o requirements-dev.txt
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kept needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv .venv
+
+.venv/ready: .venv/bin/python requirements.txt pyproject.toml
+	$(PIP) install --require-hashes -r requirements.txt
+	$(PIP) install --no-deps --no-build-isolation -e .
+	touch $@
+
+.venv/ready-dev: .venv/ready requirements-dev.txt
+	$(PIP) install --require-hashes -r requirements-dev.txt
+	touch $@
