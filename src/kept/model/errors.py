@@ -1,0 +1,71 @@
+"""One tree of errors; the front doors map it to exit codes.
+
+Every error says what happened, where, and what to do next, in one line.
+"""
+
+
+class KeptError(Exception):
+    """Something kept could not do.
+
+    Args:
+        what: what happened, as a clause without a full stop.
+        where: file, file and line, memory id or setting; empty when there is no place to name.
+        hint: what the person can do next; empty when nothing can be done.
+    """
+
+    exit_code = 2
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        self.what = what
+        self.where = where
+        self.hint = hint
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        place = f" ({self.where})" if self.where else ""
+        advice = f" → {self.hint}" if self.hint else ""
+        return f"{self.what}{place}{advice}"
+
+
+class UsageError(KeptError):
+    """The call itself was wrong: an unknown id, category, date or option value."""
+
+
+class ConfigError(KeptError):
+    """A configuration file or profile says something that cannot be followed."""
+
+
+class SourceError(KeptError):
+    """A whole input file could not be read; the run goes on without it and ends as partly done."""
+
+    exit_code = 1
+
+
+class StoreError(KeptError):
+    """The store could not be opened, read or written; nothing was changed."""
+
+
+class DamagedError(StoreError):
+    """The store holds something its own hashes contradict."""
+
+
+class BusyError(KeptError):
+    """Another run holds the lock. Not a failure: that run does the work."""
+
+    exit_code = 0
+
+
+class ChangedError(KeptError):
+    """A file changed between our read and our write; it was not overwritten."""
+
+    exit_code = 1
+
+
+class RefusedPathError(KeptError):
+    """An output path leads outside the home it belongs to, or through a link that does."""
+
+
+class GuardError(KeptError):
+    """A pass was stopped by a guard and thrown out whole."""
+
+    exit_code = 1

@@ -1,0 +1,206 @@
+"""Events: what was said or done, by whom, when, where, and where it stands in its file.
+
+An event is immutable. Its author label is decided by the structure of the record it came from, never by its words alone,
+and decides later how far it is trusted.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What an event is."""
+
+    PROMPT = "prompt"
+    RESPONSE = "response"
+    TOOL_CALL = "tool_call"
+    TOOL_OUTPUT = "tool_output"
+
+
+class Author(StrEnum):
+    """Who authored an event's text."""
+
+    HUMAN = "human"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    INJECTED = "injected"
+    SUBAGENT = "subagent"
+    COMPACTION = "compaction"
+    ABANDONED = "abandoned"
+
+
+class Origin(StrEnum):
+    """How far text can be trusted, most trusted first: the user's own words, the assistant's, then tools, files and the web."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+    @property
+    def rank(self) -> int:
+        """0 for the most trusted."""
+        return list(Origin).index(self)
+
+
+def least(origins: tuple[Origin, ...]) -> Origin:
+    """The trust of a claim that needs all of these: that of the least trusted one. Raises ValueError when empty."""
+    return max(origins, key=lambda origin: origin.rank)
+
+
+def origin_of(author: Author) -> Origin:
+    """The trust an author's text has. Injected, copied and sub-agent text is never better than tool output."""
+    match author:
+        case Author.HUMAN:
+            return Origin.USER
+        case Author.ASSISTANT:
+            return Origin.ASSISTANT
+        case _:
+            return Origin.TOOL
+
+
+class Precision(StrEnum):
+    """How an event's time is known: its own stamp, its session's, inferred from neighbours, or not at all."""
+
+    MESSAGE = "message"
+    SESSION = "session"
+    INFERRED = "inferred"
+    NONE = "none"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pointer:
+    """Where a record stands: file path, 1-based record (line) number, byte range [start, end)."""
+
+    path: str
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tool:
+    """A tool's side of a call or an output.
+
+    ``call`` pairs a call with its output. ``target`` is what the tool worked on: the command line, the file path, the query;
+    at most 2,000 characters. ``ok`` is None where the transcript does not say; ``exit_code`` likewise.
+    ``detail`` holds what changed (old → new text of an edit), cut short; empty when there is nothing.
+    """
+
+    name: str
+    call: str = ""
+    target: str = ""
+    detail: str = ""
+    ok: bool | None = None
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Event:
+    """One utterance or tool action.
+
+    ``key`` is the identity of the event in every copy of it; ``twin`` is a hash of kind, time and text that recognises a copy
+    whose native id changed (empty where the event has no time of its own, for then short texts would collide).
+    ``record`` and ``parent`` are native record ids, for the tree of a conversation; ``turn`` groups the pieces of one
+    assistant message. ``project`` is the raw working directory. ``label_reason`` says why ``author`` was chosen.
+    """
+
+    key: str
+    twin: str
+    session: str
+    record: str
+    parent: str
+    turn: str
+    kind: Kind
+    author: Author
+    label_reason: str
+    text: str
+    at: datetime | None
+    precision: Precision
+    project: str
+    branch: str
+    tool: Tool | None
+    pointer: Pointer
+
+    @property
+    def origin(self) -> Origin:
+        """How far this event's text can be trusted."""
+        return origin_of(self.author)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """A record that was set aside: its place and the reason, without any of its text."""
+
+    path: str
+    line: int
+    reason: str
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Account:
+    """What became of every record: ``records == kept + sum(dropped.values())``.
+
+    ``kept`` counts records that gave at least one event, ``events`` the events they gave. ``dropped`` counts the rest by reason;
+    ``malformed`` of them are listed in ``problems`` (capped, see ``problems_cut``). ``noted`` counts things that were removed
+    inside kept records (thinking blocks, images). ``pending`` is the length in bytes of an unfinished last line.
+    """
+
+    records: int = 0
+    kept: int = 0
+    events: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    noted: Mapping[str, int] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+    malformed: int = 0
+    pending: int = 0
+
+    def __add__(self, other: "Account") -> "Account":
+        return Account(
+            records=self.records + other.records,
+            kept=self.kept + other.kept,
+            events=self.events + other.events,
+            dropped=_sum(self.dropped, other.dropped),
+            noted=_sum(self.noted, other.noted),
+            problems=(self.problems + other.problems)[:PROBLEMS_KEPT],
+            malformed=self.malformed + other.malformed,
+            pending=other.pending,
+        )
+
+
+PROBLEMS_KEPT = 200
+
+
+def _sum(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
+    total = dict(left)
+    for reason, count in right.items():
+        total[reason] = total.get(reason, 0) + count
+    return total
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cursor:
+    """How far a file has been read, and what the reader must know to go on.
+
+    ``offset`` is the byte after the last complete record read; ``prefix`` hashes the bytes before it, so a rewritten file is
+    noticed; ``line`` counts lines; ``carry`` is the reader's own state as JSON (open tool calls, session identity). A reader
+    is a left fold over its file: reading in two halves with the carry between them equals reading at once.
+    """
+
+    inode: int = 0
+    offset: int = 0
+    prefix: str = ""
+    line: int = 0
+    carry: str = "{}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Slice:
+    """A bounded piece of one file: its events in file order, the account of its records, and the cursor after it."""
+
+    events: tuple[Event, ...]
+    account: Account
+    cursor: Cursor

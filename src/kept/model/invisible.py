@@ -1,0 +1,92 @@
+"""Invisible text: characters and escape sequences that a reader does not see but a program or a model does.
+
+Removed are format characters (category Cf), tags, bidirectional controls, zero-width characters, Hangul fillers, variation selectors,
+control characters other than newline and tab, and terminal escape sequences. Joiners stay where a script or an emoji needs them, and
+emoji presentation stays after what it presents. Knows nothing of where a text came from.
+"""
+
+import re
+import unicodedata
+from functools import cache
+
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]?|\x9b[0-9;]{1,64}[A-Za-z]"  # CSI: colours, cursor movement
+    r"|\x1b[\]PX^_](?:[^\x07\x1b\x9c\n]{0,4096}(?:\x07|\x1b\\|\x9c))?"  # OSC and other strings: titles, links
+    r"|\x1b[ -/]{0,4}[0-~]?"
+)
+_NEWLINES = re.compile(r"\r\n?|\x85")
+_SUSPECT = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_ALWAYS_SEEN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
+_JOINERS = frozenset("\u200c\u200d")
+_EMOJI_PRESENTATION = "\ufe0f"
+_TONES = range(0x1F3FB, 0x1F400)
+# Scripts in which a joiner changes what is seen: Arabic to Mongolian, and the Arabic extensions.
+_JOINING = (
+    (0x0600, 0x08FF),
+    (0x0900, 0x0DFF),
+    (0x0F00, 0x109F),
+    (0x1780, 0x18AF),
+    (0xA840, 0xA87F),
+    (0x10A00, 0x11FFF),
+    (0x1E900, 0x1E95F),
+)
+
+
+def strip_invisible(text: str) -> tuple[str, int]:
+    r"""The text without what cannot be seen, and how many characters were removed.
+
+    ``\r\n``, ``\r`` and the next-line control become ``\n`` and line separators too, which counts nothing; a lone surrogate
+    becomes U+FFFD and counts as one. Stripping a stripped text changes nothing.
+    """
+    if not _SUSPECT.search(text):
+        return text, 0
+    text = _NEWLINES.sub("\n", text)
+    removed = 0
+    if "\x1b" in text or "\x9b" in text:
+        bare = _ESCAPES.sub("", text)
+        removed, text = len(text) - len(bare), bare
+    out: list[str] = []
+    at = 0
+    last = ""
+    for suspect in _SUSPECT.finditer(text):
+        place = suspect.start()
+        last = text[place - 1] if place > at else last
+        seen = _seen(last, text[place], text[place + 1 : place + 2])
+        removed += seen != text[place] and seen != "\n"
+        out += [text[at:place], seen]
+        last = seen or last
+        at = place + 1
+    out.append(text[at:])
+    return "".join(out), removed
+
+
+def _seen(before: str, char: str, after: str) -> str:
+    """What stands for a suspect character between its neighbours: itself where it is needed, a replacement, or nothing."""
+    if "\ud800" <= char <= "\udfff":
+        return "\ufffd"
+    if char in "\u2028\u2029":
+        return "\n"
+    if char in _ALWAYS_SEEN:
+        return char
+    if char == _EMOJI_PRESENTATION:
+        return char if before and (_is_emoji(before) or (before in "#*0123456789" and after == "\u20e3")) else ""
+    if char in _JOINERS:
+        pictures = char == "\u200d" and (_is_emoji(before) or before == _EMOJI_PRESENTATION) and _is_emoji(after)
+        return char if pictures or (_is_joining(before) and (_is_joining(after) or char == "\u200d")) else ""
+    return ""
+
+
+def _is_emoji(char: str) -> bool:
+    return bool(char) and (
+        ord(char) in _TONES or ((char > "\u2000" or char in "©®") and unicodedata.category(char) in ("So", "Sm", "Po"))
+    )
+
+
+@cache
+def _is_joining(char: str) -> bool:
+    """Whether a letter or sign of a script whose shapes depend on joiners."""
+    return bool(char) and any(low <= ord(char) <= high for low, high in _JOINING) and unicodedata.category(char)[0] in "LM"

@@ -1,0 +1,74 @@
+"""A lexicon: the words by which a language shows what a sentence does. Data alone; where it comes from is not known here.
+
+Every cue field is the source of one case-insensitive RE2 pattern whose last group is the cue itself; the empty string never matches.
+"""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lexicon:
+    """The cues of one or more languages.
+
+    At the start of a sentence: ``opener`` (chatter before the point), ``request`` ("could we"), ``task`` (verbs of a step of the
+    moment), ``agreement``, ``refusal``, ``question``, ``correction_start``, ``rule_start``, ``denial``. At its end: ``tag`` (", right?").
+    Anywhere: ``verdict`` ("is not correct"), ``technical`` (nouns of the
+    trade), what the sentence does (``correction``, ``constraint``, ``practice``, ``choice``, ``decision``, ``preference``, ``fact``,
+    ``goal``, ``generaliser``, ``reason``) and what speaks against remembering it (``hedge``, ``hypothetical``, ``transient``, ``chatter``,
+    ``report`` of what was just done, ``vague`` objects, ``pointer`` to the sentence before, ``joint`` words between clauses, ``memory_talk``, ``agent_talk``, ``profanity``; ``expletive`` is swearing that can be
+    left out). About whole passages: ``person`` (a speaker is there), ``review`` (a reviewer's
+    voice), ``pasted`` (announces something pasted). In the assistant's text: ``proposal``, ``offer``. ``deictic`` is a
+    subject that points outside the sentence, ``filler`` a word that says nothing. ``option`` names a pick from a list.
+    ``softer`` replaces swearing that carries meaning: (pattern source, words). ``phrases`` are the few words that kept itself adds, by name, in the first language.
+    """
+
+    languages: tuple[str, ...] = ()
+    opener: str = ""
+    request: str = ""
+    task: str = ""
+    agreement: str = ""
+    refusal: str = ""
+    question: str = ""
+    verdict: str = ""
+    technical: str = ""
+    correction_start: str = ""
+    joint: str = ""
+    rule_start: str = ""
+    denial: str = ""
+    tag: str = ""
+    correction: str = ""
+    constraint: str = ""
+    practice: str = ""
+    choice: str = ""
+    decision: str = ""
+    preference: str = ""
+    fact: str = ""
+    goal: str = ""
+    generaliser: str = ""
+    reason: str = ""
+    hedge: str = ""
+    hypothetical: str = ""
+    transient: str = ""
+    chatter: str = ""
+    memory_talk: str = ""
+    agent_talk: str = ""
+    profanity: str = ""
+    expletive: str = ""
+    report: str = ""
+    vague: str = ""
+    pointer: str = ""
+    person: str = ""
+    review: str = ""
+    pasted: str = ""
+    proposal: str = ""
+    offer: str = ""
+    deictic: str = ""
+    filler: str = ""
+    option: str = ""
+    actionable: str = ""
+    softer: tuple[tuple[str, str], ...] = field(default=())
+    phrases: tuple[tuple[str, str], ...] = field(default=())
+
+    def phrase(self, name: str) -> str:
+        """The words kept adds under that name; empty where the language has none."""
+        return dict(self.phrases).get(name, "")

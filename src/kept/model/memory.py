@@ -1,0 +1,145 @@
+"""Candidates, verdicts and memories: what may be remembered, what was said of it, and what is.
+
+A memory's times are the times of its evidence, never of the processing.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from kept.model.event import Origin
+
+USER_SCOPE = "user"
+
+
+class Status(StrEnum):
+    """The state of a memory. ``EXPIRED`` is never stored: it is read off ``valid_until`` at a moment."""
+
+    ACTIVE = "active"
+    HELD = "held"
+    SUPERSEDED = "superseded"
+    RESOLVED = "resolved"
+    RETIRED = "retired"
+    EXPIRED = "expired"
+    REJECTED = "rejected"
+
+
+class Actor(StrEnum):
+    """Who did it: a machine's rules, a person, or an agent that proposes on a person's behalf."""
+
+    MACHINE = "machine"
+    PERSON = "person"
+    AGENT = "agent"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """Words that support a claim: verbatim from the cleaned text of the event ``event`` of ``session``.
+
+    ``path`` is the file it was read from, ``author`` the label of who wrote it.
+    """
+
+    quote: str
+    event: str
+    session: str
+    path: str
+    at: datetime | None
+    author: str
+    origin: Origin
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """A proposed memory; nothing is stored as a memory yet.
+
+    ``id`` hashes what makes it this proposal (profile, category, scope, trigger, anchor event, content), so extracting the same
+    events again proposes the same ids. ``confidence`` is in [0, 1], computed from stated signals listed in ``reasoning``.
+    ``fingerprint`` recognises the error a fix is for (empty otherwise). ``scope`` is ``"user"`` or ``"project:<key>"``.
+    """
+
+    id: str
+    profile: str
+    category: str
+    scope: str
+    content: str
+    confidence: float
+    trigger: str
+    at: datetime | None
+    origin: Origin
+    artifacts: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+    reasoning: str
+    fingerprint: str = ""
+    valid_until: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Accepted:
+    """The candidate may become an active memory."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Held:
+    """The candidate waits for a person. ``reason`` is a short slug, ``detail`` a sentence."""
+
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refused:
+    """The candidate is not remembered, and is listed with the reason."""
+
+    reason: str
+    detail: str = ""
+
+
+Verdict = Accepted | Held | Refused
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judged:
+    """A candidate with its verdict."""
+
+    candidate: Candidate
+    verdict: Verdict
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Memory:
+    """What the operations on one id add up to.
+
+    ``candidates`` are the ids of the proposals it rests on. ``owned`` says that a person wrote, edited or decided it: no machine
+    changes its content or status then. ``first_seen`` and ``last_seen`` are event times; ``observations`` counts distinct
+    sessions with evidence. ``reason`` is that of the last operation.
+    """
+
+    id: str
+    profile: str
+    category: str
+    scope: str
+    status: Status
+    content: str
+    confidence: float
+    origin: Origin
+    first_seen: datetime | None
+    last_seen: datetime | None
+    artifacts: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    candidates: tuple[str, ...] = ()
+    observations: int = 1
+    pinned: bool = False
+    owned: bool = False
+    valid_until: datetime | None = None
+    trigger: str = ""
+    fingerprint: str = ""
+    supersedes: tuple[str, ...] = ()
+    superseded_by: str = ""
+    resolved_by: str = ""
+    reason: str = ""
+
+    def status_at(self, moment: datetime) -> Status:
+        """The status at a moment: an active or held memory past its ``valid_until`` is expired."""
+        if self.valid_until is not None and self.valid_until <= moment and self.status in (Status.ACTIVE, Status.HELD):
+            return Status.EXPIRED
+        return self.status

@@ -1,0 +1,111 @@
+"""Text as kept compares it: normal forms, tokens, likeness, artifacts. Pure string code over bounded texts."""
+
+import re
+import unicodedata
+
+# Scripts written without spaces: their words are compared by pairs of characters.
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f]")
+
+NEGATIONS = frozenset(
+    {
+        "not",
+        "no",
+        "never",
+        "don't",
+        "dont",
+        "doesn't",
+        "cannot",
+        "can't",
+        "without",
+        "avoid",
+        "stop",
+        "instead",
+        "kein",
+        "nicht",
+        "nie",
+        "ohne",
+        "jamais",
+        "pas",
+        "nunca",
+        "sin",
+        "não",
+        "不",
+        "没",
+        "别",
+    }
+)
+
+_WORD = re.compile(r"[^\W_]+(?:[.'’/_-][^\W_]+)*", re.UNICODE)
+
+
+def normal_form(text: str) -> str:
+    """The text without what does not change its meaning: case, width, quotes, markdown marks, outer punctuation, spacing."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(_WORD.findall(folded.replace("’", "'")))
+
+
+def tokens(text: str) -> frozenset[str]:
+    """The set of words of the normal form, words of scripts without spaces given as pairs of characters."""
+    words: set[str] = set()
+    for word in normal_form(text).split():
+        if _CJK.search(word):
+            words.update(word[i : i + 2] for i in range(max(1, len(word) - 1)))
+        else:
+            words.add(word)
+    return frozenset(words)
+
+
+def is_cjk(char: str) -> bool:
+    """Whether a character belongs to a script that is written without spaces between words."""
+    return _CJK.match(char) is not None
+
+
+def likeness(left: frozenset[str], right: frozenset[str]) -> float:
+    """The Jaccard index of two token sets, in [0, 1]; 0 where both are empty."""
+    union = len(left | right)
+    return len(left & right) / union if union else 0.0
+
+
+def numbers(words: frozenset[str]) -> frozenset[str]:
+    """The tokens that hold a digit: versions, sizes, dates, ids. Two statements that differ in one are not the same statement."""
+    return frozenset(word for word in words if any(char.isdigit() for char in word))
+
+
+def negations(words: frozenset[str]) -> int:
+    """How many words of negation there are: two statements that differ in it are not the same statement."""
+    return len(words & NEGATIONS)
+
+
+def one_line(text: str) -> str:
+    """The text on one line, runs of white space as one space."""
+    return " ".join(text.split())
+
+
+_PIECE = re.compile(r"[^\W\d_]+|\d+", re.UNICODE)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def index_words(text: str) -> str:
+    """The words under which a text is found: its own, the pieces of identifiers and paths, pairs of CJK characters.
+
+    ``getUserName`` is found as itself and as get, user, name; ``src/app/main.py`` by each part.
+    """
+    words: list[str] = []
+    for word in _WORD.findall(unicodedata.normalize("NFKC", text)):
+        if _CJK.search(word):
+            words.extend(word[i : i + 2] for i in range(max(1, len(word) - 1)))
+            continue
+        words.append(_SEPARATOR.sub("", word))
+        pieces = [piece for part in _HUMP.split(word) for piece in _PIECE.findall(part)]
+        if len(pieces) > 1:
+            words.extend(pieces)
+    return " ".join(words).lower()
+
+
+_SEPARATOR = re.compile(r"[.'’/_-]")
+
+
+def index_query(text: str, most: int = 40) -> str:
+    """A full-text query that finds any of the text's words: every term quoted, so no character of it is an operator."""
+    words = list(dict.fromkeys(index_words(text[:10_000]).split()))
+    return " OR ".join(f'"{word}"' for word in words[:most])

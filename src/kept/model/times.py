@@ -1,0 +1,92 @@
+"""Instants and days. Every instant is an aware UTC datetime; a day is a local calendar date in a named zone."""
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+# Agents did not exist before this; a smaller or much later number is not a timestamp of theirs.
+EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
+LATEST = datetime(2100, 1, 1, tzinfo=UTC)
+
+_ISO = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d\d:?\d\d)?",
+)
+_MILLISECONDS_FROM = 10**11  # epoch values above this are milliseconds: as seconds they would lie past the year 5000
+
+
+def parse_instant(value: object) -> datetime | None:
+    """Read a timestamp as transcripts write it: ISO 8601, or epoch seconds or milliseconds.
+
+    Returns:
+        An aware UTC datetime, or None where the value is no plausible instant: the event is then undated, never "now".
+        A text without a zone is not an instant, and so is None: only a reader that knows the zone may add it.
+    """
+    match value:
+        case bool() | None:
+            return None
+        case int() | float():
+            return _from_epoch(value)
+        case str():
+            return _from_text(value)
+        case _:
+            return None
+
+
+def _from_epoch(value: float) -> datetime | None:
+    if value != value or abs(value) > 10**15:  # noqa: PLR0124 - NaN is the only value unequal to itself
+        return None
+    seconds = value / 1000 if value > _MILLISECONDS_FROM else value
+    if not EARLIEST.timestamp() <= seconds < LATEST.timestamp():
+        return None
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _from_text(text: str) -> datetime | None:
+    found = _ISO.fullmatch(text.strip())
+    if not found:
+        return None
+    year, month, day, hour, minute, second, fraction, zone = found.groups()
+    if not zone:
+        return None
+    try:
+        naive = datetime(  # noqa: DTZ001 - the zone is applied below
+            int(year),
+            int(month),
+            int(day),
+            int(hour),
+            int(minute),
+            min(int(second or 0), 59),
+            int((fraction or "0")[:6].ljust(6, "0")),
+        )
+        moved = naive - _offset(zone)
+    except (ValueError, OverflowError):
+        return None
+    instant = moved.replace(tzinfo=UTC)
+    return instant if EARLIEST <= instant < LATEST else None
+
+
+def _offset(zone: str) -> timedelta:
+    if zone in "Zz":
+        return timedelta()
+    sign = -1 if zone[0] == "-" else 1
+    digits = zone[1:].replace(":", "")
+    hours, minutes = int(digits[:2]), int(digits[2:])
+    if hours > 14 or minutes > 59:
+        raise ValueError(zone)
+    return sign * timedelta(hours=hours, minutes=minutes)
+
+
+def to_text(instant: datetime) -> str:
+    """Write an instant as ``2026-01-05T14:12:12.091Z`` (UTC, milliseconds): sorts as text in time order."""
+    utc = instant.astimezone(UTC)
+    return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z"
+
+
+def from_text(text: str) -> datetime:
+    """Read what :func:`to_text` wrote. Raises ValueError on anything else."""
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+
+
+def day_of(instant: datetime | None, zone: ZoneInfo) -> date | None:
+    """The local calendar day an instant belongs to; None (the undated bucket) for no instant."""
+    return instant.astimezone(zone).date() if instant is not None else None

@@ -1,0 +1,24 @@
+"""Fixtures that every test may ask for."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of shared samples; the test is skipped where it is absent."""
+    given = os.environ.get("KEPT_SHARED")
+    folder = Path(given) if given else Path(__file__).parents[1] / ".." / "shared"
+    if not folder.is_dir():
+        pytest.skip("the shared samples are not here")
+    return folder.resolve()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home of the test's own, as HOME and KEPT_HOME."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KEPT_HOME", str(tmp_path))
+    return tmp_path
