@@ -1,0 +1,81 @@
+"""The lexicons of the languages, read from the TOML files beside this module and joined into one value.
+
+Each cue is a list of RE2 fragments. In a language written with spaces a fragment must stand between word borders; in one without,
+it may stand anywhere. ``{name}`` in a fragment is replaced by the words of that macro.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from kept.model.errors import ConfigError
+from kept.model.lexicon import Lexicon
+
+# Cues that open a sentence or a message, and cues that end it.
+_FIRST = frozenset(
+    {
+        "opener",
+        "request",
+        "task",
+        "agreement",
+        "acceptance",
+        "refusal",
+        "question",
+        "correction_start",
+        "deictic",
+        "rule_start",
+        "denial",
+    }
+)
+_LAST = frozenset({"tag"})
+# The files write ’ for either apostrophe; \x27 is the straight one, which a TOML literal cannot hold.
+_APOSTROPHE = r"[\x27\x{2019}]"
+# Neither a letter nor a digit of the scripts that write words apart: ranges instead of classes keep the automata small.
+_EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}\x{3040}-\x{9FFF}\x{AC00}-\x{D7AF}]"
+
+
+@cache
+def lexicon(languages: tuple[str, ...]) -> Lexicon:
+    """The joined lexicon of the languages, in their order. Raises ConfigError for a language that has none."""
+    bodies = [_read(language) for language in languages]
+    cues = {
+        each.name: _pattern(each.name, bodies) for each in fields(Lexicon) if each.name not in ("languages", "phrases", "softer")
+    }
+    phrases: dict[str, str] = {}
+    softer = tuple((rf"(?i)\b(?:{source})\b", words) for body in bodies for source, words in body.get("softer", {}).items())
+    for body in bodies:
+        phrases = {**body.get("phrases", {}), **phrases}
+    return Lexicon(languages=languages, softer=softer, phrases=tuple(sorted(phrases.items())), **cues)
+
+
+def _read(language: str) -> Mapping[str, Any]:
+    place = resources.files("kept.profiles") / "lexicon" / f"{language}.toml"
+    if not language.isalnum() or not place.is_file():
+        raise ConfigError(f"no lexicon for the language {language[:40]!r}")
+    return tomllib.loads(place.read_text("utf-8").replace("’", _APOSTROPHE))
+
+
+def _cues(name: str, body: Mapping[str, Any]) -> list[str]:
+    cues = list(body.get(name, ()))
+    for macro, words in body.get("macros", {}).items():
+        cues = [cue.replace(f"{{{macro}}}", f"(?:{'|'.join(words)})") for cue in cues]
+    return cues
+
+
+def _pattern(name: str, bodies: list[Mapping[str, Any]]) -> str:
+    spaced = "|".join(cue for body in bodies if body["spaced"] for cue in _cues(name, body))
+    dense = "|".join(cue for body in bodies if not body["spaced"] for cue in _cues(name, body))
+    sources = []
+    for cues, before, after in ((spaced, rf"(?:^|{_EDGE})", rf"(?:$|{_EDGE})"), (dense, "", "")):
+        if not cues:
+            continue
+        if name in _FIRST:
+            sources.append(rf"^[\s\"'“(]*({cues}){after}")
+        elif name in _LAST:
+            sources.append(rf"{before}({cues})[\s\"'”)?!.]*$")
+        else:
+            sources.append(rf"{before}({cues}){after}")
+    return f"(?i)(?:{'|'.join(sources)})" if sources else ""
