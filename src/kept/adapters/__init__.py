@@ -1,0 +1,1 @@
+"""The outside world: transcript formats, the store, files. Siblings never import each other."""

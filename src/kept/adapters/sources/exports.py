@@ -1,0 +1,216 @@
+"""The data exports of ChatGPT and Claude.ai: a ZIP, or the conversations' JSON out of it.
+
+A record is a message (of ChatGPT a node of the conversation's tree), one more for a conversation without any. Nothing is unpacked to disk, and only members named conversations*.json are
+opened. The cursor stands at 0 until the whole file was read; its carry then counts the conversations that are done.
+"""
+
+import json
+import os
+import re
+import struct
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from kept.adapters.sources import chatgpt, claude_ai
+from kept.adapters.sources.arrays import read_elements
+from kept.adapters.sources.documents import (
+    REWRITTEN,
+    Document,
+    Place,
+    outcomes_of,
+    settle,
+    unreadable,
+)
+from kept.adapters.sources.folding import Outcome, prefix_mark
+from kept.adapters.sources.records import (
+    HEAD_BYTES,
+    SLICE_BYTES,
+    Fault,
+    Line,
+    Record,
+    Reject,
+    open_regular,
+    parse_line,
+    refuse_wide_text,
+)
+from kept.model.errors import SourceError
+from kept.model.event import Cursor, Slice
+
+_MEMBER = re.compile(r"conversations(?:[-_]?\d{1,6})?\.json")
+# A ZIP's list of members is read at once: 16 MB of it hold about 200,000.
+_DIRECTORY_LIMIT = 16 * 2**20
+_UNPACKED_LIMIT = 4 * 2**30
+# Text packs four to twenty times; a bomb a thousand times.
+_RATIO_LIMIT = 200
+_RATIO_FROM = 2**20
+
+
+Translate = Callable[[Mapping[str, Any], Place], Document]
+"""What makes a conversation of an export, and its place, a document."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChatGpt:
+    """The reader of ChatGPT's data export."""
+
+    name: str = "chatgpt"
+
+    def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:  # noqa: ARG002 - the protocol's
+        """None: an export lies where a person saved it."""
+        return ()
+
+    def claims(self, path: Path, head: bytes) -> bool:
+        """Whether the first conversation has a tree of messages."""
+        return _opens_with(path, head, rb'"mapping"\s*:\s*\{')
+
+    def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
+        """The events of an export that is new or has changed. Raises SourceError."""
+        return _read(path, cursor, chatgpt.translate)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClaudeAi:
+    """The reader of Claude.ai's data export."""
+
+    name: str = "claude-ai"
+
+    def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:  # noqa: ARG002 - the protocol's
+        """None: an export lies where a person saved it."""
+        return ()
+
+    def claims(self, path: Path, head: bytes) -> bool:
+        """Whether the first conversation has a list of chat messages."""
+        return _opens_with(path, head, rb'"chat_messages"\s*:\s*\[')
+
+    def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
+        """The events of an export that is new or has changed. Raises SourceError."""
+        return _read(path, cursor, claude_ai.translate)
+
+
+def _opens_with(path: Path, head: bytes, pattern: bytes) -> bool:
+    if head.startswith(b"PK\x03\x04"):
+        try:
+            with open_regular(path) as file:
+                member = next(_members(path, file), None)
+                head = member.file.read(HEAD_BYTES) if member else b""
+        except (OSError, SourceError, zipfile.BadZipFile):
+            return False
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"[", b"{") and re.search(pattern, head) is not None
+
+
+def _read(path: Path, cursor: Cursor, translate: Translate) -> Iterator[Slice]:
+    try:
+        with open_regular(path) as file:
+            yield from _slices(path, file, cursor, translate)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise SourceError("is a damaged or encrypted ZIP", where=str(path), hint="download the export again") from error
+
+
+def _slices(path: Path, file: BinaryIO, cursor: Cursor, translate: Translate) -> Iterator[Slice]:
+    info = os.fstat(file.fileno())
+    mark = prefix_mark(file, info.st_size)
+    if (cursor.offset, cursor.prefix) == (info.st_size, mark):
+        return
+    carry = json.loads(cursor.carry)
+    done = carry.get("done", 0) if carry.get("mark") == mark else 0
+    noted = {REWRITTEN: 1} if cursor != Cursor() and not done else {}
+    number, gathered, pending = 0, 0, 0
+    outcomes: list[Outcome | Reject] = []
+    for member in _members(path, file):
+        for skipped in member.beside:
+            noted[skipped] = noted.get(skipped, 0) + 1
+        for element in read_elements(member.file):
+            number += 1
+            if number <= done:
+                continue
+            if not element.ended:
+                pending += element.end - element.start
+                continue
+            outcomes += _outcomes(path, element, number, translate)
+            gathered += element.end - element.start
+            if gathered >= SLICE_BYTES:
+                state = json.dumps({"done": number, "mark": mark})
+                yield settle(path, outcomes, Cursor(inode=info.st_ino, line=number, carry=state), noted=noted)
+                outcomes, gathered, noted = [], 0, {}
+    reached = Cursor(inode=info.st_ino, offset=info.st_size, prefix=mark, line=number)
+    yield settle(path, outcomes, reached, noted=noted, pending=pending)
+
+
+def _outcomes(path: Path, element: Line, number: int, translate: Translate) -> Iterator[Outcome | Reject]:
+    line = Line(number=number, start=element.start, end=element.end, data=element.data)
+    for piece in parse_line(line):
+        match piece:
+            case Record():
+                place = Place(number, element.start, element.end)
+                document = translate(piece.value, place)
+                yield from outcomes_of(document, str(path))
+            case Reject():
+                yield piece
+            case None:
+                yield Reject(fault=Fault.NOT_AN_OBJECT, line=number, start=element.start, end=element.end)
+
+
+class _Member(NamedTuple):
+    """A file of conversations, and what lies beside it unread, by reason."""
+
+    file: BinaryIO
+    beside: Sequence[str]
+
+
+def _members(path: Path, file: BinaryIO) -> Iterator[_Member]:
+    """The files of conversations in an export, in the order of their names; the file itself where it is no ZIP.
+
+    Raises SourceError for a ZIP that is built to exhaust, or holds none.
+    """
+    file.seek(0)
+    opening = file.read(4)
+    file.seek(0)
+    if opening != b"PK\x03\x04":
+        refuse_wide_text(path, opening)
+        yield _Member(file, ())
+        return
+    _check_directory(path, file)
+    with zipfile.ZipFile(file) as archive:
+        entries = archive.infolist()
+        wanted = [entry for entry in entries if _MEMBER.fullmatch(entry.filename.rpartition("/")[2])]
+        safe = sorted((entry for entry in wanted if _is_safe(entry.filename)), key=lambda entry: entry.filename)
+        if not safe:
+            raise SourceError("is a ZIP without conversations", where=str(path), hint="name the export as it was downloaded")
+        total = sum(entry.file_size for entry in safe)
+        packed = sum(entry.compress_size for entry in safe)
+        if total > _UNPACKED_LIMIT or (total > _RATIO_FROM and total > _RATIO_LIMIT * max(1, packed)):
+            raise SourceError(
+                f"unpacks to {total} bytes out of {packed}", where=str(path), hint="this is not how an export is packed"
+            )
+        beside = ["unsafe-member"] * (len(wanted) - len(safe)) + ["other-member"] * (len(entries) - len(wanted))
+        for entry in safe:
+            with archive.open(entry) as member:
+                # ZipFile gives no more than the size it declared, and that was checked.
+                yield _Member(cast("BinaryIO", member), beside)
+            beside = []
+
+
+def _is_safe(name: str) -> bool:
+    return (
+        not name.startswith(("/", "\\")) and ".." not in name.replace("\\", "/").split("/") and ":" not in name and "\0" not in name
+    )
+
+
+def _check_directory(path: Path, file: BinaryIO) -> None:
+    """Refuse a ZIP whose list of members alone would fill the memory."""
+    size = os.fstat(file.fileno()).st_size
+    tail = os.pread(file.fileno(), 66_000, max(0, size - 66_000))
+    short, long = tail.rfind(b"PK\x05\x06"), tail.rfind(b"PK\x06\x06")
+    try:
+        length = struct.unpack_from("<I", tail, short + 12)[0] if short >= 0 else 0
+        if length == 0xFFFFFFFF and long >= 0:
+            length = struct.unpack_from("<Q", tail, long + 40)[0]
+    except struct.error:
+        length = 0
+    if length > _DIRECTORY_LIMIT:
+        raise SourceError("is a ZIP with too many members", where=str(path))

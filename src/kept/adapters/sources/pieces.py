@@ -1,0 +1,155 @@
+"""What the readers of agents' JSON Lines share: tool targets, outputs, typed text, and events made of pieces.
+
+Knows no format and no file.
+"""
+
+import json
+import shlex
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from kept.adapters.sources.claude_code_blocks import Piece, cut, hash_of
+from kept.adapters.sources.claude_code_labels import split_text
+from kept.adapters.sources.records import Line, Record, parse_line
+from kept.model.event import Author, Event, Kind, Pointer, Precision, Tool
+from kept.model.text import one_line
+from kept.model.times import to_text
+
+PATH_LIMIT = 4096
+TARGET_LIMIT = 2000
+# The first of these that a call's arguments hold says what it worked on.
+_TARGETS = (
+    *("cmd", "command", "file_path", "absolute_path", "path", "pattern", "query", "url", "dir_path", "prompt"),
+    *("description", "name"),
+)
+
+
+def note(noted: dict[str, int], what: str, count: int = 1) -> None:
+    """Count something that was removed inside a kept record."""
+    noted[what] = noted.get(what, 0) + count
+
+
+def object_of(text: str) -> Mapping[str, Any]:
+    """The JSON object that a string holds, under the same limits as a record of a file; empty where it holds none."""
+    data = text.encode("utf-8", "replace")
+    found = list(parse_line(Line(number=0, start=0, end=len(data), data=data)))
+    return found[0].value if len(found) == 1 and isinstance(found[0], Record) else {}
+
+
+def command_line(value: Any) -> str:
+    """A command as one would type it: a string as it is, a list of arguments joined; of ``bash -lc X`` only X."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, list):
+        return ""
+    arguments = [argument for argument in value if isinstance(argument, str)]
+    if len(arguments) == 3 and arguments[1] in ("-c", "-lc", "-Command"):
+        return arguments[2]
+    return shlex.join(arguments)
+
+
+def target_of(arguments: Mapping[str, Any]) -> str:
+    """What a call worked on, at most 2,000 characters: its command, path or query, else all its arguments as JSON."""
+    named = next((found for key in _TARGETS if (found := command_line(arguments.get(key)).strip())), "")
+    return (named or (json.dumps(arguments, ensure_ascii=False) if arguments else ""))[:TARGET_LIMIT].strip()
+
+
+def detail_of(arguments: Mapping[str, Any]) -> str:
+    """What a call changes: old → new text of an edit, the text of a new file; else nothing. Cut short."""
+    edits = arguments.get("edits")
+    for edit in (arguments, *(edits if isinstance(edits, list) else ())):
+        if not isinstance(edit, dict):
+            continue
+        for before, after in (("old_string", "new_string"), ("oldText", "newText")):
+            old, new = edit.get(before), edit.get(after)
+            if isinstance(old, str) and isinstance(new, str):
+                return f"{old[: TARGET_LIMIT // 2]}\n→\n{new[: TARGET_LIMIT // 2]}"
+    content = arguments.get("content")
+    return content[:TARGET_LIMIT] if isinstance(content, str) else ""
+
+
+def call_piece(tool: Tool, *, author: Author, reason: str, index: int = 0) -> Piece:
+    """A tool call; its text is its target."""
+    return Piece(kind=Kind.TOOL_CALL, author=author, reason=reason, text=tool.target or tool.name, index=index, tool=tool)
+
+
+def output_piece(text: str, tool: Tool, noted: dict[str, int], *, index: int = 0, order: int = 0) -> Piece:
+    """A tool's output, its middle left out where it is long."""
+    return Piece(
+        kind=Kind.TOOL_OUTPUT,
+        author=Author.TOOL,
+        reason="tool-result",
+        text=cut(text, noted),
+        index=index,
+        order=order,
+        tool=tool,
+    )
+
+
+def typed_pieces(text: str, noted: dict[str, int], *, reason: str, index: int = 0) -> list[Piece]:
+    """A text that stands in the user's name, told apart from what hooks and memory tools put around it.
+
+    ``reason`` says why the rest is the user's.
+    """
+    split = split_text(text)
+    for what, count in split.removed.items():
+        note(noted, what, count)
+    return [
+        Piece(
+            kind=Kind.PROMPT,
+            author=part.author,
+            reason=reason if part.reason == "typed" else part.reason,
+            text=part.text,
+            index=index,
+            order=order,
+        )
+        for order, part in enumerate(split.parts)
+    ]
+
+
+def suffix_of(piece: Piece) -> str:
+    """What tells the pieces of one record apart in their keys; nothing for the first."""
+    if not (piece.index or piece.order):
+        return ""
+    return f"#{piece.index}.{piece.order}" if piece.order else f"#{piece.index}"
+
+
+def event_of(
+    piece: Piece,
+    *,
+    key: str,
+    session: str,
+    at: datetime | None,
+    precision: Precision,
+    pointer: Pointer,
+    project: str = "",
+    branch: str = "",
+    record: str = "",
+    parent: str = "",
+    turn: str = "",
+) -> Event:
+    """A piece as an event.
+
+    The twin is the same hash of kind, time, call and text in every format, so that a conversation that two tools recorded is
+    recognised where both kept the milliseconds.
+    """
+    call = piece.tool.call if piece.tool else ""
+    return Event(
+        key=key,
+        twin=hash_of(piece.kind, to_text(at), call, one_line(piece.text)) if at and precision is Precision.MESSAGE else "",
+        session=session,
+        record=record,
+        parent=parent,
+        turn=turn,
+        kind=piece.kind,
+        author=piece.author,
+        label_reason=piece.reason,
+        text=piece.text,
+        at=at,
+        precision=precision if at else Precision.NONE,
+        project=project,
+        branch=branch,
+        tool=piece.tool,
+        pointer=pointer,
+    )

@@ -1,0 +1,93 @@
+"""Claude Code files of the shared folder: real sessions, the modern sample, hostile files."""
+
+import json
+from collections import Counter
+
+import pytest
+from claude_lines import read
+
+from kept.adapters.sources import SOURCES, Skipped, examine, find_files
+from kept.model.errors import SourceError
+from kept.model.event import Account, Author
+
+
+def read_all(folder):
+    accounts, events = Account(), []
+    for path in find_files(folder):
+        source = examine(path)
+        if isinstance(source, Skipped):
+            continue
+        found, account, _ = read(path)
+        accounts += account
+        events += found
+    return events, accounts
+
+
+@pytest.mark.shared
+def test_every_record_of_the_real_sessions_is_accounted_for(shared):
+    events, account = read_all(shared / "transcripts" / "inputs" / "claude-code-jsonl")
+    assert account.records == account.kept + sum(account.dropped.values())
+    assert (account.malformed, account.pending) == (0, 0)
+    assert account.dropped["summary"] == 13
+    counts = Counter(event.author for event in events)
+    assert counts[Author.TOOL] == 515
+    assert counts[Author.HUMAN] == 112
+    assert all(event.at is not None and event.project.startswith("/Users/") for event in events)
+    assert not any(event.text.startswith(("<", "[Request", "Caveat")) for event in events if event.author is Author.HUMAN)
+
+
+@pytest.mark.shared
+def test_every_real_session_reads_the_same_in_two_halves(shared, tmp_path):
+    path = tmp_path / "s1.jsonl"
+    for original in find_files(shared / "transcripts" / "inputs" / "claude-code-jsonl"):
+        data = original.read_bytes()
+        path.write_bytes(data)
+        whole = read(path)
+        path.write_bytes(data[: len(data) // 2])
+        first, before, cursor = read(path)
+        path.write_bytes(data)
+        second, after, cursor = read(path, cursor)
+        assert (first + second, before + after, cursor) == whole, original.name
+
+
+@pytest.mark.shared
+def test_the_modern_sample_reads_as_expected(shared):
+    folder = shared / "samples" / "claude-code" / "synthetic-modern" / "-home-u-proj-x"
+    first, account, _ = read(folder / "11111111-1111-4111-8111-111111111111.jsonl")
+    assert [event.record for event in first if event.author in (Author.HUMAN, Author.ASSISTANT, Author.TOOL)] == [
+        *("u1", "a2", "a3", "u2", "a4", "u3", "a5")
+    ]
+    assert {event.record: event.author for event in first if event.record in ("m1", "c1", "u4", "u5")} == {
+        "m1": Author.INJECTED,
+        "c1": Author.COMPACTION,
+        "u4": Author.INJECTED,
+        "u5": Author.INJECTED,
+    }
+    assert account.pending > 0
+    second, _, _ = read(folder / "22222222-2222-4222-8222-222222222222.jsonl")
+    owned = {event.key for event in first}
+    assert [event.record for event in second if event.key not in owned] == ["u6", "a6", "u7"]
+    assert {event.project for event in first + second} == {"/home/u/proj.x"}
+
+
+@pytest.mark.shared
+def test_hostile_files_are_read_as_their_index_says(shared):
+    index = json.loads((shared / "hostile" / "index.json").read_text())
+    files = [entry for entry in index["files"] if (entry["file"] or "").startswith("jsonl/")]
+    assert files
+    for entry in files:
+        path = shared / "hostile" / entry["file"]
+        assert examine(path) is SOURCES[0], entry["id"]
+        if entry.get("file_error"):
+            with pytest.raises(SourceError):
+                read(path)
+            continue
+        events, account, _ = read(path)
+        if "accept" in entry:
+            assert account.kept == entry["accept"], entry["id"]
+        assert account.malformed <= entry.get("reject", entry.get("reject_max", 1)), entry["id"]
+        assert account.malformed >= entry.get("reject", 0), entry["id"]
+        assert (account.pending > 0) == entry.get("pending_tail", False), entry["id"]
+        trusted = " ".join(event.text for event in events if event.author is Author.HUMAN)
+        assert not [word for word in entry.get("must_not_reach_memory", ()) if word in trusted], entry["id"]
+        json.dumps([event.text for event in events], ensure_ascii=False).encode()

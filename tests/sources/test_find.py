@@ -1,0 +1,127 @@
+"""Finding transcripts and telling their format without touching what is no file of ours."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kept.adapters.sources import SOURCES, Skip, Skipped, examine, find_files, source_for
+
+LINE = b'{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"hi"}}\n'
+
+
+def names(root):
+    return [str(path.relative_to(root.resolve())) for path in find_files(root)]
+
+
+def test_claude_codes_transcripts_live_in_its_configured_folder(home):
+    (source,) = (source for source in SOURCES if source.name == "claude-code")
+    assert source.places(home, {}) == (home / ".claude" / "projects",)
+    assert source.places(home, {"CLAUDE_CONFIG_DIR": "/elsewhere"}) == (Path("/elsewhere/projects"),)
+
+
+def test_files_come_sorted_and_from_every_depth(tmp_path):
+    for name in ("b/z.jsonl", "b/a/x.jsonl", "a.jsonl", "c.jsonl"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(LINE)
+    assert names(tmp_path) == ["a.jsonl", "c.jsonl", "b/z.jsonl", "b/a/x.jsonl"]
+
+
+def test_a_root_that_is_a_file_is_that_file_and_a_missing_root_is_nothing(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(LINE)
+    assert list(find_files(path)) == [path.resolve()]
+    assert list(find_files(tmp_path / "missing")) == []
+
+
+def test_links_are_named_but_neither_loops_nor_the_outside_are_entered(tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.jsonl").write_bytes(LINE)
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "loop").symlink_to(root)
+    (root / "out").symlink_to(outside)
+    (root / "file.jsonl").symlink_to(outside / "secret.jsonl")
+    assert names(root) == ["file.jsonl", "loop", "out"]
+    assert {examine(path) for path in find_files(root)} == {Skipped(path=path, reason=Skip.LINK) for path in find_files(root)}
+
+
+def test_a_root_that_is_a_link_is_followed(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "a.jsonl").write_bytes(LINE)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    assert [path.name for path in find_files(tmp_path / "link")] == ["a.jsonl"]
+
+
+def test_what_is_no_readable_transcript_is_skipped_with_its_reason(tmp_path):
+    os.mkfifo(tmp_path / "fifo.jsonl")
+    (tmp_path / "empty.jsonl").touch()
+    (tmp_path / "notes.md").write_text("# hello\n")
+    with (tmp_path / "sparse.jsonl").open("wb") as file:
+        file.truncate(10 * 2**30)
+    reasons = {path.name: found.reason for path in find_files(tmp_path) if isinstance(found := examine(path), Skipped)}
+    assert reasons == {
+        "fifo.jsonl": Skip.NOT_A_FILE,
+        "empty.jsonl": Skip.EMPTY,
+        "notes.md": Skip.UNKNOWN_FORMAT,
+        "sparse.jsonl": Skip.SPARSE,
+    }
+
+
+def test_a_folder_a_device_and_a_missing_file_have_reasons(tmp_path):
+    assert examine(tmp_path) == Skipped(path=tmp_path, reason=Skip.NOT_A_FILE)
+    assert examine(tmp_path / "missing") == Skipped(path=tmp_path / "missing", reason=Skip.UNREADABLE)
+    zero = Path("/dev/zero")
+    assert examine(zero) == Skipped(path=zero, reason=Skip.NOT_A_FILE)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_file_without_permission_is_unreadable(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(LINE)
+    path.chmod(0)
+    assert examine(path) == Skipped(path=path, reason=Skip.UNREADABLE)
+
+
+def test_a_name_that_is_not_utf_8_is_skipped_by_that_reason(tmp_path):
+    (tmp_path / os.fsdecode(b"caf\xe9.jsonl")).write_bytes(LINE)
+    (found,) = find_files(tmp_path)
+    assert examine(found) == Skipped(path=found, reason=Skip.NAME_NOT_UTF8)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        LINE,
+        b"\n\nrubbish\n" + LINE,
+        b'{"type":"summary","summary":"x","leafUuid":"l"}\n',
+        b'{"type":"a-type-of-tomorrow","x":1}\n' + LINE,
+        b'{"parentUuid":null,"sessionId":"s","type":"user","message":{"content":[{"type":"image","data":"' + b"A" * 70_000,
+        b'{"type":"user","message":{"role":"assistant","role":"user","content":"x"}}\n',
+        LINE.decode().encode("utf-16"),
+    ],
+)
+def test_a_claude_code_file_is_recognised(tmp_path, head):
+    (tmp_path / "a.jsonl").write_bytes(head)
+    source = source_for(tmp_path / "a.jsonl")
+    assert source is not None
+    assert source.name == "claude-code"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b'{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x"}}\n',
+        b'{"type":"session","version":3,"id":"x","cwd":"/p"}\n{"type":"message","message":{"role":"user","content":"x"}}\n',
+        b'{"type":"session","id":"x","cwd":"/p"}\n{"type":"message","message":{"role":"user","content":"x"}}\n',
+        b'{"role":"user","message":{"content":[{"type":"text","text":"x"}]}}\n',
+        b'{"sessionId":"s","projectHash":"h"}\n{"id":"1","type":"user","content":"x"}\n',
+        b'{"type":"session.start","data":{},"id":"1","parentId":null}\n',
+        b"[]\n",
+        b"# A note\n",
+    ],
+)
+def test_other_formats_are_not_taken_for_claude_code(tmp_path, head):
+    (tmp_path / "a.jsonl").write_bytes(head)
+    assert source_for(tmp_path / "a.jsonl") is None
