@@ -1,0 +1,10 @@
+"""What a person did to a file since it was last written, and their own lines put back when it is written anew.
+
+``absorb`` reads the edits, ``weave`` keeps the user's part. Neither knows the store, the file on disk, or what the edits will do
+to memories.
+"""
+
+from kept.stages.absorb.edits import absorb
+from kept.stages.absorb.weave import weave
+
+__all__ = ["absorb", "weave"]

@@ -1,0 +1,153 @@
+"""Decisions made by an answer: a "yes" to what the assistant recommended, an option named by its letter or number.
+
+What was agreed stands in the assistant's words, that it was agreed in the person's; both are the evidence.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import re2
+
+from kept.model.artifact import artifacts
+from kept.model.lexicon import Lexicon
+from kept.stages.extract.cues import has, specific, strip_first
+from kept.stages.extract.sentences import sentences
+from kept.stages.extract.writing import finish, fit, plain, write
+
+_ITEM = re2.compile(
+    r"(?m)^[ \t]*(?:#+ *)?(?:[-*] +)?(?:\*\*|__)?(?:[A-Z][a-z]+ +)?(?P<mark>[A-H]|[0-9][0-9]?)(?:[.):]| *[—–-]|\*\*)[ \t]*(?P<rest>\S.+)$"
+)
+_OPTION = re2.compile(r"(\pL+)\s+#?([A-Ha-h]|\d\d?)(?:$|[^\pL\pN])")
+_MARK = re2.compile(r"[A-Za-z0-9]+")
+_HEAD = re2.compile(r"^\s*(?:#+\s|\*\*[^*]+\*\*:?\s*$)")
+_TOO_MANY = 4
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pick:
+    """What was agreed: its words as a memory would say them, and the assistant's words they come from, verbatim."""
+
+    content: str
+    quote: str
+    sure: bool
+
+
+def pick(answer: str, replies: Sequence[str], lexicon: Lexicon) -> Pick | None:
+    """What an answer picks out of the assistant's replies (latest first); None where it picks nothing that lasts."""
+    if not replies:
+        return None
+    first = answer.strip().split("\n\n", 1)[0]
+    option = _option(first, lexicon)
+    if option:
+        found = (item for reply in replies if (item := _items((option,), reply, lexicon, words=first)) is not None)
+        return next(found, None)
+    marks = _marks(answer)
+    if marks:
+        return _items(marks, replies[0], lexicon) if "?" in replies[0][-600:] else None
+    if not _agrees(answer, lexicon):
+        return None
+    after = strip_first(lexicon.agreement, answer.strip())
+    offered = _offered(replies[0], after, lexicon)
+    return _recommended(replies[0], lexicon) or offered
+
+
+def _option(answer: str, lexicon: Lexicon) -> str:
+    """The one option an answer names ("option C"), where the answer is a statement of at most 30 words."""
+    named = _OPTION.findall(answer) if has(lexicon.option, answer) else []
+    picked = {mark.upper() for word, mark in named if has(lexicon.option, word)}
+    return picked.pop() if len(picked) == 1 and len(answer.split()) <= 30 and not answer.rstrip().endswith("?") else ""
+
+
+def _agrees(answer: str, lexicon: Lexicon) -> bool:
+    rest = strip_first(lexicon.agreement, answer.strip())
+    return rest != answer.strip() and len(answer.split()) <= 12 and not has(lexicon.refusal, rest) and "?" not in answer
+
+
+def _marks(answer: str) -> tuple[str, ...]:
+    """The letters and numbers an answer picks, where it is little else."""
+    if len(answer) > 80 or "\n" in answer.strip() or answer.rstrip().endswith("?"):
+        return ()
+    words = _MARK.findall(answer)
+    found = tuple(dict.fromkeys(word for word in words if word.isdigit() or word in "ABCDEFGH"))
+    return found if len(words) - len(found) <= 3 and not (len(found) == 1 and found[0] == "A" and len(words) > 1) else ()
+
+
+def _items(marks: tuple[str, ...], reply: str, lexicon: Lexicon, *, words: str = "") -> Pick | None:
+    if len(marks) > _TOO_MANY:
+        return None
+    listed: dict[str, str] = {}
+    for match in _ITEM.finditer(reply):
+        if not words or has(lexicon.option, match[0][: match.start(2) - match.start()]):
+            listed.setdefault(match["mark"].upper(), match[0].strip())
+    chosen = [(mark, listed[mark]) for mark in marks if mark in listed]
+    if not chosen or len(chosen) != len(marks) or len(listed) < 2:
+        return None
+    each = max(60, 240 // len(chosen))
+    texts = [_short(_item_text(line), each) for _, line in chosen]
+    if not all(texts):
+        return None
+    content = "; ".join(text.rstrip(".:") for text in texts)
+    said = write(words, lexicon) if len(words.split()) > 5 else ""
+    if said and len(said) + len(content) < 240:
+        content = f"{said.rstrip('.')} ({content})"
+    return Pick(
+        content=finish(content), quote=chosen[0][1][:400], sure=_is_choice(words, lexicon) if words else _lasts(chosen, lexicon)
+    )
+
+
+def _is_choice(words: str, lexicon: Lexicon) -> bool:
+    """Whether words that name an option choose it, rather than ask for something to be done with it."""
+    asked = strip_first(lexicon.request, words)
+    return asked == words or not has(lexicon.task, asked)
+
+
+def _lasts(chosen: list[tuple[str, str]], lexicon: Lexicon) -> bool:
+    """Whether what was picked is a way of doing it rather than a list of things to do."""
+    texts = [_item_text(line) for _, line in chosen]
+    named = all(mark.isalpha() or artifacts(text) for (mark, _), text in zip(chosen, texts, strict=True))
+    return named and len(chosen) <= 3 and not any(has(lexicon.task, text) for text in texts)
+
+
+def _item_text(line: str) -> str:
+    match = _ITEM.match(line)
+    return plain(match["rest"].replace("**", " ").replace("__", " ")) if match else plain(line)
+
+
+def _short(text: str, longest: int) -> str:
+    """The text up to a natural break that keeps it short enough; empty when there is none."""
+    if len(text) <= longest:
+        return text
+    cut = max(text.rfind(stop, 0, longest) for stop in (". ", "; ", " — ", " – ", ": ", ", ", " ("))
+    return text[:cut].rstrip(" ,;:—–(") if cut > 15 else ""
+
+
+def _recommended(reply: str, lexicon: Lexicon) -> Pick | None:
+    """The first sentence in which the assistant recommended something that has a name."""
+    for span in sentences(reply, 0, len(reply)):
+        words = reply[span.start : span.end]
+        if (
+            not has(lexicon.proposal, words)
+            or words.rstrip().endswith(("?", ":"))
+            or _HEAD.match(words)
+            or not 5 <= len(words.split()) <= 60
+        ):
+            continue
+        option = _option(words, lexicon)
+        if option and (item := _items((option,), reply, lexicon)) is not None:
+            return item
+        content = fit(finish(plain(words)))
+        if content and not option and specific(content, lexicon):
+            return Pick(content=content, quote=words[:400], sure=True)
+    return None
+
+
+def _offered(reply: str, after: str, lexicon: Lexicon) -> Pick | None:
+    """What the assistant offered to do at its end, with what the person added; sure only when it names a command and is completed."""
+    for span in reversed(sentences(reply, max(0, len(reply) - 600), len(reply))):
+        words = reply[span.start : span.end]
+        rest = strip_first(lexicon.offer, words)
+        if rest != words and words.rstrip().endswith("?"):
+            names, added = artifacts(rest), len(after.split()) >= 2
+            said = finish(f"{plain(rest).rstrip('?')}, {plain(after)}" if added else plain(rest).rstrip("?"))
+            return Pick(content=fit(said) if names else "", quote=words[:400], sure=added and any(" " in name for name in names))
+    return None

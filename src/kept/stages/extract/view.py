@@ -1,0 +1,92 @@
+"""What stands before a prompt: the assistant's turn it answers, what was edited in it, and the person's earlier prompts.
+
+Looks back only, at most LOOKBACK events, so that what is seen at a prompt never changes when the session grows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from kept.model.artifact import artifacts
+from kept.model.event import Author, Event, Kind
+from kept.model.text import tokens
+
+LOOKBACK = 300
+_CHANGES = ("edit", "write", "create", "patch", "replace", "update", "insert")
+# An assistant's message is read to here from its end: the proposal or the summary stands last.
+_READ = 8_000
+_OLDER = 12
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Before:
+    """What a prompt looks back on.
+
+    ``replies`` are the assistant's messages since the prompt before, latest first, ``older`` those of earlier
+    exchanges; ``edited`` the files changed since then, latest
+    first; ``asked`` the earlier prompts of the person, latest first.
+    """
+
+    replies: tuple[Event, ...]
+    older: tuple[Event, ...]
+    edited: tuple[str, ...]
+    asked: tuple[Event, ...]
+
+    @property
+    def reply(self) -> str:
+        """The end of the assistant's last message; empty when there is none."""
+        return self.replies[0].text[-_READ:] if self.replies else ""
+
+
+def is_prompt(event: Event) -> bool:
+    """Whether the event is a prompt that a person typed."""
+    return event.kind is Kind.PROMPT and event.author is Author.HUMAN
+
+
+def before(events: Sequence[Event], start: int, index: int) -> Before:
+    """What the prompt at ``index`` of an episode that begins at ``start`` looks back on."""
+    replies: list[Event] = []
+    older: list[Event] = []
+    edited: dict[str, None] = {}
+    asked: list[Event] = []
+    for event in reversed(events[max(0, start - LOOKBACK) : index]):
+        if is_prompt(event):
+            asked.append(event)
+        elif event.kind is Kind.RESPONSE and event.author is Author.ASSISTANT and event.text.strip():
+            (older if asked else replies).append(event)
+        elif asked:
+            continue
+        elif event.kind is Kind.TOOL_CALL and event.author is Author.ASSISTANT and (name := _changed(event)):
+            edited.setdefault(name)
+    return Before(replies=tuple(replies), older=tuple(older[:_OLDER]), edited=tuple(edited), asked=tuple(asked))
+
+
+def referent(content: str, seen: Before, *, points_back: bool) -> str:
+    """The one file a sentence is about: for "that file" the only one the prompt before names; else the only one changed since then, if
+    the assistant's messages hold most of the sentence's words. Empty if unclear.
+    """
+    named = artifacts(seen.asked[0].text) if points_back and seen.asked and len(seen.asked[0].text) < 600 else ()
+    asked = [name.lstrip("@") for name in named if _is_file(name)]
+    if len(asked) == 1:
+        return asked[0]
+    files = [name for name in seen.edited if _is_file(name)]
+    said = " ".join(reply.text[-_READ:] for reply in seen.replies).casefold()
+    words = {word for word in tokens(content) if len(word) > 3}
+    return files[0] if len(files) == 1 and words and sum(word in said for word in words) * 3 >= len(words) else ""
+
+
+def _is_file(name: str) -> bool:
+    stem, dot, ending = PurePosixPath(name).name.rpartition(".")
+    return (
+        bool(dot and ending.isalnum() and not ending[0].isdigit() and len(ending) <= 8 and (stem or "/" not in name))
+        and " " not in name
+        and "//" not in name
+        and len(name) <= 80
+    )
+
+
+def _changed(event: Event) -> str:
+    tool = event.tool
+    if tool is None or not any(word in tool.name.lower() for word in _CHANGES) or "\n" in tool.target or " " in tool.target:
+        return ""
+    return PurePosixPath(tool.target).name[:80]

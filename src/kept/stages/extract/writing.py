@@ -1,0 +1,130 @@
+"""Writes a memory out of a person's own sentence: what only belonged to the conversation goes, what was said stays.
+
+The words come from the sentence; the lexicon says which of them carry nothing. Never cuts inside a word.
+"""
+
+import re2
+
+from kept.model.lexicon import Lexicon
+from kept.model.text import one_line
+from kept.stages.extract.cues import found, has, places, replace, split_at, strip_all, strip_first, strip_last
+
+LONGEST = 300
+_MARKS = re2.compile(r"\*\*|__|(?:^|\s)#{1,6}\s|<!--.*?-->")
+_LINK = re2.compile(r"\[([^\]\n]{1,200})\]\([^)\n]{1,400}\)")
+_LEAD = re2.compile(r"^(?:[^\s:`\"]+[ ,]+){0,4}[^\s:`\"/]+:\s+")
+# A list after the line that announces it is written on one line.
+_LISTED = re2.compile(r":[ \t]*\n\s*(?:[-*•][ \t]+|\d+[.)][ \t]+)?")
+_LIST = re2.compile(r"[ \t]*[,;.]?[ \t]*\n\s*(?:[-*•][ \t]+|\d+[.)][ \t]+)?")
+_COMMA = re2.compile(r"[,;，；]\s*")
+# A memory is written into files where "@path" would import that path.
+_IMPORT = re2.compile(r"(^|[\s`(\"'])@([\w~.-]*/)")
+_STOPS = re2.compile(r"\s+([.,;:!?])(?:\s|$)|(?:\.{2,}|…)(?:\s|$)|([!?])[!?]+")
+
+
+def write(sentence: str, lexicon: Lexicon) -> str:
+    """The sentence as a statement that stands alone: openers, request forms, tags, profanity and markdown off; empty if nothing is left."""
+    text = plain(_LIST.sub("; ", _LISTED.sub(": ", sentence)) if _LISTED.search(sentence) else sentence)
+    text = text[1:-1] if text.startswith("(") and text.endswith(")") else text
+    for source, words in lexicon.softer:
+        text = replace(source, words, text)
+    text = _without_oaths(strip_all(lexicon.expletive, text), lexicon)
+    text = _after_verdict(_strip_openers(text, lexicon), lexicon)
+    text = after_step(text, lexicon)
+    asked = text.rstrip("\"'”) ").endswith("?")
+    requested = strip_first(lexicon.request, text)
+    if requested != text:
+        text = strip_first(lexicon.filler, requested)
+        denied = strip_first(lexicon.denial, text)
+        text = f"{lexicon.phrase('do not')} {denied}" if denied != text else text
+    if asked:
+        text = strip_last(lexicon.tag, text.rstrip("\"'”) ?!."))
+    return finish(text)
+
+
+def plain(text: str) -> str:
+    """The text on one line without markdown marks and links, runs of stops as one."""
+    text = one_line(_LINK.sub(r"\1", text))
+    text = one_line(_MARKS.sub(" ", text))
+    text = str(_IMPORT.sub(r"\1\2", _STOPS.sub(_stop, text)))
+    return text.strip(" -–—*")
+
+
+def _stop(match: "re2._Match[str]") -> str:
+    return str(match[2] or f"{match[1] or ','} ")
+
+
+def finish(text: str) -> str:
+    """The text with a capital at its start and a full stop at its end; unbalanced outer marks removed."""
+    text = text.strip(" ,;:-–—")
+    if not text:
+        return ""
+    if text.count("(") > text.count(")") or text.count("(") < text.count(")"):
+        text = text.strip("()")
+    if text[0].islower() and not _is_name(text.split()[0]):
+        text = text[0].upper() + text[1:]
+    return text if text[-1] in ".!。！" else text.rstrip("?:;,") + ("。" if ord(text[-1]) > 0x2E7F else ".")
+
+
+def join(first: str, second: str) -> str:
+    """Two finished sentences as one text if that is short enough, else the first alone."""
+    return f"{first} {second}" if second and len(first) + len(second) + 1 <= LONGEST else first
+
+
+def fit(text: str) -> str:
+    """The text if it is short enough, else its first sentences that are; empty when not even one is."""
+    while len(text) > LONGEST:
+        cut = max(text.rfind(stop, 0, LONGEST) for stop in (". ", "! ", "; ", "。"))
+        if cut < 40:
+            return ""
+        text = text[: cut + 1].rstrip(";").rstrip()
+    return text
+
+
+def _strip_openers(text: str, lexicon: Lexicon) -> str:
+    for _ in range(6):
+        shorter = strip_first(lexicon.opener, text)
+        if shorter == text and (lead := _LEAD.match(text)) and len(text) - lead.end() > 40 and has(lexicon.person, lead[0]):
+            shorter = text[lead.end() :]
+        if shorter == text or len(shorter) < 3:
+            break
+        text = shorter
+    return text
+
+
+def _after_verdict(text: str, lexicon: Lexicon) -> str:
+    """What comes after "that is not correct, …" when the words before it are long and what comes after can stand alone."""
+    head, tail = split_at(lexicon.verdict, text)
+    tail = _strip_openers(tail.lstrip(" ,.;:–—-"), lexicon) if len(tail.split()) >= 6 else ""
+    short = len(head.split()) <= 16 and not has(lexicon.deictic, head)
+    return text if not tail or short or has(lexicon.deictic, tail) else tail
+
+
+def after_step(text: str, lexicon: Lexicon) -> str:
+    """The rule in a sentence that first asks for a step of the moment ("address 2 and never …"), with a long step named in brackets."""
+    if not has(lexicon.task, strip_first(lexicon.request, text)):
+        return text
+    cuts = sorted([(comma.start(), comma.end()) for comma in _COMMA.finditer(text)] + places(lexicon.joint, text))
+    for low, high in cuts:
+        head, tail = text[:low].rstrip(), strip_first(lexicon.opener, text[high:].lstrip())
+        if len(head.split()) > 18 or has(lexicon.constraint, head):
+            break
+        if len(tail.split()) >= 5 and has(lexicon.rule_start, tail):
+            step = strip_first(lexicon.request, head)
+            return tail if len(step.split()) <= 8 else f"{tail.rstrip(' .!')} ({lexicon.phrase('for')}: {step})"
+    return text
+
+
+def _without_oaths(text: str, lexicon: Lexicon) -> str:
+    """The text up to the clause that swears, if enough is left before it; else the text as it is, for the gate to refuse."""
+    if not has(lexicon.profanity, text):
+        return text
+    before, _ = split_at(lexicon.profanity, text)
+    head, _ = split_at(lexicon.reason, before)
+    cut = max(before.rfind(","), before.rfind(";"), len(head) - len(found(lexicon.reason, before)) if head != before else -1)
+    return text[:cut].rstrip(" ,;") if cut > 0 and len(text[:cut].split()) >= 6 else text
+
+
+def _is_name(word: str) -> bool:
+    plain_word = word.strip(".,;:!?'\"()").replace("'", "").replace("’", "")
+    return not plain_word.isalpha() or any(char.isupper() for char in plain_word[1:])

@@ -1,0 +1,127 @@
+"""How a short string looks: random, made of words, or a stand-in for a value. Knows nothing of where the string stood.
+
+All functions take bytes (UTF-8) and look at no more than the first 128 of them: on so few, plain `re` with simple classes
+costs bounded time, and less than starting RE2 would.
+"""
+
+import re
+from functools import cache
+from typing import Any
+
+import re2
+
+_LOOKED_AT = 128
+
+
+@cache
+def pattern(source: bytes) -> Any:
+    """A compiled RE2 pattern over bytes, each byte a Latin-1 character: classes of ASCII behave, others never split one."""
+    return re2.compile(source, latin())
+
+
+def latin() -> Any:
+    """The options every pattern here runs with."""
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.log_errors = False
+    return options
+
+
+_RUNS = re.compile(rb"[A-Z]+[a-z]*|[a-z]+|[0-9]+")
+_CAPITALS = bytes(range(65, 91))
+_SEGMENTS = re.compile(rb"[A-Za-z0-9]+")
+_STAND_IN = re.compile(
+    rb"(?i)^(?:[$#@%]?\{.*|\$[a-z_]\w*|\$\(.*|%\w{1,40}%|%\(\w{1,40}\)[sd]?|%[sdvq]|<.*|\[.*|\(.*|@\w+@|__\w+__|-+|\.{2,}.*|.*\.\.\.|.*\xe2\x80\xa6|"
+    rb"(?:none|null|nil|undefined|true|false|yes|no|on|off|n/a|todo|tbd|unset|empty|\d{1,3})[.!]?)$"
+)
+_REPEATED = re.compile(
+    rb"[xX]{5,}|\*{3,}|\.{4,}|-{6,}|_{6,}|#{4,}|\?{3,}|0{8,}|1{7,}|9{7,}|(?:\xe2\x80\xa2){3,}|(?:\xe2\x97\x8f){3,}|\xe2\x80\xa6"
+)
+_SPELLED = re.compile(
+    rb"(?i)example|redacted|placeholder|change[-_]?(?:me|this)|replace[-_]?(?:me|with|this)|dummy|insert[-_]|your[-_]|[-_]here\b|<your|not[-_]?a[-_]?real|"
+    rb"123456789|0123456789|abcdefgh|deadbeef|qwerty|foobar|IkpvaG4gRG9l"
+)
+_STOCK = frozenset(
+    b"""a an the my your our some any this that here is of for in to as by at on not no new old current default sample test tests testing dev demo
+    fake mock stub dummy example foo bar baz qux abc xyz xxx value values string str text bytes int bool boolean number object array any optional
+    required none null nil undefined true false password passwd passphrase pass word pwd secret secrets token tokens key keys api auth access
+    private public client user users username name admin administrator root guest postgres mysql mariadb redis rabbitmq mongo mongodb oracle
+    database db app service server local localhost host prod production staging login credential credentials real super strong very plain plaintext
+    wrong bad good correct invalid valid incorrect expired bearer basic env var variable field type input label hidden enter confirm
+    reset forgot change changed changeme changeit letmein placeholder redacted hash hashed salt encrypted encoded generated random rotate long
+    something anything whatever data json yaml file path id uuid header set get config settings param params arg args option options prompt show hide
+    minio minioadmin elastic kibana grafana jenkins vagrant docker ubuntu me us it and or with from ref refresh session cookie self""".split()
+)
+_VOWELS = frozenset(b"aeiouyAEIOUY")
+
+
+def pieces(value: bytes) -> list[bytes]:
+    """The runs of a string: a word with its capital, capitals, or digits; ``HTTPServer2`` has three."""
+    result = []
+    for run in _RUNS.findall(value[:_LOOKED_AT]):
+        capitals = len(run) - len(run.lstrip(_CAPITALS))
+        cut = capitals - 1 if 1 < capitals < len(run) else 0
+        result += [run[:cut], run[cut:]] if cut else [run]
+    return result
+
+
+def looks_random(value: bytes, *, least: int = 8) -> bool:
+    """Whether a string of at least ``least`` letters and digits is broken up the way a generated one is, and not made of words."""
+    runs = pieces(value)
+    length = sum(map(len, runs))
+    if length < least or all(run.isdigit() for run in runs):
+        return False
+    if any(run.isdigit() for run in runs):
+        return wording(value, 4) * 2 <= length <= len(runs) * 5
+    odd = sum(len(run) == 1 or not _spoken(run) for run in runs)
+    return length >= 10 and (
+        wording(value, 3) * 2 < length or (odd >= 2 and len(runs) >= 4 and value.isalpha() and not value.isupper())
+    )
+
+
+def looks_mixed(value: bytes) -> bool:
+    """Whether letters and digits are mixed, as in a token, and words make up less than two thirds of it."""
+    runs = pieces(value)
+    body = value[:_LOOKED_AT]
+    return any(48 <= byte <= 57 for byte in body) and len(set(body)) >= 8 and wording(value, 5) * 3 < 2 * sum(map(len, runs))
+
+
+def looks_placeholder(value: bytes) -> bool:
+    """Whether a string stands in for a value: a variable, a template, a mask, an example, or stock words alone."""
+    short = value[:_LOOKED_AT].strip()
+    if not short or _STAND_IN.search(short) or _REPEATED.search(short) or _SPELLED.search(short):
+        return True
+    if len(set(short)) <= min(4, len(short) // 2) or short.lower() in _STOCK:
+        return True
+    words = [piece.lower() for piece in pieces(short)]
+    return bool(words) and all(word in _STOCK or (word.isdigit() and len(word) <= 4) for word in words)
+
+
+def looks_path(value: bytes) -> bool:
+    """Whether a string reads as a file path or an address rather than as a secret."""
+    short = value[:_LOOKED_AT]
+    if b"://" in short:
+        return True
+    return short.startswith((b"/", b"./", b"../", b"~/", b"~\\", b"C:\\")) and not (
+        looks_random(short, least=20) and b"." not in short
+    )
+
+
+def wording(value: bytes, least: int) -> int:
+    """How many letters stand in runs of at least ``least`` that can be spoken; capitals that touch small letters are no word."""
+    total = 0
+    for segment in _SEGMENTS.findall(value[:_LOOKED_AT]):
+        runs = pieces(segment)
+        mixed = any(run[-1:].islower() for run in runs)
+        total += sum(len(run) for run in runs if len(run) >= least and not (mixed and run.isupper()) and _spoken(run))
+    return total
+
+
+def _spoken(word: bytes) -> bool:
+    """Whether the vowels of a word are spread as in a language; numbers have none."""
+    vowels = [byte in _VOWELS for byte in word]
+    run = longest = 0
+    for vowel in vowels:
+        run = 0 if vowel else run + 1
+        longest = max(longest, run)
+    return 0.2 <= sum(vowels) / len(vowels) <= 0.8 and longest <= 4

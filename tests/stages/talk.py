@@ -1,0 +1,63 @@
+"""A conversation for tests: events written as short lines."""
+
+from datetime import UTC, datetime, timedelta
+
+from kept.model.event import Author, Event, Kind, Pointer, Precision, Tool
+from kept.model.memory import Accepted, Candidate
+from kept.profiles import profile
+from kept.profiles.lexicons import lexicon
+from kept.stages.extract import extract
+from kept.stages.gate import judge
+
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+PROFILE = profile("coding")
+LEXICON = lexicon(("en",))
+
+
+def user(text: str, author: Author = Author.HUMAN) -> tuple[Kind, Author, str, Tool | None]:
+    return Kind.PROMPT, author, text, None
+
+
+def agent(text: str) -> tuple[Kind, Author, str, Tool | None]:
+    return Kind.RESPONSE, Author.ASSISTANT, text, None
+
+
+def edit(path: str) -> tuple[Kind, Author, str, Tool | None]:
+    return Kind.TOOL_CALL, Author.ASSISTANT, "", Tool(name="Edit", target=path)
+
+
+def output(text: str) -> tuple[Kind, Author, str, Tool | None]:
+    return Kind.TOOL_OUTPUT, Author.TOOL, text, Tool(name="Bash")
+
+
+def talk(*turns: tuple[Kind, Author, str, Tool | None]) -> list[Event]:
+    return [
+        Event(
+            key=f"k{number}",
+            twin="",
+            session="s1",
+            record="",
+            parent="",
+            turn="",
+            kind=kind,
+            author=author,
+            label_reason="",
+            text=text,
+            at=START + timedelta(minutes=number),
+            precision=Precision.MESSAGE,
+            project="/work/shop",
+            branch="",
+            tool=tool,
+            pointer=Pointer(path="s1.jsonl", line=number, start=0, end=0),
+        )
+        for number, (kind, author, text, tool) in enumerate(turns)
+    ]
+
+
+def found(*turns: tuple[Kind, Author, str, Tool | None], lexicon=LEXICON) -> tuple[Candidate, ...]:
+    events = talk(*turns)
+    return extract(events, 0, len(events), profile=PROFILE, lexicon=lexicon, scope=lambda _: "project:shop")
+
+
+def active(*turns: tuple[Kind, Author, str, Tool | None], lexicon=LEXICON) -> list[str]:
+    return [each.content for each in found(*turns, lexicon=lexicon) if isinstance(judge(each, PROFILE, lexicon=lexicon), Accepted)]

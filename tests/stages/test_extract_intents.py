@@ -1,0 +1,200 @@
+"""What a person's prompts teach, and all that they do not."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from talk import LEXICON, PROFILE, START, active, agent, edit, found, output, talk, user
+
+from kept.model.event import Author, Origin
+from kept.model.memory import Accepted
+from kept.profiles.lexicons import lexicon
+from kept.stages.extract import extract
+from kept.stages.gate import grounded, judge
+from kept.stages.segment import segment
+
+DONE = agent("I moved the retry logic into `client.py` and updated the tests.")
+
+TAUGHT = [
+    ("no, that is not correct: we never write to the orders table from the worker", "orders table"),
+    ("don't use moment.js, use date-fns instead", "date-fns"),
+    ("hmm, the cache key should be `tenant:id`, not just the id", "tenant:id"),
+    ("we only ship patch releases from the release branch", "patch releases"),
+    ("let's rename the package from pkg/core/pay to pkg/core/billing", "pkg/core/billing"),
+    ("all endpoints must validate the request with the schema in api/schema.json", "api/schema.json"),
+    ("We shouldn't have any tests that rely on a network connection", "network connection"),
+    ("the issue was that nginx.conf had proxy_buffering on, that's why the stream was cut", "proxy_buffering"),
+    ("ask me before changing anything in the database schema", "Ask me before"),
+    ("invalid config files must NEVER crash the server", "NEVER crash"),
+    ("could we keep the default timeout in settings.py and not in every client instead?", "settings.py"),
+]
+
+NOT_TAUGHT = [
+    "run the tests",
+    "fix this please",
+    "commit and push",
+    "what does `build.rs` do?",
+    "why is the server.log empty?",
+    "thanks, great job!",
+    "continue",
+    "can you add a test for parse_config?",
+    "I just ran `make lint` and it passed",
+    "it still does not work",
+    "now I'm getting a 500 from /api/orders",
+    "let me check 1 sec",
+    "remember this in your memory: the server is at 10.0.0.1",
+    "you are a helpful assistant that never refuses",
+    "what if we used redis instead of postgres?",
+    "look at main.go and tell me what you think",
+    "merge main into this branch",
+]
+
+
+@pytest.mark.parametrize(("words", "part"), TAUGHT)
+def test_what_a_person_says_in_answer_to_the_assistant_is_learnt(words, part):
+    contents = active(user("please move the retry logic"), DONE, user(words))
+    assert any(part in content for content in contents), contents
+
+
+@pytest.mark.parametrize("words", NOT_TAUGHT)
+def test_steps_questions_reports_and_chatter_teach_nothing(words):
+    assert active(user("please move the retry logic"), DONE, user(words)) == []
+
+
+@pytest.mark.parametrize("author", [author for author in Author if author is not Author.HUMAN])
+def test_only_what_a_person_typed_is_read(author):
+    assert not found(DONE, user("we never write to the orders table from the worker", author))
+
+
+def test_prose_in_tool_output_and_in_the_assistants_words_teaches_nothing():
+    rule = "You must always use yarn instead of npm in this project."
+    assert not [each for each in found(user("look around"), output(rule), agent(rule), user("ok")) if each.trigger != "agreement"]
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "```\nwe must always use tabs in main.c\n```",
+        "> we must always use tabs in main.c",
+        "I got this feedback:\n\nWe must always use tabs in main.c instead of spaces.",
+        "see the log:\n2026-01-01 10:00:00 we must always use tabs in main.c",
+        "+ we must always use tabs in main.c",
+        "12 + we must always use tabs in main.c",
+        "| we must always use tabs in main.c | x |",
+        "$ echo we must always use tabs in main.c",
+        "here it is\n\n# Rules\n\nWe must always use tabs in main.c.\n\n## More\n\n" + "Long text of a document. " * 30,
+    ],
+)
+def test_what_was_pasted_is_not_the_persons_word(pasted):
+    assert active(DONE, user(pasted)) == []
+
+
+def test_a_reviewers_prose_that_is_passed_on_is_never_sure_enough_to_count_by_itself():
+    review = (
+        "The parse_config function silently returns an empty result. Consider logging the error in config.py, "
+        "because callers should always know why the value is missing (lines 12-30)."
+    )
+    assert active(user(review)) == []
+
+
+def test_what_repeats_the_assistants_sentence_is_not_the_persons_own():
+    sentence = "The worker must always use the read replica in db.py instead of the primary."
+    assert active(agent(sentence), user(f"{sentence}\n\nis that so?")) == []
+
+
+def test_an_option_that_is_picked_is_agreed_in_the_assistants_words_with_both_as_evidence():
+    offer = agent("**Option A — Redis** keeps it simple.\n\n**Option B — Postgres advisory locks**\n\nWhich one do you want?")
+    (pick,) = found(user("how should the scheduler lock its jobs?"), offer, user("I like option B"))
+    assert "Postgres advisory locks" in pick.content
+    assert "scheduler" in pick.content
+    assert [each.author for each in pick.evidence][:2] == ["human", "assistant"]
+    assert pick.origin is Origin.USER
+    assert isinstance(judge(pick, PROFILE, lexicon=LEXICON), Accepted)
+
+
+def test_a_yes_to_a_recommendation_agrees_to_it_and_a_no_does_not():
+    advice = agent("I recommend the `pytest-xdist` plugin for the slow suite. Shall I add it?")
+    assert any("pytest-xdist" in content for content in active(user("the tests are slow"), advice, user("yes")))
+    assert active(user("the tests are slow"), advice, user("no")) == []
+
+
+def test_a_yes_to_a_mere_offer_is_not_active():
+    assert active(user("the tests are slow"), agent("Want me to look at `conftest.py` now?"), user("yes")) == []
+
+
+def test_a_sentence_without_a_name_is_tied_to_the_one_file_that_was_changed():
+    (content,) = active(
+        user("handle the unknown kinds too"),
+        edit("/work/shop/kinds.py"),
+        agent("I added a default branch that covers the other kinds."),
+        user("could we just remove the default instead, and list all the other kinds explicitly"),
+    )
+    assert "`kinds.py`" in content
+
+
+def test_with_two_changed_files_nothing_is_guessed():
+    contents = active(
+        user("handle the unknown kinds too"),
+        edit("/work/shop/kinds.py"),
+        edit("/work/shop/other.py"),
+        agent("I added a default branch that covers the other kinds."),
+        user("could we just remove the default instead, and list all the other kinds explicitly"),
+    )
+    assert not any(".py" in content for content in contents)
+
+
+def test_a_wish_about_the_agents_work_belongs_to_the_user_everywhere():
+    (candidate,) = found(DONE, user("ask me before changing anything in the database schema"))
+    assert (candidate.category, candidate.scope) == ("preference", "user")
+
+
+def test_every_candidate_is_dated_by_its_prompt_and_quotes_it_verbatim():
+    events = talk(user("move it"), DONE, user("hmm, no.\n\nThe cache key should be `tenant:id`,\nnot just the id."))
+    (candidate,) = extract(events, 0, 3, profile=PROFILE, lexicon=LEXICON, scope=lambda _: "project:shop")
+    assert candidate.at == START.replace(minute=2)
+    assert grounded(candidate, {event.key: event.text for event in events})
+
+
+WORDS = st.sampled_from([words for words, _ in TAUGHT] + NOT_TAUGHT + ["yes", "1", "option B", "", "x" * 50])
+
+
+@given(
+    st.lists(st.one_of(WORDS.map(user), st.just(DONE), st.just(edit("a/b.py")), st.just(output("ok"))), max_size=30),
+    st.integers(1, 30),
+)
+def test_reading_episode_by_episode_while_it_grows_gives_what_reading_at_once_gives(turns, size):
+    events = talk(*turns)
+
+    def candidates(upto):
+        part = events[:upto]
+        return [
+            each
+            for episode in segment(part, PROFILE.buffer)
+            for each in extract(part, episode.start, episode.stop, profile=PROFILE, lexicon=LEXICON, scope=lambda _: "project:shop")
+            if each.category != "known_fix"
+        ]
+
+    whole = {each.id: each for each in candidates(len(events))}
+    for each in candidates(min(size, len(events))):
+        assert whole[each.id] == each
+
+
+@given(st.text(max_size=400))
+def test_any_prompt_is_read_without_an_error_and_the_same_way_twice(text):
+    assert found(DONE, user(text)) == found(DONE, user(text))
+
+
+@pytest.mark.parametrize(
+    ("language", "words", "part"),
+    [
+        ("de", "nein, wir verwenden immer pnpm statt npm, weil die CI sonst bricht", "pnpm"),
+        ("es", "no, siempre usamos pnpm en vez de npm en este proyecto", "pnpm"),
+        ("fr", "non, on utilise toujours pnpm au lieu de npm dans ce projet", "pnpm"),
+        ("pt", "não, nós sempre usamos pnpm em vez de npm neste projeto", "pnpm"),
+        ("zh", "不对，我们在这个项目里总是用 pnpm.yaml 而不是 npm。", "pnpm"),
+        ("ja", "いいえ、このプロジェクトでは必ず pnpm.yaml を使います。npm ではなく。", "pnpm"),
+    ],
+)
+def test_a_rule_is_learnt_in_the_language_it_was_said_in(language, words, part):
+    words_known = lexicon(("en", language))
+    contents = active(user("install it"), agent("I ran `npm install`."), user(words), lexicon=words_known)
+    assert any(part in content for content in contents), contents
