@@ -1,0 +1,196 @@
+"""Looking: what is remembered, where it comes from, what a day was, how things stand. Changes nothing."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from kept.adapters.store import Run, Sitting
+from kept.app.desk import Desk
+from kept.app.history import operations_on
+from kept.model.codec import dump
+from kept.model.event import Event
+from kept.model.memory import Evidence, Judged, Memory, Status
+from kept.model.operation import Operation, Pass
+from kept.model.text import index_query
+from kept.model.times import to_text
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Filter:
+    """Which memories to list: by status (empty: active), category, project (part of its name), origin."""
+
+    statuses: tuple[Status, ...] = (Status.ACTIVE,)
+    category: str = ""
+    project: str = ""
+    everything: bool = False
+
+
+def chosen(desk: Desk, memories: Sequence[Memory], which: Filter, moment: datetime) -> tuple[Memory, ...]:
+    """The memories a filter lets through, in the order of a list: by project, category, newest first."""
+    names = desk.names()
+    order = {each.id: number for number, each in enumerate(desk.profile.categories)}
+
+    def fits(memory: Memory) -> bool:
+        status = memory.status_at(moment)
+        return (
+            (which.everything or status in which.statuses)
+            and (not which.category or memory.category == which.category)
+            and (not which.project or which.project.lower() in names.get(memory.scope, memory.scope).lower())
+        )
+
+    def place(memory: Memory) -> tuple[Any, ...]:
+        seen = to_text(memory.last_seen) if memory.last_seen else ""
+        newest_first = tuple(-ord(char) for char in seen)
+        return (memory.scope != "user", memory.scope, order.get(memory.category, len(order)), newest_first, memory.id)
+
+    return tuple(sorted(filter(fits, memories), key=place))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trace:
+    """Why a memory is there: its evidence, each in its conversation where the archive has it, and everything that happened to it."""
+
+    memory: Memory
+    evidence: tuple[tuple[Evidence, tuple[Event, ...]], ...]
+    history: tuple[tuple[Pass, Operation], ...]
+
+
+def trace(desk: Desk, memory: Memory, *, context: int = 1) -> Trace:
+    """The trace of a memory, each piece of evidence with ``context`` events of its conversation before and after."""
+    evidence = tuple((each, desk.store.archive.around(each.event, context, context)) for each in memory.evidence)
+    return Trace(memory=memory, evidence=evidence, history=operations_on(desk, memory.id))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hit:
+    """Something found: a memory or a turn, its score (higher is better) and why it matched."""
+
+    memory: Memory | None
+    turn: Event | None
+    score: float
+    why: str
+
+
+def search(desk: Desk, query: str, *, within: Sequence[str] = ("memories",), limit: int = 10) -> tuple[Hit, ...]:
+    """Full-text search, best first: any word of the query, stemmed, identifiers and paths also by their parts."""
+    words = index_query(query)
+    if not words:
+        return ()
+    hits: list[Hit] = []
+    if "memories" in within:
+        for memory, score in desk.store.log.search(words, limit * 3):
+            if memory.status_at(desk.clock()) in (Status.ACTIVE, Status.HELD):
+                hits.append(Hit(memory=memory, turn=None, score=score, why="its words"))
+    if "turns" in within:
+        hits += [
+            Hit(memory=None, turn=event, score=score, why="its words") for event, score in desk.store.archive.search(words, limit)
+        ]
+    return tuple(sorted(hits, key=lambda each: -each.score)[:limit])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Day:
+    """What a day was: sessions with events on it, and the memories that were learnt or confirmed on it."""
+
+    day: date
+    sittings: tuple[Sitting, ...]
+    learnt: tuple[Memory, ...]
+    confirmed: tuple[Memory, ...]
+
+
+def day(desk: Desk, which: date) -> Day:
+    """A local day, by the events' own times."""
+    start, stop = desk.span(which)
+    active = [each for each in desk.store.log.memories() if each.status is Status.ACTIVE]
+    learnt = tuple(each for each in active if each.first_seen is not None and start <= each.first_seen < stop)
+    confirmed = tuple(
+        each
+        for each in active
+        if each not in learnt and any(item.at is not None and start <= item.at < stop for item in each.evidence)
+    )
+    return Day(day=which, sittings=desk.store.archive.sittings(start, stop), learnt=learnt, confirmed=confirmed)
+
+
+def days(desk: Desk) -> tuple[date, ...]:
+    """Every local day on which something happened."""
+    return tuple(dict.fromkeys(minute.astimezone(desk.zone).date() for minute in desk.store.archive.minutes()))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class State:
+    """How things stand."""
+
+    statuses: Counter[Status]
+    categories: Counter[str]
+    files: int
+    undated: int
+    last_runs: tuple[Run, ...]
+    unread: int
+    outputs: tuple[str, ...]
+
+
+def state(desk: Desk) -> State:
+    """How things stand: memories by status and category, what was read, the last runs, what is written where."""
+    moment = desk.clock()
+    memories = desk.store.log.memories()
+    return State(
+        statuses=Counter(each.status_at(moment) for each in memories),
+        categories=Counter(each.category for each in memories if each.status_at(moment) is Status.ACTIVE),
+        files=len(desk.store.archive.files()),
+        undated=desk.store.archive.undated(),
+        last_runs=desk.store.log.runs(5),
+        unread=len(desk.store.archive.threads(pending=True)),
+        outputs=tuple(desk.store.outputs()),
+    )
+
+
+def refused(desk: Desk) -> tuple[Judged, ...]:
+    """Every candidate that was refused, with the reason."""
+    return tuple(each.judged for each in desk.store.log.refused())
+
+
+def exported(desk: Desk, memory: Memory, moment: datetime | None = None) -> dict[str, Any]:
+    """A memory in the form of ``kept export``, its status as of a moment (now): no field is left out, whatever its value."""
+    instant = {name: _text(getattr(memory, name)) for name in ("first_seen", "last_seen", "valid_until")}
+    return {
+        "id": memory.id,
+        "content": memory.content,
+        "category": memory.category,
+        "scope": memory.scope,
+        "status": memory.status_at(moment or desk.clock()).value,
+        "confidence": memory.confidence,
+        "origin": memory.origin.value,
+        "pinned": memory.pinned,
+        **instant,
+        "observations": memory.observations,
+        "artifacts": list(memory.artifacts),
+        "evidence": [
+            {
+                "quote": each.quote,
+                "source": each.path,
+                "session": each.session,
+                "event": each.event,
+                "at": _text(each.at),
+                "origin": each.origin.value,
+                "author": each.author,
+            }
+            for each in memory.evidence
+        ],
+        "supersedes": list(memory.supersedes),
+        "superseded_by": memory.superseded_by or None,
+        "resolved_by": memory.resolved_by or None,
+        "profile": memory.profile,
+        "trigger": memory.trigger,
+        "reason": memory.reason,
+    }
+
+
+def _text(instant: datetime | None) -> str | None:
+    return to_text(instant) if instant is not None else None
+
+
+def plain(value: object) -> Any:
+    """Any value of the model as JSON, for ``--json``."""
+    return dump(value)

@@ -1,0 +1,35 @@
+"""Settings: what they are, and changing one. Needs no store, so a broken setting can be mended."""
+
+from dataclasses import fields
+from typing import Any
+
+from kept.adapters import files, settings
+from kept.adapters.settings import Settings
+from kept.app.desk import Home
+from kept.model.errors import ConfigError
+
+
+def shown(home: Home) -> dict[str, Any]:
+    """Every setting with its value, by name. Raises ConfigError."""
+    found = settings.read(home.settings)
+    return {each.name: _plain(getattr(found, each.name)) for each in fields(Settings)}
+
+
+def setting(home: Home, name: str) -> Any:
+    """One setting. Raises ConfigError for an unknown one."""
+    values = shown(home)
+    if name not in values:
+        raise ConfigError(f"unknown setting {name!r}", hint=f"settings: {', '.join(values)}")
+    return values[name]
+
+
+def change(home: Home, name: str, value: str) -> Any:
+    """Set one setting (lists comma-separated; empty: the default again) and return what it now is. Raises ConfigError, ChangedError."""
+    before = files.read(home.settings)
+    text = settings.write(home.settings, name, value)
+    files.write(home.settings, text.encode(), expect=before.stamp, root=home.root)
+    return setting(home, name)
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

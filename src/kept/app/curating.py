@@ -1,0 +1,52 @@
+"""Curating: groups whose candidates changed → operations, validated, guarded and applied in one transaction a group."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from kept.adapters.store import Draft
+from kept.app.desk import Desk
+from kept.app.progress import Progress, silent
+from kept.model.memory import Actor
+from kept.stages.curate import curate
+from kept.stages.guard import overreach
+
+
+@dataclass(kw_only=True, slots=True)
+class Curated:
+    """What curation did: operations by kind, and the passes a guard threw out, in words."""
+
+    operations: Counter[str] = field(default_factory=Counter)
+    stopped: list[str] = field(default_factory=list)
+
+
+def curate_dirty(desk: Desk, run: int, *, allow: bool = False, progress: Progress = silent) -> Curated:
+    """Curate every group whose live candidates changed. ``allow`` lets passes through that a guard would stop. Raises StoreError."""
+    result = Curated()
+    groups = desk.store.log.dirty()
+    for number, (profile, scope) in enumerate(groups):
+        progress("curating", number, len(groups))
+        with desk.store.transaction():
+            _curate_group(desk, run, profile, scope, result, allow=allow)
+            desk.store.log.cleaned(profile, scope)
+    progress("curating", len(groups), len(groups))
+    return result
+
+
+def _curate_group(desk: Desk, run: int, profile: str, scope: str, result: Curated, *, allow: bool) -> None:
+    log = desk.store.log
+    memories = log.memories(group=(profile, scope))
+    judged = [each.judged for each in log.proposals(profile, scope)]
+    operations = curate(judged, memories, blocked=log.blocked())
+    if not operations:
+        return
+    subject = f"{profile} · {scope}"
+    stops = () if allow else overreach(memories, operations)
+    if stops:
+        note = f"stopped by the guard: {'; '.join(map(str, stops))}"
+        log.commit(Draft(run=run, stage="guard", subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), note=note))
+        result.stopped.append(f"{desk.name(scope)}: {'; '.join(map(str, stops))}")
+        return
+    log.commit(
+        Draft(run=run, stage="curate", subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), operations=operations)
+    )
+    result.operations.update(type(each).__name__.lower() for each in operations)

@@ -1,0 +1,205 @@
+"""A person's own operations: add, edit, retire, resolve, pin, approve, reject, forget; and what an agent may suggest.
+
+Each is one pass of its own run, so a bare ``undo`` takes it back. What a person says holds against every machine.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from kept.adapters.store import Draft
+from kept.app.desk import Desk
+from kept.model.artifact import artifacts
+from kept.model.codec import digest
+from kept.model.errors import UsageError
+from kept.model.event import Origin
+from kept.model.fingerprint import fingerprint, recognised
+from kept.model.invisible import strip_invisible
+from kept.model.memory import USER_SCOPE, Actor, Memory, Status
+from kept.model.operation import Add, Approve, Facts, Forget, Operation, Pin, Reject, Resolve, Retire, Revise
+from kept.model.text import normal_form, one_line
+from kept.stages.redact import redact
+
+MOST = 300  # characters of a memory: it must stand on one line
+
+
+def find(desk: Desk, number: str) -> Memory:
+    """The memory of an id or an unambiguous beginning of one (at least 4 characters). Raises UsageError."""
+    exact = desk.store.log.memory(number)
+    if exact is not None:
+        return exact
+    ids = desk.store.log.ids_like(number) if len(number) >= 4 and number.isalnum() else ()
+    if len(ids) == 1:
+        found = desk.store.log.memory(ids[0])
+        if found is not None:
+            return found
+    hint = f"it could be {', '.join(ids)}" if ids else "see `kept list` for ids"
+    raise UsageError(f"no memory {number!r}", hint=hint)
+
+
+def add(desk: Desk, text: str, category: str, *, project: str = "", until: datetime | None = None, agent: bool = False) -> Memory:
+    """Remember a sentence a person gives, at once; or hold it where an agent suggests it.
+
+    Raises UsageError for an unknown category, an unusable text, or one that is remembered already.
+    """
+    content = usable(desk, text)
+    kind = desk.profile.category(category)
+    if kind is None:
+        known = ", ".join(each.id for each in desk.profile.categories)
+        raise UsageError(f"no category {category!r} in profile {desk.profile.id!r}", hint=f"categories: {known}")
+    scope = desk.scope(project) if project else USER_SCOPE
+    for memory in desk.store.log.memories(group=(desk.profile.id, scope)):
+        if memory.status in (Status.ACTIVE, Status.HELD) and normal_form(memory.content) == normal_form(content):
+            raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
+    now = desk.clock()
+    number = digest(desk.profile.id, scope, category, content, now.isoformat(), size=5)
+    value = Memory(
+        id=number, profile=desk.profile.id, category=category, scope=scope, status=Status.HELD if agent else Status.ACTIVE,
+        content=content, confidence=0.6 if agent else 1.0, origin=Origin.ASSISTANT if agent else Origin.USER, first_seen=now,
+        last_seen=now, artifacts=artifacts(content), owned=not agent, valid_until=until, trigger="suggested" if agent else "told",
+    )  # fmt: skip
+    actor, reason = (Actor.AGENT, "held: suggested by an agent") if agent else (Actor.PERSON, "told by the user")
+    _commit(desk, "suggest" if agent else "add", Add(memory=number, at=now, reason=reason, value=value), actor=actor)
+    return find(desk, number)
+
+
+def usable(desk: Desk, text: str) -> str:
+    """A text as a memory can hold it: one line, nothing invisible, no secret. Raises UsageError where that leaves too little or too much."""
+    content = one_line(redact(strip_invisible(text)[0], key=desk.store.key("redaction")).text)
+    if not any(char.isalnum() for char in content):
+        raise UsageError("there is nothing to remember in an empty text")
+    if len(content) > MOST:
+        raise UsageError(f"a memory has at most {MOST} characters, this has {len(content)}", hint="say it shorter, or in two")
+    return content
+
+
+def edit(desk: Desk, number: str, text: str, *, category: str | None = None) -> Memory:
+    """Give a memory the words (or category) a person wants. Raises UsageError."""
+    memory = find(desk, number)
+    if category is not None and desk.profile.category(category) is None:
+        raise UsageError(f"no category {category!r} in profile {desk.profile.id!r}")
+    content = usable(desk, text)
+    facts = replace(facts_of(memory), content=content, category=category or memory.category, artifacts=artifacts(content))
+    return _once(desk, "edit", Revise(memory=memory.id, at=desk.clock(), reason="edited by the user", facts=facts))
+
+
+def facts_of(memory: Memory) -> Facts:
+    """What evidence says of a memory as it stands, for an operation that changes some of it."""
+    return Facts(
+        content=memory.content, category=memory.category, confidence=memory.confidence, origin=memory.origin,
+        first_seen=memory.first_seen, last_seen=memory.last_seen, observations=memory.observations, artifacts=memory.artifacts,
+        candidates=memory.candidates, valid_until=memory.valid_until, trigger=memory.trigger, fingerprint=memory.fingerprint,
+    )  # fmt: skip
+
+
+def retire(desk: Desk, number: str, reason: str = "") -> Memory:
+    """Retire a memory: it no longer holds. The same proposal does not bring it back. Raises UsageError."""
+    memory = find(desk, number)
+    _need(memory, Status.ACTIVE, Status.HELD)
+    return _once(desk, "retire", Retire(memory=memory.id, at=desk.clock(), reason=reason or "retired by the user"))
+
+
+def approve(desk: Desk, number: str) -> Memory:
+    """Make a held, retired or rejected memory active. Raises UsageError."""
+    memory = find(desk, number)
+    _need(memory, Status.HELD, Status.RETIRED, Status.REJECTED)
+    if not memory.content:
+        raise UsageError("this memory was forgotten; nothing can bring it back", where=memory.id)
+    return _once(desk, "approve", Approve(memory=memory.id, at=desk.clock(), reason="approved by the user"))
+
+
+def reject(desk: Desk, number: str) -> Memory:
+    """Turn down a held memory; the same proposal does not come back. Raises UsageError."""
+    memory = find(desk, number)
+    _need(memory, Status.HELD)
+    return _once(desk, "reject", Reject(memory=memory.id, at=desk.clock(), reason="rejected by the user"))
+
+
+def pin(desk: Desk, number: str, *, on: bool = True) -> Memory:
+    """Pin a memory, so it is always shown and no machine touches it; or unpin it. Raises UsageError."""
+    memory = find(desk, number)
+    _need(memory, Status.ACTIVE, Status.HELD)
+    if memory.pinned == on:
+        return memory
+    return _once(desk, "pin" if on else "unpin", Pin(memory=memory.id, at=desk.clock(), reason="pinned by the user", on=on))
+
+
+def resolve(desk: Desk, number: str, category: str, text: str = "") -> tuple[Memory, Memory]:
+    """Close a memory (an open question) with the decision or insight that answers it. Returns both. Raises UsageError."""
+    memory = find(desk, number)
+    _need(memory, Status.ACTIVE, Status.HELD)
+    if desk.profile.category(category) is None:
+        known = ", ".join(each.id for each in desk.profile.categories)
+        raise UsageError(f"no category {category!r} in profile {desk.profile.id!r}", hint=f"categories: {known}")
+    now = desk.clock()
+    content = usable(desk, text or memory.content)
+    answer = digest(memory.id, category, content, now.isoformat(), size=5)
+    value = Memory(
+        id=answer, profile=memory.profile, category=category, scope=memory.scope, status=Status.ACTIVE, content=content,
+        confidence=1.0, origin=Origin.USER, first_seen=now, last_seen=now, artifacts=artifacts(content) or memory.artifacts,
+        evidence=memory.evidence, owned=True, trigger="resolved",
+    )  # fmt: skip
+    _commit(
+        desk,
+        "resolve",
+        Add(memory=answer, at=now, reason=f"answers {memory.id}", value=value),
+        Resolve(memory=memory.id, at=now, reason="answered by the user", by=answer),
+    )
+    return find(desk, memory.id), find(desk, answer)
+
+
+def forget(desk: Desk, numbers: Sequence[str]) -> tuple[str, ...]:
+    """Erase memories for good: words of the log, evidence in the archive, index. Returns the ids. Raises UsageError.
+
+    What stays is that there was one, and a keyed fingerprint that keeps it from coming back. There is no undo.
+    """
+    memories = [find(desk, each) for each in numbers]
+    key = desk.store.key("forget")
+    with desk.store.transaction():
+        now = desk.clock()
+        run = desk.store.log.start_run("forget", now)
+        for memory in memories:
+            if memory.content:
+                _erase(desk, run, memory, key, now)
+        desk.store.log.end_run(run, now, {"forgotten": [each.id for each in memories]})
+    desk.store.compact()
+    return tuple(each.id for each in memories)
+
+
+def _erase(desk: Desk, run: int, memory: Memory, key: bytes, now: datetime) -> None:
+    wanted = {fingerprint(memory.content, key)}
+    also = [each for each in desk.store.log.every_proposal() if recognised(each.candidate.content, wanted, key)]
+    wanted |= {fingerprint(each.candidate.content, key) for each in also}
+    operation = Forget(memory=memory.id, at=now, reason="forgotten by the user", fingerprints=tuple(sorted(wanted - {""})))
+    draft = Draft(
+        run=run, stage="forget", subject=memory.id, actor=Actor.PERSON, recorded_at=now, operations=(operation,)
+    )  # fmt: skip
+    evidence = {(each.event, each.quote) for each in memory.evidence}
+    evidence |= {(each.event, each.quote) for proposal in also for each in proposal.candidate.evidence}
+    made = desk.store.log.commit(draft)
+    candidates = {*memory.candidates, *(each.candidate.id for each in also)}
+    desk.store.log.erase(memory.id, candidates, operation.fingerprints, made)
+    for event in sorted({event for event, _ in evidence}):
+        quotes = sorted((quote for each, quote in evidence if each == event), key=len, reverse=True)
+        desk.store.archive.erase(event, quotes, "[forgotten]")
+
+
+def _need(memory: Memory, *allowed: Status) -> None:
+    if memory.status not in allowed:
+        raise UsageError(
+            f"it is {memory.status.value}", where=memory.id, hint=f"only {' or '.join(allowed)} ones can be changed so"
+        )
+
+
+def _once(desk: Desk, command: str, operation: Operation) -> Memory:
+    _commit(desk, command, operation)
+    return find(desk, operation.memory)
+
+
+def _commit(desk: Desk, command: str, *operations: Operation, actor: Actor = Actor.PERSON) -> None:
+    with desk.store.transaction():
+        now = desk.clock()
+        run = desk.store.log.start_run(command, now)
+        subject = operations[0].memory
+        desk.store.log.commit(Draft(run=run, stage="person", subject=subject, actor=actor, recorded_at=now, operations=operations))
+        desk.store.log.end_run(run, now, {})

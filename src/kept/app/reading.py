@@ -1,0 +1,148 @@
+"""Reading: transcript files → cleaned turns in the archive. Each slice commits with its cursor, so an interruption loses nothing."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
+
+from kept.adapters.sources import SOURCES, Skip, Skipped, examine, find_files
+from kept.adapters.sources.base import Source
+from kept.app.desk import Desk
+from kept.app.progress import Progress, silent
+from kept.model.errors import SourceError, UsageError
+from kept.model.event import Account, Cursor
+from kept.stages.clean import Limits, clean
+from kept.stages.redact import Redacted, redact
+
+LIMITS = Limits()
+REWRITTEN = "rewritten-file"  # what a source notes when it starts over
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Input:
+    """A file to read, and its format."""
+
+    path: Path
+    source: Source
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """What there is to read: files with their format, paths that are not read with the reason, and how many are no transcripts."""
+
+    inputs: tuple[Input, ...]
+    skipped: tuple[tuple[str, str], ...]
+    others: int
+
+
+@dataclass(kw_only=True, slots=True)
+class Reading:
+    """What was read so far: files that had something new, its days, the accounts by source, bytes before and after cleaning."""
+
+    files: int = 0
+    fresh: int = 0
+    days: set[date] = field(default_factory=set)
+    accounts: dict[str, Account] = field(default_factory=dict)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    others: int = 0
+    bytes_in: int = 0
+    bytes_kept: int = 0
+    removed: Counter[str] = field(default_factory=Counter)
+    secrets: int = 0
+
+    @property
+    def account(self) -> Account:
+        """The sum over all sources."""
+        return sum(self.accounts.values(), Account())
+
+
+def discover(desk: Desk, paths: Sequence[Path]) -> Found:
+    """The files to read: those below the given paths, or every known place of every enabled source.
+
+    Raises UsageError where a given path does not exist.
+    """
+    inputs: dict[str, Input] = {}
+    skipped: list[tuple[str, str]] = []
+    others = 0
+    for path, named in _candidates(desk, paths):
+        if _excluded(desk, path):
+            continue
+        match examine(path):
+            case Skipped(reason=Skip.UNKNOWN_FORMAT | Skip.EMPTY) if not named:
+                others += 1
+            case Skipped(reason=reason):
+                skipped.append((str(path), reason.value))
+            case source if source.name in desk.settings.sources_off:
+                others += 1
+            case source:
+                inputs[str(path)] = Input(path=path, source=source)
+    return Found(inputs=tuple(inputs.values()), skipped=tuple(skipped), others=others)
+
+
+def places(desk: Desk) -> tuple[tuple[Source, Path], ...]:
+    """The known places of all sources that exist on this machine, also below a ``--home`` other than the user's."""
+    roots = dict.fromkeys((desk.home.user, desk.home.root))
+    found = [(source, place) for root in roots for source in SOURCES for place in source.places(root, desk.env)]
+    return tuple((source, place) for source, place in dict.fromkeys(found) if place.exists())
+
+
+def _candidates(desk: Desk, paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:
+    """Paths to examine, each with whether a person named that very file."""
+    if not paths:
+        for _, place in places(desk):
+            yield from ((path, False) for path in find_files(place))
+        return
+    for path in paths:
+        if not path.exists() and not path.is_symlink():
+            raise UsageError("there is no such file or directory", where=str(path))
+        if path.is_dir():
+            yield from ((each, False) for each in find_files(path))
+        else:
+            yield path.absolute(), True
+
+
+def _excluded(desk: Desk, path: Path) -> bool:
+    return any(fnmatchcase(str(path), pattern) for pattern in desk.settings.exclude)
+
+
+def read(desk: Desk, found: Found, *, force: bool = False, progress: Progress = silent) -> Reading:
+    """Archive what is new in the files. A file that cannot be read is skipped, counted and named; the rest goes on.
+
+    ``force`` reads every file again from its start; what is known already is not stored twice. Raises StoreError.
+    """
+    result = Reading(skipped=list(found.skipped), others=found.others)
+    without_secrets = partial(redact, key=desk.store.key("redaction"))
+    for number, each in enumerate(found.inputs):
+        progress("reading", number, len(found.inputs))
+        try:
+            _read_file(desk, each, without_secrets, result, force=force)
+        except SourceError as error:
+            result.skipped.append((str(each.path), error.what))
+    progress("reading", len(found.inputs), len(found.inputs))
+    return result
+
+
+def _read_file(desk: Desk, each: Input, without_secrets: Callable[[str], Redacted], result: Reading, *, force: bool) -> None:
+    archive, path, source = desk.store.archive, str(each.path), each.source.name
+    known = archive.cursor(source, path)
+    cursor = Cursor() if force or known is None else known
+    anew, grown = cursor == Cursor(), False
+    for piece in each.source.read(each.path, cursor):
+        if piece.cursor == cursor:
+            continue  # nothing but an unfinished last record: nothing is written
+        restarted = anew or REWRITTEN in piece.account.noted
+        cleaned = [clean(event, redact=without_secrets, limits=LIMITS) for event in piece.events]
+        for done in cleaned:
+            result.bytes_kept += len(done.event.text)
+            result.secrets += done.secrets
+            result.removed.update(done.removed)
+            if done.event.at is not None:
+                result.days.add(done.event.at.astimezone(desk.zone).date())
+        result.bytes_in += piece.cursor.offset - (0 if restarted else cursor.offset)
+        result.fresh += archive.add(source, path, [done.event for done in cleaned], piece.account, piece.cursor, anew=restarted)
+        result.accounts[source] = result.accounts.get(source, Account()) + piece.account
+        cursor, anew, grown = piece.cursor, False, True
+    result.files += grown

@@ -1,0 +1,200 @@
+"""The main job: absorb hand edits, read what is new, extract, curate, write the outputs. One run at a time.
+
+A run that finds nothing new writes nothing at all. A run that is cut short loses nothing: what was archived, extracted or
+curated is done, and the next run goes on from there.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from time import monotonic
+from typing import Any, TypeVar
+
+from kept.adapters.files import locked
+from kept.adapters.store import Run
+from kept.app.curating import Curated, curate_dirty
+from kept.app.desk import Desk
+from kept.app.extracting import Extracted, Within, extract_pending
+from kept.app.progress import Progress, silent
+from kept.app.reading import Reading, discover, read
+from kept.app.writing import Written, absorb_edits, write_outputs
+from kept.model.errors import BusyError
+from kept.model.memory import Accepted, Held, Memory, Refused, Status
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options:
+    """How to run. ``dry`` shows what would change and changes nothing; ``force`` reads and extracts everything again.
+
+    ``since`` and ``until`` (inclusive) limit which sessions are extracted to those with events on such days; the others wait.
+    ``allow`` lets through what a guard would stop, and absorbs files that look damaged.
+    """
+
+    dry: bool = False
+    force: bool = False
+    allow: bool = False
+    since: date | None = None
+    until: date | None = None
+
+
+@dataclass(kw_only=True, slots=True)
+class Report:
+    """What a run did."""
+
+    run: int = 0
+    sources: Counter[str] = field(default_factory=Counter)
+    reading: Reading = field(default_factory=Reading)
+    extracted: Extracted = field(default_factory=Extracted)
+    curated: Curated = field(default_factory=Curated)
+    written: Written = field(default_factory=Written)
+    new: tuple[Memory, ...] = ()
+    held: int = 0
+    active: int = 0
+    days: int = 0
+    resumed: bool = False
+    sample: bool = False
+    seconds: float = 0.0
+
+    @property
+    def partly(self) -> bool:
+        """Whether something could not be done: an input that could not be read, a pass a guard stopped, a file not absorbed."""
+        return bool(self.reading.skipped or self.curated.stopped or self.written.problems)
+
+    def body(self) -> dict[str, Any]:
+        """The report as ``kept run --json`` prints it."""
+        verdicts = [each.verdict for each in self.extracted.judged]
+        return {
+            "sources": dict(self.sources),
+            "sessions": self.extracted.threads,
+            "events": self.reading.account.events,
+            "records": self.reading.account.records,
+            "dropped": dict(self.reading.account.dropped),
+            "days": self.days,
+            "episodes": self.extracted.episodes,
+            "candidates": len(verdicts),
+            "accepted": sum(isinstance(each, Accepted) for each in verdicts),
+            "held": sum(isinstance(each, Held) for each in verdicts),
+            "refused": dict(Counter(each.reason for each in verdicts if isinstance(each, Refused))),
+            "operations": dict(self.curated.operations + self.written.operations),
+            "stopped": list(self.curated.stopped),
+            "outputs": [{"path": path, "bytes": size} for path, size in self.written.files],
+            "problems": list(self.written.problems),
+            "skipped": [{"path": path, "reason": reason} for path, reason in self.reading.skipped],
+            "cleaning": {"bytes_in": self.reading.bytes_in, "bytes_kept": self.reading.bytes_kept, "secrets": self.reading.secrets},
+            "memories": {"active": self.active, "held": self.held},
+            "sample": self.sample,
+            "llm": {"calls": 0, "input_tokens": 0, "output_tokens": 0, "cost": 0},
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def run(desk: Desk, paths: Sequence[Path], options: Options, *, sample: bool = False, progress: Progress = silent) -> Report:
+    """Do the main job over the given paths, or over everything found on this machine.
+
+    Raises BusyError where a run is under way, UsageError for a path that does not exist, StoreError and other KeptErrors where
+    nothing more can be done; what was done before stays done.
+    """
+    started = monotonic()
+    with locked(desk.home.lock), desk.store.trial() if options.dry else nullcontext():
+        report = _run(desk, paths, options, progress)
+    report.sample = sample
+    report.seconds = monotonic() - started
+    return report
+
+
+def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress) -> Report:
+    started = desk.clock()
+    before = {each.id for each in desk.store.log.memories()}
+    found = discover(desk, paths)
+    report = Report(sources=Counter(each.source.name for each in found.inputs), resumed=_interrupted(desk))
+    report.written.dry = options.dry
+    run_number = RunNumber(desk)
+    absorb_edits(desk, run_number, report.written, allow=options.allow)
+    report.reading = read(desk, found, force=options.force, progress=progress)
+    if options.force or desk.store.archive.threads(pending=True):
+        within = _limits(desk, options)
+        report.extracted = extract_pending(desk, run_number(), force=options.force, within=within, progress=progress)
+    if desk.store.log.dirty():
+        report.curated = curate_dirty(desk, run_number(), allow=options.allow, progress=progress)
+    write_outputs(desk, run_number, report.written)
+    _count(desk, report, before)
+    if run_number.started:
+        report.run = run_number()
+        body = report.body() | {"seconds": (desk.clock() - started).total_seconds()}
+        desk.store.log.end_run(report.run, desk.clock(), body)
+    return report
+
+
+class RunNumber:
+    """The number of the run, which begins when it is first asked for: a run that changes nothing leaves no trace."""
+
+    def __init__(self, desk: Desk, command: str = "run") -> None:
+        self._desk = desk
+        self._command = command
+        self._number = 0
+
+    @property
+    def started(self) -> bool:
+        """Whether anybody asked."""
+        return self._number > 0
+
+    def __call__(self) -> int:
+        """The number."""
+        self._number = self._number or self._desk.store.log.start_run(self._command, self._desk.clock())
+        return self._number
+
+
+def _interrupted(desk: Desk) -> bool:
+    last: tuple[Run, ...] = desk.store.log.runs(1)
+    return bool(last) and last[0].ended_at is None
+
+
+def _limits(desk: Desk, options: Options) -> Within | None:
+    if options.since is None and options.until is None:
+        return None
+    start = desk.span(options.since)[0] if options.since else None
+    stop = desk.span(options.until)[1] if options.until else None
+    return (start, stop)
+
+
+def _count(desk: Desk, report: Report, before: set[str]) -> None:
+    moment = desk.clock()
+    memories = desk.store.log.memories()
+    active = [each for each in memories if each.status_at(moment) is Status.ACTIVE]
+    report.new = tuple(each for each in active if each.id not in before)
+    report.active = len(active)
+    report.held = sum(each.status_at(moment) is Status.HELD for each in memories)
+    report.days = len(report.reading.days)
+
+
+def settle(desk: Desk, change: Callable[[], T]) -> tuple[T, Written]:
+    """Do a person's change between absorbing hand edits and writing the outputs, so that neither undoes the other.
+
+    Returns what the change returned, and what was written. Where another process is writing the outputs for long, the change stands
+    and the next run writes them: a problem told. Raises StoreError, and what the change raises.
+    """
+    written = Written()
+    number = RunNumber(desk, "absorb")
+    try:
+        with _unless_busy(written):
+            absorb_edits(desk, number, written)
+        result = change()
+        with _unless_busy(written):
+            write_outputs(desk, number, written)
+    finally:
+        if number.started:
+            desk.store.log.end_run(number(), desk.clock(), {})
+    return result, written
+
+
+@contextmanager
+def _unless_busy(written: Written) -> Iterator[None]:
+    try:
+        yield
+    except BusyError as error:
+        written.problems.append(f"the files are not up to date, another process is writing them: {error}; the next run does it")

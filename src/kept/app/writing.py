@@ -1,0 +1,308 @@
+"""Outputs and hand edits: what memories become in people's files, and what people did to those files.
+
+Every writing starts by absorbing: a person's edit is their own operation and wins. A file that changes between our read and our
+write is read again. Which lines were last written is noted before and after each write, so a crash between leaves no doubt.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
+from time import monotonic, sleep
+
+from kept.adapters import files
+from kept.adapters.files import Content
+from kept.adapters.store import Draft, Output
+from kept.app.desk import Desk
+from kept.app.person import facts_of, usable
+from kept.model.artifact import artifacts
+from kept.model.codec import digest
+from kept.model.document import Added, Document, Edits, Line, Unsafe
+from kept.model.errors import BusyError, ChangedError, KeptError, UsageError
+from kept.model.event import Origin
+from kept.model.markup import encode, size_of
+from kept.model.memory import USER_SCOPE, Actor, Evidence, Memory, Status
+from kept.model.operation import Add, Approve, Operation, Reject, Retire, Revise
+from kept.model.project import root_of
+from kept.model.text import normal_form
+from kept.stages import section
+from kept.stages.absorb import absorb, weave
+from kept.stages.compose import compose
+from kept.stages.render import render, render_section
+
+TRIES = 5
+_PATIENCE = 30.0  # seconds to wait for another process that is writing the outputs
+
+RunNumber = Callable[[], int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """One file with lines of kept's: the whole file, or (``heading``) a section of it, with the memories of ``scope`` (empty: all)."""
+
+    path: Path
+    heading: str = ""
+    scope: str = ""
+
+
+@dataclass(kw_only=True, slots=True)
+class Written:
+    """What was written (path, bytes), operations that hand edits caused, and what could not be done, in words.
+
+    ``dry`` says that nothing is to be written; ``aside`` are the files put aside so far, with the hash of what they held.
+    """
+
+    dry: bool = False
+    files: list[tuple[str, int]] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    operations: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+    aside: dict[Path, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Read:
+    """A target as it stands: the file, the part that is kept's (None where there is none), and the user's part of that."""
+
+    content: Content
+    inside: bytes | None
+    edits: Edits
+
+
+def targets(desk: Desk) -> tuple[Target, ...]:
+    """The files the profile writes: the memory file, and where it says so a section in each project that lies under the home."""
+    outputs = desk.profile.outputs
+    found = [Target(path=desk.home.root / outputs.memory_file)]
+    if outputs.project_section:
+        roots = {desk.scope(each): Path(root_of(each)) for each in desk.store.archive.projects() if each.startswith("/")}
+        found += [
+            Target(path=root / "CLAUDE.md", heading=outputs.section, scope=scope)
+            for scope, root in sorted(roots.items())
+            if root.is_relative_to(desk.home.root) and root.is_dir()
+        ]
+    return tuple(found)
+
+
+def absorb_edits(desk: Desk, run: RunNumber, written: Written, *, allow: bool = False) -> None:
+    """Make a person's operations of what was changed by hand in any file of kept's. Raises StoreError."""
+    with _alone(desk):
+        for target in targets(desk):
+            _absorb(desk, target, run, written, allow=allow)
+
+
+def write_outputs(desk: Desk, run: RunNumber, written: Written) -> None:
+    """Bring every file up to date with the memories, hand edits absorbed first. A file that cannot be written is a problem told."""
+    with _alone(desk):
+        for target in targets(desk):
+            try:
+                _write(desk, target, run, written)
+            except KeptError as error:
+                if error.exit_code == 0:
+                    raise
+                written.problems.append(str(error))
+
+
+@contextmanager
+def _alone(desk: Desk) -> Iterator[None]:
+    """Hold the lock of the outputs; it is never held for long."""
+    until = monotonic() + _PATIENCE
+    while True:
+        try:
+            with files.locked(desk.home.state / "outputs.lock"):
+                yield
+                return
+        except BusyError:
+            if monotonic() > until:
+                raise
+            sleep(0.02)
+
+
+def _absorb(desk: Desk, target: Target, run: RunNumber, written: Written, *, allow: bool) -> _Read:
+    content = files.read(target.path)
+    inside = _inside(target, content)
+    known = desk.store.output(str(target.path))
+    base = _base(known, inside)
+    result = absorb(base.lines if base else (), inside)
+    if isinstance(result, Unsafe):
+        result = _unsafe(desk, target, content, result, written, allow=allow)
+    if base is None:
+        result = replace(result, added=())  # what stood there before kept came stays where it is, and is nobody's memory
+    if result.changed:
+        operations = tuple(_operations(desk, target, result))
+        if operations:
+            _commit(desk, target, run, operations)
+            written.operations.update(type(each).__name__.lower() for each in operations)
+            written.changed.append(_told(target, operations))
+    return _Read(content=content, inside=inside, edits=result)
+
+
+def _inside(target: Target, content: Content) -> bytes | None:
+    if content.stamp == files.MISSING:
+        return None
+    if not target.heading:
+        return content.data
+    block = section.find(content.data, where=str(target.path))
+    return block.inside if block else None
+
+
+def _base(known: tuple[Output, ...], inside: bytes | None) -> Output | None:
+    """Which of what was written and what was being written the file goes back to: the one it is, else the one it shares more with."""
+    if len(known) < 2 or inside is None:
+        return known[0] if known else None
+    now = _hash(inside)
+    exact = next((each for each in reversed(known) if each.hash == now), None)
+    if exact is not None:
+        return exact
+    there = set(inside.decode("utf-8", "replace").splitlines())
+    return max(known, key=lambda each: sum(line.text in there for line in each.lines if line.text))
+
+
+def _hash(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def _unsafe(desk: Desk, target: Target, content: Content, found: Unsafe, written: Written, *, allow: bool) -> Edits:
+    if allow and found.edits is not None:
+        return found.edits
+    if written.aside.get(target.path) == content.stamp.digest:
+        return found.kept
+    place = "" if written.dry else f"It is kept at {files.put_aside(target.path, into=desk.home.state / 'aside')} and written anew"
+    accept = "; `kept run --accept-loss` takes it as your edit instead" if found.edits is not None else ""
+    written.aside[target.path] = content.stamp.digest
+    written.problems.append(f"{target.path} was not taken as an edit: {found.reason}. {place}{accept}")
+    return found.kept
+
+
+def _operations(desk: Desk, target: Target, edits: Edits) -> Iterator[Operation]:
+    now = desk.clock()
+    for number, words in sorted(edits.revised.items()):
+        memory = desk.store.log.memory(number)
+        if memory is not None and memory.content:
+            yield from _revision(desk, memory, words, now)
+    for number in edits.removed:
+        memory = desk.store.log.memory(number)
+        if memory is not None and memory.status in (Status.ACTIVE, Status.HELD):
+            yield Retire(memory=number, at=now, reason="its line was deleted by hand")
+    memories = desk.store.log.memories()
+    for added in edits.added:
+        yield from _addition(desk, target, added, memories, now)
+    gone = {normal_form(each) for each in edits.gone}
+    for memory in memories:
+        if memory.status is Status.HELD and memory.trigger == "written" and normal_form(memory.content) in gone:
+            yield Reject(memory=memory.id, at=now, reason="its line was deleted by hand")
+
+
+def _revision(desk: Desk, memory: Memory, words: str, now: datetime) -> Iterator[Operation]:
+    try:
+        content = usable(desk, words)
+    except UsageError:
+        return  # too long or empty for a memory: the file keeps the line, the memory its words
+    if content == memory.content and memory.status is Status.ACTIVE:
+        return
+    facts = replace(facts_of(memory), content=content, artifacts=artifacts(content))
+    yield Revise(memory=memory.id, at=now, reason="edited by hand", facts=facts)
+    if memory.status is not Status.ACTIVE:
+        yield Approve(memory=memory.id, at=now, reason="edited by hand")
+
+
+def _addition(desk: Desk, target: Target, added: Added, memories: tuple[Memory, ...], now: datetime) -> Iterator[Operation]:
+    if not added.fact:
+        return
+    try:
+        content = usable(desk, added.fact)
+    except UsageError:
+        return
+    same = [each for each in memories if each.content and normal_form(each.content) == normal_form(content)]
+    if same:
+        if not any(each.status in (Status.ACTIVE, Status.HELD) for each in same):
+            yield Approve(memory=same[0].id, at=now, reason="written again by hand")
+        return
+    trusted = desk.profile.outputs.trust_added_lines
+    category = added.category if desk.profile.category(added.category) else desk.profile.categories[0].id
+    scope = added.scope or target.scope or USER_SCOPE
+    number = digest(str(target.path), scope, category, content, size=5)
+    origin = Origin.USER if trusted else Origin.TOOL
+    evidence = Evidence(
+        quote=content, event="", session="", path=str(target.path), at=now, author="file", origin=origin
+    )  # fmt: skip
+    value = Memory(
+        id=number, profile=desk.profile.id, category=category, scope=scope, status=Status.ACTIVE if trusted else Status.HELD,
+        content=content, confidence=1.0 if trusted else 0.6, origin=origin, first_seen=now, last_seen=now,
+        artifacts=artifacts(content), evidence=(evidence,), owned=trusted, trigger="written",
+    )  # fmt: skip
+    reason = "written by hand" if trusted else "held: somebody wrote it into the file"
+    yield Add(memory=number, at=now, reason=reason, value=value)
+
+
+def _commit(desk: Desk, target: Target, run: RunNumber, operations: tuple[Operation, ...]) -> None:
+    with desk.store.transaction():
+        draft = Draft(
+            run=run(), stage="absorb", subject=str(target.path), actor=Actor.PERSON, recorded_at=desk.clock(), operations=operations
+        )
+        desk.store.log.commit(draft)
+
+
+def _told(target: Target, operations: tuple[Operation, ...]) -> str:
+    counts = Counter(type(each).__name__.lower() for each in operations)
+    return f"{target.path}: " + ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+
+
+def _document(desk: Desk, target: Target, edits: Edits) -> Document:
+    memories = desk.store.log.memories()
+    sections = {each.scope for each in targets(desk) if each.heading}
+    shown = [each for each in memories if (each.scope == target.scope if target.scope else each.scope not in sections)]
+    reserved = size_of([each.text for each in edits.foreign])
+    return compose(shown, desk.profile, as_of=desk.clock(), names=desk.names(), zone=desk.zone, reserved=reserved)
+
+
+def _rendered(target: Target, document: Document) -> tuple[Line, ...]:
+    if not document.sections:
+        return ()
+    return render_section(document) if target.heading else render(document)
+
+
+def _write(desk: Desk, target: Target, run: RunNumber, written: Written) -> None:
+    for attempt in range(TRIES):
+        read = _absorb(desk, target, run, written, allow=False)
+        lines = weave(_rendered(target, _document(desk, target, read.edits)), read.edits)
+        try:
+            _put(desk, target, read, lines, written)
+        except ChangedError:
+            if attempt == TRIES - 1:
+                raise
+            continue
+        return
+
+
+def _put(desk: Desk, target: Target, read: _Read, lines: tuple[Line, ...], written: Written) -> None:
+    path, data = str(target.path), encode(lines, read.edits.layout)
+    after = Output(hash=_hash(data), lines=lines)
+    whole = _whole(target, read, lines, data)
+    if whole == (None if read.content.stamp == files.MISSING else read.content.data):
+        if desk.store.output(path) != ((after,) if lines else ()) and not written.dry:
+            desk.store.wrote(path, after) if lines else desk.store.drop_output(path)
+        return
+    written.files.append((path, len(whole or b"")))
+    if written.dry:
+        return
+    desk.store.intend(path, after)
+    if whole is None:
+        files.remove(target.path, expect=read.content.stamp, root=desk.home.root)
+        desk.store.drop_output(path)
+    else:
+        files.write(target.path, whole, expect=read.content.stamp, root=desk.home.root)
+        desk.store.wrote(path, after)
+
+
+def _whole(target: Target, read: _Read, lines: tuple[Line, ...], data: bytes) -> bytes | None:
+    """The bytes the whole file must have; None where it must not be there."""
+    original = read.content.data
+    if not target.heading:
+        return data if lines else None
+    if not lines:
+        return section.remove(original, where=str(target.path)) if read.content.stamp != files.MISSING else None
+    texts = [line.text for line in lines]
+    return section.place(original, target.heading, texts, absorbed=read.inside, where=str(target.path))

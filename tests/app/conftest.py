@@ -1,0 +1,50 @@
+"""A desk in a home of the test's own, and the bundled sample as its transcripts."""
+
+import shutil
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from kept.app.desk import find_home, opened
+
+
+class Clock:
+    """A clock that moves one second at each look."""
+
+    def __init__(self) -> None:
+        self.moment = datetime(2026, 10, 1, 12, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.moment += timedelta(seconds=1)
+        return self.moment
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def transcripts(home: Path) -> Path:
+    """The sample's transcripts where Claude Code keeps its own."""
+    place = home / ".claude" / "projects"
+    shutil.copytree(Path(str(files("kept.sample") / "projects")), place)
+    return place
+
+
+@pytest.fixture
+def desk_at(clock: Clock):
+    """Opens a desk at a home: ``with desk_at(folder) as desk``."""
+
+    @contextmanager
+    def at(folder: Path, **options):
+        env = {"HOME": str(folder)}
+        with opened(
+            find_home(str(folder), env), zone=options.pop("zone", "Europe/Berlin"), clock=clock, env=env, **options
+        ) as desk:
+            yield desk
+
+    return at

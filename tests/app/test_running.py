@@ -1,0 +1,281 @@
+"""The main job, end to end, over the bundled sample."""
+
+import json
+import shutil
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from kept.adapters.files import locked
+from kept.app import person
+from kept.app.browsing import exported, search
+from kept.app.history import history, redo, undo
+from kept.app.running import Options, run, settle
+from kept.model.errors import BusyError, UsageError
+from kept.model.memory import Status
+
+
+def snapshot(folder: Path) -> dict[str, tuple[str, int]]:
+    return {
+        str(path.relative_to(folder)): (sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def outcome(desk) -> list[str]:
+    """Everything that is remembered, without what depends on where the home is."""
+    rows = [exported(desk, each) for each in desk.store.log.memories()]
+    for row in rows:
+        for quote in row["evidence"]:
+            quote["source"] = Path(quote["source"]).name
+    return sorted(json.dumps(row, sort_keys=True) for row in rows if row["status"] in ("active", "held"))
+
+
+def memory_file(folder: Path) -> Path:
+    return folder / ".claude" / "rules" / "memory.md"
+
+
+def test_a_run_over_the_sample_writes_a_memory_file_a_person_would_want(desk_at, home, transcripts):
+    with desk_at(home) as desk:
+        report = run(desk, [], Options())
+        assert report.active >= 4
+        text = memory_file(home).read_text()
+    for words in ("rejected.csv", "ISO 8601", "Parquet", "pip install -e ."):
+        assert words in text, words
+
+
+def test_every_memory_has_words_and_all_but_fixes_have_the_users_own(desk_at, home, transcripts):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        for memory in desk.store.log.memories():
+            assert memory.evidence, memory.content
+            if memory.status is Status.ACTIVE and memory.category != "known_fix":
+                assert any(each.author == "human" for each in memory.evidence), memory.content
+
+
+def test_a_second_run_writes_nothing_at_all(desk_at, home, transcripts):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+    before = snapshot(home)
+    with desk_at(home) as desk:
+        report = run(desk, [], Options())
+    assert report.body()["operations"] == {}
+    assert snapshot(home) == before
+
+
+def test_nothing_outside_the_home_is_written(desk_at, tmp_path, transcripts, home):
+    other = tmp_path / "trial"
+    before = snapshot(home / ".claude")
+    with desk_at(other) as desk:
+        run(desk, [transcripts], Options())
+    assert snapshot(home / ".claude") == before
+    assert memory_file(other).is_file()
+
+
+@pytest.mark.parametrize("share", [0.15, 0.4, 0.55, 0.8])
+def test_a_session_read_as_it_grows_gives_what_reading_it_at_once_gives(desk_at, tmp_path, transcripts, share):
+    with desk_at(tmp_path / "whole") as desk:
+        run(desk, [transcripts], Options())
+        whole = outcome(desk)
+    growing = tmp_path / "growing"
+    shutil.copytree(transcripts, growing)
+    full = {path: path.read_bytes() for path in sorted(growing.rglob("*.jsonl"))}
+    for path, data in full.items():
+        path.write_bytes(data[: int(len(data) * share)])
+    with desk_at(tmp_path / "parts") as desk:
+        run(desk, [growing], Options())
+        for path, data in full.items():
+            with path.open("ab") as file:
+                file.write(data[int(len(data) * share) :])
+        run(desk, [growing], Options())
+        assert outcome(desk) == whole
+        assert desk.store.damage() == ()
+
+
+def test_the_order_in_which_files_are_read_makes_no_difference(desk_at, tmp_path, transcripts):
+    files = sorted(transcripts.rglob("*.jsonl"))
+    found = []
+    for number, order in enumerate((files, files[::-1], files[1:] + files[:1])):
+        with desk_at(tmp_path / f"h{number}") as desk:
+            for path in order:
+                run(desk, [path], Options())
+            found.append(outcome(desk))
+    assert found[0] == found[1] == found[2]
+    assert found[0]
+
+
+def test_undo_takes_back_the_run_and_redo_brings_it_back(desk_at, home, transcripts):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        before, text = outcome(desk), memory_file(home).read_text()
+        settle(desk, lambda: undo(desk))
+        assert outcome(desk) == []
+        assert not memory_file(home).exists()
+        assert desk.store.damage() == ()
+        report = run(desk, [], Options())
+        assert report.body()["operations"] == {}
+        assert outcome(desk) == []
+        settle(desk, lambda: redo(desk))
+        assert outcome(desk) == before
+        assert memory_file(home).read_text() == text
+        assert desk.store.damage() == ()
+
+
+def test_an_undo_with_nothing_to_undo_says_so(desk_at, home):
+    with desk_at(home) as desk, pytest.raises(UsageError, match="nothing to undo"):
+        undo(desk)
+
+
+def test_hand_edits_survive_ten_runs(desk_at, home, transcripts):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        path = memory_file(home)
+        lines = path.read_text().splitlines()
+        facts = [line for line in lines if line.startswith("- ")]
+        changed, deleted = facts[0], facts[1]
+        lines[lines.index(changed)] = "- Dates are ISO 8601 in UTC, everywhere, said Sam."
+        lines.remove(deleted)
+        lines += ["", "My own paragraph about the harbour.", "- Call the harbour office before noon."]
+        path.write_text("\n".join(lines) + "\n")
+        for number in range(10):
+            report = run(desk, [], Options(force=number % 2 == 1))
+            text = path.read_text()
+            assert "- Dates are ISO 8601 in UTC, everywhere, said Sam." in text
+            assert deleted not in text
+            assert "My own paragraph about the harbour." in text
+            assert text.count("Call the harbour office before noon.") == 1
+            assert (report.body()["operations"] == {}) == (number > 0)
+        assert desk.store.damage() == ()
+
+
+def test_an_added_line_waits_for_a_person_and_stays_where_it_is(desk_at, home, transcripts):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        with memory_file(home).open("a") as file:
+            file.write("- Always deploy from the release branch.\n")
+        run(desk, [], Options())
+        (held,) = [each for each in desk.store.log.memories() if "release branch" in each.content]
+        assert held.status is Status.HELD
+        settle(desk, lambda: person.approve(desk, held.id))
+        assert memory_file(home).read_text().count("Always deploy from the release branch.") == 1
+
+
+def test_an_emptied_file_is_put_aside_and_written_anew(desk_at, home, transcripts):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        path, before = memory_file(home), outcome(desk)
+        text = path.read_text()
+        path.write_text("\0\0\0")
+        report = run(desk, [], Options())
+        assert report.partly
+        assert path.read_text() == text
+        assert outcome(desk) == before
+        aside = list((home / ".local/share/kept/aside").iterdir())
+        assert [each.read_bytes() for each in aside] == [b"\0\0\0"]
+
+
+def test_a_missing_file_is_written_again_and_deletes_nothing(desk_at, home, transcripts):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        before, text = outcome(desk), memory_file(home).read_text()
+        memory_file(home).unlink()
+        run(desk, [], Options())
+        assert outcome(desk) == before
+        assert memory_file(home).read_text() == text
+
+
+def test_a_file_of_that_name_from_before_keeps_its_bytes(desk_at, home, transcripts):
+    memory_file(home).parent.mkdir(parents=True)
+    memory_file(home).write_text("# Mine\n\n- I wrote this myself.\n")
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        run(desk, [], Options())
+    assert "# Mine\n\n- I wrote this myself.\n" in memory_file(home).read_text()
+
+
+def test_a_vanished_transcript_deletes_nothing_and_its_evidence_still_opens(desk_at, home, transcripts):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        before = outcome(desk)
+        shutil.rmtree(transcripts)
+        run(desk, [], Options())
+        assert outcome(desk) == before
+        memory = next(each for each in desk.store.log.memories() if each.evidence)
+        assert desk.store.archive.event(memory.evidence[0].event) is not None
+
+
+def test_what_is_forgotten_does_not_come_back(desk_at, home, transcripts):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        ids = [each.id for each in desk.store.log.memories() if "ISO 8601" in each.content]
+        assert ids
+        settle(desk, lambda: person.forget(desk, ids))
+        with pytest.raises(UsageError, match="cannot be undone"):
+            undo(desk)
+        run(desk, [], Options(force=True))
+        assert not [each for each in desk.store.log.memories() if "ISO 8601" in each.content]
+        assert "ISO 8601" not in memory_file(home).read_text()
+        assert b"ISO 8601" not in desk.store.path.read_bytes()
+        assert desk.store.damage() == ()
+
+
+def test_a_dry_run_changes_nothing_and_says_what_would_change(desk_at, home, transcripts):
+    with desk_at(home) as desk:
+        desk.store.key("redaction")
+    before = snapshot(home)
+    with desk_at(home) as desk:
+        report = run(desk, [], Options(dry=True))
+    after = {name: state for name, state in snapshot(home).items() if not name.endswith(".lock")}
+    assert report.active >= 4
+    assert report.body()["outputs"]
+    assert {name: state[0] for name, state in after.items()} == {name: state[0] for name, state in before.items()}
+
+
+def test_a_second_run_at_the_same_time_is_told_so(desk_at, home, transcripts):
+    with desk_at(home) as desk, locked(desk.home.lock), pytest.raises(BusyError, match="already running"):
+        run(desk, [], Options())
+
+
+def test_a_file_that_cannot_be_read_is_skipped_counted_and_named(desk_at, home, transcripts):
+    bad = next(transcripts.iterdir()) / "wide.jsonl"
+    bad.write_bytes('{"type":"user"}\n'.encode("utf-16"))
+    with desk_at(home) as desk:
+        report = run(desk, [bad, transcripts], Options())
+        assert [path for path, _ in report.reading.skipped] == [str(bad)]
+        assert report.partly
+        assert report.active >= 4
+
+
+def test_only_sessions_of_the_days_asked_for_are_extracted_and_the_others_wait(desk_at, home, transcripts):
+    with desk_at(home) as desk:
+        run(desk, [], Options(since=desk.day("2026-09-20")))
+        assert all(each.last_seen.day == 21 for each in desk.store.log.memories())
+        run(desk, [], Options())
+        assert any(each.first_seen.day == 14 for each in desk.store.log.memories())
+
+
+def test_a_told_memory_is_in_the_file_at_once_and_undo_takes_it_out(desk_at, home):
+    with desk_at(home) as desk:
+        settle(desk, lambda: person.add(desk, "Always run the linter before a commit.", "constraint"))
+        assert "Always run the linter before a commit." in memory_file(home).read_text()
+        settle(desk, lambda: undo(desk))
+        assert not memory_file(home).exists()
+
+
+def test_memories_and_turns_are_found_by_their_words(desk_at, home, transcripts):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        assert any("Parquet" in hit.memory.content for hit in search(desk, "how do we store predictions in parquet?"))
+        assert search(desk, "rsync permission", within=("turns",))[0].turn is not None
+        assert search(desk, '"; DROP TABLE memories; -- NEAR( * ^') == ()
+
+
+def test_the_history_lists_what_each_run_did(desk_at, home, transcripts):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        (entry,) = history(desk)
+        assert entry.run.command == "run"
+        assert {made.stage for made, _ in entry.passes} == {"extract", "curate"}
+        assert entry.run.report["accepted"] >= 4
