@@ -1,0 +1,199 @@
+"""``kept add``, ``suggest``, ``edit``, ``retire``, ``resolve``, ``pin``, ``forget``: what a person says holds against every machine."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kept.app import person
+from kept.app.browsing import exported
+from kept.app.desk import Desk
+from kept.app.running import settle
+from kept.app.writing import Written
+from kept.model.errors import UsageError
+from kept.model.memory import Memory
+from kept.ui.cli import show
+from kept.ui.cli.front import asked, at_desk, key, on_terminal, revised
+from kept.ui.cli.lists import memory_line
+from kept.ui.cli.show import counted, line
+
+Text = Annotated[str, typer.Argument(metavar="TEXT", help="One sentence.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or its first characters.")]
+Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids of memories, or their first characters.")]
+Kind = Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; see `kept profiles`.")]
+Project = Annotated[
+    Path | None, typer.Option("--project", metavar="DIR", help="Only for the project in this folder; else everywhere.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def add(
+    context: typer.Context,
+    text: Text,
+    kind: Kind,
+    *,
+    project: Project = None,
+    until: Annotated[str, typer.Option(metavar="DATE", help="It holds until the end of this day.")] = "",
+    as_json: AsJson = False,
+) -> int:
+    """Remember a sentence, at once."""
+
+    def act(desk: Desk) -> list[Memory]:
+        ends = desk.moment(until) if until else None
+        return [person.add(desk, text, kind, project=_folder(project), until=ends)]
+
+    return _changed(context, "Remembered", act, as_json=as_json)
+
+
+def suggest(context: typer.Context, text: Text, kind: Kind, *, project: Project = None, as_json: AsJson = False) -> int:
+    """Propose a memory on the person's behalf: y keeps it, n turns it down. Without a terminal it waits in `kept review`."""
+
+    def act(desk: Desk) -> list[Memory]:
+        return [person.add(desk, text, kind, project=_folder(project), agent=True)]
+
+    if as_json or not on_terminal():
+        return _changed(context, "Waits for a decision in `kept review`:", act, as_json=as_json)
+
+    def decide(desk: Desk) -> list[Memory]:
+        (memory,) = act(desk)
+        show.write([memory_line(memory, desk.zone), line("Remember this? ", ("y/n  (s: decide later in `kept review`)", "dim"))])
+        match key("yns"):
+            case "y":
+                return [person.approve(desk, memory.id)]
+            case "n":
+                return [person.reject(desk, memory.id)]
+            case _:
+                return [memory]
+
+    return _changed(context, "Done:", decide, as_json=False)
+
+
+def edit(
+    context: typer.Context,
+    number: Id,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The new words; without them, a line to change on a terminal.")] = "",
+    *,
+    kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Move it to this category.")] = "",
+    as_json: AsJson = False,
+) -> int:
+    """Change the words of a memory, or its category."""
+
+    def act(desk: Desk) -> list[Memory]:
+        memory = person.find(desk, number)
+        words = text or (memory.content if kind else "")
+        if not words and on_terminal():
+            words = revised(memory.content)
+        if not words:
+            raise UsageError("there are no new words", hint=f'kept edit {memory.id} "…"')
+        if words == memory.content and kind in ("", memory.category):
+            return [memory]
+        return [person.edit(desk, memory.id, words, category=kind or None)]
+
+    return _changed(context, "Now:", act, as_json=as_json)
+
+
+def retire(
+    context: typer.Context,
+    numbers: Ids,
+    *,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept in its history.")] = "",
+    as_json: AsJson = False,
+) -> int:
+    """A memory no longer holds. It stays in the log, and the same proposal does not bring it back."""
+    return _changed(
+        context, "Retired:", lambda desk: [person.retire(desk, each, reason) for each in _all(desk, numbers)], as_json=as_json
+    )
+
+
+def resolve(
+    context: typer.Context,
+    number: Id,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The answer; without it, the words of the question.")] = "",
+    *,
+    category: Annotated[str, typer.Option("--as", metavar="CATEGORY", help="What the answer is: a decision, a fact …")],
+    as_json: AsJson = False,
+) -> int:
+    """Answer an open question: it is closed, and the answer is remembered in its place."""
+    return _changed(
+        context, "Resolved; remembered now:", lambda desk: [person.resolve(desk, number, category, text)[1]], as_json=as_json
+    )
+
+
+def pin(
+    context: typer.Context,
+    numbers: Ids,
+    *,
+    off: Annotated[bool, typer.Option("--off", help="Take the pin away.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Always show a memory, and let no machine touch it."""
+    told = "Unpinned:" if off else "Pinned:"
+    return _changed(
+        context, told, lambda desk: [person.pin(desk, each, on=not off) for each in _all(desk, numbers)], as_json=as_json
+    )
+
+
+def forget(
+    context: typer.Context,
+    numbers: Ids,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Erase memories for good: their words in the log, in the archive and in the files. It cannot be undone.
+
+    What stays is that there was one, and a keyed fingerprint that keeps it from coming back.
+    """
+    with at_desk(context) as desk:
+        memories = [person.find(desk, each) for each in numbers]
+        if not yes:
+            _confirm(desk, memories)
+        gone, written = settle(desk, lambda: person.forget(desk, [each.id for each in memories]))
+        if as_json:
+            show.write_json({"forgotten": list(gone)})
+        elif not asked(context).quiet:
+            show.write([line(("Forgotten: ", "green"), ", ".join(gone))])
+        return told_problems(written)
+
+
+def _confirm(desk: Desk, memories: list[Memory]) -> None:
+    if not on_terminal():
+        raise UsageError("forgetting cannot be undone, so it needs a yes", hint="add --yes")
+    show.write(memory_line(each, desk.zone) for each in memories)
+    what = "this memory" if len(memories) == 1 else f"these {counted(len(memories), 'memory', 'memories')}"
+    show.write([line((f"Erase {what} and the words it rests on? This cannot be undone. ", "bold red"), ("y/n", "dim"))])
+    if key("yn") != "y":
+        raise UsageError("nothing was forgotten")
+
+
+def _changed(context: typer.Context, told: str, act: Callable[[Desk], list[Memory]], *, as_json: bool) -> int:
+    with at_desk(context) as desk:
+        memories, written = settle(desk, lambda: act(desk))
+        if as_json:
+            bodies = [exported(desk, each) for each in memories]
+            show.write_json(bodies[0] if len(bodies) == 1 else bodies)
+        elif not asked(context).quiet:
+            moment = desk.clock()
+            show.write([line((told, "green")), *(memory_line(each, desk.zone, each.status_at(moment).value) for each in memories)])
+        return told_problems(written)
+
+
+def told_problems(written: Written) -> int:
+    """Tell what could not be done to the files. Returns the exit code."""
+    show.write([line(f"kept: {each}") for each in written.problems], sys.stderr)
+    return int(bool(written.problems))
+
+
+def _all(desk: Desk, numbers: list[str]) -> list[str]:
+    """Every id checked before the first is changed. Raises UsageError."""
+    return [person.find(desk, each).id for each in numbers]
+
+
+def _folder(project: Path | None) -> str:
+    if project is None:
+        return ""
+    if not project.is_dir():
+        raise UsageError("the project is no folder", where=str(project))
+    return str(project.resolve())

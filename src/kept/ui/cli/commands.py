@@ -1,0 +1,123 @@
+"""Every command: its name, where its function stands, what it does in a line, examples. Imports none of them."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command. ``place`` is ``module:function`` below this package."""
+
+    name: str
+    place: str
+    summary: str
+    examples: tuple[str, ...]
+
+
+GROUPS = {
+    "Every day": (
+        Command(
+            "run", "running:run", "read what is new, remember what matters, write the memory file",
+            ("kept run", "kept run ~/backup/transcripts --dry-run", "kept run --since 2026-01-01 --json"),
+        ),
+        Command("status", "standing:status", "how things stand, and what waits for you", ("kept status", "kept status --json")),
+        Command(
+            "review", "reviewing:review", "decide on what was held back, one keystroke each",
+            ("kept review", "kept review --list --json", "kept review --approve 3fa2b1c0de --reject 77aa01b2c3"),
+        ),
+    ),
+    "Look": (
+        Command(
+            "list", "looking:list_", "the memories, now or at a past date",
+            ("kept list", "kept list --project website --category decision", "kept list --at 2026-01-31 --json"),
+        ),
+        Command("show", "looking:show_", "one memory", ("kept show 3fa2b1c0de",)),
+        Command(
+            "why", "tracing:why", "where a memory comes from: whose words, when, what happened to it",
+            ("kept why 3fa2b1c0de", "kept why 3fa2 --context 5"),
+        ),
+        Command(
+            "search", "looking:search", "find memories and archived turns",
+            ("kept search release token", "kept search parseConfig --in memories,turns --json"),
+        ),
+        Command("day", "standing:day", "what a day was", ("kept day", "kept day 2026-02-13", "kept day yesterday")),
+    ),
+    "Change": (
+        Command(
+            "add", "changing:add", "remember a sentence",
+            ('kept add "Releases go out on Tuesdays only." --type constraint', 'kept add "Freeze until the audit." --type decision --project . --until 2026-06-30'),
+        ),
+        Command(
+            "suggest", "changing:suggest", "propose a memory and let the person decide",
+            ('kept suggest "The CI image pins Node 20." --type project_fact --project .',),
+        ),
+        Command(
+            "edit", "changing:edit", "change the words or the category of a memory",
+            ('kept edit 3fa2b1c0de "Releases go out on Tuesdays and Thursdays."', "kept edit 3fa2b1c0de --type convention"),
+        ),
+        Command("retire", "changing:retire", "a memory no longer holds", ('kept retire 3fa2b1c0de --reason "we moved to Bazel"',)),
+        Command(
+            "resolve", "changing:resolve", "answer an open question",
+            ('kept resolve 3fa2b1c0de --as decision "The sync action uses a GitHub App\'s token."',),
+        ),
+        Command("pin", "changing:pin", "always show a memory; no machine touches it", ("kept pin 3fa2b1c0de", "kept pin 3fa2b1c0de --off")),
+        Command("forget", "changing:forget", "erase a memory for good", ("kept forget 3fa2b1c0de", "kept forget 3fa2b1c0de 77aa01b2c3 --yes")),
+    ),
+    "Go back": (
+        Command("log", "past:log", "what happened, newest first", ("kept log", "kept log --limit 5 --json")),
+        Command(
+            "undo", "past:undo", "take back the last run, or a pass or run of your choice",
+            ("kept undo", "kept undo 12        # pass 12", "kept undo r3        # all passes of run 3"),
+        ),
+        Command("redo", "past:redo", "bring back what was undone", ("kept redo", "kept redo r3")),
+        Command(
+            "diff", "past:diff", "what changed between two dates",
+            ("kept diff 2026-01-01 2026-02-01", "kept diff yesterday today --recorded"),
+        ),
+    ),
+    "Keep it safe": (
+        Command("check", "safety:check", "prove that nothing is damaged", ("kept check",)),
+        Command("rebuild", "safety:rebuild", "recreate everything derived from the log", ("kept rebuild",)),
+        Command(
+            "export", "safety:export", "everything out, as JSON lines, JSON or Markdown",
+            ("kept export > memories.jsonl", "kept export --format md --output memories.md"),
+        ),
+    ),
+    "Set up": (
+        Command("sources", "setup:sources", "what is read, and the account of every record", ("kept sources", "kept sources --verbose")),
+        Command("profiles", "setup:profiles", "the ways of remembering", ("kept profiles",)),
+        Command(
+            "config", "setup:config", "settings",
+            ("kept config", "kept config get timezone", "kept config set timezone Europe/Berlin", 'kept config set exclude "*/secret-project/*"'),
+        ),
+    ),
+}  # fmt: skip
+
+COMMANDS = {command.name: command for group in GROUPS.values() for command in group}
+
+GLOBAL_OPTIONS = (
+    ("--home DIR", "kept's own state and every file it writes lie below DIR (also KEPT_HOME)"),
+    ("--profile NAME", "the way of remembering"),
+    ("--tz ZONE", "the time zone that decides which day something belongs to"),
+    ("--quiet, -q", "say nothing but what was asked for and what went wrong"),
+    ("--verbose, -v", "say more; on an error, show where it arose"),
+    ("--version", "the version"),
+)
+
+
+def overview() -> str:
+    """The help of ``kept`` itself."""
+    lines = [
+        "kept remembers what you and your agents worked out: small, curated, yours to edit.",
+        "",
+        "Usage: kept COMMAND [OPTIONS]",
+    ]
+    for title, group in GROUPS.items():
+        lines += ["", f"{title}:", *(f"  {each.name:<10}{each.summary}" for each in group)]
+    lines += ["", "With every command:", *(f"  {name:<16}{meaning}" for name, meaning in GLOBAL_OPTIONS)]
+    lines += ["", "Start with: kept run", "More about a command, with an example: kept COMMAND --help"]
+    return "\n".join(lines)
+
+
+def examples(command: Command) -> str:
+    """The end of a command's help, its lines kept as they are."""
+    return "\n".join(("\b", "Example:" if len(command.examples) == 1 else "Examples:", *(f"  {each}" for each in command.examples)))

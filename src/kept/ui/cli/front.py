@@ -1,0 +1,67 @@
+"""What every command begins with: its desk, opened as the global options say; and how it asks a person something."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from kept.app.desk import Desk, find_home, opened
+from kept.model.errors import UsageError
+from kept.ui.cli.call import Call
+
+
+def asked(context: typer.Context) -> Call:
+    """The global options of this call."""
+    return context.find_object(Call) or Call()
+
+
+@contextmanager
+def at_desk(context: typer.Context) -> Iterator[Desk]:
+    """The desk the global options ask for. Raises KeptError where it cannot be opened."""
+    call = asked(context)
+    with opened(find_home(call.home, os.environ), profile=call.profile, zone=call.zone) as desk:
+        yield desk
+
+
+def on_terminal() -> bool:
+    """Whether a person sits at both ends."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def key(choices: str) -> str:
+    """One keystroke out of ``choices`` (others are ignored); the last of them where nobody is there to answer."""
+    while True:
+        try:
+            pressed = typer.getchar().lower()
+        except EOFError:
+            return choices[-1]
+        if pressed in choices and pressed:
+            return pressed
+        if pressed in ("\x03", "\x1c"):
+            raise KeyboardInterrupt
+
+
+def revised(text: str) -> str:
+    """A line of text as a person leaves it: given to change in place where the terminal can. The old one where nothing is entered."""
+    try:
+        import readline  # noqa: PLC0415 - absent on some platforms, and only wanted here
+
+        readline.set_startup_hook(lambda: readline.insert_text(text))
+    except ImportError:
+        readline = None  # type: ignore[assignment]
+    try:
+        return input("  › ").strip() or text
+    except EOFError:
+        return text
+    finally:
+        if readline is not None:
+            readline.set_startup_hook()
+
+
+def one_of(value: str, allowed: tuple[str, ...], option: str) -> str:
+    """The value, if it is allowed. Raises UsageError that names what is."""
+    if value not in allowed:
+        raise UsageError(f"{option} cannot be {value!r}", hint=f"one of: {', '.join(allowed)}")
+    return value

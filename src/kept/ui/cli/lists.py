@@ -1,0 +1,45 @@
+"""Memories as lists: under their project, then their category, one line each with an id that every command accepts. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import groupby
+from zoneinfo import ZoneInfo
+
+from kept.model.memory import USER_SCOPE, Memory, Status
+from kept.model.profile import Profile
+from kept.model.project import PROJECT
+from kept.ui.cli import show
+from kept.ui.cli.show import Line, entry, line
+
+EVERYWHERE, FORGOTTEN = "everywhere", "(forgotten)"
+
+
+def grouped(
+    memories: Iterable[Memory], profile: Profile, names: Mapping[str, str], zone: ZoneInfo, moment: datetime | None = None
+) -> Iterator[Line]:
+    """Memories as a list: under their project, then their category; each with its id and the day it was last seen.
+
+    With ``moment``, each that is not active then says what it is.
+    """
+    titles = {each.id: each.title for each in profile.categories}
+    memories = tuple(memories)
+    order = {name: number for number, name in enumerate(titles)}
+    placed = sorted(memories, key=lambda each: (each.scope != USER_SCOPE, each.scope, order.get(each.category, len(order))))
+    for scope, inside in groupby(placed, key=lambda each: each.scope):
+        yield line((scope_name(scope, names), "bold"))
+        for category, chosen in groupby(inside, key=lambda each: each.category):
+            yield line((f"  {titles.get(category, category)}", "cyan"))
+            for each in chosen:
+                status = each.status_at(moment) if moment else Status.ACTIVE
+                yield memory_line(each, zone, "" if status is Status.ACTIVE else status.value)
+
+
+def memory_line(memory: Memory, zone: ZoneInfo, mark: str = "") -> Line:
+    """One memory in a list."""
+    marks = ", ".join(filter(None, (mark, "pinned" if memory.pinned else "", show.day(memory.last_seen, zone))))
+    return entry([("    ", ""), (memory.id, "yellow"), ("  ", "")], memory.content or FORGOTTEN, (f"  ({marks})", "dim"))
+
+
+def scope_name(scope: str, names: Mapping[str, str]) -> str:
+    """What a scope is called."""
+    return EVERYWHERE if scope == USER_SCOPE else names.get(scope, scope.removeprefix(PROJECT))

@@ -1,0 +1,182 @@
+"""``kept list``, ``kept show``, ``kept search``: what is remembered. Changes nothing."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Annotated
+
+import typer
+
+from kept.app.browsing import Filter, Hit, chosen, exported, plain, refused
+from kept.app.browsing import search as find_words
+from kept.app.desk import Desk
+from kept.app.history import memories_at
+from kept.app.person import find
+from kept.model.errors import UsageError
+from kept.model.event import Author, Event, Kind, Origin
+from kept.model.memory import Judged, Memory, Status
+from kept.ui.cli import show
+from kept.ui.cli.front import at_desk, one_of
+from kept.ui.cli.lists import FORGOTTEN, grouped, memory_line, scope_name
+from kept.ui.cli.show import Line, counted, entry, line
+
+_LAYERS = ("memories", "summaries", "turns")
+_SHOWN = 240  # characters of a turn among search results
+
+WHOSE = {
+    Author.HUMAN.value: "you",
+    Author.ASSISTANT.value: "the assistant",
+    Author.TOOL.value: "a tool",
+    Author.INJECTED.value: "text a program put in",
+    Author.SUBAGENT.value: "a sub-agent",
+    Author.COMPACTION.value: "a summary the tool made",
+    Author.ABANDONED.value: "a branch you left",
+}
+TRUST = {Origin.USER: "your own words", Origin.ASSISTANT: "the assistant's words", Origin.TOOL: "what tools and files said"}
+
+
+def list_(
+    context: typer.Context,
+    *,
+    at: Annotated[str, typer.Option("--at", metavar="DATE", help="As of a past date (its end): what was true then.")] = "",
+    recorded: Annotated[bool, typer.Option("--recorded", help="With --at: what kept believed then.")] = False,
+    refused_: Annotated[bool, typer.Option("--refused", help="The proposals that were refused, and why.")] = False,
+    held: Annotated[bool, typer.Option("--held", help="Only those that wait for your decision.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Whatever their status: retired, superseded, expired …")] = False,
+    category: Annotated[str, typer.Option(metavar="CATEGORY", help="Only this category.")] = "",
+    project: Annotated[str, typer.Option(metavar="NAME", help="Only projects with this in their name.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+) -> None:
+    """The memories: the active ones, by project and category, newest first."""
+    with at_desk(context) as desk:
+        if recorded and not at:
+            raise UsageError("--recorded needs --at DATE", hint="kept list --at 2026-01-31 --recorded")
+        moment = desk.moment(at) if at else desk.clock()
+        if refused_:
+            _list_refused(desk, as_json=as_json)
+            return
+        memories = memories_at(desk, moment, recorded=recorded) if at else desk.store.log.memories()
+        _check_category(desk, category, memories)
+        statuses = (Status.HELD,) if held else (Status.ACTIVE,)
+        which = Filter(statuses=statuses, category=category, project=project, everything=everything)
+        found = chosen(desk, memories, which, moment)
+        if as_json:
+            show.write_json([exported(desk, each, moment) for each in found])
+        elif found:
+            show.write(grouped(found, desk.profile, desk.names(), desk.zone, None if held else moment))
+        else:
+            show.write([line("Nothing to show.", ("" if memories else " → kept run", "dim"))])
+
+
+def _check_category(desk: Desk, category: str, memories: Sequence[Memory]) -> None:
+    known = {each.id for each in desk.profile.categories} | {each.category for each in memories}
+    if category:
+        one_of(category, tuple(sorted(known)), "--category")
+
+
+def _list_refused(desk: Desk, *, as_json: bool) -> None:
+    found = sorted(refused(desk), key=lambda each: (_reason(each), each.candidate.content))
+    if as_json:
+        show.write_json([plain(each.candidate) | {"reason": _reason(each), "detail": _detail(each)} for each in found])
+        return
+    lines: list[Line] = []
+    for reason, group in groupby(found, key=_reason):
+        several = tuple(group)
+        lines.append(line((reason, "cyan"), (f"  {len(several):,}", "dim")))
+        lines += [entry([("  ", "")], each.candidate.content, (f"  {_detail(each)}".rstrip(), "dim")) for each in several]
+    show.write(lines or [line("Nothing was refused.")])
+
+
+def _reason(judged: Judged) -> str:
+    return getattr(judged.verdict, "reason", "")
+
+
+def _detail(judged: Judged) -> str:
+    return getattr(judged.verdict, "detail", "")
+
+
+def show_(
+    context: typer.Context,
+    number: Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or its first characters.")],
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """One memory, with everything that is known about it."""
+    with at_desk(context) as desk:
+        memory = find(desk, number)
+        if as_json:
+            show.write_json(exported(desk, memory))
+        else:
+            show.write(card(desk, memory))
+            show.write([line((f"{counted(len(memory.evidence), 'piece')} of evidence → kept why {memory.id}", "dim"))])
+
+
+def card(desk: Desk, memory: Memory) -> Iterator[Line]:
+    """A memory with its particulars."""
+    status, zone = memory.status_at(desk.clock()), desk.zone
+    kind = desk.profile.category(memory.category)
+    marks = (status.value, "pinned" if memory.pinned else "", "yours" if memory.owned else "")
+    place = (
+        f"  {kind.title if kind else memory.category} · {scope_name(memory.scope, desk.names())} · {', '.join(filter(None, marks))}"
+    )
+    yield line((memory.id, "yellow"), (place, "dim"))
+    yield line((memory.content or FORGOTTEN, "bold"))
+    seen = f"first seen {show.day(memory.first_seen, zone)}, last seen {show.day(memory.last_seen, zone)}, in {counted(memory.observations, 'session')}"
+    yield line((f"{seen}; confidence {memory.confidence:.2f}; rests on {TRUST[memory.origin]}", "dim"))
+    if memory.artifacts:
+        yield line((f"names: {', '.join(memory.artifacts)}", "dim"))
+    if memory.valid_until:
+        yield line((f"valid until {show.moment(memory.valid_until, zone)}", "dim"))
+    for words, ids in (
+        ("superseded by", memory.superseded_by),
+        ("resolved by", memory.resolved_by),
+        ("took the place of", ", ".join(memory.supersedes)),
+    ):
+        if ids:
+            yield line((f"{words} {ids}", "dim"))
+    if memory.reason and status is not Status.ACTIVE:
+        yield line((f"because: {memory.reason}", "dim"))
+
+
+def search(
+    context: typer.Context,
+    query: Annotated[list[str], typer.Argument(metavar="QUERY…", help="Words to look for.")],
+    *,
+    within: Annotated[
+        str, typer.Option("--in", metavar="LAYERS", help="Where to look: memories, summaries, turns (comma-separated).")
+    ] = "memories",
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many results.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="Print scores and reasons as JSON.")] = False,
+) -> None:
+    """Find memories by their words; identifiers and paths also by their parts."""
+    layers = tuple(one_of(each.strip(), _LAYERS, "--in") for each in within.split(",") if each.strip())
+    with at_desk(context) as desk:
+        words = " ".join(query)
+        hits = find_words(desk, words, within=layers, limit=limit)
+        if as_json:
+            show.write_json({"query": words, "hits": [_hit_body(desk, each) for each in hits]})
+        else:
+            show.write([_hit_line(desk, each) for each in hits] or [line("Nothing found.")])
+
+
+def _hit_line(desk: Desk, hit: Hit) -> Line:
+    if hit.memory is not None:
+        status = hit.memory.status_at(desk.clock())
+        mark = ", ".join(
+            filter(None, ("" if status is Status.ACTIVE else status.value, scope_name(hit.memory.scope, desk.names())))
+        )
+        return memory_line(hit.memory, desk.zone, mark)
+    return turn_line(desk, hit.turn) if hit.turn is not None else line()
+
+
+def turn_line(desk: Desk, turn: Event, most: int = _SHOWN) -> Line:
+    """One archived turn on one line, cut to ``most`` characters; whose it is, and when."""
+    text = " ".join((turn.text or (turn.tool.target if turn.tool else ""))[: 4 * most].split())
+    what = f"{turn.tool.name}: " if turn.tool is not None and turn.kind is Kind.TOOL_CALL else ""
+    short = text if len(text) <= most else f"{text[: most - 1]}…"
+    head = f"    {show.moment(turn.at, desk.zone)}  {WHOSE.get(turn.author.value, turn.author.value)}: "
+    return entry([(head, "dim")], what, short)
+
+
+def _hit_body(desk: Desk, hit: Hit) -> dict[str, object]:
+    found = {"memory": exported(desk, hit.memory)} if hit.memory is not None else {"turn": plain(hit.turn)}
+    return {"kind": next(iter(found)), "score": round(hit.score, 6), "why": hit.why} | found

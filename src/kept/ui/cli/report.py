@@ -1,0 +1,133 @@
+"""What a run did, in words. Pure: a report in, lines out."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from zoneinfo import ZoneInfo
+
+from kept.app.running import Options, Report
+from kept.model.memory import Held, Memory, Refused
+from kept.model.profile import Profile
+from kept.ui.cli import show
+from kept.ui.cli.lists import grouped
+from kept.ui.cli.show import Line, counted, line
+
+NEW_SHOWN = 20
+_PATHS_SHOWN = 10
+_EDITS = {"revise": "changed", "retire": "retired", "add": "added", "approve": "brought back", "reject": "turned down"}
+
+
+def report_lines(
+    report: Report, options: Options, *, profile: Profile, names: Mapping[str, str], zone: ZoneInfo, verbose: bool = False
+) -> Iterator[Line]:
+    """The report of a run, for a person."""
+    if options.dry:
+        yield line(("Dry run: this is what would change; nothing was changed.", "yellow"))
+    if report.resumed:
+        yield line(("The run before was cut short; this one went on where it stopped.", "dim"))
+    yield from _read(report, verbose=verbose)
+    yield from _new(report.new, profile, names, zone)
+    yield from _edited(report.written.operations)
+    yield from troubles(report, verbose=verbose)
+    for path, bytes_ in report.written.files:
+        yield line(("Would write " if options.dry else "Wrote ", "green"), show.place(path), (f" ({show.size(bytes_)})", "dim"))
+    if report.held:
+        yield line(
+            (f"{counted(report.held, 'memory waits', 'memories wait')} for your decision", "yellow"), (" → kept review", "dim")
+        )
+    yield line((f"{counted(report.active, 'memory', 'memories')} · {report.seconds:.1f} s", "dim"))
+
+
+def idle(report: Report) -> bool:
+    """Whether a run found nothing to do."""
+    busy = report.reading.fresh or report.extracted.threads or report.curated.operations or report.written.operations
+    return not (busy or report.written.files or report.partly)
+
+
+def idle_line(report: Report) -> Line:
+    """The report of a run that found nothing new."""
+    if not report.sources and not report.active:
+        return line("Nothing to read was found.", (" → kept run PATH", "dim"))
+    waiting = f", {report.held:,} waiting → kept review" if report.held else ""
+    return line("Nothing new.", (f" {counted(report.active, 'memory', 'memories')}{waiting} · {report.seconds:.1f} s", "dim"))
+
+
+def _read(report: Report, *, verbose: bool) -> Iterator[Line]:
+    reading, sources = report.reading, ", ".join(sorted(report.sources)) or "nothing"
+    if not reading.fresh and not report.extracted.threads:
+        if not report.sources:
+            return
+        yield line("Read nothing new", (f" ({counted(sum(report.sources.values()), 'file')} of {sources})", "dim"))
+        return
+    what = (
+        f"{counted(report.extracted.threads, 'session')} of {counted(report.days, 'day')}"
+        if report.days
+        else counted(report.extracted.threads, "session")
+    )
+    details = [counted(reading.fresh, "new event")]
+    if reading.bytes_in:
+        details.append(f"cleaning took out {max(0.0, 100 * (1 - reading.bytes_kept / reading.bytes_in)):.0f} %")
+    if reading.secrets:
+        details.append(f"{counted(reading.secrets, 'secret')} redacted")
+    yield line(("Read ", "green"), f"{what} from {sources}", (f": {', '.join(details)}", "dim"))
+    verdicts = [each.verdict for each in report.extracted.judged]
+    reasons = Counter(each.reason for each in verdicts if isinstance(each, Refused))
+    if verdicts:
+        held = sum(isinstance(each, Held) for each in verdicts)
+        why = f" ({', '.join(f'{count} {reason}' for reason, count in reasons.most_common(4))})" if reasons else ""
+        parts = f"{counted(len(verdicts), 'proposal')}, {held} held back, {sum(reasons.values())} refused{why}"
+        yield line((parts, "dim"), (" → kept list --refused" if reasons else "", "dim"))
+    if verbose:
+        for name, account in sorted(reading.accounts.items()):
+            yield line((f"{name}: {account_text(account.records, account.kept, account.dropped)}", "dim"))
+        removed = ", ".join(f"{count} {what}" for what, count in reading.removed.most_common())
+        yield from [line((f"cut while cleaning: {removed}", "dim"))] if removed else []
+
+
+def account_text(records: int, kept: int, dropped: Mapping[str, int]) -> str:
+    """An account in words: what came in and what became of it."""
+    gone = ", ".join(f"{count:,} {reason}" for reason, count in sorted(dropped.items(), key=lambda each: (-each[1], each[0])))
+    return f"{counted(records, 'record')} = {kept:,} kept + {sum(dropped.values()):,} set aside" + (f" ({gone})" if gone else "")
+
+
+def _new(new: tuple[Memory, ...], profile: Profile, names: Mapping[str, str], zone: ZoneInfo) -> Iterator[Line]:
+    if not new:
+        return
+    yield line()
+    yield line((f"New: {counted(len(new), 'memory', 'memories')}", "bold green"))
+    yield from grouped(_first(new, profile), profile, names, zone)
+    if len(new) > NEW_SHOWN:
+        yield line((f"    … and {len(new) - NEW_SHOWN:,} more → kept list", "dim"))
+    yield line()
+
+
+def _first(new: tuple[Memory, ...], profile: Profile) -> tuple[Memory, ...]:
+    weights = {each.id: each.weight for each in profile.categories}
+    return tuple(sorted(new, key=lambda each: (-weights.get(each.category, 0) * each.confidence, each.id))[:NEW_SHOWN])
+
+
+def _edited(operations: Mapping[str, int]) -> Iterator[Line]:
+    done = [f"{count} {_EDITS.get(kind, kind)}" for kind, count in sorted(operations.items()) if count]
+    if done:
+        yield line(("Your own edits were taken over: ", "green"), ", ".join(done))
+
+
+def troubles(report: Report, *, verbose: bool) -> Iterator[Line]:
+    """What could not be done, and what to do about it."""
+    for stop in report.curated.stopped:
+        yield line(("Stopped by a guard: ", "red"), stop)
+        yield line(
+            (
+                "  nothing of that pass was applied; its proposals are kept → look with `kept list`; if it is right: kept run --accept-loss",
+                "dim",
+            )
+        )
+    for problem in report.written.problems:
+        yield line(("Not done: ", "red"), problem)
+    skipped = report.reading.skipped
+    if not skipped:
+        return
+    yield line((f"Not read: {counted(len(skipped), 'file')}", "yellow"))
+    shown = skipped if verbose else skipped[:_PATHS_SHOWN]
+    yield from (line("  ", show.place(path), (f": {reason}", "dim")) for path, reason in shown)
+    if len(shown) < len(skipped):
+        yield line((f"  … and {len(skipped) - len(shown):,} more → kept run --verbose", "dim"))

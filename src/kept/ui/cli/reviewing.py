@@ -1,0 +1,109 @@
+"""``kept review``: what was held back, one keystroke each. Every answer is stored at once; stopping in between loses nothing."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from kept.app import person
+from kept.app.browsing import Filter, chosen, exported
+from kept.app.desk import Desk
+from kept.app.running import settle
+from kept.model.memory import Memory, Status
+from kept.ui.cli import show
+from kept.ui.cli.changing import told_problems
+from kept.ui.cli.front import asked, at_desk, key, on_terminal, revised
+from kept.ui.cli.lists import scope_name
+from kept.ui.cli.looking import WHOSE
+from kept.ui.cli.show import Line, counted, entry, line
+
+_QUOTES = 3
+_CHOICES = line(
+    ("y", "bold green"), " keep  ", ("n", "bold red"), " reject  ", ("e", "bold"), " edit and keep  ", ("s", "bold"), " skip  ", ("q", "bold"), " stop"
+)  # fmt: skip
+
+
+def review(
+    context: typer.Context,
+    *,
+    list_: Annotated[bool, typer.Option("--list", help="Print the queue and ask nothing.")] = False,
+    approve: Annotated[
+        list[str] | None, typer.Option("--approve", metavar="ID", help="Approve this one (may be repeated).")
+    ] = None,
+    reject: Annotated[list[str] | None, typer.Option("--reject", metavar="ID", help="Reject this one (may be repeated).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the queue as JSON and ask nothing.")] = False,
+) -> int:
+    """Decide on what was held back: y keep, n reject, e change its words and keep it, s skip, q stop."""
+    with at_desk(context) as desk:
+        if approve or reject:
+            return _decide(context, desk, approve or [], reject or [])
+        queue = chosen(desk, desk.store.log.memories(), Filter(statuses=(Status.HELD,)), desk.clock())
+        if as_json:
+            show.write_json([exported(desk, each) for each in queue])
+        elif not queue:
+            show.write([line("Nothing waits for you.")])
+        elif list_ or not on_terminal():
+            show.write(each for memory in queue for each in _card(desk, memory))
+        else:
+            return _ask(desk, queue)
+        return 0
+
+
+def _decide(context: typer.Context, desk: Desk, approve: list[str], reject: list[str]) -> int:
+    wanted = [person.find(desk, each).id for each in (*approve, *reject)]
+
+    def act() -> list[Memory]:
+        return [(person.approve if number < len(approve) else person.reject)(desk, each) for number, each in enumerate(wanted)]
+
+    done, written = settle(desk, act)
+    if not asked(context).quiet:
+        show.write(line((f"{each.status.value}  ", "green"), (each.id, "yellow"), f"  {each.content}") for each in done)
+    return told_problems(written)
+
+
+def _ask(desk: Desk, queue: tuple[Memory, ...]) -> int:
+    answers, written = settle(desk, lambda: _answers(desk, queue))
+    kept, rejected = answers["y"] + answers["e"], answers["n"]
+    waiting = len(queue) - kept - rejected
+    rest = (f"; {counted(waiting, 'memory waits', 'memories wait')}" if waiting else "", "dim")
+    show.write([line(), line((f"{kept} kept, {rejected} rejected", "green"), rest)])
+    return told_problems(written)
+
+
+def _answers(desk: Desk, queue: tuple[Memory, ...]) -> Counter[str]:
+    answers: Counter[str] = Counter()
+    for number, memory in enumerate(queue, start=1):
+        show.write([line(), line((f"{number} of {len(queue)}", "dim")), *_card(desk, memory), _CHOICES])
+        answer = key("ynesq")
+        if answer == "q":
+            break
+        answers[answer] += 1
+        _apply(desk, memory, answer)
+    return answers
+
+
+def _apply(desk: Desk, memory: Memory, answer: str) -> None:
+    match answer:
+        case "y":
+            person.approve(desk, memory.id)
+        case "n":
+            person.reject(desk, memory.id)
+        case "e":
+            words = revised(memory.content)
+            if words != memory.content:
+                person.edit(desk, memory.id, words)
+            person.approve(desk, memory.id)
+
+
+def _card(desk: Desk, memory: Memory) -> Iterator[Line]:
+    """What a person needs for a decision: the memory, the words and whose they are, and why it was held."""
+    kind = desk.profile.category(memory.category)
+    place = f"{kind.title if kind else memory.category} · {scope_name(memory.scope, desk.names())}"
+    yield entry([(memory.id, "yellow"), ("  ", "")], (memory.content, "bold"), (f"  ({place})", "dim"))
+    for each in memory.evidence[:_QUOTES]:
+        who = WHOSE.get(each.author, each.author or each.origin.value)
+        yield entry([("    ", ""), (f"{who}, {show.day(each.at, desk.zone)}: ", "cyan")], f"“{each.quote}”")
+    if len(memory.evidence) > _QUOTES:
+        yield line((f"    … and {len(memory.evidence) - _QUOTES} more → kept why {memory.id}", "dim"))
+    yield line((f"    {memory.reason}", "dim"))

@@ -1,0 +1,120 @@
+"""``kept run``: the main job, its progress and its report; on a machine without transcripts, on the bundled sample."""
+
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kept.app.desk import Desk, Home, opened
+from kept.app.progress import Progress, silent
+from kept.app.running import Options, Report
+from kept.app.running import run as run_all
+from kept.model.errors import BusyError
+from kept.ui.cli import show
+from kept.ui.cli.call import Call
+from kept.ui.cli.front import asked, at_desk
+from kept.ui.cli.report import idle, idle_line, report_lines, troubles
+from kept.ui.cli.show import line
+
+
+def run(
+    context: typer.Context,
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="PATH…", help="Files or folders to read; without any, every source found here.")
+    ] = None,
+    *,
+    no_llm: Annotated[bool, typer.Option("--no-llm", help="Use no language model.")] = False,  # noqa: ARG001 - none is used so far
+    since: Annotated[str, typer.Option(metavar="DATE", help="Only sessions with events on this day or later.")] = "",
+    until: Annotated[str, typer.Option(metavar="DATE", help="Only sessions with events on this day or earlier.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change; change nothing.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Read and analyse everything again.")] = False,
+    accept_loss: Annotated[
+        bool,
+        typer.Option(
+            "--accept-loss", help="Let through what a guard stopped, and take over a memory file that lost most of its lines."
+        ),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
+) -> int:
+    """Read what is new, remember what matters, write the memory file.
+
+    Your own edits in the memory file are taken over first. A run that is cut short loses nothing; the next one continues.
+    """
+    call = asked(context)
+    try:
+        with at_desk(context) as desk:
+            options = Options(
+                dry=dry_run, force=force, allow=accept_loss,
+                since=desk.day(since) if since else None, until=desk.day(until) if until else None,
+            )  # fmt: skip
+            report = _run(desk, paths or [], options, call, as_json=as_json)
+            if not _empty(desk, report, paths):
+                return _tell(desk, report, options, call, as_json=as_json)
+            home = desk.home
+        return _on_sample(home, options, call, as_json=as_json)
+    except BusyError as busy:
+        if as_json:
+            show.write_json({"busy": str(busy)})
+            return 0
+        raise
+
+
+def _run(desk: Desk, paths: list[Path], options: Options, call: Call, *, as_json: bool, sample: bool = False) -> Report:
+    with _progress(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
+        return run_all(desk, paths, options, sample=sample, progress=progress)
+
+
+def _empty(desk: Desk, report: Report, paths: list[Path] | None) -> bool:
+    """Whether there is nothing at all on this machine that kept could read or has read."""
+    read = paths or report.sources or report.reading.skipped or desk.store.archive.files() or desk.settings.sources_off
+    return not (read or desk.store.log.memories())
+
+
+def _on_sample(home: Home, options: Options, call: Call, *, as_json: bool) -> int:
+    folder = Path(str(files("kept"))) / "sample"
+    found = sorted(folder.rglob("*.jsonl"))
+    if not found:
+        show.write([line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))])
+        return 0
+    root = home.state / "sample-home"
+    with opened(Home(root=root, user=root), profile=call.profile, zone=call.zone, env={"HOME": str(root)}) as desk:
+        report = _run(desk, found, options, call, as_json=as_json, sample=True)
+        if not (as_json or call.quiet):
+            show.write(
+                [
+                    line(
+                        (
+                            "No transcripts were found on this machine: this is kept's bundled sample. Nothing of yours was read or changed.",
+                            "yellow",
+                        )
+                    )
+                ]
+            )
+        code = _tell(desk, report, options, call, as_json=as_json)
+        if not (as_json or call.quiet):
+            show.write([line((f"Look around in the sample: kept list --home {show.place(root)}", "dim"))])
+        return code
+
+
+def _tell(desk: Desk, report: Report, options: Options, call: Call, *, as_json: bool) -> int:
+    if as_json:
+        show.write_json(report.body())
+    elif call.quiet:
+        show.write(troubles(report, verbose=False), sys.stderr)
+    elif idle(report):
+        show.write([idle_line(report)])
+    else:
+        lines = report_lines(report, options, profile=desk.profile, names=desk.names(), zone=desk.zone, verbose=call.verbose)
+        show.write(lines)
+    return int(report.partly)
+
+
+def _progress(*, shown: bool) -> AbstractContextManager[Progress]:
+    if not shown:
+        return nullcontext(silent)
+    from kept.ui.cli import bar  # noqa: PLC0415 - only a terminal needs it
+
+    return bar.shown()

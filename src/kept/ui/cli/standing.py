@@ -1,0 +1,141 @@
+"""``kept status``, ``kept day``: how things stand, and what a day was. Changes nothing."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from kept.adapters.store import Run, Sitting
+from kept.app.browsing import Day, State, days, exported, state
+from kept.app.browsing import day as look_at
+from kept.app.desk import Desk
+from kept.model.memory import Status
+from kept.model.times import to_text
+from kept.ui.cli import show
+from kept.ui.cli.front import at_desk
+from kept.ui.cli.lists import grouped, scope_name
+from kept.ui.cli.show import Line, counted, entry, line
+
+
+def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
+    """How things stand: what is remembered, what was read, the last runs, what waits for you."""
+    with at_desk(context) as desk:
+        found = state(desk)
+        if as_json:
+            show.write_json(_state_body(desk, found))
+        else:
+            show.write(_state_lines(desk, found))
+
+
+def _state_lines(desk: Desk, found: State) -> Iterator[Line]:
+    titles = {each.id: each.title for each in desk.profile.categories}
+    active = found.statuses[Status.ACTIVE]
+    yield line((counted(active, "memory", "memories"), "bold"), (f" · profile {desk.profile.id}", "dim"))
+    for category, count in sorted(found.categories.items(), key=lambda each: (-each[1], each[0])):
+        yield line(f"  {count:>5,}  {titles.get(category, category)}")
+    others = ", ".join(
+        f"{count:,} {each.value}" for each, count in sorted(found.statuses.items()) if each not in (Status.ACTIVE, Status.HELD)
+    )
+    if others:
+        yield line((f"  {others} → kept list --all", "dim"))
+    if held := found.statuses[Status.HELD]:
+        yield line((f"{counted(held, 'memory waits', 'memories wait')} for your decision", "yellow"), (" → kept review", "dim"))
+    undated = f", {counted(found.undated, 'event')} without a date" if found.undated else ""
+    yield line(f"{counted(found.files, 'transcript')} read{undated}", (" → kept sources", "dim"))
+    if found.unread:
+        yield line((f"{counted(found.unread, 'session')} archived but not analysed yet", "yellow"), (" → kept run", "dim"))
+    for path in found.outputs:
+        yield line("Writes ", show.place(path))
+    if not found.last_runs:
+        yield line("Nothing was ever run here", (" → kept run", "dim"))
+    for number, run in enumerate(found.last_runs):
+        yield line(
+            (f"{'Last runs' if number == 0 else '':<11}", ""),
+            f"{show.moment(run.started_at, desk.zone)}  {run.command:<9}",
+            *ending(run),
+        )
+
+
+def ending(run: Run) -> tuple[tuple[str, str], ...]:
+    """How a run ended, in a few words."""
+    if run.ended_at is None:
+        return (("cut short; the next run continues", "yellow"),)
+    parts = [f"{count} {kind}" for kind, count in sorted(run.report.get("operations", {}).items())]
+    stopped = [("stopped by a guard", "red")] if run.report.get("stopped") else []
+    return ((", ".join(parts), "dim"), *stopped)
+
+
+def _state_body(desk: Desk, found: State) -> dict[str, Any]:
+    return {
+        "memories": {each.value: count for each, count in sorted(found.statuses.items())},
+        "categories": dict(sorted(found.categories.items())),
+        "held": found.statuses[Status.HELD],
+        "files": found.files,
+        "undated_events": found.undated,
+        "unread_sessions": found.unread,
+        "outputs": list(found.outputs),
+        "profile": desk.profile.id,
+        "timezone": str(desk.zone),
+        "home": str(desk.home.root),
+        "runs": [run_body(each) for each in found.last_runs],
+    }
+
+
+def run_body(run: Run) -> dict[str, Any]:
+    """A run as JSON."""
+    ended = to_text(run.ended_at) if run.ended_at else None
+    return {
+        "run": run.id,
+        "command": run.command,
+        "started_at": to_text(run.started_at),
+        "ended_at": ended,
+        "report": dict(run.report),
+    }
+
+
+def day(
+    context: typer.Context,
+    which: Annotated[str, typer.Argument(metavar="DATE", help="YYYY-MM-DD, today or yesterday.")] = "today",
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """What a day was: the sessions on it, and what was learnt."""
+    with at_desk(context) as desk:
+        found = look_at(desk, desk.day(which))
+        if as_json:
+            show.write_json(_day_body(desk, found))
+        else:
+            show.write(_day_lines(desk, found))
+
+
+def _day_lines(desk: Desk, found: Day) -> Iterator[Line]:
+    yield line((show.weekday(found.day), "bold"))
+    if not (found.sittings or found.learnt or found.confirmed):
+        before = max((each for each in days(desk) if each < found.day), default=None)
+        yield line("Nothing happened.", (f" The day before it on which something did: kept day {before}" if before else "", "dim"))
+    if found.sittings:
+        yield line((counted(len(found.sittings), "session"), "cyan"))
+    for each in found.sittings:
+        spent = f"  {each.first_at.astimezone(desk.zone):%H:%M}–{each.last_at.astimezone(desk.zone):%H:%M}  "
+        what = f"  {counted(each.prompts, 'prompt')}, {counted(each.events, 'event')}"
+        yield entry([(spent, "")], scope_name(desk.scope(each.project), desk.names()), (f"{what}  {each.session}", "dim"))
+    for title, memories in (("Learnt", found.learnt), ("Confirmed", found.confirmed)):
+        if memories:
+            yield line((f"{title}: {counted(len(memories), 'memory', 'memories')}", "cyan"))
+            yield from grouped(memories, desk.profile, desk.names(), desk.zone)
+
+
+def _day_body(desk: Desk, found: Day) -> dict[str, Any]:
+    return {
+        "day": found.day.isoformat(),
+        "sessions": [_sitting_body(each) for each in found.sittings],
+        "learnt": [exported(desk, each) for each in found.learnt],
+        "confirmed": [exported(desk, each) for each in found.confirmed],
+    }
+
+
+def _sitting_body(each: Sitting) -> dict[str, Any]:
+    return {
+        "source": each.source, "path": each.path, "session": each.session, "project": each.project, "events": each.events,
+        "prompts": each.prompts, "first_at": to_text(each.first_at), "last_at": to_text(each.last_at),
+    }  # fmt: skip

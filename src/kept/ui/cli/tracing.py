@@ -1,0 +1,103 @@
+"""``kept why``: the trace of a memory, from the words it rests on to everything that happened to it. Changes nothing."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from kept.app.browsing import Trace, exported, plain, trace
+from kept.app.desk import Desk
+from kept.app.person import find
+from kept.model.event import Event
+from kept.model.memory import Evidence
+from kept.model.operation import Operation
+from kept.model.times import to_text
+from kept.ui.cli import show
+from kept.ui.cli.front import at_desk
+from kept.ui.cli.looking import WHOSE, card, turn_line
+from kept.ui.cli.show import Line, entry, line
+
+_ACTORS = {"machine": "kept", "person": "you", "agent": "an agent"}
+
+
+def why(
+    context: typer.Context,
+    number: Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or its first characters.")],
+    *,
+    around: Annotated[int, typer.Option("--context", min=0, max=50, help="Turns to show before and after each quote.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the trace as JSON.")] = False,
+) -> None:
+    """Where a memory comes from: the words, whose they are, session, file and line; and what happened to it since."""
+    with at_desk(context) as desk:
+        found = trace(desk, find(desk, number), context=around)
+        if as_json:
+            show.write_json(_body(desk, found))
+        else:
+            show.write(_lines(desk, found))
+
+
+def _lines(desk: Desk, found: Trace) -> Iterator[Line]:
+    yield from card(desk, found.memory)
+    if found.evidence:
+        yield line()
+        yield line(("The words it rests on", "bold"))
+    for evidence, events in found.evidence:
+        yield from _evidence(desk, evidence, events)
+    if not found.evidence:
+        yield line()
+        yield line(
+            ("Nobody's words are on record: a person said so.", "dim")
+            if found.memory.content
+            else ("Its words were erased.", "dim")
+        )
+    yield line()
+    yield line(("What happened to it", "bold"))
+    for made, operation in found.history:
+        head = f"  {show.moment(made.recorded_at, desk.zone)}  {_kind(operation):<10}"
+        yield entry(
+            [(head, "")], operation.reason, (f"  (by {_ACTORS[made.actor.value]}, pass {made.id} of run {made.run})", "dim")
+        )
+
+
+def _evidence(desk: Desk, evidence: Evidence, events: tuple[Event, ...]) -> Iterator[Line]:
+    own = next((each for each in events if each.key == evidence.event), None)
+    place = f"{show.place(evidence.path)}:{own.pointer.line}" if own is not None else show.place(evidence.path)
+    who = WHOSE.get(evidence.author, evidence.author or evidence.origin.value)
+    yield line(f"  {show.moment(evidence.at, desk.zone)}  ", (who, "cyan"), (f"  session {evidence.session}  {place}", "dim"))
+    quote = entry([("    > ", "dim")], (f"“{evidence.quote}”", "bold"))
+    yield from [quote if each is own else _turn(desk, each) for each in events] if own is not None else [quote]
+
+
+def _turn(desk: Desk, event: Event) -> Line:
+    told = turn_line(desk, event, 160)
+    return Line(head=told.head, body=tuple((words, "dim") for words, _ in told.body))
+
+
+def _kind(operation: Operation) -> str:
+    return type(operation).__name__.lower()
+
+
+def _body(desk: Desk, found: Trace) -> dict[str, Any]:
+    return {
+        "memory": exported(desk, found.memory),
+        "evidence": [
+            plain(evidence)
+            | {
+                "whose": WHOSE.get(evidence.author, evidence.author),
+                "line": next((each.pointer.line for each in events if each.key == evidence.event), None),
+                "context": [
+                    {"author": each.author.value, "kind": each.kind.value, "at": to_text(each.at) if each.at else None, "text": each.text}
+                    for each in events
+                ],
+            }
+            for evidence, events in found.evidence
+        ],
+        "history": [
+            {
+                "pass": made.id, "run": made.run, "stage": made.stage, "actor": made.actor.value,
+                "recorded_at": to_text(made.recorded_at), "kind": _kind(operation), "memory": operation.memory,
+                "at": to_text(operation.at) if operation.at else None, "reason": operation.reason,
+            }
+            for made, operation in found.history
+        ],
+    }  # fmt: skip
