@@ -279,3 +279,16 @@ def test_the_history_lists_what_each_run_did(desk_at, home, transcripts):
         assert entry.run.command == "run"
         assert {made.stage for made, _ in entry.passes} == {"extract", "curate"}
         assert entry.run.report["accepted"] >= 4
+
+
+def test_a_line_made_longer_than_a_memory_can_be_stays_as_the_person_wrote_it(desk_at, home, transcripts):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        path = memory_file(home)
+        lines = path.read_text().splitlines()
+        long = "- " + "a very long explanation of it all " * 100
+        lines[next(i for i, line in enumerate(lines) if line.startswith("- "))] = long.rstrip()
+        path.write_text("\n".join(lines) + "\n")
+        for _ in range(3):
+            run(desk, [], Options())
+            assert long.rstrip() in path.read_text()

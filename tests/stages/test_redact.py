@@ -1,279 +1,213 @@
 """Secrets of the publicly documented shapes disappear whole; what only looks like one stays."""
 
 import base64
-import json
-import os
+import importlib.util
 import random
-import string
-import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from urllib.parse import quote
 
 import pytest
+import re2
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from secret_kinds import B62, HEX, drawn, pem, positives
+from secret_lookalikes import negatives
 
-
-from kept.stages import redact as redact_module
-from kept.stages.redact import Found, redact, rules
+from kept.model.invisible import strip_invisible
+from kept.stages.redact import Rule, redact, rules
 
 KEY = b"a key for tests"
-HEX = "0123456789abcdef"
-LOWER = string.ascii_lowercase + string.digits
-B62 = string.ascii_letters + string.digits
-B64 = B62 + "+/"
-URL64 = B62 + "-_"
-UPPER = string.ascii_uppercase + string.digits
-BASE32 = string.ascii_uppercase + "234567"
-SIGNS = B62 + "!#%^*_+-="
-
-
-def drawn(rng: random.Random, alphabet: str, length: int) -> str:
-    return "".join(rng.choice(alphabet) for _ in range(length))
-
-
-def uuid(rng: random.Random) -> str:
-    return "-".join(drawn(rng, HEX, size) for size in (8, 4, 4, 4, 12))
-
-
-def jwt(rng: random.Random) -> str:
-    head = base64.urlsafe_b64encode(b'{"alg":"HS256","typ":"JWT"}').decode().rstrip("=")
-    body = (
-        base64.urlsafe_b64encode(json.dumps({"sub": drawn(rng, LOWER, 9), "exp": rng.randrange(10**9)}).encode())
-        .decode()
-        .rstrip("=")
-    )
-    return f"{head}.{body}.{drawn(rng, URL64, 43)}"
-
-
-def pem(rng: random.Random, kind: str, lines: int = 12) -> str:
-    body = "\n".join(drawn(rng, B64, 64) for _ in range(lines))
-    return f"-----BEGIN {kind}-----\n{body}\n-----END {kind}-----"
-
-
-def word64(rng: random.Random, user: str = "deploy") -> str:
-    return base64.b64encode(f"{user}:{drawn(rng, B62, 18)}".encode()).decode()
-
-
-# Each kind: the secret, and the places where one is met; `{s}` stands for it.
-KINDS: dict[str, tuple[object, list[str]]] = {
-    "aws-key-id": (lambda r: "AKIA" + drawn(r, BASE32, 16), ["aws_access_key_id = {s}", "key {s} leaked", '"AccessKeyId": "{s}",']),
-    "aws-session-key-id": (lambda r: "ASIA" + drawn(r, BASE32, 16), ["export AWS_ACCESS_KEY_ID={s}"]),
-    "aws-secret": (
-        lambda r: drawn(r, B64, 40),
-        ["aws_secret_access_key = {s}", "export AWS_SECRET_ACCESS_KEY={s}", '"SecretAccessKey": "{s}"', "AKIAIOSFODNN7QWERTYA,{s}"],
-    ),
-    "aws-session-token": (lambda r: "IQoJb3JpZ2luX2Vj" + drawn(r, B64, 300), ["AWS_SESSION_TOKEN={s}"]),
-    "gcp-key": (lambda r: "AIza" + drawn(r, URL64, 35), ["?key={s}&v=3", "apiKey: '{s}'"]),
-    "gcp-oauth-secret": (lambda r: "GOCSPX-" + drawn(r, URL64, 28), ['"client_secret":"{s}"', "secret is {s}"]),
-    "gcp-oauth-token": (lambda r: "ya29." + drawn(r, URL64, 120), ["Authorization: Bearer {s}"]),
-    "azure-storage": (
-        lambda r: drawn(r, B64, 86) + "==",
-        ["DefaultEndpointsProtocol=https;AccountName=a;AccountKey={s};EndpointSuffix=core.windows.net", "AZURE_STORAGE_KEY={s}"],
-    ),
-    "azure-client-secret": (
-        lambda r: drawn(r, B62, 3) + "8Q~" + drawn(r, B62 + "_.~-", 34),
-        ["AZURE_CLIENT_SECRET={s}", '"value": "{s}"'],
-    ),
-    "azure-sas": (
-        lambda r: quote(drawn(r, B64, 43) + "="),
-        ["https://a.blob.core.windows.net/c/f.txt?sv=2024-01-01&se=2026&sr=b&sp=r&sig={s}"],
-    ),
-    "digitalocean": (lambda r: "dop_v1_" + drawn(r, HEX, 64), ["doctl auth init -t {s}"]),
-    "heroku": (uuid, ["HEROKU_API_KEY={s}", "heroku_api_key: {s}"]),
-    "vault": (lambda r: "hvs." + drawn(r, URL64, 90), ["VAULT_TOKEN={s}", "token {s}"]),
-    "terraform": (lambda r: drawn(r, B62, 14) + ".atlasv1." + drawn(r, URL64, 67), ['token = "{s}"']),
-    "alibaba": (lambda r: "LTAI" + drawn(r, B62, 20), ["id {s}"]),
-    "alibaba-secret": (lambda r: drawn(r, B62, 30), ["ALIBABA_CLOUD_ACCESS_KEY_SECRET={s}", "accessKeySecret: {s}"]),
-    "cloudflare": (
-        lambda r: drawn(r, URL64, 40),
-        ["CLOUDFLARE_API_TOKEN={s}", "CF_API_TOKEN={s}", "curl -H 'Authorization: Bearer {s}' x"],
-    ),
-    "cloudflare-key": (lambda r: drawn(r, HEX, 37), ["X-Auth-Key: {s}", "CLOUDFLARE_API_KEY={s}"]),
-    "github-classic": (
-        lambda r: "ghp_" + drawn(r, B62, 36),
-        ["git clone https://{s}@github.com/a/b.git", "https://x-access-token:{s}@github.com/a/b", "use {s} please"],
-    ),
-    "github-fine": (lambda r: f"github_pat_{drawn(r, B62, 22)}_{drawn(r, B62, 59)}", ["GH_TOKEN={s}", "({s})"]),
-    "github-server": (lambda r: "ghs_" + drawn(r, B62, 36), ["token: {s}"]),
-    "gitlab": (lambda r: "glpat-" + drawn(r, URL64, 20), ["PRIVATE-TOKEN: {s}", "oauth2:{s}@gitlab.com"]),
-    "bitbucket": (lambda r: "ATBB" + drawn(r, B62, 32), ["git push https://bob:{s}@bitbucket.org/a/b"]),
-    "atlassian": (lambda r: "ATATT3xFfGF0" + drawn(r, URL64, 170) + "=" + drawn(r, UPPER, 8), ["JIRA_API_TOKEN={s}"]),
-    "npm": (lambda r: "npm_" + drawn(r, B62, 36), ["//registry.npmjs.org/:_authToken={s}"]),
-    "npm-legacy": (uuid, ["//registry.npmjs.org/:_authToken={s}"]),
-    "pypi": (lambda r: "pypi-AgEIcHlwaS5vcmc" + drawn(r, URL64, 150), ["TWINE_PASSWORD={s}", "password = {s}"]),
-    "docker-pat": (lambda r: "dckr_pat_" + drawn(r, URL64, 27), ["docker login -u acme -p {s}"]),
-    "docker-auth": (word64, ['{"auths":{"https://index.docker.io/v1/":{"auth":"{s}"}}}', "_auth={s}"]),
-    "openai-legacy": (
-        lambda r: "sk-" + drawn(r, B62, 20) + "T3BlbkFJ" + drawn(r, B62, 20),
-        ["OPENAI_API_KEY={s}", "api_key='{s}'"],
-    ),
-    "openai-project": (lambda r: "sk-proj-" + drawn(r, URL64, 74) + "T3BlbkFJ" + drawn(r, URL64, 74), ["openai.api_key = '{s}'"]),
-    "anthropic": (lambda r: "sk-ant-api03-" + drawn(r, URL64, 93) + "AA", ['"x-api-key": "{s}"', "ANTHROPIC_API_KEY={s}"]),
-    "deepseek": (lambda r: "sk-" + drawn(r, HEX, 32), ["DEEPSEEK_API_KEY={s}"]),
-    "openrouter": (lambda r: "sk-or-v1-" + drawn(r, HEX, 64), ["key {s}"]),
-    "huggingface": (lambda r: "hf_" + drawn(r, string.ascii_letters, 34), ["HF_TOKEN={s}", "login(token='{s}')"]),
-    "replicate": (lambda r: "r8_" + drawn(r, B62, 37), ["REPLICATE_API_TOKEN={s}"]),
-    "mistral": (lambda r: drawn(r, B62, 32), ["MISTRAL_API_KEY={s}", "mistral_api_key: '{s}'"]),
-    "cohere": (lambda r: drawn(r, B62, 40), ["COHERE_API_KEY={s}", "co = cohere.Client(api_key='{s}')"]),
-    "xai": (lambda r: "xai-" + drawn(r, B62, 80), ["XAI_API_KEY={s}"]),
-    "slack-bot": (
-        lambda r: f"xoxb-{drawn(r, string.digits, 12)}-{drawn(r, string.digits, 13)}-{drawn(r, B62, 24)}",
-        ["SLACK_BOT_TOKEN={s}", "{s}"],
-    ),
-    "slack-user": (
-        lambda r: (
-            f"xoxp-{drawn(r, string.digits, 12)}-{drawn(r, string.digits, 12)}-{drawn(r, string.digits, 13)}-{drawn(r, HEX, 32)}"
-        ),
-        ["{s}"],
-    ),
-    "slack-app": (lambda r: f"xapp-1-A{drawn(r, UPPER, 10)}-{drawn(r, string.digits, 13)}-{drawn(r, HEX, 64)}", ["{s}"]),
-    "slack-webhook": (
-        lambda r: f"https://hooks.slack.com/services/T{drawn(r, UPPER, 10)}/B{drawn(r, UPPER, 10)}/{drawn(r, B62, 24)}",
-        ["curl -X POST {s} -d x", "<{s}>"],
-    ),
-    "discord-webhook": (lambda r: f"https://discord.com/api/webhooks/{drawn(r, '123456789', 19)}/{drawn(r, URL64, 68)}", ["{s}"]),
-    "discord-bot": (
-        lambda r: f"M{drawn(r, B62, 25)}.{drawn(r, B62, 6)}.{drawn(r, URL64, 38)}",
-        ["DISCORD_TOKEN={s}", "const bot = login('{s}')"],
-    ),
-    "telegram": (
-        lambda r: f"{drawn(r, '123456789', 10)}:AA{drawn(r, URL64, 33)}",
-        ["TELEGRAM_BOT_TOKEN={s}", "https://api.telegram.org/bot{s}/getMe"],
-    ),
-    "stripe": (lambda r: "sk_live_" + drawn(r, B62, 99), ["STRIPE_SECRET_KEY={s}", 'stripe.api_key = "{s}"']),
-    "stripe-short": (lambda r: "sk_live_" + drawn(r, B62, 24), ["{s}"]),
-    "stripe-webhook": (lambda r: "whsec_" + drawn(r, B62, 32), ["STRIPE_WEBHOOK_SECRET={s}"]),
-    "sendgrid": (lambda r: f"SG.{drawn(r, URL64, 22)}.{drawn(r, URL64, 43)}", ["{s}"]),
-    "twilio-key": (lambda r: "SK" + drawn(r, HEX, 32), ["TWILIO_API_KEY={s}", "client = Client('{s}')"]),
-    "twilio-token": (
-        lambda r: drawn(r, HEX, 32),
-        ["TWILIO_AUTH_TOKEN={s}", "auth_token = '{s}'", "curl -u AC0123abcd0123abcd0123abcd0123abcd:{s} x"],
-    ),
-    "mailgun": (lambda r: "key-" + drawn(r, HEX, 32), ["curl -s --user 'api:{s}' x", "MAILGUN_API_KEY={s}"]),
-    "mailchimp": (lambda r: drawn(r, HEX, 32) + "-us14", ["MAILCHIMP_API_KEY={s}", "{s}"]),
-    "shopify": (lambda r: "shpat_" + drawn(r, HEX, 32), ["X-Shopify-Access-Token: {s}"]),
-    "square": (lambda r: "EAAA" + drawn(r, URL64, 60), ["{s}"]),
-    "notion": (lambda r: "secret_" + drawn(r, B62, 43), ["NOTION_TOKEN={s}"]),
-    "linear": (lambda r: "lin_api_" + drawn(r, B62, 40), ["{s}"]),
-    "figma": (lambda r: "figd_" + drawn(r, URL64, 40), ["X-Figma-Token: {s}"]),
-    "airtable": (lambda r: f"pat{drawn(r, B62, 14)}.{drawn(r, HEX, 64)}", ["{s}"]),
-    "datadog": (lambda r: drawn(r, HEX, 32), ["DD_API_KEY={s}", "DD-API-KEY: {s}", "datadog_api_key: {s}"]),
-    "grafana": (lambda r: f"glsa_{drawn(r, B62, 32)}_{drawn(r, HEX, 8)}", ["Bearer {s}"]),
-    "databricks": (lambda r: "dapi" + drawn(r, HEX, 32), ["DATABRICKS_TOKEN={s}"]),
-    "supabase": (lambda r: "sbp_" + drawn(r, HEX, 40), ["SUPABASE_ACCESS_TOKEN={s}"]),
-    "newrelic": (lambda r: "NRAK-" + drawn(r, UPPER, 27), ["{s}"]),
-    "sentry": (lambda r: "sntrys_" + "eyJ" + drawn(r, B64, 120), ["SENTRY_AUTH_TOKEN={s}"]),
-    "doppler": (lambda r: "dp.pt." + drawn(r, B62, 43), ["{s}"]),
-    "pulumi": (lambda r: "pul-" + drawn(r, HEX, 40), ["{s}"]),
-    "postman": (lambda r: f"PMAK-{drawn(r, HEX, 24)}-{drawn(r, HEX, 34)}", ["{s}"]),
-    "age": (lambda r: "AGE-SECRET-KEY-1" + drawn(r, "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58), ["{s}"]),
-    "jwt": (jwt, ["Authorization: Bearer {s}", "token={s}", "{s}"]),
-    "pem-rsa": (lambda r: pem(r, "RSA PRIVATE KEY"), ["{s}", "key: |\n{s}\nother: 1"]),
-    "pem-openssh": (lambda r: pem(r, "OPENSSH PRIVATE KEY", 7), ["cat id\n{s}\n"]),
-    "pem-pkcs8": (lambda r: pem(r, "PRIVATE KEY"), ["{s}"]),
-    "pem-escaped": (lambda r: pem(r, "PRIVATE KEY").replace("\n", "\\n"), ['"private_key": "{s}\\n",']),
-    "pem-pgp": (lambda r: pem(r, "PGP PRIVATE KEY BLOCK").replace("-----\n", "-----\n\n", 1), ["{s}"]),
-    "pem-cut-off": (lambda r: pem(r, "EC PRIVATE KEY").split("\n-----END")[0], ["{s}\n"]),
-    "postgres-url": (
-        lambda r: drawn(r, B62, 18),
-        ["DATABASE_URL=postgres://app:{s}@db.internal:5432/prod", '"postgresql+asyncpg://u:{s}@h/d"'],
-    ),
-    "mysql-url": (lambda r: drawn(r, B62, 14), ["mysql://root:{s}@10.0.0.3/app"]),
-    "mongo-url": (lambda r: drawn(r, B62, 16), ["mongodb+srv://svc:{s}@c0.ab1cd.mongodb.net/?retryWrites=true"]),
-    "redis-url": (lambda r: drawn(r, B62, 20), ["redis://:{s}@cache:6379/0"]),
-    "amqp-url": (lambda r: drawn(r, B62, 20), ["amqps://bunny:{s}@mq.acme.io/v"]),
-    "jdbc": (lambda r: drawn(r, B62, 16), ["jdbc:postgresql://h/d?user=app&password={s}&ssl=true"]),
-    "ado": (lambda r: drawn(r, B62, 16), ["Server=tcp:h,1433;User ID=sa;Password={s};Encrypt=True"]),
-    "basic-header": (word64, ["Authorization: Basic {s}", '{"Authorization": "Basic {s}"}', "curl -H 'authorization: basic {s}'"]),
-    "bearer-opaque": (
-        lambda r: drawn(r, B62, 40),
-        ["Authorization: Bearer {s}", "headers={'Authorization': 'Bearer {s}'}", "Authorization: token {s}"],
-    ),
-    "curl-user": (
-        lambda r: drawn(r, B62, 14),
-        ["curl -u admin:{s} https://x", "curl --user 'admin:{s}' https://x", "http -a bob:{s} GET x"],
-    ),
-    "sshpass": (lambda r: drawn(r, B62, 14), ["sshpass -p '{s}' ssh a@b", "sshpass -p{s} ssh a@b"]),
-    "mysql-flag": (lambda r: drawn(r, B62, 12), ["mysql -u root -p{s} app", "mysqldump -h db -uroot -p'{s}' app"]),
-    "flag": (
-        lambda r: drawn(r, B62, 24),
-        ["tool --password {s}", "tool --api-key={s}", "tool --token '{s}' run", '["--client-secret", "{s}"]'],
-    ),
-    "netrc": (
-        lambda r: drawn(r, B62, 20),
-        ["machine api.acme.io login bot password {s}", "machine a.b\n  login bot\n  password {s}\n"],
-    ),
-    "pgpass": (lambda r: drawn(r, B62, 16), ["db.acme.io:5432:prod:app:{s}", "cat ~/.pgpass\n*:*:*:postgres:{s}\n"]),
-    "env-password": (
-        lambda r: drawn(r, SIGNS, 14),
-        ["DB_PASSWORD={s}", "export PGPASSWORD={s}\npsql", "MYSQL_ROOT_PASSWORD='{s}'", "- POSTGRES_PASSWORD={s}"],
-    ),
-    "yaml-password": (lambda r: drawn(r, B62, 16), ["db:\n  password: {s}\n", "password: '{s}'", 'smtp_password: "{s}"']),
-    "json-password": (lambda r: drawn(r, SIGNS, 14), ['{"password": "{s}", "user": "x"}', '{\\"dbPassword\\":\\"{s}\\"}']),
-    "toml-secret": (lambda r: drawn(r, B62, 32), ['secret_key = "{s}"', "SECRET_KEY_BASE={s}"]),
-    "properties": (lambda r: drawn(r, B62, 14), ["spring.datasource.password={s}\n"]),
-    "code": (
-        lambda r: drawn(r, B62, 20),
-        ['password = "{s}"', 'const apiKey: string = "{s}";', "client_secret: '{s}',", 'String secret = "{s}";'],
-    ),
-    "prose": (
-        lambda r: drawn(r, B62, 12),
-        [
-            "the password is {s}",
-            "my api key: {s}",
-            "The root password for staging is `{s}`.",
-            "password was changed to {s}, thanks",
-        ],
-    ),
-    "k8s": (
-        lambda r: base64.b64encode(drawn(r, B62, 18).encode()).decode(),
-        [
-            "kind: Secret\ndata:\n  api-token: {s}",
-            "apiVersion: v1\nkind: Secret\nmetadata:\n  name: x\ndata:\n  dsn: {s}\n  other: {s}\n",
-        ],
-    ),
-    "cookie": (
-        lambda r: drawn(r, URL64, 40),
-        ["Cookie: theme=dark; session={s}", "Set-Cookie: sid={s}; Path=/; HttpOnly", "PHPSESSID={s}"],
-    ),
-    "sql": (lambda r: drawn(r, B62, 14), ["CREATE USER app IDENTIFIED BY '{s}';", "ALTER ROLE app WITH PASSWORD '{s}';"]),
-    "xml": (lambda r: drawn(r, B62, 16), ["<password>{s}</password>", '<add key="ApiKey" value="{s}"/>']),
-    "k8s-env": (lambda r: drawn(r, B62, 24), ["- name: API_KEY\n  value: {s}\n", '{"name": "DB_PASSWORD", "value": "{s}"}']),
-    "redis-conf": (lambda r: drawn(r, B62, 24), ["requirepass {s}", "redis-cli -h h -a {s} ping"]),
-    "sudo": (lambda r: drawn(r, B62, 12), ["echo '{s}' | sudo -S true", "echo {s} | docker login -u a --password-stdin"]),
-}
+SIGNS_OF_A_KEY = "-----BEGIN RSA OPENSSH EC PGP PRIVATE KEY BLOCK-----END "
 
 
 def leftover(secret: str, text: str) -> bool:
     runs = {secret[i : i + 8] for i in range(max(1, len(secret) - 7))}
-    return any(
-        run in text
-        for run in runs
-        if len(run.strip("-= \n")) >= 8 and run not in "-----BEGIN RSA OPENSSH EC PGP PRIVATE KEY BLOCK-----END "
-    )
+    return any(run in text for run in runs if run not in SIGNS_OF_A_KEY)
 
 
-def positives(rounds: int) -> Iterator[tuple[str, str, str]]:
-    for kind, (make, places) in KINDS.items():
-        rng = random.Random(kind)
-        for _ in range(rounds):
-            for place in places:
-                secret = make(rng)
-                yield kind, place.replace("{s}", secret), secret
+def gone(text: str, secret: str) -> bool:
+    return not leftover(secret, redact(text, key=KEY).text)
 
 
-if __name__ == "__main__":
-    import collections
+def token(seed: int = 1) -> str:
+    return "ghp_" + drawn(random.Random(seed), B62, 36)
 
-    miss = collections.Counter()
-    all_ = 0
-    for kind, text, secret in positives(40):
-        all_ += 1
-        out = redact(text, key=KEY).text
-        if leftover(secret, out):
-            miss[kind] += 1
-            if miss[kind] <= 3:
-                print(kind, repr(text[:150]), "->", repr(out[:150]))
-    print(miss, sum(miss.values()), all_)
+
+def test_ninety_nine_of_a_hundred_secrets_of_every_documented_kind_are_gone_to_the_last_run_of_eight_bytes() -> None:
+    missed = [(kind, text) for kind, text, secret in positives(5) if not gone(text, secret)]
+    assert len(missed) * 100 <= len(list(positives(5))), missed
+
+
+def test_no_kind_is_missed_more_than_once_in_ten() -> None:
+    tries: dict[str, list[bool]] = {}
+    for kind, text, secret in positives(5):
+        tries.setdefault(kind, []).append(gone(text, secret))
+    assert not [kind for kind, results in tries.items() if results.count(False) * 10 > len(results)]
+
+
+@pytest.mark.parametrize("text", negatives())
+def test_a_hard_negative_stays_as_it_is(text: str) -> None:
+    assert redact(text, key=KEY).text == text
+
+
+def test_equal_secrets_have_equal_fingerprints_and_another_key_gives_others() -> None:
+    first = redact(f"export GITHUB_TOKEN={token()}", key=KEY).found
+    second = redact(f"again {token()}, and {token(2)}", key=KEY).found
+    assert first[0].fingerprint == second[0].fingerprint != second[1].fingerprint
+    assert redact(token(), key=b"another").found[0].fingerprint != first[0].fingerprint
+
+
+def test_a_mark_names_the_kind_and_stands_where_it_is_said_to_stand() -> None:
+    done = redact(f"é {token()} ü {token(2)}", key=KEY)
+    assert [done.text[found.start : found.end] for found in done.found] == [
+        f"[redacted:github-token:{found.fingerprint}]" for found in done.found
+    ]
+
+
+def test_a_key_longer_than_the_hash_allows_is_refused() -> None:
+    with pytest.raises(ValueError, match="64 bytes"):
+        redact("x", key=b"k" * 65)
+
+
+def test_a_private_block_goes_whole_and_an_unclosed_one_stays() -> None:
+    assert redact("a <private>my <private>inner</private> diary</private> b", key=KEY).text.startswith("a [redacted:private:")
+    assert "diary" not in redact("a <PRIVATE>my\ndiary</private> b", key=KEY).text
+    assert redact("use <private> around it", key=KEY).text == "use <private> around it"
+
+
+def test_a_key_in_code_that_only_names_the_marks_takes_nothing_with_it() -> None:
+    code = 'if "-----BEGIN PRIVATE KEY-----" in text:\n    raise Leak\n' + "x = 1\n" * 20 + '"-----END PRIVATE KEY-----"'
+    assert redact(code, key=KEY).text == code
+
+
+def test_a_key_that_a_tool_printed_with_line_numbers_goes_whole() -> None:
+    body = pem(random.Random(3), "RSA PRIVATE KEY")
+    numbered = "\n".join(f"  {number}→{line}" for number, line in enumerate(body.split("\n"), 1))
+    assert all(gone(numbered, line) for line in body.split("\n")[1:-1])
+
+
+@pytest.mark.parametrize(
+    "disguise",
+    [
+        lambda secret: "\x1b[32m".join([secret[:9], secret[9:]]) + "\x1b[0m",
+        "\u200b".join,
+        lambda secret: "\u00ad".join([secret[:7], secret[7:]]),
+        lambda secret: "\u2060".join([secret[:20], secret[20:]]),
+    ],
+    ids=["ansi", "zero-width", "soft hyphen", "word joiner"],
+)
+def test_a_secret_split_by_what_cannot_be_seen_is_found_after_stripping(disguise: Callable[[str], str]) -> None:
+    for _, text, secret in positives(1):
+        if "\n" not in secret and "%" not in secret:
+            hidden = strip_invisible(text.replace(secret, disguise(secret)))[0]
+            assert hidden == text
+            assert gone(hidden, secret) == gone(text, secret)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"next: {token()[:22]}\n{token()[22:]}\nend",
+        f"b64 {base64.b64encode(token().encode()).decode()}",
+        "url https%3A%2F%2Fu%3A" + quote("Xk29fj0qLm") + "%40host.io%2F",
+        f'{{\\"k\\":\\"{token()}\\"}}',
+        f'"out":"A=1\\nGITHUB_TOKEN={token()}\\nB=2"',
+        f"token=3D{token()[:10]}=\n{token()[10:]}",
+    ],
+    ids=["wrapped", "base64", "percent", "json in json", "escaped newline", "quoted-printable"],
+)
+def test_a_disguised_secret_is_found(text: str) -> None:
+    done = redact(text, key=KEY)
+    assert done.found
+    assert not leftover(token(), done.text)
+    assert "Xk29fj0qLm" not in done.text
+
+
+@given(
+    st.text(),
+    st.lists(st.sampled_from([text for _, text, _ in positives(1)] + negatives()), max_size=4),
+    st.sampled_from(["", " ", "\n", '"', "=", ":"]),
+)
+@settings(max_examples=150, deadline=None)
+def test_redacting_again_changes_nothing(noise: str, texts: list[str], glue: str) -> None:
+    once = redact(glue.join([noise, *texts]), key=KEY).text
+    assert redact(once, key=KEY).text == once
+
+
+@given(st.text(st.characters(codec="utf-8")))
+@settings(max_examples=100, deadline=None)
+def test_a_secret_is_found_whatever_plain_text_stands_around_it(noise: str) -> None:
+    assert gone(f"{noise} {token()} {noise}", token())
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.kind)
+def test_every_rule_compiles_on_re2_and_has_anchors(rule: Rule) -> None:
+    assert re2.compile(rule.pattern)
+    assert rule.anchors
+    assert all(rule.anchors)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "password=",
+        "token=a1b2c3d4e5f6g7h8 ",
+        "-----BEGIN PRIVATE KEY-----",
+        "<private>",
+        "%41",
+        "://a:b@",
+        "sk-ant-api03-\n",
+        "eyJ.",
+        "'",
+    ],
+)
+def test_a_hundred_kilobytes_of_one_hostile_unit_come_back(unit: str) -> None:
+    text = unit * (100_000 // len(unit))
+    assert isinstance(redact(text, key=KEY).text, str)
+
+
+def test_every_anchor_is_seen_in_one_large_text() -> None:
+    lines = "\n".join(f"{anchor.decode()} {number}" for number, rule in enumerate(rules()) for anchor in rule.anchors)
+    text = f"{lines * 20}\n{token()}"
+    assert gone(text, token())
+
+
+def _load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("hostile_secrets", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.shared
+def test_of_the_shared_secrets_at_least_ninety_five_in_a_hundred_are_gone_and_at_most_two_negatives_changed(shared: Path) -> None:
+    folder = shared / "hostile" / "secrets"
+    load = _load(folder / "load.py").load
+    rows = list(load(folder / "positives.jsonl"))
+    missed = [
+        ident for ident, _, text, secret in rows if leftover(secret, redact(text, key=KEY).text.replace(text.split(secret)[0], ""))
+    ]
+    changed = [ident for ident, _, text, _ in load(folder / "negatives.jsonl") if redact(text, key=KEY).text != text]
+    assert len(missed) * 20 <= len(rows), missed
+    assert len(changed) <= 2, changed
+
+
+@pytest.mark.shared
+def test_nothing_in_the_shared_transcripts_is_taken_for_a_secret(shared: Path) -> None:
+    alarms = [
+        (path.name, found.kind)
+        for path in sorted((shared / "transcripts" / "inputs").rglob("*"))
+        if path.suffix in {".md", ".jsonl", ".txt"}
+        for found in redact(path.read_text(encoding="utf-8", errors="replace"), key=KEY).found
+    ]
+    assert alarms == []
+
+
+def test_a_hexadecimal_token_under_a_telling_name_is_gone_and_the_same_digits_as_a_commit_stay() -> None:
+    digits = drawn(random.Random(5), HEX, 40)
+    assert gone(f"DD_APP_KEY={digits}", digits)
+    assert redact(f"commit {digits}", key=KEY).text == f"commit {digits}"

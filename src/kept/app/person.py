@@ -20,7 +20,7 @@ from kept.model.operation import Add, Approve, Facts, Forget, Operation, Pin, Re
 from kept.model.text import normal_form, one_line
 from kept.stages.redact import redact
 
-MOST = 300  # characters of a memory: it must stand on one line
+MOST = 2_000  # characters a person's own memory may have: it must stand on one line
 
 
 def find(desk: Desk, number: str) -> Memory:

@@ -128,6 +128,7 @@ def _absorb(desk: Desk, target: Target, run: RunNumber, written: Written, *, all
     result = absorb(base.lines if base else (), inside)
     if isinstance(result, Unsafe):
         result = _unsafe(desk, target, content, result, written, allow=allow)
+    result = _with_stubborn(desk, result)
     if base is None:
         result = replace(result, added=())  # what stood there before kept came stays where it is, and is nobody's memory
     if result.changed:
@@ -137,6 +138,19 @@ def _absorb(desk: Desk, target: Target, run: RunNumber, written: Written, *, all
             written.operations.update(type(each).__name__.lower() for each in operations)
             written.changed.append(_told(target, operations))
     return _Read(content=content, inside=inside, edits=result)
+
+
+def _with_stubborn(desk: Desk, edits: Edits) -> Edits:
+    """A line a person made longer than a memory can be stays in the file as they wrote it; the memory keeps its words."""
+    stubborn = {number: f"- {words}" for number, words in edits.revised.items() if not _is_usable(desk, words)}
+    return replace(edits, renamed={**edits.renamed, **stubborn}) if stubborn else edits
+
+
+def _is_usable(desk: Desk, words: str) -> bool:
+    try:
+        return bool(usable(desk, words))
+    except UsageError:
+        return False
 
 
 def _inside(target: Target, content: Content) -> bytes | None:
@@ -196,10 +210,9 @@ def _operations(desk: Desk, target: Target, edits: Edits) -> Iterator[Operation]
 
 
 def _revision(desk: Desk, memory: Memory, words: str, now: datetime) -> Iterator[Operation]:
-    try:
-        content = usable(desk, words)
-    except UsageError:
-        return  # too long or empty for a memory: the file keeps the line, the memory its words
+    if not _is_usable(desk, words):
+        return
+    content = usable(desk, words)
     if content == memory.content and memory.status is Status.ACTIVE:
         return
     facts = replace(facts_of(memory), content=content, artifacts=artifacts(content))
@@ -209,12 +222,9 @@ def _revision(desk: Desk, memory: Memory, words: str, now: datetime) -> Iterator
 
 
 def _addition(desk: Desk, target: Target, added: Added, memories: tuple[Memory, ...], now: datetime) -> Iterator[Operation]:
-    if not added.fact:
+    if not _is_usable(desk, added.fact):
         return
-    try:
-        content = usable(desk, added.fact)
-    except UsageError:
-        return
+    content = usable(desk, added.fact)
     same = [each for each in memories if each.content and normal_form(each.content) == normal_form(content)]
     if same:
         if not any(each.status in (Status.ACTIVE, Status.HELD) for each in same):

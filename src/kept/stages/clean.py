@@ -119,20 +119,10 @@ def _line(text: str, redact: Callable[[str], Redaction], most: int, ledger: _Led
 # --- what is cut ---------------------------------------------------------------------------------------------------------------
 
 _SHOWS_FILES = frozenset(
-    [
-        "read",
-        "readfile",
-        "readfiles",
-        "readmanyfiles",
-        "view",
-        "viewfile",
-        "notebookread",
-        "fileread",
-        "openfile",
-        "open",
-        "cat",
-        "fsread",
-    ]
+    ["read", "readfile", "readfiles", "readmanyfiles", "view", "viewfile", "notebookread", "fileread", "openfile", "open", "cat", "fsread", "write", "writefile", "edit", "multiedit", "notebookedit", "editfile", "strreplace", "replace", "createfile", "applypatch"]
+)
+_LISTS = frozenset(
+    ["grep", "glob", "ls", "search", "searchfiles", "searchfilecontent", "listdir", "listdirectory", "listfiles", "findfiles", "codebasesearch", "websearch"]
 )
 _SHOWING = re2.compile(
     r"^\s*(?:cd\s+\S+\s*(?:&&|;)\s*)?(?:cat|head|tail|less|more|bat|nl|sed -n|type|Get-Content)\s[^|;&><]*(?:\|\s*(?:head|tail|nl|cat)[^|;&><]*)?$"
@@ -149,17 +139,22 @@ def _shorten(event: Event, text: str, limits: Limits) -> tuple[str, str]:
         case Kind.TOOL_CALL:
             return _cut(text, limits.output), "long"
         case Kind.TOOL_OUTPUT:
+            short = _without_repeats(text)
             if _shows_file(event.tool):
-                return _cut(_without_repeats(text), limits.dump), "dump"
-            return _cut(_without_repeats(text), limits.output, errors=limits.errors), "output"
+                return _cut(short, limits.dump), "dump"
+            return _cut(short, limits.output, errors=0 if _is_named(event.tool, _LISTS) else limits.errors), "output"
 
 
 def _shows_file(tool: Tool | None) -> bool:
     """Whether an output is what stands in a file, and the file is still there to be read."""
     if tool is None or tool.ok is False or tool.exit_code:
         return False
-    name = "".join(char for char in tool.name.rsplit("__", 1)[-1].lower() if char.isalnum())
-    return name in _SHOWS_FILES or bool(_SHOWING.search(tool.target[:1000]))
+    return _is_named(tool, _SHOWS_FILES) or bool(_SHOWING.search(tool.target[:1000]))
+
+
+def _is_named(tool: Tool | None, names: frozenset[str]) -> bool:
+    """Whether a tool goes by one of these names, however its words are joined and whoever serves it."""
+    return tool is not None and "".join(char for char in tool.name.rsplit("__", 1)[-1].lower() if char.isalnum()) in names
 
 
 def _cut(text: str, most: int, *, errors: int = 0) -> str:
@@ -167,8 +162,10 @@ def _cut(text: str, most: int, *, errors: int = 0) -> str:
     if len(text) <= most:
         return text
     mark = f"\n[… {len(text) - most:,} characters cut …]\n"
-    middle = _errors(text[most // 3 : -(most // 3)], errors) if errors else ""
-    room = max(0, most - len(mark) - len(middle) - bool(middle))
+    room = max(0, most - len(mark))
+    least = max(0, room - errors - 1)
+    middle = _errors(text[least - least // 3 : len(text) - least // 3], errors) if errors else ""
+    room = least if middle else room
     head = _whole(text[: room - room // 3])
     tail = _whole(text[len(text) - room // 3 :][::-1])[::-1] if room // 3 else ""
     return strip_invisible(head.rstrip() + mark + (middle + "\n" if middle else "") + tail.lstrip())[0]

@@ -23,7 +23,7 @@ from kept.model.codec import digest
 from kept.model.errors import ChangedError
 from kept.model.markup import split_lines
 
-_TOO_LARGE = 2_000_000
+_TOO_LARGE = 400_000
 _BEGIN, _END = "<!-- kept:begin", "<!-- kept:end -->"
 _CLOSE = " -->"
 _BOM = b"\xef\xbb\xbf"
@@ -62,7 +62,7 @@ def find(original: bytes, *, where: str = "") -> Block | None:
     """The block that is kept's in a file, None where there is none.
 
     Raises:
-        ChangedError: comments of kept's that do not match each other, or a file that is not text or over 2 MB.
+        ChangedError: comments of kept's that do not match each other, or a file that is not text or over 400 kB.
     """
     return _find(_read(original, where), where)
 
@@ -173,7 +173,7 @@ def _tops(text: _Text, kind: str) -> list[int]:
 
 def _read(original: bytes, where: str) -> _Text:
     if len(original) > _TOO_LARGE:
-        raise ChangedError("the file is over 2 MB", where=where, hint="kept's section goes into files people read")
+        raise ChangedError("the file is over 400 kB", where=where, hint="kept's section goes into files people read")
     if b"\0" in original:
         raise ChangedError("the file is not UTF-8 text", where=where, hint="save it as UTF-8")
     lines = split_lines(original.removeprefix(_BOM).decode(errors="surrogateescape"))

@@ -11,11 +11,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from kept.adapters.sources.base import Source
-from kept.adapters.sources.claude_code import ClaudeCode
+from kept.adapters.sources.formats import SOURCES
+from kept.adapters.sources.journal import Journal
 from kept.adapters.sources.records import HEAD_BYTES, open_regular
 from kept.model.errors import SourceError
-
-SOURCES: tuple[Source, ...] = (ClaudeCode(),)
 
 
 class Skip(StrEnum):

@@ -60,6 +60,7 @@ from kept.model.text import one_line
 from kept.model.times import parse_instant
 
 _ITEMS = CALLS | OUTPUTS | {"message", "reasoning", "image_generation_call", "compaction", "ghost_snapshot"}
+_WRAPPED = ("response_item", "event_msg", "turn_context", "compacted")
 _MACHINES = ("memory_consolidation", "review", "compact")
 
 
@@ -81,7 +82,7 @@ class Codex:
             return path.name.startswith("rollout-") and path.name.endswith(".jsonl.zst")
         first = next(sample(head), None)
         if first is not None:
-            return _opens_rollout(first)
+            return _opens_rollout(first) or (first.get("type") in _WRAPPED and isinstance(first.get("payload"), dict))
         # The first record may be longer than the head (base instructions): its own fields come before them.
         opening = head[:2048].replace(b" ", b"")
         return b"\n" not in head.rstrip() and b'"type":"session_meta"' in opening and b'"payload"' in opening
@@ -328,7 +329,8 @@ def _events(state: State, place: Place, stamp: str, pieces: list[Piece], path: s
             record=key,
             parent=state.tip or state.root,
         )
-        state.tip = key
+        if piece.author is not Author.ABANDONED:
+            state.tip = key
 
 
 def _on_grid(state: State, stamp: str) -> bool:

@@ -15,7 +15,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kept.adapters.sources.claude_code_blocks import TEXT_LIMIT, hash_of, name_of
+from kept.adapters.sources.claude_code_blocks import cut as cut_text
+from kept.adapters.sources.claude_code_blocks import hash_of, name_of
 from kept.adapters.sources.claude_code_labels import split_text
 from kept.adapters.sources.folding import Outcome
 from kept.adapters.sources.records import Reject, open_regular, wide_encoding
@@ -67,12 +68,16 @@ class Said:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:
-    """A record of a document: what was said in it, or why there is nothing."""
+    """A record of a document: what was said in it, or why there is nothing.
+
+    ``session`` is the record's own where a file holds several.
+    """
 
     place: Place
     said: tuple[Said, ...] = ()
     dropped: str = ""
     noted: Mapping[str, int] = field(default_factory=dict)
+    session: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -194,16 +199,14 @@ def _unwrap(text: str) -> tuple[str, str]:
 
 def cut(text: str) -> str:
     """A tool's output, its middle left out where it is long."""
-    if len(text) <= TEXT_LIMIT:
-        return text
-    half = TEXT_LIMIT // 2
-    return f"{text[:half]}\n[… {len(text) - TEXT_LIMIT} characters …]\n{text[-half:]}"
+    return cut_text(text, {})
 
 
 def outcomes_of(document: Document, path: str) -> Iterator[Outcome]:
     """The events of a document's records, with their keys."""
-    session, repeated = name_of(document.session), Counter[str]()
+    repeated = Counter[str]()
     for entry in document.entries:
+        session = name_of(entry.session or document.session)
         counted = Counter[str]()
         pointer = Pointer(path=path, line=entry.place.line, start=entry.place.start, end=entry.place.end)
         events = []

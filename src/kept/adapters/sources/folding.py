@@ -11,7 +11,17 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeVar
 
-from kept.adapters.sources.records import LINE_LIMIT, Line, Record, Reject, open_regular, parse_line, read_lines, refuse_wide_text
+from kept.adapters.sources.records import (
+    LINE_LIMIT,
+    Line,
+    Record,
+    Reject,
+    Stop,
+    open_regular,
+    parse_line,
+    read_records,
+    refuse_wide_text,
+)
 from kept.model.errors import SourceError
 from kept.model.event import PROBLEMS_KEPT, Account, Cursor, Event, Problem, Slice
 
@@ -87,35 +97,31 @@ def _slices(
     if rewritten:
         tally.note("rewritten-file", 1)
 
-    def cut(offset: int, number: int, pending: int) -> Slice:
+    def cut(stop: Stop) -> Slice:
         reached = Cursor(
             inode=info.st_ino,
-            offset=offset,
-            prefix=prefix_mark(file, offset),
-            line=number,
+            offset=stop.end,
+            prefix=prefix_mark(file, stop.end),
+            line=stop.lines,
             carry=reader.save(state),
         )
-        return tally.slice(reached, pending)
+        return tally.slice(reached, stop.pending)
 
-    first, offset, number, pending = place.offset, place.offset, place.line, 0
-    for line in read_lines(file, offset=place.offset, number=place.line):
-        if not line.ended:
-            pending = line.end - line.start
-            break
-        for piece in parse_line(line):
-            match piece:
-                case Record():
-                    tally.take(reader.step(state, piece))
-                case Reject():
-                    tally.reject(piece)
-                case None:
+    first, stop = place.offset, Stop(end=place.offset, lines=place.line)
+    for piece in read_records(file, offset=place.offset, lines=place.line):
+        match piece:
+            case Record():
+                tally.take(reader.step(state, piece))
+            case Reject():
+                tally.reject(piece)
+            case Stop() as stop:
+                if stop.blank:
                     tally.note("blank-line", 1)
-        offset, number = line.end, line.number
-        if offset - first >= SLICE_BYTES:
-            yield cut(offset, number, 0)
-            tally, first = _Tally(path=str(path)), offset
-    if offset > first or pending or (rewritten and first == 0):
-        yield cut(offset, number, pending) if offset > place.offset or rewritten else tally.slice(place, pending)
+                if stop.end - first >= SLICE_BYTES:
+                    yield cut(stop)
+                    tally, first = _Tally(path=str(path)), stop.end
+    if stop.end > first or stop.pending or (rewritten and first == 0):
+        yield cut(stop) if stop.end > place.offset or rewritten else tally.slice(place, stop.pending)
 
 
 @dataclass(kw_only=True, slots=True)

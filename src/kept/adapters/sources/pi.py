@@ -66,9 +66,7 @@ class Pi:
             return False
         if head.startswith(MAGIC):
             return ".jsonl.reset." in path.name
-        first = next(sample(head), {})
-        opens = first.get("type") == "session" and isinstance(first.get("id"), str) and isinstance(first.get("timestamp"), str)
-        return (opens and bool({"cwd", "version"} & first.keys())) or claims_database(path, head)
+        return _opens_session(next(sample(head), {})) or claims_database(path, head)
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor. Raises SourceError where the file cannot be read as a whole."""
@@ -76,6 +74,15 @@ class Pi:
             return read_database(path, cursor, _database_reader)
         reader = Reader(start=partial(_load, path=path), step=partial(_step, path=str(path)), save=_save)
         return fold_compressed(path, cursor, reader) if path.suffix == ".zst" else fold(path, cursor, reader)
+
+
+def _opens_session(value: Mapping[str, Any]) -> bool:
+    """Whether a record is a session's header, or a message where the header was lost."""
+    if not isinstance(value.get("timestamp"), str):
+        return False
+    message = value.get("message")
+    header = value.get("type") == "session" and isinstance(value.get("id"), str) and bool({"cwd", "version"} & value.keys())
+    return header or (value.get("type") == "message" and isinstance(message, dict) and "role" in message)
 
 
 @dataclass(kw_only=True, slots=True)

@@ -7,10 +7,12 @@ nothing and is read when it is finished.
 import json
 import math
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -43,7 +45,7 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """One physical line. ``data`` is None where it is longer than the limit; ``ended`` is False for an unfinished last line."""
+    """One physical line, or the beginning of one: ``ended`` is False where its end is not there. ``data`` is None where it is too long."""
 
     number: int
     start: int
@@ -54,7 +56,10 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Record:
-    """One JSON object of a file, with its 1-based line and its byte range [start, end)."""
+    """One JSON object of a file, with its 1-based line and its byte range [start, end).
+
+    It starts where its line, or what stands before it in the line, starts or ends; it ends with its last brace.
+    """
 
     value: dict[str, Any]
     line: int
@@ -72,6 +77,19 @@ class Reject:
     end: int
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stop:
+    """A place to go on from: everything before the byte ``end`` was given, and ``lines`` lines ended there.
+
+    ``blank`` says that the last of them held nothing; ``pending`` is the length in bytes of what is unfinished behind it.
+    """
+
+    end: int
+    lines: int
+    blank: bool = False
+    pending: int = 0
+
+
 def open_regular(path: Path) -> BinaryIO:
     """Open a regular file for reading, never waiting for a FIFO's writer. Raises OSError, or SourceError for anything else."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -81,51 +99,101 @@ def open_regular(path: Path) -> BinaryIO:
     return os.fdopen(descriptor, "rb", buffering=STRIDE)
 
 
-def read_lines(file: BinaryIO, *, offset: int, number: int) -> Iterator[Line]:
-    """The lines after a byte offset, the first of them numbered ``number + 1``; holds at most LINE_LIMIT bytes of any of them."""
+def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record | Reject | Stop]:
+    """What stands after a byte offset, before which ``lines`` lines ended; a stop after each line, and one at the end of the file.
+
+    An object that stands whole at the end of the file is given before its line ends, so a stop may lie within a line. Going on
+    from any stop gives what reading at once gives. Holds at most LINE_LIMIT bytes of the file.
+    """
+    within = offset > 0 and os.pread(file.fileno(), 1, offset - 1) != b"\n"
     file.seek(offset)
     while data := file.readline(LINE_LIMIT + 1):
-        number += 1
-        length, ended, fits = len(data), data.endswith(b"\n"), True
-        while not ended and length > LINE_LIMIT:
-            fits = False
-            data = file.readline(STRIDE)
-            if not data:
-                break
-            length, ended = length + len(data), data.endswith(b"\n")
-        yield Line(number=number, start=offset, end=offset + length, data=data if fits else None, ended=ended)
-        offset += length
+        line = Line(number=lines + 1, start=offset, end=offset + len(data), data=data, ended=data.endswith(b"\n"))
+        blank = False
+        for piece in parse_line(line):
+            if piece is None:
+                blank = not within
+            else:
+                yield piece
+                offset = piece.end
+        if line.ended:
+            offset, lines, within = line.end, lines + 1, False
+            yield Stop(end=offset, lines=lines, blank=blank)
+        elif len(data) <= LINE_LIMIT:
+            cut = data[offset - line.start :]
+            yield Stop(end=offset, lines=lines, pending=len(cut) if cut.strip(_BETWEEN.encode()) else 0)
+        elif offset > line.start:
+            # Whole objects in a line without end: what follows them gets the full length again.
+            file.seek(offset)
+            within = True
+            yield Stop(end=offset, lines=lines)
+        else:
+            end, ended = _pass_line(file, line.end)
+            if ended:
+                yield Reject(fault=Fault.LINE_TOO_LONG, line=line.number, start=offset, end=end)
+                offset, lines, within = end, lines + 1, False
+            yield Stop(end=offset, lines=lines, pending=end - offset)
+
+
+def _pass_line(file: BinaryIO, offset: int) -> tuple[int, bool]:
+    """The byte where a line ends whose bytes before the offset were read, and whether it ends with a newline."""
+    while data := file.readline(STRIDE):
+        offset += len(data)
+        if data.endswith(b"\n"):
+            return offset, True
+    return offset, False
 
 
 def parse_line(line: Line) -> Iterator[Record | Reject | None]:
-    """The JSON objects of a line; None for a blank one. What follows the first fault of a line is set aside as one piece."""
+    """The JSON objects of a line; None for a blank one. A fault that hides its own end sets the rest of the line aside.
+
+    Of a line that has not ended only the objects before its first fault are given: they stay what they are, whatever follows.
+    """
     if line.data is None:
         yield Reject(fault=Fault.LINE_TOO_LONG, line=line.number, start=line.start, end=line.end)
         return
+    done, again = 0, True
+    while again:
+        text, fault = _readable(line.data[done:])
+        whole, before, counted = line.ended and fault is None, done, 0
+        position = _skip(text, 0)
+        if whole and position == len(text) and not done:
+            yield None
+        while position < len(text):
+            found, after = _decode(text, position)
+            if isinstance(found, Fault) and not whole:
+                break
+            position = _skip(text, after)
+            start = done
+            if fault is None and position == len(text):
+                done = len(line.data if after == position else line.data.rstrip(_BETWEEN.encode()))
+            else:
+                done += len(text[counted:after].encode())
+            counted = after
+            yield _piece(found, line, start, done)
+        again = fault is Fault.TOO_MANY_VALUES and done > before
+    if fault is not None and line.ended:
+        yield _piece(fault, line, done, len(line.data))
+
+
+def _piece(found: dict[str, Any] | Fault, line: Line, start: int, end: int) -> Record | Reject:
+    start, end = line.start + start, line.start + end
+    if isinstance(found, Fault):
+        return Reject(fault=found, line=line.number, start=start, end=end)
+    return Record(value=found, line=line.number, start=start, end=end)
+
+
+def _readable(data: bytes) -> tuple[str, Fault | None]:
+    """The text before the first byte that is none or the first value too many, and which of the two stopped it."""
+    fault = None
     try:
-        text = line.data.decode("utf-8")
-    except UnicodeDecodeError:
-        yield Reject(fault=Fault.NOT_UTF8, line=line.number, start=line.start, end=line.end)
-        return
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        text, fault = data[: error.start].decode("utf-8"), Fault.NOT_UTF8
     if len(text) > VALUES_LIMIT and sum(text.count(mark) for mark in "[{,") > VALUES_LIMIT:
-        yield Reject(fault=Fault.TOO_MANY_VALUES, line=line.number, start=line.start, end=line.end)
-        return
-    surrogates = "\\ud" in text or "\\uD" in text
-    position, start = _skip(text, 0), line.start
-    if position == len(text):
-        yield None
-        return
-    counted = 0
-    while position < len(text):
-        found, after = _decode(text, position)
-        position = _skip(text, after)
-        # Only a line of several objects pays for finding the byte where the next one starts.
-        end = line.end if position == len(text) else start + len(text[counted:position].encode())
-        if isinstance(found, Fault):
-            yield Reject(fault=found, line=line.number, start=start, end=end)
-        else:
-            yield Record(value=_without_surrogates(found) if surrogates else found, line=line.number, start=start, end=end)
-        start, counted = end, position
+        first = next(islice(re.finditer(r"[\[{,]", text), VALUES_LIMIT, None))
+        text, fault = text[: first.start()], Fault.TOO_MANY_VALUES
+    return text, fault
 
 
 def _skip(text: str, position: int) -> int:

@@ -188,6 +188,7 @@ def _joined(lines: list[str]) -> str:
 _NAME = re2.compile(r'data-tool-type="([^"\n]{0,40})" data-tool-name="([^"\n]{0,200})"')
 _SUMMARY = re2.compile(r"<summary>(?s:(.*?))</summary>")
 _CODE = re2.compile(r"`([^`\n]+)`")
+_WRITTEN = re2.compile(r"^(?:The file |File created successfully at: )(\S{1,900})")
 _PRINTED = ("", "text", "output")
 _ANSWER, _PREVIEW = "\n**Answer:** ", '" selected preview:'
 _ANSWERED = "User has answered your question"
@@ -206,7 +207,8 @@ def _tool_block(lines: list[str]) -> ToolBlock:
     spans = [*_CODE.findall(summary.group(1) if summary else ""), *_CODE.findall(prose)]
     title = summary.group(1).partition("•")[2].rpartition(": ")[2] if summary else ""
     opening = next((line for line in prose.split("\n") if line.strip()), "")
-    target = given if kind == "shell" and given else " ".join(spans) or title or opening
+    written = _WRITTEN.match(output or "")
+    target = given if kind == "shell" and given else " ".join(spans) or title or opening or (written.group(1) if written else "")
     answer = ""
     if name == "AskUserQuestion":
         before, mark, said = body.rpartition(_ANSWER)

@@ -186,11 +186,9 @@ def _candidate(turn: _Turn, said: list[tuple[Passage, Span]], reading: Reading, 
         return None
     signals, evidence = list(reading.signals), [_evidence(event, words) for words in raw]
     kind = profile.category(reading.category)
-    about = (
-        referent(content, seen, points_back=has(lexicon.pointer, content))
-        if kind is not None and kind.specific and not specific(content, lexicon)
-        else ""
-    )
+    back = has(lexicon.pointer, content) and not artifacts(content)
+    vague = kind is not None and kind.specific and (back or not specific(content, lexicon))
+    about = referent(content, seen, points_back=back) if vague else ""
     if about and len(content) + len(about) + 12 <= LONGEST:
         content = finish(f"{content.rstrip('.')} ({lexicon.phrase('about')} `{about}`)")
         signals.append("named from the turn before")

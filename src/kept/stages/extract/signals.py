@@ -86,7 +86,7 @@ def read(sentence: str, lexicon: Lexicon, setting: Setting) -> Reading:
     requested = strip_first(lexicon.request, bare)
     acts = _acts(bare, sentence, lexicon, answers=setting.answers)
     checks = (*(_supports(sentence, lexicon, setting) if acts else ()), *_objections(sentence, bare, requested, acts, lexicon))
-    signals = acts + tuple(name for name, holds in (*checks, *_placed(setting)) if holds)
+    signals = acts + tuple(name for name, holds in (*checks, *_placed(setting, alone=after_step(bare, lexicon) != bare)) if holds)
     category, trigger = _category(set(acts))
     weights = [WEIGHTS[name] for name in signals]
     total = min(0.95, BASE + sum(weight for weight in weights if weight > 0)) + sum(weight for weight in weights if weight < 0)
@@ -136,8 +136,8 @@ def _objections(sentence: str, bare: str, requested: str, acts: tuple[str, ...],
     )
 
 
-def _placed(setting: Setting) -> _Checks:
-    return (("reported", setting.reported), ("aside", setting.aside), ("item of a list", setting.item))
+def _placed(setting: Setting, *, alone: bool) -> _Checks:
+    return (("reported", setting.reported), ("aside", setting.aside), ("item of a list", setting.item and not alone))
 
 
 def _bare(sentence: str, lexicon: Lexicon) -> str:

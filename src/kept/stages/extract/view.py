@@ -71,7 +71,7 @@ def referent(content: str, seen: Before, *, points_back: bool) -> str:
         return asked[0]
     files = [name for name in seen.edited if _is_file(name)]
     said = " ".join(reply.text[-_READ:] for reply in seen.replies).casefold()
-    words = {word for word in tokens(content) if len(word) > 3}
+    words = {word for word in tokens(content) if len(word) > 4}
     return files[0] if len(files) == 1 and words and sum(word in said for word in words) * 3 >= len(words) else ""
 
 

@@ -57,7 +57,9 @@ def _stop(match: "re2._Match[str]") -> str:
 def finish(text: str) -> str:
     """The text with a capital at its start and a full stop at its end; unbalanced outer marks removed."""
     text = text.strip(" ,;:-–—")
-    if not text:
+    for mark in '"“”':
+        text = text.strip(mark) if text.count(mark) == 1 else text
+    if not text.strip():
         return ""
     if text.count("(") > text.count(")") or text.count("(") < text.count(")"):
         text = text.strip("()")
@@ -109,7 +111,7 @@ def after_step(text: str, lexicon: Lexicon) -> str:
         head, tail = text[:low].rstrip(), strip_first(lexicon.opener, text[high:].lstrip())
         if len(head.split()) > 18 or has(lexicon.constraint, head):
             break
-        if len(tail.split()) >= 5 and has(lexicon.rule_start, tail):
+        if head.count("(") == head.count(")") and len(tail.split()) >= 5 and has(lexicon.rule_start, tail):
             step = strip_first(lexicon.request, head)
             return tail if len(step.split()) <= 8 else f"{tail.rstrip(' .!')} ({lexicon.phrase('for')}: {step})"
     return text

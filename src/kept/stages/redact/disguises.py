@@ -82,9 +82,17 @@ def _broken(data: bytes, called: frozenset[int]) -> Iterator[Span]:
         for index in tokens:
             for span in follow(book().rules[index], view.data, index):
                 start, end = at + view.place(span.start), at + view.place(span.end - 1) + 1
-                last = data.rfind(b"\n", start, end)
-                if last >= 0 and looks_mixed(data[last + 1 : end]):
-                    yield Span(start=start, end=end, order=index, kind=span.kind, secret=span.secret)
+                end = _mixed_lines(data, start, end)
+                whole = data[start:end].replace(b"\n", b"")
+                if b"\n" in data[start:end] and any(each.secret == whole for each in follow(book().rules[index], whole, index)):
+                    yield Span(start=start, end=end, order=index, kind=span.kind, secret=whole)
+
+
+def _mixed_lines(data: bytes, start: int, end: int) -> int:
+    """Where a broken token ends: before the lines that belong to what follows it."""
+    while (last := data.rfind(b"\n", start, end)) >= 0 and not looks_mixed(data[last + 1 : end]):
+        end = last
+    return end
 
 
 def _encoded(data: bytes) -> Iterator[Span]:

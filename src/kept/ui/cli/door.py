@@ -77,10 +77,13 @@ def _invoke(command: Command, arguments: list[str], call: Call) -> int:
     app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["--help", "-h"]})
     module, _, function = command.place.partition(":")
     app.command(command.name, epilog=examples(command))(getattr(importlib.import_module(f"kept.ui.cli.{module}"), function))
+    parser = get_command(app)
     try:
-        code = get_command(app).main(args=arguments, prog_name=f"kept {command.name}", standalone_mode=False, obj=call)
-    except typer.Abort as error:
-        raise KeyboardInterrupt from error
+        # Not through its main(), which has its own mind about interruptions, broken pipes and exit codes.
+        with parser.make_context(f"kept {command.name}", arguments, obj=call) as context:
+            code = parser.invoke(context)
+    except typer.Exit as ended:
+        return ended.exit_code
     except Exception as error:
         # Typer's own errors of usage share no name across its versions, but all can say what is wrong.
         if not hasattr(error, "format_message"):

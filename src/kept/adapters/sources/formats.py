@@ -1,0 +1,72 @@
+"""The list of formats, in the order in which they are tried: each tool's own, third parties', then what many things could be.
+
+Third parties add a format as an entry point of the group ``kept.sources``: a class or a function without arguments that gives a
+Source, or a Source itself. One that cannot be loaded is left out, and :data:`LEFT_OUT` says why.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, is_dataclass, replace
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, NamedTuple, cast
+from zoneinfo import ZoneInfo
+
+from kept.adapters.sources.aider import Aider
+from kept.adapters.sources.base import Source
+from kept.adapters.sources.claude_code import ClaudeCode
+from kept.adapters.sources.codex import Codex
+from kept.adapters.sources.copilot import CopilotChat, CopilotCli
+from kept.adapters.sources.cursor import CursorAgent, CursorEditor
+from kept.adapters.sources.exports import ChatGpt, ClaudeAi
+from kept.adapters.sources.gemini import Gemini
+from kept.adapters.sources.generic import Generic
+from kept.adapters.sources.journal import Journal
+from kept.adapters.sources.opencode import OpenCode
+from kept.adapters.sources.pi import Pi
+from kept.adapters.sources.specstory import SpecStory
+from kept.adapters.sources.vault import Vault
+
+GROUP = "kept.sources"
+
+
+class Loaded(NamedTuple):
+    """The formats of third parties, and those that could not be loaded: name and reason."""
+
+    sources: tuple[Source, ...]
+    left_out: tuple[tuple[str, str], ...]
+
+
+def load_plugins(points: Iterable[EntryPoint]) -> Loaded:
+    """The formats that these entry points name, by name."""
+    sources: list[Source] = []
+    left_out: list[tuple[str, str]] = []
+    for point in sorted(points, key=lambda point: (point.name, point.value)):
+        try:
+            found = point.load()
+            source = cast("Callable[[], Any]", found)() if callable(found) else found
+        except (ImportError, AttributeError, TypeError, ValueError) as error:
+            left_out.append((point.name, f"cannot be loaded: {type(error).__name__}"))
+            continue
+        if all(callable(getattr(source, name, None)) for name in ("places", "claims", "read")) and getattr(source, "name", ""):
+            sources.append(source)
+        else:
+            left_out.append((point.name, "is no source: name, places, claims and read are needed"))
+    return Loaded(tuple(sources), tuple(left_out))
+
+
+_TOOLS: tuple[Source, ...] = (
+    *(ClaudeCode(), Codex(), Gemini(), Pi(), SpecStory(), CopilotCli(), CopilotChat(), CursorAgent(), CursorEditor(), OpenCode()),
+    *(ChatGpt(), ClaudeAi(), Aider()),
+)
+_PLUGINS, LEFT_OUT = load_plugins(entry_points(group=GROUP))
+SOURCES: tuple[Source, ...] = (*_TOOLS, *_PLUGINS, Vault(), Journal(), Generic())
+
+
+def in_zone(zone: ZoneInfo, sources: Sequence[Source] = SOURCES) -> tuple[Source, ...]:
+    """The same formats, those whose files name no zone reading their times in this one."""
+    return tuple(_zoned(source, zone) for source in sources)
+
+
+def _zoned(source: Source, zone: ZoneInfo) -> Source:
+    if is_dataclass(source) and any(each.name == "zone" for each in fields(source)):
+        return cast("Source", replace(cast("Any", source), zone=zone))
+    return source

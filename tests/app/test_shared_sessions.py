@@ -1,0 +1,90 @@
+"""The main job over real sessions (../shared), as the acceptance of the main job asks."""
+
+import json
+import shutil
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from kept.app.browsing import day, days, exported
+from kept.app.history import redo, undo
+from kept.app.running import Options, run, settle
+from kept.model.memory import Status
+
+pytestmark = pytest.mark.shared
+
+
+@pytest.fixture
+def sessions(shared: Path) -> Path:
+    return shared / "transcripts/inputs/claude-code-jsonl/entireio-cli"
+
+
+def outcome(desk) -> list[str]:
+    rows = [exported(desk, each) for each in desk.store.log.memories()]
+    for row in rows:
+        for quote in row["evidence"]:
+            quote["source"] = Path(quote["source"]).name
+    return sorted(json.dumps(row, sort_keys=True) for row in rows if row["status"] in ("active", "held"))
+
+
+def test_every_active_memory_but_a_fix_has_the_users_own_words(desk_at, home, sessions):
+    with desk_at(home) as desk:
+        report = run(desk, [sessions], Options())
+        assert report.active >= 15
+        for memory in desk.store.log.memories():
+            assert memory.evidence
+            if memory.status is Status.ACTIVE and memory.category != "known_fix":
+                assert any(each.author == "human" for each in memory.evidence), memory.content
+
+
+def test_running_again_undoing_and_redoing_keep_the_store_whole(desk_at, home, sessions):
+    path = home / ".claude/rules/memory.md"
+    with desk_at(home) as desk:
+        run(desk, [sessions], Options())
+        text, before = path.read_bytes(), outcome(desk)
+        assert desk.store.damage() == ()
+        assert run(desk, [sessions], Options()).body()["operations"] == {}
+        assert path.read_bytes() == text
+        settle(desk, lambda: undo(desk))
+        assert (outcome(desk), path.exists(), desk.store.damage()) == ([], False, ())
+        settle(desk, lambda: redo(desk))
+        assert (outcome(desk), path.read_bytes(), desk.store.damage()) == (before, text, ())
+
+
+def test_half_a_session_and_then_the_rest_equals_the_whole(desk_at, tmp_path, sessions):
+    with desk_at(tmp_path / "whole") as desk:
+        run(desk, [sessions], Options())
+        whole = outcome(desk)
+    growing = tmp_path / "growing"
+    shutil.copytree(sessions, growing)
+    full = {path: path.read_bytes() for path in sorted(growing.rglob("*.jsonl"))}
+    with desk_at(tmp_path / "parts") as desk:
+        for share in (0.5, 1.0):
+            for path, data in full.items():
+                path.chmod(0o600)
+                path.write_bytes(data[: int(len(data) * share)])
+            run(desk, [growing], Options())
+        assert outcome(desk) == whole
+
+
+def test_the_order_of_files_makes_no_difference(desk_at, tmp_path, sessions):
+    files = sorted(sessions.rglob("*.jsonl"))
+    found = []
+    for number, order in enumerate((files[::-1], files[7:] + files[:7])):
+        with desk_at(tmp_path / f"h{number}") as desk:
+            for start in range(0, len(order), 5):
+                run(desk, order[start : start + 5], Options())
+            found.append(outcome(desk))
+    assert found[0] == found[1]
+
+
+def test_sessions_over_several_days_land_on_each_of_them(desk_at, home, sessions):
+    with desk_at(home, zone="UTC") as desk:
+        run(desk, [sessions], Options())
+        spread = {
+            start: [each for each in days(desk) if any(sitting.session.startswith(start) for sitting in day(desk, each).sittings)]
+            for start in ("130d7b7e", "4fec7ea0")
+        }
+    assert spread["130d7b7e"] == [date(2026, 1, 20), date(2026, 1, 21)]
+    assert spread["4fec7ea0"] == [date(2026, 1, 24), date(2026, 1, 26)]

@@ -1,0 +1,63 @@
+"""Reading a file through a reader, at once and in pieces."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from kept.model.event import Account, Author, Cursor
+
+
+def lines(*records):
+    """Records as JSON Lines; a string stands as it is."""
+    return b"".join((each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)).encode() + b"\n" for each in records)
+
+
+def read(reader, path, cursor=None):
+    """The events, the account and the cursor of all slices; the account adds up."""
+    cursor, events, account = cursor or Cursor(), [], Account()
+    for part in reader.read(path, cursor):
+        events += part.events
+        account += part.account
+        cursor = part.cursor
+    assert account.records == account.kept + sum(account.dropped.values())
+    assert account.events == len(events)
+    return events, account, cursor
+
+
+def read_bytes(reader, path, data):
+    """The events of a file with these bytes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return read(reader, path)[0]
+
+
+def read_in_pieces(reader, path, data, ends):
+    """The file as it grows, read at each length."""
+    events, account, cursor = [], Account(), Cursor()
+    for end in [*ends, len(data)]:
+        path.write_bytes(data[:end])
+        more, part, cursor = read(reader, path, cursor)
+        events += more
+        account += part
+    return events, account, replace(cursor, inode=0)
+
+
+def at_once(reader, path, data):
+    path.write_bytes(data)
+    events, account, cursor = read(reader, path)
+    return events, account, replace(cursor, inode=0)
+
+
+def said(events):
+    """What events say: author and text."""
+    return [(event.author.value, event.text) for event in events]
+
+
+def human(events):
+    return [event.text for event in events if event.author is Author.HUMAN]
+
+
+def files(folder: Path, pattern: str) -> list[Path]:
+    found = sorted(path for path in folder.rglob(pattern) if path.is_file())
+    assert found
+    return found

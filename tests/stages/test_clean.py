@@ -1,0 +1,239 @@
+"""A clean event holds what matters of what was said and done: no secret, no bulk, nothing hidden."""
+
+import base64
+import random
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kept.adapters.sources.claude_code import ClaudeCode
+from kept.model.event import Author, Cursor, Event, Kind, Pointer, Precision, Tool
+from kept.stages.clean import Cleaned, Limits, clean
+from kept.stages.redact import redact
+
+LIMITS = Limits()
+TOKEN = "ghp_" + "".join(random.Random(4).choices("abcdefghijkmnpqrstuvwxyzABCDEFGH123456789", k=36))
+
+
+def event(text: str, *, kind: Kind = Kind.TOOL_OUTPUT, author: Author = Author.TOOL, tool: Tool | None = None) -> Event:
+    return Event(
+        key="k",
+        twin="",
+        session="s",
+        record="r",
+        parent="",
+        turn="",
+        kind=kind,
+        author=author,
+        label_reason="test",
+        text=text,
+        at=None,
+        precision=Precision.NONE,
+        project="/home/u/app",
+        branch="main",
+        tool=tool,
+        pointer=Pointer(path="f", line=1, start=0, end=1),
+    )
+
+
+def prompt(text: str) -> Event:
+    return event(text, kind=Kind.PROMPT, author=Author.HUMAN)
+
+
+def cleaned(one: Event) -> Cleaned:
+    return clean(one, redact=partial(redact, key=b"key"), limits=LIMITS)
+
+
+def output(text: str, name: str = "Bash", target: str = "make test", *, ok: bool | None = None) -> str:
+    return cleaned(event(text, tool=Tool(name=name, target=target, ok=ok))).event.text
+
+
+def size(one: Event) -> int:
+    tool = (one.tool.name, one.tool.target, one.tool.detail) if one.tool else ()
+    return sum(len(part.encode("utf-8", "surrogatepass")) for part in (one.text, one.project, one.branch, *tool))
+
+
+def log(lines: int, *, inside: str = "") -> str:
+    rng = random.Random(8)
+    words = [f"step {' '.join(rng.choices(['alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta'], k=8))}" for _ in range(lines)]
+    return "\n".join([*words[: lines // 2], *([inside] if inside else []), *words[lines // 2 :]])
+
+
+def test_a_short_event_without_anything_to_remove_stays_as_it_is() -> None:
+    one = event("3 passed", tool=Tool(name="Bash", target="pytest"))
+    assert cleaned(one) == Cleaned(event=one, removed={}, secrets=0)
+
+
+def test_what_a_person_said_stays_whole() -> None:
+    words = "we decided to use uv for this. " * 800
+    assert cleaned(prompt(words)).event.text == words
+
+
+def test_injected_text_is_cut_though_it_stands_where_a_prompt_stands() -> None:
+    done = cleaned(event(log(200), kind=Kind.PROMPT, author=Author.INJECTED))
+    assert len(done.event.text) <= LIMITS.injected
+    assert done.removed["injected"] > 0
+
+
+def test_a_long_output_keeps_its_head_its_tail_and_the_error_in_its_middle() -> None:
+    text = output("first line\n" + log(300, inside="E   AssertionError: expected 3, got 4") + "\nlast line")
+    assert text.startswith("first line\n")
+    assert text.endswith("\nlast line")
+    assert "\nE   AssertionError: expected 3, got 4\n" in text
+    assert len(text) <= LIMITS.output
+
+
+def test_a_line_that_says_there_were_no_errors_is_no_error() -> None:
+    assert "0 errors" not in output(log(300, inside="found 0 errors in this part"))
+
+
+def test_error_lines_that_differ_only_in_numbers_are_kept_once() -> None:
+    inside = "\n".join(f"worker {number}: connection refused" for number in range(90))
+    assert output(log(300, inside=inside)).count("connection refused") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("Read", "src/a.py"),
+        ("read_file", "a.py"),
+        ("mcp__fs__read_file", "a"),
+        ("Bash", "cat src/a.py"),
+        ("Bash", "cd app && sed -n 1,90p a.py"),
+        ("Write", "a.py"),
+    ],
+)
+def test_a_file_that_a_tool_showed_is_cut_hard(name: str, target: str) -> None:
+    assert len(output(log(300), name, target)) <= LIMITS.dump
+
+
+@pytest.mark.parametrize("target", ["cat a.py | python -", "cat a > b; make", "git log", "python read.py"])
+def test_a_command_that_does_more_than_show_a_file_is_cut_as_an_output(target: str) -> None:
+    assert len(output(log(300), "Bash", target)) > LIMITS.dump
+
+
+def test_a_failed_read_is_no_dump() -> None:
+    assert len(output(log(300), "Read", "a.py", ok=False)) > LIMITS.dump
+
+
+def test_equal_lines_in_a_row_become_one_and_their_number() -> None:
+    assert output("a\n" + "same\n" * 50 + "b") == "a\n[… 49 lines like the next …]\nsame\nb"
+
+
+def test_of_a_progress_bar_only_its_end_stays() -> None:
+    bar = "\r".join(f"Downloading {done:3}% |{'█' * (done // 10):10}| {done / 10:.1f}/10.0 MB" for done in range(0, 101, 5))
+    text = output(f"start\n{bar}\ndone")
+    assert text.count("Downloading") == 1
+    assert "100%" in text
+    assert text.endswith("done")
+
+
+def test_lines_that_differ_in_words_are_not_collapsed() -> None:
+    lines = "ok 1/3 alpha\nok 2/3 beta\nok 3/3 gamma"
+    assert output(lines) == lines
+
+
+def test_an_image_in_a_data_uri_leaves_its_type_and_size() -> None:
+    data = base64.b64encode(random.Random(2).randbytes(3000)).decode()
+    done = cleaned(prompt(f"look: data:image/png;base64,{data} and prefer the blue layout"))
+    assert done.event.text == "look: [blob:image/png:4022 bytes] and prefer the blue layout"
+    assert done.removed["blobs"] > 3900
+
+
+@pytest.mark.parametrize("width", [64, 76, 100_000])
+def test_base64_is_removed_whether_or_not_it_is_wrapped(width: int) -> None:
+    data = base64.b64encode(random.Random(3).randbytes(3001)).decode()
+    wrapped = "\n".join(data[at : at + width] for at in range(0, len(data), width))
+    text = cleaned(prompt(f"here:\n{wrapped}\nend")).event.text
+    assert data[:16] not in text
+    assert data[-16:] not in text
+    assert text.endswith("end")
+
+
+def test_a_long_ruler_is_no_blob() -> None:
+    assert cleaned(prompt("-" * 700)).event.text == "-" * 700
+
+
+def test_a_secret_is_gone_from_every_field_even_where_a_cut_would_halve_it() -> None:
+    for at in range(1280, 1330):
+        filler = "word " * (at // 5)
+        one = replace(
+            event(
+                filler + TOKEN + " tail " * 900,
+                tool=Tool(name="Bash", target=f"export A={TOKEN}", detail=filler + TOKEN + " x" * 2000),
+            ),
+            project=f"/tmp/{TOKEN}",
+            branch=TOKEN,
+        )
+        done = cleaned(one)
+        shown = repr(done.event)
+        assert not [TOKEN[i : i + 8] for i in range(len(TOKEN) - 7) if TOKEN[i : i + 8] in shown]
+        assert done.secrets == 5
+
+
+def test_a_secret_broken_by_colour_codes_is_gone() -> None:
+    done = cleaned(event(f"\x1b[32m{TOKEN[:9]}\x1b[1m{TOKEN[9:]}\x1b[0m", tool=None))
+    assert done.secrets == 1
+    assert done.event.text.startswith("[redacted:github-token:")
+
+
+def test_a_hostile_working_directory_becomes_one_bounded_visible_line() -> None:
+    project = cleaned(replace(prompt("hi"), project="/a\n## User\u202e\u200b" + "x" * 9000)).event.project
+    assert "\n" not in project
+    assert "\u202e" not in project
+    assert len(project) <= LIMITS.place
+
+
+HOSTILE = st.lists(
+    st.one_of(
+        st.text(max_size=20),
+        st.sampled_from(
+            [
+                "\x1b[0m",
+                "\u200b",
+                "👩\u200d",
+                "\ufffd" * 30,
+                f" {TOKEN} ",
+                "same\n" * 5,
+                "50%\r60%\r70%\r",
+                "Error: x\n",
+                "<private>",
+                "</private>",
+                "\n\n\n",
+            ]
+        ),
+        st.integers(1, 400).map(lambda count: "word " * count),
+        st.integers(1, 400).map(lambda count: "aB3+" * count),
+    ),
+    max_size=12,
+)
+
+
+@given(
+    HOSTILE, st.sampled_from(list(Kind)), st.sampled_from([None, Tool(name="Read", target="a"), Tool(name="Bash", target="make")])
+)
+@settings(max_examples=200, deadline=None)
+def test_every_byte_removed_has_a_reason_and_cleaning_again_changes_nothing(
+    parts: list[str], kind: Kind, tool: Tool | None
+) -> None:
+    one = event("".join(parts), kind=kind, tool=tool)
+    done = cleaned(one)
+    assert size(one) - size(done.event) == sum(done.removed.values())
+    assert cleaned(done.event).event == done.event
+
+
+@pytest.mark.shared
+def test_real_sessions_shrink_to_less_than_half_and_stay_clean(shared: Path) -> None:
+    before = after = 0
+    for path in sorted((shared / "transcripts" / "inputs" / "claude-code-jsonl").rglob("*.jsonl")):
+        for piece in ClaudeCode().read(path, Cursor()):
+            for one in piece.events:
+                done = cleaned(one)
+                assert size(one) - size(done.event) == sum(done.removed.values())
+                assert cleaned(done.event).event == done.event
+                before, after = before + size(one), after + size(done.event)
+    assert after * 2 < before

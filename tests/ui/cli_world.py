@@ -1,0 +1,60 @@
+"""Calling the command line inside this process, and small transcripts to read."""
+
+import json
+import sys
+
+import pytest
+
+from kept.ui.cli import main
+
+RULE = "In this project we always write dates as ISO 8601 in UTC, never in local time."
+OTHER = "Never use pip in this repo, always use `uv sync` instead."
+
+
+def kept(capsys, *arguments):
+    """The exit code, stdout and stderr of a call."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main([str(each) for each in arguments])
+    out, err = capsys.readouterr()
+    return ended.value.code, out, err
+
+
+def told(capsys, *arguments):
+    """The JSON document of a call that succeeds."""
+    code, out, err = kept(capsys, *arguments, "--json")
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+def transcript(path, *prompts, day="2026-01-05", cwd="/home/u/harbor"):
+    """A Claude Code session in which a person says each prompt and is answered."""
+    records, parent = [], None
+    for number, words in enumerate(prompts):
+        for role, content in (("user", words), ("assistant", [{"type": "text", "text": "Done."}])):
+            uuid = f"{path.stem}-{number}-{role}"
+            records.append(
+                {
+                    "type": role, "uuid": uuid, "parentUuid": parent, "sessionId": path.stem, "cwd": cwd, "gitBranch": "main",
+                    "isSidechain": False, "userType": "external", "timestamp": f"{day}T10:{number:02}:00.000Z",
+                    "message": {"role": role, "content": content, **({"id": uuid} if role == "assistant" else {})},
+                }
+            )  # fmt: skip
+            parent = uuid
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(each) + "\n" for each in records), encoding="utf-8")
+    return path
+
+
+def memory_file(home):
+    return home / ".claude" / "rules" / "memory.md"
+
+
+def contents(home):
+    """Every file below a folder with its bytes."""
+    return {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
+
+
+def command(*arguments):
+    """The command line of a process of its own."""
+    return [sys.executable, "-m", "kept", *map(str, arguments)]

@@ -1,0 +1,131 @@
+"""The door: arguments in, exit codes and one clear line out."""
+
+import json
+import os
+import subprocess
+
+import pytest
+from cli_world import RULE, command, kept, told, transcript
+
+from kept.app import browsing
+from kept.ui.cli.call import hoist
+from kept.ui.cli.commands import COMMANDS
+
+
+def test_without_arguments_every_command_is_listed(capsys, home):
+    code, out, _ = kept(capsys)
+    assert code == 0
+    assert all(f"  {name} " in out for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_has_help_with_an_example(capsys, home, name):
+    code, out, err = kept(capsys, name, "--help")
+    assert (code, err) == (0, "")
+    assert f"    kept {name}" in out
+
+
+def test_help_and_version_touch_nothing(capsys, home):
+    for call in (("--version",), ("--help",), ("run", "--help"), ("help", "list")):
+        assert kept(capsys, *call)[0] == 0
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["before", "after", "joined"])
+def test_global_options_stand_before_or_after_the_command(capsys, home, tmp_path, place):
+    other = tmp_path / "other"
+    call = {"before": ("--home", other, "status"), "after": ("status", "--home", other), "joined": ("status", f"--home={other}")}
+    assert told(capsys, *call[place])["home"] == str(other)
+
+
+def test_nothing_after_a_double_dash_is_a_global_option():
+    call, rest = hoist(["add", "--type", "goal", "--", "--home", "x"])
+    assert call.home is None
+    assert rest == ["add", "--type", "goal", "--", "--home", "x"]
+
+
+@pytest.mark.parametrize("arguments", [("--home",), ("--home", ""), ("--home=",), ("--tz",)])
+def test_a_global_option_without_a_value_never_falls_back_to_the_default(capsys, home, arguments):
+    code, out, err = kept(capsys, "run", *arguments)
+    assert (code, out) == (2, "")
+    assert "needs a value" in err
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("lst",), "did you mean `kept list`?"),
+        (("--nope",), "see `kept --help`"),
+        (("list", "--nope"), "see `kept list --help`"),
+        (("add", "words"), "--type"),
+        (("add", "words", "--type", "nope"), "categories: preference"),
+        (("show", "nope"), "kept list"),
+        (("diff", "2026-01-01", "soon"), "YYYY-MM-DD"),
+        (("list", "--category", "nope"), "one of: "),
+        (("list", "--recorded"), "--at"),
+        (("search", "x", "--in", "nope"), "memories, summaries, turns"),
+        (("export", "--format", "nope"), "jsonl, json, md"),
+        (("config", "get"), "get NAME"),
+        (("config", "get", "nope"), "settings: timezone"),
+        (("status", "--tz", "Mars/Olympus"), "Europe/Berlin"),
+        (("status", "--profile", "nope"), "profiles: "),
+        (("run", "/nowhere/at/all"), "no such file"),
+        (("forget",), "kept forget --help"),
+    ],
+)
+def test_a_wrong_call_is_one_line_on_stderr_and_exit_2(capsys, home, arguments, says):
+    code, out, err = kept(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("kept: ")
+    assert says in err
+    assert err.count("\n") == 1
+
+
+def test_an_unexpected_error_shows_its_place_and_none_of_its_words(capsys, home, monkeypatch):
+    def broken(desk):
+        raise ValueError("words of a transcript")
+
+    monkeypatch.setattr(browsing, "names", broken, raising=False)
+    monkeypatch.setattr("kept.ui.cli.standing.state", broken)
+    code, out, err = kept(capsys, "status")
+    assert (code, out) == (2, "")
+    assert err.startswith("kept: something unexpected went wrong: ValueError (")
+    assert err.count("\n") == 1
+    assert "words of a transcript" not in err
+    assert "Traceback" in kept(capsys, "status", "--verbose")[2]
+
+
+def test_an_interruption_says_that_nothing_is_lost_and_exits_130(capsys, home, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kept.ui.cli.running.run_all", stopped)
+    code, _, err = kept(capsys, "run")
+    assert code == 130
+    assert err == "kept: stopped; nothing is lost, the next run continues\n"
+
+
+def test_a_reader_that_has_seen_enough_ends_the_output_silently(home):
+    transcript(home / "t" / "a.jsonl", *[f"{RULE} Rule number {number} is about `file{number}.py`." for number in range(60)])
+    environment = {**os.environ, "HOME": str(home)}
+    subprocess.run(command("run", home / "t", "-q"), env=environment, check=True)
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(command("export"), env=environment, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_terminal_of_another_alphabet_gets_escapes_instead_of_an_error(home):
+    environment = {**os.environ, "HOME": str(home), "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    subprocess.run(command("add", "Größe 漢字 `a.py`", "--type", "convention"), env=environment, check=True, capture_output=True)
+    done = subprocess.run(command("list", "--json"), env=environment, check=True, capture_output=True)
+    assert json.loads(done.stdout.decode("ascii"))[0]["content"] == "Größe 漢字 `a.py`"
+
+
+def test_the_home_is_never_a_file(capsys, tmp_path, home):
+    (tmp_path / "file").write_text("x")
+    code, _, err = kept(capsys, "status", "--home", tmp_path / "file")
+    assert code == 2
+    assert "not a directory" in err

@@ -1,0 +1,165 @@
+"""What a person sees and presses on a terminal."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
+
+import pytest
+from cli_world import OTHER, RULE, command, kept, memory_file, told, transcript
+
+from kept.ui.cli import front
+from kept.ui.cli.show import entry, json_text, safe
+
+_ANSWERS_WITHIN = 60  # seconds; only a test that fails waits for them
+
+
+def typed(home, arguments, *dialogue, columns=80):
+    """Everything a terminal shows of a call, in which each ``(seen, keys)`` types the keys once the text was seen."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    environment = {**os.environ, "HOME": str(home), "KEPT_HOME": str(home), "TERM": "xterm-256color"}
+    environment.pop("NO_COLOR", None)
+    process = subprocess.Popen(
+        command(*arguments), stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
+    )
+    os.close(theirs)
+    shown, start, waiting = b"", 0, list(dialogue)
+    try:
+        while select.select([ours], [], [], _ANSWERS_WITHIN)[0]:
+            try:
+                shown += os.read(ours, 65_536)
+            except OSError:  # the other end is closed
+                break
+            if waiting and waiting[0][0].encode() in shown[start:]:
+                start = len(shown)
+                os.write(ours, waiting.pop(0)[1].encode())
+    finally:
+        process.kill() if process.poll() is None and waiting else None
+        code = process.wait(_ANSWERS_WITHIN)
+        os.close(ours)
+    assert not waiting, shown.decode()
+    return code, shown.decode()
+
+
+def plain(shown):
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
+
+
+@pytest.fixture
+def held(capsys, home):
+    """The ids of two memories that wait."""
+    return [told(capsys, "suggest", words, "--type", "constraint")["id"] for words in (RULE, OTHER)]
+
+
+def test_review_takes_one_keystroke_for_each(capsys, home, held):
+    code, shown = typed(home, ["review"], ("stop", "y"), ("stop", "n"))
+    assert code == 0
+    assert "1 kept, 1 rejected" in plain(shown)
+    assert [told(capsys, "show", each)["status"] for each in held].count("active") == 1
+    assert [told(capsys, "show", each)["status"] for each in held].count("rejected") == 1
+    assert memory_file(home).exists()
+
+
+def test_other_keys_are_ignored_and_stopping_keeps_what_was_answered(capsys, home, held):
+    code, shown = typed(home, ["review"], ("stop", "xzs"), ("stop", "q"))
+    assert code == 0
+    assert "0 kept, 0 rejected; 2 memories wait" in plain(shown)
+    assert len(told(capsys, "review")) == 2
+
+
+def test_review_lets_the_words_be_changed_in_place(capsys, home, held):
+    typed(home, ["review"], ("stop", "e"), ("› ", " Always.\r"), ("stop", "q"))
+    (memory,) = told(capsys, "list")
+    assert memory["content"].endswith(" Always.")
+    assert memory["content"].removesuffix(" Always.") in (RULE, OTHER)
+
+
+def test_a_suggestion_on_a_terminal_is_answered_at_once(capsys, home):
+    code, _ = typed(home, ["suggest", RULE, "--type", "constraint"], ("y/n", "y"))
+    assert code == 0
+    assert [each["content"] for each in told(capsys, "list")] == [RULE]
+    typed(home, ["suggest", OTHER, "--type", "constraint"], ("y/n", "n"))
+    assert len(told(capsys, "list")) == 1
+    assert told(capsys, "review") == []
+
+
+def test_forgetting_asks_and_says_that_it_cannot_be_undone(capsys, home):
+    number = told(capsys, "add", RULE, "--type", "constraint")["id"]
+    code, shown = typed(home, ["forget", number], ("cannot be undone", "n"))
+    assert code == 2
+    assert "nothing was forgotten" in shown
+    assert told(capsys, "show", number)["content"] == RULE
+    code, _ = typed(home, ["forget", number], ("cannot be undone", "y"))
+    assert code == 0
+    assert told(capsys, "show", number)["content"] == ""
+
+
+def test_an_interrupted_question_exits_130(home, held):
+    code, shown = typed(home, ["review"], ("stop", "\x03"))
+    assert code == 130
+    assert "nothing is lost" in shown
+
+
+def test_a_terminal_gets_colour_and_words_that_hang_beside_their_id(home):
+    transcript(home / "t/a.jsonl", f"Never use {' or '.join(f'`tool{number}`' for number in range(14))} in this repo.")
+    typed(home, ["run", home / "t"])
+    _, shown = typed(home, ["list"], columns=60)
+    assert "\x1b[" in shown
+    lines = [each.rstrip() for each in plain(shown).splitlines()]
+    first = next(number for number, each in enumerate(lines) if "tool0" in each)
+    assert all(len(each) <= 60 for each in lines)
+    assert lines[first + 1].startswith(" " * 16 + "`tool")
+
+
+def test_a_run_on_a_terminal_shows_progress_and_no_escape_of_a_transcript(home):
+    transcript(home / "t/a.jsonl", "Never print \x1b[31mred\x1b[0m [bold]text[/bold] in `log.py`, always use `warn()`.")
+    code, shown = typed(home, ["run", home / "t"])
+    assert code == 0
+    assert "reading" in shown
+    assert "[bold]text[/bold]" in plain(shown)
+    assert "\x1b[31mred" not in shown
+    _, shown = typed(home, ["run", home / "t", "--quiet", "--force"])
+    assert shown == ""
+
+
+def test_no_color_is_respected(home, monkeypatch):
+    typed(home, ["add", RULE, "--type", "constraint"])
+    monkeypatch.setattr(os, "environ", {**os.environ})
+    shown = subprocess.run(command("list"), env={**os.environ, "HOME": str(home)}, check=True, capture_output=True).stdout
+    assert b"\x1b" not in shown
+
+
+@pytest.mark.parametrize("char", ["\x1b", "\r", "\x07", "\x9b", "\u202e", "\u200b", "\x00", "\u2066"])
+def test_no_character_that_moves_or_hides_gets_to_the_screen(char):
+    assert char not in safe(f"a{char}b")
+    assert char not in json_text({"words": f"a{char}b"})
+    assert json.loads(json_text({"words": f"a{char}b"}))["words"] == f"a{char}b"
+
+
+def test_a_line_is_one_line_whatever_its_words(capsys):
+    front_line = entry([("id  ", "")], "two\nlines\u2028three")
+    assert safe("".join(words for words, _ in (*front_line.head, *front_line.body))) == "id  two lines three"
+
+
+def test_a_key_that_was_not_offered_is_asked_again(monkeypatch):
+    pressed = iter("?\r Y")
+    monkeypatch.setattr(front.typer, "getchar", lambda: next(pressed))
+    assert front.key("yn") == "y"
+
+
+def test_nobody_at_the_terminal_means_the_last_choice(monkeypatch):
+    def nobody():
+        raise EOFError
+
+    monkeypatch.setattr(front.typer, "getchar", nobody)
+    assert front.key("yn") == "n"
+
+
+def test_help_is_plain(capsys, home):
+    assert "\x1b" not in kept(capsys, "run", "--help")[1]
