@@ -38,19 +38,38 @@ def in_pieces(path, data, ends):
     return events, account, cursor
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+SESSIONS = [a_session(), a_session()[:-1], a_session().replace(b"}\n{", b"} {"), a_session()[:-1] + b"  \0"]
+
+
+@pytest.mark.parametrize("data", SESSIONS, ids=["lines", "without a final newline", "several objects a line", "a blank end"])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 @given(st.lists(st.integers(0, len(a_session())), max_size=5).map(sorted))
-def test_a_file_read_in_pieces_equals_the_file_read_at_once(tmp_path, ends):
-    data, path = a_session(), tmp_path / "s1.jsonl"
+def test_a_file_read_in_pieces_equals_the_file_read_at_once(tmp_path, data, ends):
+    path = tmp_path / "s1.jsonl"
     path.write_bytes(data)
     assert in_pieces(path, data, ends) == read(path)
 
 
-def test_a_file_read_byte_by_byte_equals_the_file_read_at_once(tmp_path):
-    data, path = a_session(), tmp_path / "s1.jsonl"
+@pytest.mark.parametrize("data", SESSIONS, ids=["lines", "without a final newline", "several objects a line", "a blank end"])
+def test_a_file_read_byte_by_byte_equals_the_file_read_at_once(tmp_path, data):
+    path = tmp_path / "s1.jsonl"
     path.write_bytes(data)
     at_once = read(path)
     assert in_pieces(path, data, range(len(data))) == at_once
+
+
+def test_a_whole_last_record_is_read_without_its_newline_and_only_once(tmp_path):
+    path = tmp_path / "s1.jsonl"
+    data = line(user("a")) + line(user("b", "u2"))
+    path.write_bytes(data[:-1])
+    events, account, cursor = read(path)
+    assert ([event.text for event in events], account.pending) == (["a", "b"], 0)
+    assert list(READER.read(path, cursor)) == []
+    path.write_bytes(data)
+    assert read(path, cursor)[:2] == ([], Account())
+    path.write_bytes(data + line(user("c", "u3")))
+    (event,), account, _ = read(path, cursor)
+    assert (event.text, event.pointer.line, account.noted) == ("c", 3, {})
 
 
 def test_slices_are_bounded_and_each_can_be_gone_on_from(tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ import json
 import tracemalloc
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kept.adapters.sources.records import (
@@ -14,9 +14,10 @@ from kept.adapters.sources.records import (
     Line,
     Record,
     Reject,
+    Stop,
     open_regular,
     parse_line,
-    read_lines,
+    read_records,
 )
 from kept.model.errors import SourceError
 
@@ -30,8 +31,8 @@ def only(data: bytes):
     return piece
 
 
-def test_one_object_takes_the_whole_line():
-    assert only(b'{"a": 1}\n') == Record(value={"a": 1}, line=1, start=0, end=9)
+def test_an_object_ends_with_its_last_brace():
+    assert only(b' {"a": 1} \r\n') == Record(value={"a": 1}, line=1, start=0, end=9)
 
 
 @pytest.mark.parametrize("data", [b"\n", b"  \t\r\n", b"\0\0\0\n", b"\xef\xbb\xbf\n"])
@@ -44,14 +45,14 @@ def test_a_line_of_nothing_is_blank(data):
     [
         (b"not json at all\n", Fault.NOT_JSON),
         (b'{"type":\n', Fault.NOT_JSON),
-        (b"null\n", Fault.NOT_AN_OBJECT),
-        (b"[]\n", Fault.NOT_AN_OBJECT),
-        (b"42\n", Fault.NOT_AN_OBJECT),
-        (b'"text"\n', Fault.NOT_AN_OBJECT),
+        (b"null", Fault.NOT_AN_OBJECT),
+        (b"[]", Fault.NOT_AN_OBJECT),
+        (b"42", Fault.NOT_AN_OBJECT),
+        (b'"text"', Fault.NOT_AN_OBJECT),
         (b'{"a": "\xff\xfe"}\n', Fault.NOT_UTF8),
         (b'{"a": {"b": 1, "b": 2}}\n', Fault.DUPLICATE_KEY),
         (b'{"a": ' + b"9" * 5000 + b"}\n", Fault.NUMBER_TOO_LONG),
-        (b'{"a": ' + b"[" * (DEPTH_LIMIT + 1) + b"]" * (DEPTH_LIMIT + 1) + b"}\n", Fault.NESTED_TOO_DEEP),
+        (b'{"a": ' + b"[" * (DEPTH_LIMIT + 1) + b"]" * (DEPTH_LIMIT + 1) + b"}", Fault.NESTED_TOO_DEEP),
         (b'{"a":' * 50_000 + b"1" + b"}" * 50_000 + b"\n", Fault.NESTED_TOO_DEEP),
         (b'{"a": [' + b"[]," * 1_100_000 + b"[]]}\n", Fault.TOO_MANY_VALUES),
     ],
@@ -77,7 +78,7 @@ def test_several_objects_on_one_line_are_several_records_with_their_own_bytes():
     pieces = parse(data, start=100)
     assert [piece.value for piece in pieces] == [{"a": "é"}, {"b": "😀"}, {"c": 3}]
     assert pieces[0].start == 100
-    assert pieces[-1].end == 100 + len(data)
+    assert pieces[-1].end == 100 + len(data) - 1
     for piece in pieces:
         assert json.loads(data[piece.start - 100 : piece.end - 100]) == piece.value
 
@@ -105,17 +106,120 @@ def test_no_bytes_make_the_parser_fail(data):
         assert piece is None or 0 <= piece.start < piece.end <= len(data)
 
 
-@given(st.lists(st.binary(max_size=30).map(lambda data: data.replace(b"\n", b"")), max_size=8), st.booleans())
-def test_lines_cover_the_file_without_gap_and_only_the_last_may_be_unfinished(tmp_path_factory, lines, ended):
-    path = tmp_path_factory.mktemp("lines") / "f"
-    data = b"\n".join(lines) + (b"\n" if ended else b"")
-    path.write_bytes(data)
+START = Stop(end=0, lines=0)
+
+
+def read(path, stop=START):
+    """Everything after a stop, and the last stop."""
+    pieces = []
     with open_regular(path) as file:
-        found = list(read_lines(file, offset=0, number=0))
-    assert b"".join(line.data or b"" for line in found) == data
-    assert [line.number for line in found] == list(range(1, len(found) + 1))
-    assert all(line.ended for line in found[:-1])
-    assert not found or found[-1].ended == data.endswith(b"\n")
+        for piece in read_records(file, offset=stop.end, lines=stop.lines):
+            if isinstance(piece, Stop):
+                stop = piece
+                pieces += ["blank"] * piece.blank
+            else:
+                pieces.append(piece)
+    return pieces, stop
+
+
+def grown(path, data, ends):
+    """What is read of a file that is looked at each time it has grown to the next of ``ends``."""
+    pieces, stop = [], START
+    for end in [*ends, len(data)]:
+        path.write_bytes(data[:end])
+        more, stop = read(path, stop)
+        pieces += more
+    return pieces, stop
+
+
+OBJECTS = (b"{}", b'{"a":[1,2]}', '{"é":"😀\\ud83d"}'.encode(), b'{"a":{"a":{}}}', b'{"k":1,"k":2}', b'{"a":NaN}')
+LONG = (b'{"b":"' + b"x" * 60 + b'"}', b'{"a":[' + b"1," * 30 + b"1]}")
+OTHERS = (b"null", b"[]", b"4", b"1.5", b'"s"', b"rubbish", b"{", b'{"a":', b"\xff", "é".encode(), b"[[]]", b",", b"}")
+BLANKS = (b"\n", b"\r\n", b" ", b"\t", b"\0", b"\xef\xbb\xbf")
+FRAGMENTS = st.sampled_from((*OBJECTS, *OBJECTS, *LONG, *OTHERS, *BLANKS, *[b"\n"] * 6))
+FILES = st.lists(FRAGMENTS, max_size=14).map(b"".join)
+CUTS = st.lists(st.floats(0, 1), max_size=6)
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    """Limits that small files reach."""
+    monkeypatch.setattr("kept.adapters.sources.records.LINE_LIMIT", 40)
+    monkeypatch.setattr("kept.adapters.sources.records.VALUES_LIMIT", 6)
+    monkeypatch.setattr("kept.adapters.sources.records.STRIDE", 7)
+
+
+GROWTH = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
+
+
+@GROWTH
+@given(FILES, CUTS)
+def test_a_file_read_as_it_grows_gives_what_it_gives_at_once(tmp_path, data, cuts):
+    path = tmp_path / "f"
+    ends = sorted(int(share * len(data)) for share in cuts)
+    path.write_bytes(data)
+    assert grown(path, data, ends) == read(path)
+
+
+@GROWTH
+@given(FILES, CUTS)
+def test_a_file_with_lines_over_the_limits_gives_the_same_however_it_grows(tmp_path, narrow, data, cuts):
+    path = tmp_path / "f"
+    ends = sorted(int(share * len(data)) for share in cuts)
+    path.write_bytes(data)
+    assert grown(path, data, ends) == read(path)
+
+
+@settings(GROWTH, max_examples=60)
+@given(FILES)
+def test_a_file_read_byte_by_byte_gives_what_it_gives_at_once(tmp_path, narrow, data):
+    path = tmp_path / "f"
+    path.write_bytes(data)
+    assert grown(path, data, range(len(data))) == read(path)
+
+
+@GROWTH
+@given(FILES)
+def test_pieces_follow_each_other_and_hold_every_byte_but_blanks(tmp_path, data):
+    path = tmp_path / "f"
+    path.write_bytes(data)
+    pieces, stop = read(path)
+    covered = bytearray(data)
+    for piece in pieces:
+        if piece != "blank":
+            assert piece.line == data.count(b"\n", 0, piece.start) + 1
+            covered[piece.start : piece.end] = b" " * (piece.end - piece.start)
+    assert not bytes(covered[: len(data) - stop.pending]).strip(b" \t\r\n\0\xef\xbb\xbf")
+    assert stop.lines == data.count(b"\n", 0, stop.end)
+
+
+@pytest.mark.parametrize("tail", [b"", b" ", b"\0\0", b"\r"])
+def test_an_object_that_stands_whole_at_the_end_is_read_without_its_newline(tmp_path, tail):
+    path = tmp_path / "f"
+    path.write_bytes(b'{"a": 1}\n{"b": 2}' + tail)
+    pieces, stop = read(path)
+    assert [piece.value for piece in pieces] == [{"a": 1}, {"b": 2}]
+    assert stop == Stop(end=17, lines=1)
+
+
+@pytest.mark.parametrize("cut", [b"{", b'{"b": 2', b"nul", b"null", b"12", b'"text"', b"rubbish", b'{"b": 1, "b": 2}', b"\xc3"])
+def test_anything_else_at_the_end_waits_for_its_newline(tmp_path, cut):
+    path = tmp_path / "f"
+    path.write_bytes(b'{"a": 1}\n' + cut)
+    pieces, stop = read(path)
+    assert [piece.value for piece in pieces] == [{"a": 1}]
+    assert stop == Stop(end=9, lines=1, pending=len(cut))
+
+
+def test_the_newline_after_an_object_already_read_is_no_blank_line_and_more_may_stand_before_it(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b'{"a": 1}')
+    _, stop = read(path)
+    path.write_bytes(b'{"a": 1} {"b": 2}\n\n{"c": 3}')
+    pieces, stop = read(path, stop)
+    assert [piece if piece == "blank" else (piece.value, piece.line) for piece in pieces] == [({"b": 2}, 1), "blank", ({"c": 3}, 3)]
+    path.write_bytes(b'{"a": 1} {"b": 2}\n\n{"c": 3}\n')
+    assert read(path, stop) == ([], Stop(end=28, lines=3))
 
 
 def test_a_line_over_the_limit_is_skipped_in_bounded_memory_and_its_neighbours_are_kept(tmp_path):
@@ -126,14 +230,21 @@ def test_a_line_over_the_limit_is_skipped_in_bounded_memory_and_its_neighbours_a
         file.seek(hole)
         file.write(b'\n{"b": 2}\n')
     tracemalloc.start()
-    with open_regular(path) as file:
-        pieces = [piece for line in read_lines(file, offset=0, number=0) for piece in parse_line(line)]
+    pieces, _ = read(path)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     first, long, last = pieces
     assert (first.value, last.value, last.line) == ({"a": 1}, {"b": 2}, 3)
     assert (long.fault, long.line, long.start, long.end) == (Fault.LINE_TOO_LONG, 2, 9, hole + 1)
     assert peak < 4 * LINE_LIMIT
+
+
+def test_many_objects_in_a_line_over_the_limits_are_all_read(tmp_path, narrow):
+    path = tmp_path / "f"
+    path.write_bytes(b'{"a":1}' * 50 + b"\n")
+    pieces, stop = read(path)
+    assert [piece.start for piece in pieces] == list(range(0, 350, 7))
+    assert (stop.end, stop.lines) == (351, 1)
 
 
 def test_a_folder_is_not_opened_as_a_file(tmp_path):

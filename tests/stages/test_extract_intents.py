@@ -15,6 +15,8 @@ from kept.stages.segment import segment
 DONE = agent("I moved the retry logic into `client.py` and updated the tests.")
 
 TAUGHT = [
+    ("We shouldn't keep any tests that rely on the clock, what is this one even for?", "rely on the clock"),
+    ("Order of the lookups:\n\n~/.tool/config.toml (preferred)\nthe variable TOOL_CONFIG\nthe built-in default", "TOOL_CONFIG"),
     ("no, that is not correct: we never write to the orders table from the worker", "orders table"),
     ("don't use moment.js, use date-fns instead", "date-fns"),
     ("hmm, the cache key should be `tenant:id`, not just the id", "tenant:id"),
@@ -28,7 +30,26 @@ TAUGHT = [
     ("could we keep the default timeout in settings.py and not in every client instead?", "settings.py"),
 ]
 
+STATED = [
+    ("We decided to use pnpm instead of npm because the lockfile is stable.", "pnpm"),
+    ("we always use ruff for formatting here", "ruff"),
+    ("prefer small PRs", "Prefer small PRs"),
+    ("We decided to go with SQLite rather than Postgres because the tool must work offline.", "SQLite"),
+    ("Decision: the public API stays at v2.3 and only adds fields.", "v2.3"),
+    ("In this project we always run `make fmt` before committing.", "make fmt"),
+    ("Never use `git add -A` in this repo.", "git add -A"),
+    ("From now on, ask me before you push.", "ask me before you push"),
+    ("all log entries should carry the tenant id", "tenant id"),
+]
+
 NOT_TAUGHT = [
+    "// always use tabs in main.c",
+    "# never push to main.go",
+    "let me look at `main.go` first, then we will see",
+    "I just replaced all the calls in `random.js`, so now you can continue",
+    "BUG: when `rocket.js` fires twice the sound should not play",
+    "Find the root cause, analyse all functions that take part when it goes from a to b",
+    "Ensure that they do that as well in such a case.",
     "run the tests",
     "fix this please",
     "commit and push",
@@ -52,6 +73,12 @@ NOT_TAUGHT = [
 @pytest.mark.parametrize(("words", "part"), TAUGHT)
 def test_what_a_person_says_in_answer_to_the_assistant_is_learnt(words, part):
     contents = active(user("please move the retry logic"), DONE, user(words))
+    assert any(part in content for content in contents), contents
+
+
+@pytest.mark.parametrize(("words", "part"), STATED)
+def test_what_is_stated_outright_needs_no_assistant_before_it(words, part):
+    contents = active(user(words))
     assert any(part in content for content in contents), contents
 
 

@@ -13,7 +13,7 @@ class Lexicon:
     At the start of a sentence: ``opener`` (chatter before the point), ``request`` ("could we"), ``task`` (verbs of a step of the
     moment), ``agreement``, ``refusal``, ``question``, ``correction_start``, ``rule_start``, ``denial``. At its end: ``tag`` (", right?").
     Anywhere: ``verdict`` ("is not correct"), ``technical`` (nouns of the
-    trade), what the sentence does (``correction``, ``constraint``, ``practice``, ``choice``, ``decision``, ``preference``, ``fact``,
+    trade), what the sentence does (``correction``, ``constraint``, ``practice``, ``choice``, ``versus``, ``decision``, ``preference``, ``fact``,
     ``goal``, ``generaliser``, ``reason``) and what speaks against remembering it (``hedge``, ``hypothetical``, ``transient``, ``chatter``,
     ``report`` of what was just done, ``vague`` objects, ``pointer`` to the sentence before, ``joint`` words between clauses, ``memory_talk``, ``agent_talk``, ``profanity``; ``expletive`` is swearing that can be
     left out). About whole passages: ``person`` (a speaker is there), ``review`` (a reviewer's
@@ -40,6 +40,7 @@ class Lexicon:
     constraint: str = ""
     practice: str = ""
     choice: str = ""
+    versus: str = ""
     decision: str = ""
     preference: str = ""
     fact: str = ""

@@ -30,17 +30,18 @@ _FIRST = frozenset(
         "denial",
     }
 )
+_COMMON = "common"
 _LAST = frozenset({"tag"})
 # The files write ’ for either apostrophe; \x27 is the straight one, which a TOML literal cannot hold.
 _APOSTROPHE = r"[\x27\x{2019}]"
-# Neither a letter nor a digit of the scripts that write words apart: ranges instead of classes keep the automata small.
-_EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}\x{3040}-\x{9FFF}\x{AC00}-\x{D7AF}]"
+# Neither a letter nor a digit of the scripts that write words apart, so a name may stand between characters of the others: ranges instead of classes keep the automata small.
+_EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}]"
 
 
 @cache
 def lexicon(languages: tuple[str, ...]) -> Lexicon:
     """The joined lexicon of the languages, in their order. Raises ConfigError for a language that has none."""
-    bodies = [_read(language) for language in languages]
+    bodies = [_read(language) for language in (*languages, _COMMON)]
     cues = {
         each.name: _pattern(each.name, bodies) for each in fields(Lexicon) if each.name not in ("languages", "phrases", "softer")
     }

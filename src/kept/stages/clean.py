@@ -119,10 +119,46 @@ def _line(text: str, redact: Callable[[str], Redaction], most: int, ledger: _Led
 # --- what is cut ---------------------------------------------------------------------------------------------------------------
 
 _SHOWS_FILES = frozenset(
-    ["read", "readfile", "readfiles", "readmanyfiles", "view", "viewfile", "notebookread", "fileread", "openfile", "open", "cat", "fsread", "write", "writefile", "edit", "multiedit", "notebookedit", "editfile", "strreplace", "replace", "createfile", "applypatch"]
+    [
+        "read",
+        "readfile",
+        "readfiles",
+        "readmanyfiles",
+        "view",
+        "viewfile",
+        "notebookread",
+        "fileread",
+        "openfile",
+        "open",
+        "cat",
+        "fsread",
+        "write",
+        "writefile",
+        "edit",
+        "multiedit",
+        "notebookedit",
+        "editfile",
+        "strreplace",
+        "replace",
+        "createfile",
+        "applypatch",
+    ]
 )
 _LISTS = frozenset(
-    ["grep", "glob", "ls", "search", "searchfiles", "searchfilecontent", "listdir", "listdirectory", "listfiles", "findfiles", "codebasesearch", "websearch"]
+    [
+        "grep",
+        "glob",
+        "ls",
+        "search",
+        "searchfiles",
+        "searchfilecontent",
+        "listdir",
+        "listdirectory",
+        "listfiles",
+        "findfiles",
+        "codebasesearch",
+        "websearch",
+    ]
 )
 _SHOWING = re2.compile(
     r"^\s*(?:cd\s+\S+\s*(?:&&|;)\s*)?(?:cat|head|tail|less|more|bat|nl|sed -n|type|Get-Content)\s[^|;&><]*(?:\|\s*(?:head|tail|nl|cat)[^|;&><]*)?$"

@@ -18,7 +18,9 @@ from kept.model.profile import Category, Profile
 from kept.model.text import is_cjk, one_line
 
 LONGEST = 300
+# A complete thought; a wish that needs no artifact may be shorter ("prefer small commits").
 _WORDS = 5
+_FEW = 3
 # Two characters of a script without spaces carry about as much as a word.
 _DENSE = 8
 _HOSTILE = re2.compile(
@@ -61,7 +63,7 @@ def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refu
         ("markup", _HOSTILE.search(text) is not None or _SECTION.match(text) is not None),
         ("import", _IMPORT.search(text) is not None),
         ("too long", len(text) > LONGEST),
-        ("fragment", _fragment(text)),
+        ("fragment", _words(text) < (_WORDS if category.specific else _FEW)),
         ("code", _CODE.search(text.strip()) is not None or _coded(text)),
         ("question", text.rstrip().endswith(("?", "？"))),
         ("self-reference", _found(lexicon.agent_talk, text) or _found(lexicon.memory_talk, text)),
@@ -91,19 +93,20 @@ def _untrusted(candidate: Candidate, category: Category) -> bool:
 
 
 def _specific(text: str, lexicon: Lexicon) -> bool:
-    """Whether a text names something concrete: an artifact, two different nouns of the trade, or one in a general rule."""
+    """Whether a text names something concrete: an artifact, two different nouns of the trade, or one in a general rule or a comparison."""
     if artifacts(text):
         return True
     terms = (
         {term[term.lastindex].casefold() for term in _compiled(lexicon.technical).finditer(text)} if lexicon.technical else set()
     )
-    return len(terms) > 1 or (len(terms) == 1 and _found(lexicon.generaliser, text))
+    return len(terms) > 1 or (len(terms) == 1 and (_found(lexicon.generaliser, text) or _found(lexicon.versus, text)))
 
 
-def _fragment(text: str) -> bool:
+def _words(text: str) -> int:
+    """The words of a text outside brackets; eight characters of a script without spaces count as five."""
     text = _ASIDE.sub(" ", text)
     dense = sum(1 for char in text if is_cjk(char))
-    return len(text.split()) + dense * _WORDS // _DENSE < _WORDS
+    return len(text.split()) + dense * _WORDS // _DENSE
 
 
 def _coded(text: str) -> bool:

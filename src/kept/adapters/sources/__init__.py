@@ -5,7 +5,7 @@ Knows the list of formats; each format is a module of its own. Opens nothing but
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +14,7 @@ from kept.adapters.sources.base import Source
 from kept.adapters.sources.formats import SOURCES
 from kept.adapters.sources.journal import Journal
 from kept.adapters.sources.records import HEAD_BYTES, open_regular
+from kept.adapters.sources.vault import SUFFIXES
 from kept.model.errors import SourceError
 
 
@@ -59,8 +60,11 @@ def find_files(root: Path) -> Iterator[Path]:
         waiting += [path / name for name, is_folder in entries if is_folder]
 
 
-def examine(path: Path) -> Source | Skipped:
-    """The format of a file, or the reason why it is not read. Opens regular files only, and reads at most 64 KB of them."""
+def examine(path: Path, *, sources: Sequence[Source] = SOURCES, named: bool = False) -> Source | Skipped:
+    """The format of a file, or the reason why it is not read. Opens regular files only, and reads at most 64 KB of them.
+
+    ``named`` tells that a person named this very file: Markdown that no format claims is then read as a journal.
+    """
     reason = _obstacle(path)
     if reason is not None:
         return Skipped(path=path, reason=reason)
@@ -69,7 +73,9 @@ def examine(path: Path) -> Source | Skipped:
             head = file.read(HEAD_BYTES)
     except (OSError, SourceError):
         return Skipped(path=path, reason=Skip.UNREADABLE)
-    found = next((source for source in SOURCES if source.claims(path, head)), None)
+    found = next((source for source in sources if source.claims(path, head)), None)
+    if found is None and named and path.suffix.lower() in SUFFIXES:
+        found = next((source for source in sources if isinstance(source, Journal)), None)
     return found or Skipped(path=path, reason=Skip.UNKNOWN_FORMAT)
 
 

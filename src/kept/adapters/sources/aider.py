@@ -11,12 +11,11 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kept.adapters.sources.claude_code_blocks import hash_of
-from kept.adapters.sources.documents import Document, Entry, Place, Row, Said, cut, place_of, prompt, read_document, rows_of
+from kept.adapters.sources.documents import Document, Entry, Place, Row, Said, cut, place_of, prompt, read_document, sniff_rows
 from kept.adapters.sources.markdown import body
 from kept.adapters.sources.roles import When, template_of
 from kept.adapters.sources.stamps import find_stamp
 from kept.adapters.sources.vault import UTC, project_of
-from kept.model.errors import SourceError
 from kept.model.event import Author, Cursor, Kind, Slice
 
 _START = "# aider chat started at "
@@ -40,10 +39,7 @@ class Aider:
         """Whether a file is named like a history and holds lines like one, or opens with the start of a session."""
         if path.suffix != ".md" or not (b"\n" + _TYPED.encode() in head or _START.encode() in head):
             return False
-        try:
-            rows = rows_of(head, path)
-        except SourceError:
-            return False
+        rows = sniff_rows(head, path)
         typed = any(_is_typed(row.text) for row in rows)
         return typed and ("aider.chat" in path.name or any(row.text.startswith(_START) for row in rows))
 

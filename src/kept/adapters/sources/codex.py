@@ -59,7 +59,7 @@ from kept.model.event import Author, Cursor, Event, Kind, Pointer, Precision, Sl
 from kept.model.text import one_line
 from kept.model.times import parse_instant
 
-_ITEMS = CALLS | OUTPUTS | {"message", "reasoning", "image_generation_call", "compaction", "ghost_snapshot"}
+_ITEMS = (*CALLS, *OUTPUTS, "message", "reasoning", "image_generation_call", "compaction", "ghost_snapshot")
 _WRAPPED = ("response_item", "event_msg", "turn_context", "compacted")
 _MACHINES = ("memory_consolidation", "review", "compact")
 

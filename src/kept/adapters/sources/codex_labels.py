@@ -10,8 +10,8 @@ from kept.adapters.sources.claude_code_blocks import Piece, name_of, words_of
 from kept.adapters.sources.pieces import TARGET_LIMIT, command_line, detail_of, note, object_of, target_of, typed_pieces
 from kept.model.event import Author, Kind, Tool
 
-CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"})
-OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
+CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call")
+OUTPUTS = ("function_call_output", "custom_tool_call_output", "tool_search_output")
 # How text begins that the client writes in the user's name.
 _OWN = (
     ("# AGENTS.md instructions", "agents-md"),

@@ -7,7 +7,7 @@ when it is whole.
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
@@ -33,13 +33,13 @@ from kept.adapters.sources.documents import (
 from kept.adapters.sources.folding import Fetch, Outcome, Reader, fold
 from kept.adapters.sources.pieces import PATH_LIMIT, detail_of, object_of, target_of
 from kept.adapters.sources.records import (
-    Fault,
     Line,
     Record,
     Reject,
+    Stop,
     open_regular,
     parse_line,
-    read_lines,
+    read_records,
     refuse_wide_text,
     sample,
 )
@@ -235,8 +235,10 @@ class CopilotChat:
                     return
                 refuse_wide_text(path, data[:4])
                 file.seek(0)
-                whole = [Line(number=1, start=0, end=len(data), data=data)]
-                state, rejects, pending = _replay(read_lines(file, offset=0, number=0) if path.suffix == ".jsonl" else iter(whole))
+                whole = Line(number=1, start=0, end=len(data), data=data)
+                state, rejects, pending = _replay(
+                    read_records(file, offset=0, lines=0) if path.suffix == ".jsonl" else parse_line(whole)
+                )
         except OSError as error:
             raise unreadable(path, error) from error
         outcomes: list[Outcome | Reject] = [*outcomes_of(_session(state, path), str(path)), *rejects]
@@ -253,19 +255,22 @@ def _tail(path: Path) -> bytes:
         return b""
 
 
-def _replay(lines: Iterator[Line]) -> tuple[Mapping[str, Any], list[Reject], int]:
-    """The state that a log of patches adds up to, the lines that are none, and the bytes of an unfinished last line."""
+def _replay(pieces: Iterable[Record | Reject | Stop | None]) -> tuple[Mapping[str, Any], list[Reject], int]:
+    """The state that a log of patches adds up to, what of it is no patch, and the bytes of an unfinished last line."""
     state: dict[str, Any] = {}
     rejects: list[Reject] = []
-    for line in lines:
-        for piece in parse_line(line):
-            if isinstance(piece, Reject):
-                if not line.ended and piece.fault is Fault.NOT_JSON:
-                    return state, rejects, line.end - line.start
-                rejects.append(piece)
-            elif piece is not None:
+    pending = 0
+    for piece in pieces:
+        match piece:
+            case Record():
                 state = _patched(state, piece.value)
-    return state, rejects, 0
+            case Reject():
+                rejects.append(piece)
+            case Stop():
+                pending = piece.pending
+            case None:
+                pass
+    return state, rejects, pending
 
 
 def _patched(state: dict[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:

@@ -144,6 +144,15 @@ def rows_of(data: bytes, path: Path) -> list[Row]:
     return rows
 
 
+def sniff_rows(head: bytes, path: Path) -> list[Row]:
+    """The lines of a file's first bytes, for recognising its format: in another encoding too, which reading it then refuses."""
+    try:
+        return rows_of(head, path)
+    except SourceError:
+        narrow = head.replace(b"\0", b"").lstrip(b"\xff\xfe")
+        return rows_of(narrow.decode("latin-1").encode(), path)
+
+
 def place_of(rows: Sequence[Row], first: int, after: int) -> Place:
     """The place of the rows [first, after)."""
     return Place(first + 1, rows[first].start, rows[max(first, after - 1)].end)

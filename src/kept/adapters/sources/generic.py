@@ -34,7 +34,7 @@ from kept.adapters.sources.documents import (
     place_of,
     prompt,
     read_document,
-    rows_of,
+    sniff_rows,
     word_of,
 )
 from kept.adapters.sources.folding import Outcome, Reader, fold
@@ -45,7 +45,6 @@ from kept.adapters.sources.records import Record, sample
 from kept.adapters.sources.roles import Role, When
 from kept.adapters.sources.stamps import instant_of, read_stamp
 from kept.adapters.sources.vault import SUFFIXES, UTC, project_of, session_of, stamp_of, unsigned
-from kept.model.errors import SourceError
 from kept.model.event import Author, Cursor, Kind, Precision, Slice, Tool
 from kept.model.times import parse_instant
 
@@ -78,10 +77,7 @@ class Generic:
             return any(_role(message) and _what(message) is not None for message in _messages(first)[:1])
         if suffix not in _TEXTS:
             return False
-        try:
-            rows = rows_of(head, path)
-        except SourceError:
-            return False
+        rows = sniff_rows(head, path)
         turns, _ = roles.find_turns(rows, read_front_matter(rows).rows, plain=True)
         return {Role.HUMAN, Role.ASSISTANT} <= {turn.role for turn in turns}
 

@@ -14,13 +14,12 @@ from zoneinfo import ZoneInfo
 import re2
 
 from kept.adapters.sources.claude_code_blocks import hash_of
-from kept.adapters.sources.documents import Document, Entry, Place, Row, Said, place_of, prompt, read_document, rows_of
+from kept.adapters.sources.documents import Document, Entry, Place, Row, Said, place_of, prompt, read_document
 from kept.adapters.sources.frontmatter import FrontMatter, read_front_matter
 from kept.adapters.sources.markdown import Heading, body, fenced, headings, visible
 from kept.adapters.sources.roles import When, template_of
 from kept.adapters.sources.stamps import Stamp, find_stamp, read_stamp
 from kept.adapters.sources.vault import SUFFIXES, UTC, project_of, stamp_of
-from kept.model.errors import SourceError
 from kept.model.event import Author, Cursor, Kind, Slice
 
 _DATED = re2.compile(r"^\d{4}[-_.]?\d\d[-_.]?\d\d(?:[ _.-].{0,80})?$")
@@ -60,13 +59,8 @@ class Journal:
             return False
         folders = {folder.name.lower() for folder in list(path.parents)[:_ANCESTORS]}
         dated = bool(_DATED.match(path.stem)) and find_stamp(path.stem) is not None
-        if not ((dated and (folders & (_JOURNAL_FOLDERS | _AGENT_FOLDERS) or len(path.stem) <= 10)) or _DIARY.search(path.stem)):
-            return False
-        try:
-            rows_of(head, path)
-        except SourceError:
-            return dated or bool(folders & _JOURNAL_FOLDERS)  # reading it says what is wrong
-        return True
+        placed = bool(folders & (_JOURNAL_FOLDERS | _AGENT_FOLDERS)) or len(path.stem) <= len("YYYY-MM-DD")
+        return (dated and placed) or bool(_DIARY.search(path.stem))
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of a journal that is new or has changed. Raises SourceError."""

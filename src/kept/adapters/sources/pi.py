@@ -42,7 +42,7 @@ from kept.model.times import parse_instant, to_text
 _LINKS = 4096
 _OPEN_CALLS = 64
 _INDEX_BYTES = 8 * 2**20
-_SILENT = frozenset({"model_change", "thinking_level_change", "label", "session_info", "custom", "context_transform", "ephemeral"})
+_SILENT = ("model_change", "thinking_level_change", "label", "session_info", "custom", "context_transform", "ephemeral")
 # What the user threw away, and what a repair put aside, is not read.
 _DISCARDED = (".jsonl.deleted.", ".jsonl.bak")
 

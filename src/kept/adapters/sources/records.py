@@ -121,7 +121,8 @@ def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record 
             yield Stop(end=offset, lines=lines, blank=blank)
         elif len(data) <= LINE_LIMIT:
             cut = data[offset - line.start :]
-            yield Stop(end=offset, lines=lines, pending=len(cut) if cut.strip(_BETWEEN.encode()) else 0)
+            yield Stop(end=offset, lines=lines, pending=len(cut) if cut.strip(_BLANKS.encode()) else 0)
+            return  # a writer may have gone on meanwhile: the next reading begins at the stop
         elif offset > line.start:
             # Whole objects in a line without end: what follows them gets the full length again.
             file.seek(offset)
@@ -129,10 +130,12 @@ def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record 
             yield Stop(end=offset, lines=lines)
         else:
             end, ended = _pass_line(file, line.end)
-            if ended:
-                yield Reject(fault=Fault.LINE_TOO_LONG, line=line.number, start=offset, end=end)
-                offset, lines, within = end, lines + 1, False
-            yield Stop(end=offset, lines=lines, pending=end - offset)
+            if not ended:
+                yield Stop(end=offset, lines=lines, pending=end - offset)
+                return
+            yield Reject(fault=Fault.LINE_TOO_LONG, line=line.number, start=offset, end=end)
+            offset, lines, within = end, lines + 1, False
+            yield Stop(end=offset, lines=lines)
 
 
 def _pass_line(file: BinaryIO, offset: int) -> tuple[int, bool]:
@@ -166,7 +169,7 @@ def parse_line(line: Line) -> Iterator[Record | Reject | None]:
             position = _skip(text, after)
             start = done
             if fault is None and position == len(text):
-                done = len(line.data if after == position else line.data.rstrip(_BETWEEN.encode()))
+                done = len(line.data if after == position else line.data.rstrip(_BLANKS.encode()))
             else:
                 done += len(text[counted:after].encode())
             counted = after
@@ -196,14 +199,14 @@ def _readable(data: bytes) -> tuple[str, Fault | None]:
     return text, fault
 
 
-def _skip(text: str, position: int) -> int:
-    while position < len(text) and text[position] in _BETWEEN:
-        position += 1
-    return position
-
-
 # A byte order mark may open the file; zero bytes are what a crashed file system leaves before the next record.
-_BETWEEN = " \t\r\n\ufeff\0"
+_BLANKS = " \t\r\n\ufeff\0"
+_BLANK_RUN = re.compile(f"[{_BLANKS}]*")
+
+
+def _skip(text: str, position: int) -> int:
+    found = _BLANK_RUN.match(text, position)
+    return found.end() if found else position
 
 
 def _decode(text: str, position: int) -> tuple[dict[str, Any] | Fault, int]:
@@ -223,7 +226,8 @@ def _decode(text: str, position: int) -> tuple[dict[str, Any] | Fault, int]:
         return Fault.NUMBER_TOO_LONG, len(text)
     if not isinstance(value, dict):
         return Fault.NOT_AN_OBJECT, after
-    return value, after
+    surrogates = text.find("\\ud", position, after) >= 0 or text.find("\\uD", position, after) >= 0
+    return _without_surrogates(value) if surrogates else value, after
 
 
 class _DuplicateKeyError(ValueError):

@@ -30,11 +30,11 @@ def replace(source: str, words: str, text: str) -> str:
 
 
 def specific(text: str, lexicon: Lexicon) -> bool:
-    """Whether a text names something concrete: an artifact, two different nouns of the trade, or one in a general rule."""
+    """Whether a text names something concrete: an artifact, two different nouns of the trade, or one in a general rule or a comparison."""
     if artifacts(text):
         return True
     terms = {text[low:high].casefold() for low, high in places(lexicon.technical, text)}
-    return len(terms) > 1 or (len(terms) == 1 and has(lexicon.generaliser, text))
+    return len(terms) > 1 or (len(terms) == 1 and (has(lexicon.generaliser, text) or has(lexicon.versus, text)))
 
 
 def places(source: str, text: str) -> list[tuple[int, int]]:

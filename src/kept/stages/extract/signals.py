@@ -10,7 +10,7 @@ import re2
 from kept.model.artifact import artifacts
 from kept.model.lexicon import Lexicon
 from kept.stages.extract.cues import count, has, specific, strip_first, strip_last
-from kept.stages.extract.writing import after_step
+from kept.stages.extract.writing import after_step, without_question
 
 BASE = 0.3
 # What a person only passes on, or asks, is never sure enough to count without them.
@@ -82,7 +82,7 @@ class Setting:
 
 def read(sentence: str, lexicon: Lexicon, setting: Setting) -> Reading:
     """Read a sentence: what it does, what speaks for and against remembering it, how sure that makes it."""
-    bare = _bare(sentence, lexicon)
+    bare = without_question(_bare(sentence, lexicon), lexicon)
     requested = strip_first(lexicon.request, bare)
     acts = _acts(bare, sentence, lexicon, answers=setting.answers)
     checks = (*(_supports(sentence, lexicon, setting) if acts else ()), *_objections(sentence, bare, requested, acts, lexicon))
@@ -121,7 +121,7 @@ def _objections(sentence: str, bare: str, requested: str, acts: tuple[str, ...],
         ("doubt", has(lexicon.hedge, sentence)),
         ("supposed", has(lexicon.hypothetical, sentence)),
         ("of the moment", has(lexicon.transient, bare)),
-        ("report", not practice and has(lexicon.report, sentence)),
+        ("report", not practice and has(lexicon.report, bare)),
         ("vague", has(lexicon.vague, bare)),
         ("names a list item", bool(_LISTED.search(bare))),
         (
@@ -129,7 +129,7 @@ def _objections(sentence: str, bare: str, requested: str, acts: tuple[str, ...],
             not {"choice", "preference"} & set(acts) and has(lexicon.task, requested) and after_step(bare, lexicon) == bare,
         ),
         ("points outside", has(lexicon.deictic, requested) and not (practice and has(lexicon.practice, requested[:20]))),
-        ("short", len(bare.split()) < 6 and len(_LETTERS.findall(bare)) < 30),
+        ("short", len(bare.split()) < (3 if "preference" in acts else 6) and len(_LETTERS.findall(bare)) < 30),
         ("chatter", has(lexicon.chatter, bare)),
         ("about remembering", has(lexicon.memory_talk, sentence)),
         ("about the agent", has(lexicon.agent_talk, sentence)),
@@ -177,8 +177,8 @@ def _acts(bare: str, sentence: str, lexicon: Lexicon, *, answers: bool) -> tuple
 def _category(acts: set[str]) -> tuple[str, str]:
     """The category and trigger of what was found, the most telling first."""
     order = (
-        ("preference", "preference", "preference"),
         ("practice", "convention", "teaching"),
+        ("preference", "preference", "preference"),
         ("choice", "decision", "decision"),
         ("rule", "constraint", "correction" if "correction" in acts else "constraint"),
         ("goal", "goal", "goal"),

@@ -29,7 +29,7 @@ def write(sentence: str, lexicon: Lexicon) -> str:
     for source, words in lexicon.softer:
         text = replace(source, words, text)
     text = _without_oaths(strip_all(lexicon.expletive, text), lexicon)
-    text = _after_verdict(_strip_openers(text, lexicon), lexicon)
+    text = without_question(_after_verdict(_strip_openers(text, lexicon), lexicon), lexicon)
     text = after_step(text, lexicon)
     asked = text.rstrip("\"'”) ").endswith("?")
     requested = strip_first(lexicon.request, text)
@@ -59,10 +59,9 @@ def finish(text: str) -> str:
     text = text.strip(" ,;:-–—")
     for mark in '"“”':
         text = text.strip(mark) if text.count(mark) == 1 else text
-    if not text.strip():
+    text = (text if text.count("(") == text.count(")") else text.strip("()")).strip()
+    if not text:
         return ""
-    if text.count("(") > text.count(")") or text.count("(") < text.count(")"):
-        text = text.strip("()")
     if text[0].islower() and not _is_name(text.split()[0]):
         text = text[0].upper() + text[1:]
     return text if text[-1] in ".!。！" else text.rstrip("?:;,") + ("。" if ord(text[-1]) > 0x2E7F else ".")
@@ -115,6 +114,14 @@ def after_step(text: str, lexicon: Lexicon) -> str:
             step = strip_first(lexicon.request, head)
             return tail if len(step.split()) <= 8 else f"{tail.rstrip(' .!')} ({lexicon.phrase('for')}: {step})"
     return text
+
+
+def without_question(text: str, lexicon: Lexicon) -> str:
+    """The statement before a question it is joined to by a comma ("we do x, what is y for?"); the whole text where there is none."""
+    if not text.rstrip("\"'”) ").endswith("?") or has(lexicon.question, text) or has(lexicon.request, text):
+        return text
+    cuts = [(comma.start(), comma.end()) for comma in _COMMA.finditer(text)]
+    return next((text[:low] for low, high in cuts if len(text[:low].split()) >= 6 and has(lexicon.question, text[high:])), text)
 
 
 def _without_oaths(text: str, lexicon: Lexicon) -> str:

@@ -71,10 +71,10 @@ def book() -> Book:
         token = rule.setting is Setting.SHAPE
         for anchor in rule.anchors:
             (exact if token else folded).setdefault(anchor, set()).add(index)
-            if token and len(anchor) > 3:
+            if token and len(anchor) > 2 and not (len(anchor) == 3 and anchor.isalnum()):
                 exact[anchor].add(Finder.BROKEN)
     long = [anchor for anchor, called in exact.items() if Finder.BROKEN in called]
-    for word in (*long, *_HIDDEN):
+    for word in (*(anchor for anchor in long if len(anchor) > 3), *_HIDDEN):
         exact.setdefault(base64.b64encode(word)[: len(word) * 8 // 6], set()).add(Finder.ENCODED)
     anchors = re2.Set.SearchSet(latin())
     for word in exact:

@@ -7,13 +7,15 @@ from itertools import islice
 
 from kept.stages.redact.book import Finder, book
 from kept.stages.redact.places import Span, follow, scan
-from kept.stages.redact.shape import looks_mixed, pattern
+from kept.stages.redact.shape import pattern
 from kept.stages.redact.values import Setting, decode64
 
 _ESCAPED = pattern(rb"%[0-9A-Fa-f]{2}")
 _RUN64 = pattern(rb"[A-Za-z0-9+/]{20,}={0,2}|[A-Za-z0-9_-]{20,}={0,2}")
+_ODD = pattern(rb"[0-9]|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _LONGEST = 512
 _MOST_BROKEN = 64
+_BEFORE = 100  # an anchor may stand inside its token
 _LONGEST_RUN = 16_384
 
 
@@ -77,20 +79,20 @@ def _broken(data: bytes, called: frozenset[int]) -> Iterator[Span]:
     """Tokens that a terminal or an editor broke over several lines."""
     tokens = [index for index in called if index >= 0 and book().rules[index].setting is Setting.SHAPE]
     for hit in islice(book().broken.finditer(data), _MOST_BROKEN):
-        at = hit.start()
+        at = max(0, hit.start() - _BEFORE)
         view = _unescape(data[at : at + _LONGEST], b"\n")
         for index in tokens:
             for span in follow(book().rules[index], view.data, index):
                 start, end = at + view.place(span.start), at + view.place(span.end - 1) + 1
-                end = _mixed_lines(data, start, end)
+                end = _odd_lines(data, start, end)
                 whole = data[start:end].replace(b"\n", b"")
                 if b"\n" in data[start:end] and any(each.secret == whole for each in follow(book().rules[index], whole, index)):
                     yield Span(start=start, end=end, order=index, kind=span.kind, secret=whole)
 
 
-def _mixed_lines(data: bytes, start: int, end: int) -> int:
+def _odd_lines(data: bytes, start: int, end: int) -> int:
     """Where a broken token ends: before the lines that belong to what follows it."""
-    while (last := data.rfind(b"\n", start, end)) >= 0 and not looks_mixed(data[last + 1 : end]):
+    while (last := data.rfind(b"\n", start, end)) >= 0 and not _ODD.search(data, last + 1, end):
         end = last
     return end
 
