@@ -18,7 +18,7 @@ from kept.adapters.sources import Skipped, examine, find_files
 from kept.model.event import Cursor, Event
 from kept.model.memory import Accepted, Candidate, Held, Refused, Verdict
 from kept.model.profile import Profile
-from kept.model.project import scope_of
+from kept.model.project import FOLDER, root_of, scope_of
 from kept.profiles import profile
 from kept.profiles.lexicons import lexicon
 from kept.stages.extract import extract
@@ -40,7 +40,7 @@ def candidates(events: list[Event], by: Profile) -> list[Candidate]:
         candidate
         for episode in segment(events, by.buffer)
         for candidate in extract(
-            events, episode.start, episode.stop, profile=by, lexicon=words, scope=lambda directory: scope_of(directory, {})
+            events, episode.start, episode.stop, profile=by, lexicon=words, scope=lambda directory: scope_of(FOLDER + root_of(directory))
         )
     ]
 

@@ -342,8 +342,21 @@ def test_a_compressed_file_gives_what_the_plain_one_gives(tmp_path):
     assert [(each.key, each.pointer.start) for each in events] == [(each.key, each.pointer.start) for each in expected]
     assert {problem.path for problem in account.problems} == {str(packed)}
     assert read(CODEX, packed, cursor)[0] == []
-    packed.write_bytes(packed.read_bytes()[:-9])
+    data = packed.read_bytes()
+    packed.write_bytes(data[: len(data) // 2])
+    assert [each.key for each in expected][: len(read(CODEX, packed)[0])] == [each.key for each in read(CODEX, packed)[0]]
+    packed.write_bytes(data[:4] + b"junk" * 20)
     with pytest.raises(SourceError, match="zstd"):
+        read(CODEX, packed)
+
+
+@pytest.mark.skipif(shutil.which("zstd") is None, reason="needs the zstd program")
+def test_a_compressed_bomb_is_one_clear_error(tmp_path):
+    pytest.importorskip("zstandard")
+    packed = tmp_path / "rollout-x.jsonl.zst"
+    with packed.open("wb") as out:
+        subprocess.run(["zstd", "-q", "-c"], input=b"\0" * (65 * 2**20), stdout=out, check=True)
+    with pytest.raises(SourceError, match="unpacks to far more"):
         read(CODEX, packed)
 
 

@@ -110,18 +110,22 @@ def test_a_claude_code_file_is_recognised(tmp_path, head):
 
 
 @pytest.mark.parametrize(
-    "head",
+    ("head", "name"),
     [
-        b'{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x"}}\n',
-        b'{"type":"session","version":3,"id":"x","cwd":"/p"}\n{"type":"message","message":{"role":"user","content":"x"}}\n',
-        b'{"type":"session","id":"x","cwd":"/p"}\n{"type":"message","message":{"role":"user","content":"x"}}\n',
-        b'{"role":"user","message":{"content":[{"type":"text","text":"x"}]}}\n',
-        b'{"sessionId":"s","projectHash":"h"}\n{"id":"1","type":"user","content":"x"}\n',
-        b'{"type":"session.start","data":{},"id":"1","parentId":null}\n',
-        b"[]\n",
-        b"# A note\n",
+        (b'{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x"}}\n', "codex"),
+        (
+            b'{"type":"session","version":3,"id":"x","cwd":"/p"}\n{"type":"message","message":{"role":"user","content":"x"}}\n',
+            "pi",
+        ),
+        (b'{"type":"session","id":"x","cwd":"/p"}\n{"type":"message","message":{"role":"user","content":"x"}}\n', "pi"),
+        (b'{"role":"user","message":{"content":[{"type":"text","text":"x"}]}}\n', "cursor-agent"),
+        (b'{"sessionId":"s","projectHash":"h"}\n{"id":"1","type":"user","content":"x"}\n', "gemini-cli"),
+        (b'{"type":"session.start","data":{},"id":"1","parentId":null}\n', "copilot-cli"),
+        (b"[]\n", None),
+        (b"# A note\n", None),
     ],
 )
-def test_other_formats_are_not_taken_for_claude_code(tmp_path, head):
+def test_each_tool_is_recognised_by_its_first_records_and_a_note_is_nobodys(tmp_path, head, name):
     (tmp_path / "a.jsonl").write_bytes(head)
-    assert source_for(tmp_path / "a.jsonl") is None
+    found = source_for(tmp_path / "a.jsonl")
+    assert (found and found.name) == name

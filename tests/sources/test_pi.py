@@ -39,7 +39,7 @@ def use(native, name, **arguments):
     return {"type": "toolCall", "id": native, "name": name, "arguments": arguments}
 
 
-def result(native, words, failed=False, **more):
+def result(native, words, *, failed=False, **more):
     return {"role": "toolResult", "toolCallId": native, "toolName": "bash", "content": [text(words)], "isError": failed, **more}
 
 

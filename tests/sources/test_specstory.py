@@ -291,8 +291,10 @@ def test_damage_never_fails_but_with_one_clear_error(tmp_path, start, length, ju
 @given(
     st.lists(
         st.sampled_from(
-            ["```", "````text", "~~~", "<tool-use data", "</details></tool-use>", "<think>", "</think>", "---", "", "text"]
-            + ["_**User**_", "_**Agent (m 2026-05-01 10:00:03Z)**_", "_**User (2026-05-01 10:00:04Z)**_", "Tool use: **X** y"]
+            [
+                *("```", "````text", "~~~", "<tool-use data", "</details></tool-use>", "<think>", "</think>", "---", "", "text"),
+                *("_**User**_", "_**Agent (m 2026-05-01 10:00:03Z)**_", "_**User (2026-05-01 10:00:04Z)**_", "Tool use: **X** y"),
+            ]
         ),
         max_size=40,
     )

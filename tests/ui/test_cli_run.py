@@ -171,11 +171,11 @@ def test_words_of_a_transcript_are_neither_markup_nor_escapes(capsys, home, proj
 
 
 def test_piped_output_has_no_boxes_colours_or_wrapping(capsys, home, projects):
-    long = f"Never call {' or '.join(f'`call_{number}()`' for number in range(9))} in this repo, always use `ask()`."
+    long = "Never write to `deploy.log` from a background job in this repo, always send it to the `notify` queue and let the worker write it."
     transcript(projects / "a.jsonl", long)
     out = kept(capsys, "run")[1]
-    (shown,) = [each for each in out.splitlines() if "call_0" in each]
-    assert "call_8" in shown
+    (shown,) = [each for each in out.splitlines() if "deploy.log" in each]
+    assert "the worker write it" in shown
     assert not set("─│┌┐└┘━┃\x1b") & set(out)
 
 

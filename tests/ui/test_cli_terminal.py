@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -16,6 +17,8 @@ from cli_world import OTHER, RULE, command, kept, memory_file, told, transcript
 from kept.ui.cli import front
 from kept.ui.cli.show import entry, json_text, safe
 
+LONG = "Never write to `deploy.log` from a background job in this repo, always send the message to the `notify` queue and let the worker write it."
+CTRL_C = "\x03"
 _ANSWERS_WITHIN = 60  # seconds; only a test that fails waits for them
 
 
@@ -24,26 +27,25 @@ def typed(home, arguments, *dialogue, columns=80):
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     environment = {**os.environ, "HOME": str(home), "KEPT_HOME": str(home), "TERM": "xterm-256color"}
-    environment.pop("NO_COLOR", None)
+    for name in ("NO_COLOR", "COLUMNS", "LINES"):
+        environment.pop(name, None)
     process = subprocess.Popen(
         command(*arguments), stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
     )
     os.close(theirs)
     shown, start, waiting = b"", 0, list(dialogue)
-    try:
-        while select.select([ours], [], [], _ANSWERS_WITHIN)[0]:
-            try:
-                shown += os.read(ours, 65_536)
-            except OSError:  # the other end is closed
-                break
-            if waiting and waiting[0][0].encode() in shown[start:]:
-                start = len(shown)
-                os.write(ours, waiting.pop(0)[1].encode())
-    finally:
-        if waiting:
+    while True:
+        if not select.select([ours], [], [], _ANSWERS_WITHIN)[0]:
             process.kill()
-        code = process.wait(_ANSWERS_WITHIN)
-        os.close(ours)
+        try:
+            shown += os.read(ours, 65_536)
+        except OSError:  # the other end is closed
+            break
+        if waiting and waiting[0][0].encode() in shown[start:]:
+            start, keys = len(shown), waiting.pop(0)[1]
+            process.send_signal(signal.SIGINT) if keys == CTRL_C else os.write(ours, keys.encode())
+    os.close(ours)
+    code = process.wait()
     assert not waiting, shown.decode()
     return code, shown.decode()
 
@@ -102,20 +104,19 @@ def test_forgetting_asks_and_says_that_it_cannot_be_undone(capsys, home):
 
 
 def test_an_interrupted_question_exits_130(home, held):
-    code, shown = typed(home, ["review"], ("stop", "\x03"))
+    code, shown = typed(home, ["review"], ("stop", CTRL_C))
     assert code == 130
     assert "nothing is lost" in shown
 
 
-def test_a_terminal_gets_colour_and_words_that_hang_beside_their_id(home):
-    transcript(home / "t/a.jsonl", f"Never use {' or '.join(f'`tool{number}`' for number in range(14))} in this repo.")
-    typed(home, ["run", home / "t"])
+def test_a_terminal_gets_colour_and_words_that_hang_beside_their_id(capsys, home):
+    told(capsys, "add", LONG, "--type", "constraint")
     _, shown = typed(home, ["list"], columns=60)
     assert "\x1b[" in shown
     lines = [each.rstrip() for each in plain(shown).splitlines()]
-    first = next(number for number, each in enumerate(lines) if "tool0" in each)
+    first = next(number for number, each in enumerate(lines) if "deploy.log" in each)
     assert all(len(each) <= 60 for each in lines)
-    assert lines[first + 1].startswith(" " * 16 + "`tool")
+    assert re.match(r" {16}\w", lines[first + 1])
 
 
 def test_a_run_on_a_terminal_shows_progress_and_no_escape_of_a_transcript(home):
@@ -129,7 +130,7 @@ def test_a_run_on_a_terminal_shows_progress_and_no_escape_of_a_transcript(home):
     assert shown == ""
 
 
-@pytest.mark.parametrize("char", ["\x1b", "\r", "\x07", "\x9b", "\u202e", "\u200b", "\x00", "\u2066"])
+@pytest.mark.parametrize("char", ["\x1b", "\r", "\x07", "\x9b", "\u202e", "\u200b", "\x00", "\u2066", "\udc80"])
 def test_no_character_that_moves_or_hides_gets_to_the_screen(char):
     assert char not in safe(f"a{char}b")
     assert char not in json_text({"words": f"a{char}b"})
@@ -143,15 +144,13 @@ def test_a_line_is_one_line_whatever_its_words(capsys):
 
 def test_a_key_that_was_not_offered_is_asked_again(monkeypatch):
     pressed = iter("?\r Y")
-    monkeypatch.setattr(front.typer, "getchar", lambda: next(pressed))
+    monkeypatch.setattr(front, "pressed_key", lambda: next(pressed))
     assert front.key("yn") == "y"
 
 
-def test_nobody_at_the_terminal_means_the_last_choice(monkeypatch):
-    def nobody():
-        raise EOFError
-
-    monkeypatch.setattr(front.typer, "getchar", nobody)
+@pytest.mark.parametrize("nothing", ["", "\x04"])
+def test_nobody_at_the_terminal_means_the_last_choice(monkeypatch, nothing):
+    monkeypatch.setattr(front, "pressed_key", lambda: nothing)
     assert front.key("yn") == "n"
 
 

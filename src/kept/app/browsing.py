@@ -8,12 +8,11 @@ from typing import Any
 
 from kept.adapters.store import Run, Sitting
 from kept.app.desk import Desk
-from kept.app.history import operations_on
 from kept.model.codec import dump
 from kept.model.event import Event
 from kept.model.memory import Evidence, Judged, Memory, Status
 from kept.model.operation import Operation, Pass
-from kept.model.text import index_query
+from kept.model.text import query_words
 from kept.model.times import to_text
 
 
@@ -60,7 +59,7 @@ class Trace:
 def trace(desk: Desk, memory: Memory, *, context: int = 1) -> Trace:
     """The trace of a memory, each piece of evidence with ``context`` events of its conversation before and after."""
     evidence = tuple((each, desk.store.archive.around(each.event, context, context)) for each in memory.evidence)
-    return Trace(memory=memory, evidence=evidence, history=operations_on(desk, memory.id))
+    return Trace(memory=memory, evidence=evidence, history=desk.store.log.operations_on(memory.id))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +74,7 @@ class Hit:
 
 def search(desk: Desk, query: str, *, within: Sequence[str] = ("memories",), limit: int = 10) -> tuple[Hit, ...]:
     """Full-text search, best first: any word of the query, stemmed, identifiers and paths also by their parts."""
-    words = index_query(query)
+    words = query_words(query)
     if not words:
         return ()
     hits: list[Hit] = []
@@ -103,7 +102,7 @@ class Day:
 def day(desk: Desk, which: date) -> Day:
     """A local day, by the events' own times."""
     start, stop = desk.span(which)
-    active = [each for each in desk.store.log.memories() if each.status is Status.ACTIVE]
+    active = [each for each in desk.store.log.memories_between(start, stop) if each.status is Status.ACTIVE]
     learnt = tuple(each for each in active if each.first_seen is not None and start <= each.first_seen < stop)
     confirmed = tuple(
         each
@@ -133,11 +132,13 @@ class State:
 
 def state(desk: Desk) -> State:
     """How things stand: memories by status and category, what was read, the last runs, what is written where."""
-    moment = desk.clock()
-    memories = desk.store.log.memories()
+    statuses, categories = Counter[Status](), Counter[str]()
+    for (status, category), count in desk.store.log.census(desk.clock()).items():
+        statuses[status] += count
+        categories[category] += count if status is Status.ACTIVE else 0
     return State(
-        statuses=Counter(each.status_at(moment) for each in memories),
-        categories=Counter(each.category for each in memories if each.status_at(moment) is Status.ACTIVE),
+        statuses=statuses,
+        categories=+categories,
         files=len(desk.store.archive.files()),
         undated=desk.store.archive.undated(),
         last_runs=desk.store.log.runs(5),

@@ -15,12 +15,14 @@ import tzlocal
 
 from kept import profiles
 from kept.adapters import settings as settings_file
+from kept.adapters.checkouts import checkout_of
 from kept.adapters.settings import Settings
-from kept.adapters.store import Store
+from kept.adapters.store import SqliteStore, Store
 from kept.model.errors import ConfigError, UsageError
 from kept.model.lexicon import Lexicon
+from kept.model.memory import USER_SCOPE
 from kept.model.profile import Profile
-from kept.model.project import PROJECT, name_of, root_of, scope_of
+from kept.model.project import FOLDER, PROJECT, REMOTE, corrected, folder_of, root_of, scope_of, short_names
 from kept.model.times import parse_instant
 from kept.profiles.lexicons import lexicon
 
@@ -69,9 +71,9 @@ def find_home(option: str | None, env: Mapping[str, str]) -> Home:
     chosen = option or env.get("KEPT_HOME") or user
     if not chosen:
         raise ConfigError("there is no home directory", hint="set HOME, or give --home DIR")
-    if any(ord(char) < 32 for char in chosen):
-        raise ConfigError("the home directory's name holds control characters", hint="give --home DIR")
     root = Path(chosen).expanduser().absolute()
+    if any(ord(char) < 32 or "\ud800" <= char <= "\udfff" for char in str(root)):
+        raise ConfigError("the home directory's name holds control characters or is no UTF-8", hint="give --home DIR")
     if root.exists() and not root.is_dir():
         raise ConfigError("the home is not a directory", where=str(root), hint="give --home DIR")
     return Home(root=root, user=Path(user) if user else root)
@@ -90,18 +92,37 @@ class Desk:
     clock: Clock
     env: Mapping[str, str]
 
-    def scope(self, directory: str) -> str:
-        """The scope of what is said in a directory."""
-        return scope_of(directory, self.settings.projects)
+    def scope(self, directory: str, path: str = "") -> str:
+        """The scope of what is said in a directory; where that is unknown, of the folder the transcript at ``path`` lies in."""
+        place = place_of(directory, path)
+        return scope_of(self.identity(place)) if place else USER_SCOPE
+
+    def identity(self, place: str) -> str:
+        """What all directories of the project have in common that a directory (or a transcript's folder) belongs to.
+
+        A person's correction first, then what was recorded when the directory was first seen, then what it is now.
+        """
+        other = corrected(place, self.settings.projects)
+        if other is not None and self.settings.projects.get(other) == other:
+            return FOLDER + other
+        known = self.store.archive.project(other or place)
+        return known.identity if known else self.found(other or place)
+
+    def found(self, place: str) -> str:
+        """What a directory is now: its repository's origin, else the repository, else itself."""
+        above = (self.home.user, *self.home.user.parents)
+        for each in (place, root_of(place)):
+            checkout = checkout_of(each)
+            if checkout is not None and checkout.root not in above:  # a home under version control is no project of all below it
+                return REMOTE + checkout.remote if checkout.remote else FOLDER + str(checkout.root)
+        return FOLDER + root_of(place)
 
     def names(self) -> dict[str, str]:
-        """What each project scope is called, for people; projects of the same name get the parent folder added."""
-        roots = {self.scope(each): root_of(each) for each in self.store.archive.projects() if each.strip()}
-        plain = {scope: name_of(root) for scope, root in roots.items()}
-        taken: dict[str, int] = {}
-        for name in plain.values():
-            taken[name.casefold()] = taken.get(name.casefold(), 0) + 1
-        return {scope: name if taken[name.casefold()] == 1 else f"{name} ({roots[scope]})" for scope, name in plain.items()}
+        """What each project scope is called, for people; those of the same name get as much of a parent as tells them apart."""
+        known = self.store.archive.projects()
+        identities = [each.identity for each in known] + [self.identity(each.directory) for each in known]
+        used = {each.scope for each in known} | {scope_of(each) for each in identities[len(known) :]}
+        return short_names({scope: each for each in identities if (scope := scope_of(each)) in used})
 
     def name(self, scope: str) -> str:
         """What one scope is called."""
@@ -131,6 +152,11 @@ class Desk:
         return instant if instant is not None else self.span(self.day(text))[1]
 
 
+def place_of(directory: str, path: str) -> str:
+    """The directory that stands for a project: the working directory, else the folder that a transcript lies in."""
+    return directory if directory.strip() else folder_of(path) if path else ""
+
+
 def now() -> datetime:
     """The wall clock, in UTC."""
     return datetime.now(UTC)
@@ -148,7 +174,7 @@ def opened(
     made = profiles.profile(profile or chosen.profile, home.config / "profiles")
     name = zone or chosen.timezone
     local = settings_file.zone(name) if name else _local_zone()
-    with Store(home.store) as store:
+    with SqliteStore(home.store) as store:
         yield Desk(
             home=home, settings=chosen, profile=made, lexicon=lexicon(made.languages), zone=local, store=store, clock=clock,
             env=os.environ if env is None else env,

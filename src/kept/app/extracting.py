@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from kept.adapters.store import Draft, Span, Thread
+from kept.app.batches import batches
 from kept.app.desk import Desk
 from kept.app.progress import Progress, silent
 from kept.model.event import Event
@@ -45,16 +46,23 @@ def extract_pending(
     forgotten = desk.store.log.forgotten()
     key = desk.store.key("forget")
     episodes, found = 0, []
-    for number, thread in enumerate(threads):
-        progress("extracting", number, len(threads))
+    number = 0
+    for batch in batches(threads, _length, WINDOW):
         with desk.store.transaction():
-            span, closed, count = _span(desk, thread, forgotten, key, force=force)
-            episodes += count
-            found += [judged for _, judged in span.judged]
-            _commit(desk, run, thread, span)
-            desk.store.archive.progressed(thread.id, extracted=closed, seen=thread.events)
+            for thread in batch:
+                progress("extracting", number, len(threads))
+                number += 1
+                span, closed, count = _span(desk, thread, forgotten, key, force=force)
+                episodes += count
+                found += [judged for _, judged in span.judged]
+                _commit(desk, run, thread, span)
+                desk.store.archive.progressed(thread.id, extracted=closed, seen=thread.events)
     progress("extracting", len(threads), len(threads))
     return Extracted(threads=len(threads), episodes=episodes, judged=tuple(found))
+
+
+def _length(thread: Thread) -> int:
+    return thread.events
 
 
 def _overlaps(thread: Thread, within: Within) -> bool:
@@ -77,7 +85,7 @@ def _span(desk: Desk, thread: Thread, forgotten: frozenset[str], key: bytes, *, 
     """The candidates from the first open episode on; the ordinal up to which episodes are closed now; how many were analysed."""
     changed = _mark_branches(desk, thread)
     start = 0 if force else min([thread.extracted, *changed])
-    scope = desk.scope(thread.project)
+    scope = desk.scope(thread.project, thread.path)
     judged: list[tuple[int, Judged]] = []
     place, closed, count = start, start, 0
     while place < thread.events:

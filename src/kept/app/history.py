@@ -7,19 +7,32 @@ from datetime import datetime
 from kept.adapters.store import Draft, Run
 from kept.app.desk import Desk
 from kept.model.errors import UsageError
-from kept.model.fold import fold, undone
+from kept.model.fold import fold, idle, undone
 from kept.model.memory import Actor, Memory
-from kept.model.operation import Forget, Operation, Pass
+from kept.model.operation import Add, Forget, Operation, Pass, mentioned
 
 _SWITCHES = frozenset({"undo", "redo"})
+
+Changes = Mapping[str, tuple[Memory | None, Memory | None]]
+"""Memories by id, as they were and as they are; None where there is none."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Later:
+    """A later operation on a memory that an undo or redo switched; ``idle`` says that it has nothing to act on any more."""
+
+    made: Pass
+    operation: Operation
+    idle: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Undone:
-    """What an undo or redo did: the passes switched, memories it changed (before and after; None where there is none)."""
+    """What an undo or redo did: the passes switched, the memories changed, and later operations on the same memories."""
 
     passes: tuple[int, ...]
-    changed: Mapping[str, tuple[Memory | None, Memory | None]]
+    changed: Changes
+    later: tuple[Later, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,22 +45,18 @@ class Entry:
 
 def history(desk: Desk, limit: int = 20) -> tuple[Entry, ...]:
     """The last runs that changed something, newest first."""
-    passes = tuple(desk.store.log.passes())
-    off = undone(passes)
+    heads = tuple(desk.store.log.heads())
+    off = undone(heads)
+    with_passes = {each.run for each in heads}
+    runs = tuple(each for each in desk.store.log.runs(_MOST_RUNS) if each.id in with_passes)[:limit]
+    wanted = {each.id for each in runs}
     by_run: dict[int, list[tuple[Pass, bool]]] = {}
-    for each in passes:
+    for each in desk.store.log.passes(only=[head.id for head in heads if head.run in wanted]):
         by_run.setdefault(each.run, []).append((each, each.id in off))
-    return tuple(Entry(run=each, passes=tuple(by_run[each.id])) for each in desk.store.log.runs() if each.id in by_run)[:limit]
+    return tuple(Entry(run=each, passes=tuple(by_run[each.id])) for each in runs)
 
 
-def operations_on(desk: Desk, memory: str) -> tuple[tuple[Pass, Operation], ...]:
-    """Everything that happened to a memory, in order, merges into others included."""
-    return tuple(
-        (each, operation)
-        for each in desk.store.log.passes()
-        for operation in each.operations
-        if memory in (operation.memory, getattr(operation, "by", ""), *getattr(operation, "losers", ()))
-    )
+_MOST_RUNS = 1_000_000
 
 
 def undo(desk: Desk, what: str = "") -> Undone:
@@ -55,20 +64,20 @@ def undo(desk: Desk, what: str = "") -> Undone:
 
     Raises UsageError where there is nothing to take back, or where it cannot be (a forget).
     """
-    passes = tuple(desk.store.log.passes())
-    off = undone(passes)
-    chosen = [each for each in _chosen(passes, what, off, undoing=True) if each.id not in off]
-    if any(isinstance(operation, Forget) for each in chosen for operation in each.operations):
+    heads = tuple(desk.store.log.heads())
+    off = undone(heads)
+    chosen = [each.id for each in _chosen(heads, what, off, undoing=True) if each.id not in off]
+    if any(isinstance(operation, Forget) for each in desk.store.log.passes(only=chosen) for operation in each.operations):
         raise UsageError("a forget cannot be undone: the words are gone")
     if not chosen:
         raise UsageError("there is nothing to undo", hint="see `kept log`")
-    return _switch(desk, passes, undoes=tuple(each.id for each in chosen), redoes=())
+    return _switch(desk, undoes=tuple(chosen), redoes=())
 
 
 def last_run(desk: Desk) -> str:
     """What a bare ``undo`` takes back, in the form it may be named; empty where there is nothing."""
-    passes = tuple(desk.store.log.passes())
-    last = _last(tuple(each for each in passes if each.stage not in _SWITCHES), undone(passes))
+    heads = tuple(desk.store.log.heads())
+    last = _last(tuple(each for each in heads if each.stage not in _SWITCHES), undone(heads))
     return f"r{last}" if last is not None else ""
 
 
@@ -78,26 +87,26 @@ def _last(real: tuple[Pass, ...], off: frozenset[int]) -> int | None:
 
 def redo(desk: Desk, what: str = "") -> Undone:
     """Bring back what was undone: a pass, a run, or, with nothing named, what the last undo took. Raises UsageError."""
-    passes = tuple(desk.store.log.passes())
-    off = undone(passes)
+    heads = tuple(desk.store.log.heads())
+    off = undone(heads)
     if what:
-        chosen = tuple(each.id for each in _chosen(passes, what, off, undoing=False) if each.id in off)
+        chosen = tuple(each.id for each in _chosen(heads, what, off, undoing=False) if each.id in off)
     else:
-        last = next((each for each in reversed(passes) if each.stage == "undo" and set(each.undoes) & off), None)
+        last = next((each for each in reversed(heads) if each.stage == "undo" and set(each.undoes) & off), None)
         chosen = tuple(sorted(set(last.undoes) & off)) if last else ()
     if not chosen:
         raise UsageError("there is nothing to redo", hint="see `kept log`")
-    return _switch(desk, passes, undoes=(), redoes=chosen)
+    return _switch(desk, undoes=(), redoes=chosen)
 
 
-def _chosen(passes: tuple[Pass, ...], what: str, off: frozenset[int], *, undoing: bool) -> tuple[Pass, ...]:
-    real = tuple(each for each in passes if each.stage not in _SWITCHES)
+def _chosen(heads: tuple[Pass, ...], what: str, off: frozenset[int], *, undoing: bool) -> tuple[Pass, ...]:
+    real = tuple(each for each in heads if each.stage not in _SWITCHES)
     text = what.strip().lower()
     if not text:
         last = _last(real, off)
         return tuple(each for each in real if each.run == last)
     number = text.removeprefix("run").strip().removeprefix("r")
-    if not number.isdigit():
+    if not (number.isascii() and number.isdigit() and len(number) < 19):
         raise UsageError(f"{what!r} names no pass or run", hint="give a pass number, or r3 for run 3; see `kept log`")
     wanted = int(number)
     found = tuple(each for each in real if (each.id if text.isdigit() else each.run) == wanted)
@@ -106,51 +115,95 @@ def _chosen(passes: tuple[Pass, ...], what: str, off: frozenset[int], *, undoing
     return found
 
 
-def _switch(desk: Desk, passes: tuple[Pass, ...], *, undoes: tuple[int, ...], redoes: tuple[int, ...]) -> Undone:
-    before = fold(passes)
+def _switch(desk: Desk, *, undoes: tuple[int, ...], redoes: tuple[int, ...]) -> Undone:
+    log, switched = desk.store.log, undoes or redoes
     with desk.store.transaction():
         now = desk.clock()
         name = "undo" if undoes else "redo"
-        run = desk.store.log.start_run(name, now)
-        subject = ", ".join(str(each) for each in undoes or redoes)
-        desk.store.log.commit(
-            Draft(run=run, stage=name, subject=subject, actor=Actor.PERSON, recorded_at=now, undoes=undoes, redoes=redoes)
-        )
-        desk.store.log.end_run(run, now, {})
-    after = {each.id: each for each in desk.store.log.memories()}
-    changed = {
+        related = log.related(switched)
+        before = _counting(related, undone(log.switches()))
+        run = log.start_run(name, now)
+        subject = ", ".join(map(str, switched))
+        log.commit(Draft(run=run, stage=name, subject=subject, actor=Actor.PERSON, recorded_at=now, undoes=undoes, redoes=redoes))
+        log.end_run(run, now, {})
+        after = _counting(related, undone(log.switches()))
+    return Undone(passes=switched, changed=_changes(fold(before), fold(after)), later=_later(after, related, switched))
+
+
+def _counting(passes: tuple[Pass, ...], off: frozenset[int]) -> tuple[Pass, ...]:
+    return tuple(each for each in passes if each.id not in off)
+
+
+def _later(after: tuple[Pass, ...], related: tuple[Pass, ...], switched: tuple[int, ...]) -> tuple[Later, ...]:
+    """What was done later to the memories that the switched passes concern, and still counts."""
+    touched = {
+        number for each in related if each.id in switched for operation in each.operations for number in mentioned(operation)
+    }
+    nothing_left = {(number, id(operation)) for number, operation in idle(after)}
+    return tuple(
+        Later(made=replace(each, operations=()), operation=operation, idle=(each.id, id(operation)) in nothing_left)
+        for each in after
+        if each.id > min(switched) and each.id not in switched
+        for operation in each.operations
+        if not touched.isdisjoint(mentioned(operation))
+    )
+
+
+def _changes(before: Mapping[str, Memory], after: Mapping[str, Memory]) -> Changes:
+    return {
         each: (before.get(each), after.get(each))
         for each in sorted(before.keys() | after.keys())
         if before.get(each) != after.get(each)
     }
-    return Undone(passes=undoes or redoes, changed=changed)
 
 
 def memories_at(desk: Desk, moment: datetime, *, recorded: bool = False) -> tuple[Memory, ...]:
     """The memories as of a past moment.
 
-    By event time (the default): what was true then, as far as is known today. By recorded time: what kept believed then.
+    By event time (the default): what was true then, as far as is known today. By recorded time: what kept believed then. What has no
+    event time counts from when it was recorded.
     """
     passes = tuple(desk.store.log.passes())
     if recorded:
         return tuple(fold(each for each in passes if each.recorded_at <= moment).values())
     off = undone(passes)
-    return tuple(
-        fold(_until(each, moment) for each in passes if each.id not in off and not each.undoes and not each.redoes).values()
-    )
+    counting = tuple(replace(each, undoes=(), redoes=()) for each in passes if each.id not in off)
+    earliest = _first_seen(counting)
+    memories = fold(_until(each, moment, earliest) for each in counting)
+    return tuple(_as_seen(each, moment, earliest) for each in memories.values())
 
 
-def _until(made: Pass, moment: datetime) -> Pass:
-    return replace(made, operations=tuple(each for each in made.operations if each.at is not None and each.at <= moment))
+def _first_seen(passes: tuple[Pass, ...]) -> dict[str, datetime]:
+    """When each memory was first seen, by all that is known today: evidence that was read later may be older."""
+    found: dict[str, datetime] = {}
+    for made in passes:
+        for operation in made.operations:
+            facts = getattr(operation, "facts", None) or getattr(operation, "value", None)
+            seen = facts.first_seen if facts is not None else None
+            if seen is not None:
+                found[operation.memory] = min(found.get(operation.memory, seen), seen)
+    return found
+
+
+def _until(made: Pass, moment: datetime, earliest: Mapping[str, datetime]) -> Pass:
+    def when(operation: Operation) -> datetime:
+        first = earliest.get(operation.memory) if isinstance(operation, Add) else None
+        return first or operation.at or made.recorded_at
+
+    return replace(made, operations=tuple(each for each in made.operations if when(each) <= moment))
+
+
+def _as_seen(memory: Memory, moment: datetime, earliest: Mapping[str, datetime]) -> Memory:
+    """A memory without the evidence that came later."""
+    evidence = tuple(each for each in memory.evidence if each.at is None or each.at <= moment)
+    first, last = earliest.get(memory.id, memory.first_seen), memory.last_seen
+    if last is not None and last > moment:
+        last = max((each.at for each in evidence if each.at is not None), default=first)
+    return replace(memory, evidence=evidence, first_seen=first, last_seen=last)
 
 
 def difference(desk: Desk, earlier: datetime, later: datetime, *, recorded: bool = False) -> Undone:
     """What changed between two moments: memories with their form before and after (None: not there)."""
     before = {each.id: each for each in memories_at(desk, earlier, recorded=recorded)}
     after = {each.id: each for each in memories_at(desk, later, recorded=recorded)}
-    changed = {
-        each: (before.get(each), after.get(each))
-        for each in sorted(before.keys() | after.keys())
-        if before.get(each) != after.get(each)
-    }
-    return Undone(passes=(), changed=changed)
+    return Undone(passes=(), changed=_changes(before, after))

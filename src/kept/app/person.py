@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from kept.adapters.store import Draft
+from kept.adapters.store import FORGOTTEN_MARK, Draft
 from kept.app.desk import Desk
 from kept.model.artifact import artifacts
 from kept.model.codec import digest
@@ -63,13 +63,13 @@ def add(desk: Desk, text: str, category: str, *, project: str = "", until: datet
     return find(desk, number)
 
 
-def usable(desk: Desk, text: str) -> str:
+def usable(desk: Desk, text: str, *, most: int = MOST) -> str:
     """A text as a memory can hold it: one line, nothing invisible, no secret. Raises UsageError where that leaves too little or too much."""
     content = one_line(redact(strip_invisible(text)[0], key=desk.store.key("redaction")).text)
     if not any(char.isalnum() for char in content):
         raise UsageError("there is nothing to remember in an empty text")
-    if len(content) > MOST:
-        raise UsageError(f"a memory has at most {MOST} characters, this has {len(content)}", hint="say it shorter, or in two")
+    if len(content) > most:
+        raise UsageError(f"a memory has at most {most} characters, this has {len(content)}", hint="say it shorter, or in two")
     return content
 
 
@@ -170,18 +170,21 @@ def _erase(desk: Desk, run: int, memory: Memory, key: bytes, now: datetime) -> N
     wanted = {fingerprint(memory.content, key)}
     also = [each for each in desk.store.log.every_proposal() if recognised(each.candidate.content, wanted, key)]
     wanted |= {fingerprint(each.candidate.content, key) for each in also}
-    operation = Forget(memory=memory.id, at=now, reason="forgotten by the user", fingerprints=tuple(sorted(wanted - {""})))
+    candidates = {*memory.candidates, *(each.candidate.id for each in also)}
+    operation = Forget(
+        memory=memory.id, at=now, reason="forgotten by the user", fingerprints=tuple(sorted(wanted - {""})),
+        candidates=tuple(sorted(candidates)),
+    )  # fmt: skip
     draft = Draft(
         run=run, stage="forget", subject=memory.id, actor=Actor.PERSON, recorded_at=now, operations=(operation,)
     )  # fmt: skip
     evidence = {(each.event, each.quote) for each in memory.evidence}
     evidence |= {(each.event, each.quote) for proposal in also for each in proposal.candidate.evidence}
     made = desk.store.log.commit(draft)
-    candidates = {*memory.candidates, *(each.candidate.id for each in also)}
     desk.store.log.erase(memory.id, candidates, operation.fingerprints, made)
     for event in sorted({event for event, _ in evidence}):
         quotes = sorted((quote for each, quote in evidence if each == event), key=len, reverse=True)
-        desk.store.archive.erase(event, quotes, "[forgotten]")
+        desk.store.archive.erase(event, quotes, FORGOTTEN_MARK)
 
 
 def _need(memory: Memory, *allowed: Status) -> None:

@@ -1,7 +1,9 @@
 """Reading: transcript files → cleaned turns in the archive. Each slice commits with its cursor, so an interruption loses nothing."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import date
 from fnmatch import fnmatchcase
@@ -10,6 +12,7 @@ from pathlib import Path
 
 from kept.adapters.sources import SOURCES, Skip, Skipped, examine, find_files
 from kept.adapters.sources.base import Source
+from kept.app.batches import batches
 from kept.app.desk import Desk
 from kept.app.progress import Progress, silent
 from kept.model.errors import SourceError, UsageError
@@ -19,6 +22,8 @@ from kept.stages.redact import Redacted, redact
 
 LIMITS = Limits()
 REWRITTEN = "rewritten-file"  # what a source notes when it starts over
+BATCH_BYTES = 8 * 2**20
+_LEAST_BYTES = 4096  # what an empty file counts for, so that a batch is no more than two thousand files
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,7 +79,7 @@ def discover(desk: Desk, paths: Sequence[Path]) -> Found:
             case Skipped(reason=Skip.UNKNOWN_FORMAT | Skip.EMPTY) if not named:
                 others += 1
             case Skipped(reason=reason):
-                skipped.append((str(path), reason.value))
+                skipped.append((os.fsencode(path).decode("utf-8", "backslashreplace"), reason.value))
             case source if source.name in desk.settings.sources_off:
                 others += 1
             case source:
@@ -115,14 +120,26 @@ def read(desk: Desk, found: Found, *, force: bool = False, progress: Progress = 
     """
     result = Reading(skipped=list(found.skipped), others=found.others)
     without_secrets = partial(redact, key=desk.store.key("redaction"))
-    for number, each in enumerate(found.inputs):
-        progress("reading", number, len(found.inputs))
-        try:
-            _read_file(desk, each, without_secrets, result, force=force)
-        except SourceError as error:
-            result.skipped.append((str(each.path), error.what))
+    number = 0
+    for batch in batches(found.inputs, _size, BATCH_BYTES):
+        # A file that is a batch of its own commits slice by slice, so that a run cut short goes on within it.
+        with desk.store.transaction() if len(batch) > 1 else nullcontext():
+            for each in batch:
+                progress("reading", number, len(found.inputs))
+                number += 1
+                try:
+                    _read_file(desk, each, without_secrets, result, force=force)
+                except SourceError as error:
+                    result.skipped.append((str(each.path), error.what))
     progress("reading", len(found.inputs), len(found.inputs))
     return result
+
+
+def _size(each: Input) -> int:
+    try:
+        return max(each.path.stat().st_size, _LEAST_BYTES)
+    except OSError:
+        return _LEAST_BYTES
 
 
 def _read_file(desk: Desk, each: Input, without_secrets: Callable[[str], Redacted], result: Reading, *, force: bool) -> None:

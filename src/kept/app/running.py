@@ -15,13 +15,14 @@ from typing import Any, TypeVar
 
 from kept.adapters.files import locked
 from kept.adapters.store import Run
+from kept.app.backups import safeguard
 from kept.app.curating import Curated, curate_dirty
 from kept.app.desk import Desk
 from kept.app.extracting import Extracted, Within, extract_pending
 from kept.app.progress import Progress, silent
 from kept.app.reading import Reading, discover, read
 from kept.app.writing import Written, absorb_edits, write_outputs
-from kept.model.errors import BusyError
+from kept.model.errors import BusyError, StoreError
 from kept.model.memory import Accepted, Held, Memory, Refused, Status
 
 T = TypeVar("T")
@@ -109,7 +110,7 @@ def run(desk: Desk, paths: Sequence[Path], options: Options, *, sample: bool = F
 
 def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress) -> Report:
     started = desk.clock()
-    before = {each.id for each in desk.store.log.memories()}
+    before = desk.store.log.ids()
     found = discover(desk, paths)
     report = Report(sources=Counter(each.source.name for each in found.inputs), resumed=_interrupted(desk))
     report.written.dry = options.dry
@@ -119,7 +120,7 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
     if options.force or desk.store.archive.threads(pending=True):
         within = _limits(desk, options)
         report.extracted = extract_pending(desk, run_number(), force=options.force, within=within, progress=progress)
-    if desk.store.log.dirty():
+    if desk.store.log.dirty() and (options.dry or _safe(desk, report.written)):
         report.curated = curate_dirty(desk, run_number(), allow=options.allow, progress=progress)
     write_outputs(desk, run_number, report.written)
     _count(desk, report, before)
@@ -128,6 +129,16 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
         body = report.body() | {"seconds": (desk.clock() - started).total_seconds()}
         desk.store.log.end_run(report.run, desk.clock(), body)
     return report
+
+
+def _safe(desk: Desk, written: Written) -> bool:
+    """Whether there is a backup from before the first curation of the day; without one, nothing is curated."""
+    try:
+        safeguard(desk)
+    except StoreError as error:
+        written.problems.append(f"nothing was curated, because no backup could be made: {error}")
+        return False
+    return True
 
 
 class RunNumber:
@@ -162,13 +173,12 @@ def _limits(desk: Desk, options: Options) -> Within | None:
     return (start, stop)
 
 
-def _count(desk: Desk, report: Report, before: set[str]) -> None:
-    moment = desk.clock()
-    memories = desk.store.log.memories()
-    active = [each for each in memories if each.status_at(moment) is Status.ACTIVE]
-    report.new = tuple(each for each in active if each.id not in before)
-    report.active = len(active)
-    report.held = sum(each.status_at(moment) is Status.HELD for each in memories)
+def _count(desk: Desk, report: Report, before: frozenset[str]) -> None:
+    census = desk.store.log.census(desk.clock())
+    fresh = (desk.store.log.memory(each) for each in sorted(desk.store.log.ids() - before))
+    report.new = tuple(each for each in fresh if each is not None and each.status_at(desk.clock()) is Status.ACTIVE)
+    report.active = sum(count for (status, _), count in census.items() if status is Status.ACTIVE)
+    report.held = sum(count for (status, _), count in census.items() if status is Status.HELD)
     report.days = len(report.reading.days)
 
 

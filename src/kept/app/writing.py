@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import StrEnum
 from hashlib import blake2b
 from pathlib import Path
 from time import monotonic, sleep
@@ -77,13 +78,25 @@ def targets(desk: Desk) -> tuple[Target, ...]:
     outputs = desk.profile.outputs
     found = [Target(path=desk.home.root / outputs.memory_file)]
     if outputs.project_section:
-        roots = {desk.scope(each): Path(root_of(each)) for each in desk.store.archive.projects() if each.startswith("/")}
-        found += [
-            Target(path=root / "CLAUDE.md", heading=outputs.section, scope=scope)
-            for scope, root in sorted(roots.items())
-            if root.is_relative_to(desk.home.root) and root.is_dir()
-        ]
+        folders: dict[Path, str] = {}
+        for scope, directory in sorted((desk.scope(each), root_of(each)) for each, _ in desk.store.archive.directories() if each):
+            folder = _folder(desk, directory)
+            if folder is not None:
+                folders.setdefault(folder, scope)  # a folder that goes by several names is written once
+        found += [Target(path=folder / "CLAUDE.md", heading=outputs.section, scope=scope) for folder, scope in folders.items()]
     return tuple(found)
+
+
+def _folder(desk: Desk, directory: str) -> Path | None:
+    """The folder a working directory is, links followed; None where it is none, or none below the home."""
+    if not directory.startswith("/"):
+        return None
+    try:
+        folder = Path(directory).resolve(strict=True).relative_to(desk.home.root.resolve())
+    except (OSError, ValueError, RuntimeError):  # there is none, or it lies elsewhere, or its links run in a circle
+        return None
+    found = desk.home.root / folder
+    return found if found.is_dir() else None
 
 
 def absorb_edits(desk: Desk, run: RunNumber, written: Written, *, allow: bool = False) -> None:
@@ -163,7 +176,10 @@ def _inside(target: Target, content: Content) -> bytes | None:
 
 
 def _base(known: tuple[Output, ...], inside: bytes | None) -> Output | None:
-    """Which of what was written and what was being written the file goes back to: the one it is, else the one it shares more with."""
+    """Which of what was written and what was being written the file goes back to: the one it is, else the one it shares more with.
+
+    Only lines of kept's count: a person's own stand in what was being written because they stood in the file before.
+    """
     if len(known) < 2 or inside is None:
         return known[0] if known else None
     now = _hash(inside)
@@ -171,7 +187,7 @@ def _base(known: tuple[Output, ...], inside: bytes | None) -> Output | None:
     if exact is not None:
         return exact
     there = set(inside.decode("utf-8", "replace").splitlines())
-    return max(known, key=lambda each: sum(line.text in there for line in each.lines if line.text))
+    return max(known, key=lambda each: sum(line.text in there for line in each.lines if line.key and line.text and not line.users))
 
 
 def _hash(data: bytes) -> str:
@@ -316,3 +332,55 @@ def _whole(target: Target, read: _Read, lines: tuple[Line, ...], data: bytes) ->
         return section.remove(original, where=str(target.path)) if read.content.stamp != files.MISSING else None
     texts = [line.text for line in lines]
     return section.place(original, target.heading, texts, absorbed=read.inside, where=str(target.path))
+
+
+class Standing(StrEnum):
+    """How a file of kept's stands against what was last written to it."""
+
+    WRITTEN = "as written"
+    EDITED = "edited by hand"
+    MISSING = "missing"
+    DAMAGED = "damaged"
+
+
+def standing(desk: Desk) -> Iterator[tuple[str, Standing, str]]:
+    """How each file of kept's stands, and where it is damaged, in which way. Changes nothing."""
+    for target in targets(desk):
+        known = desk.store.output(str(target.path))
+        if not known:
+            continue
+        inside = _inside(target, files.read(target.path))
+        if inside is None:
+            yield str(target.path), Standing.MISSING, ""
+            continue
+        base = _base(known, inside) or known[0]
+        result = absorb(base.lines, inside)
+        if base.hash == _hash(inside):
+            yield str(target.path), Standing.WRITTEN, ""
+        elif isinstance(result, Unsafe):
+            yield str(target.path), Standing.DAMAGED, result.reason
+        else:
+            yield str(target.path), Standing.EDITED, ""
+
+
+def start_over(desk: Desk) -> list[str]:
+    """Put aside and take away what stands in kept's files where nobody can tell what of it is a person's. Returns what was done, in words."""
+    told = []
+    with _alone(desk):
+        for target in targets(desk):
+            path, content = str(target.path), files.read(target.path)
+            inside = _inside(target, content)
+            known = desk.store.output(path)
+            if inside is None or any(each.hash == _hash(inside) for each in known):
+                continue
+            place = files.put_aside(target.path, into=desk.home.state / "aside")
+            if target.heading:
+                data = section.remove(content.data, where=path)
+                files.write(target.path, data, expect=content.stamp, root=desk.home.root)
+            else:
+                files.remove(target.path, expect=content.stamp, root=desk.home.root)
+            desk.store.drop_output(path)
+            told.append(
+                f"{path} may hold edits of yours that cannot be told apart any more; it is kept at {place} and written anew"
+            )
+    return told

@@ -7,12 +7,14 @@ A union member carries its class name under ``"is"``.
 import json
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from hashlib import blake2b
+from math import isfinite
+from operator import attrgetter
 from typing import Any, TypeVar, Union, get_args, get_origin
 
 from kept.model.times import from_text, to_text
@@ -25,33 +27,58 @@ def dump(value: object) -> Any:
 
     Raises TypeError for a type the codec does not know, and ValueError for a number JSON has no form for.
     """
-    match value:
-        case None | bool() | int():
-            return value
-        case Enum():
-            return value.value
-        case str():
-            return value
-        case float():
-            if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 - NaN is the only value unequal to itself
-                raise ValueError("a number that JSON has no form for")
-            return value
-        case datetime():
-            return to_text(value)
-        case tuple() | list():
-            return [dump(each) for each in value]
-        case Mapping():
-            return {str(key): dump(each) for key, each in value.items()}
-        case _ if is_dataclass(value):
-            body = {}
-            kind: Any = type(value)
-            for name, default in _defaults(kind):
-                field = getattr(value, name)
-                if default is MISSING or field != default:
-                    body[name] = dump(field)
-            return body
-        case _:
-            raise TypeError(f"no JSON form for {type(value).__name__}")
+    kind: Any = type(value)
+    return _writer(kind)(value)
+
+
+@cache
+def _writer(kind: Any) -> Callable[[Any], Any]:
+    """How values of a type are written; looked up once a type, for a store writes hundreds of thousands of them."""
+    if kind in (type(None), bool, int, str):
+        return _itself
+    if issubclass(kind, Enum):
+        return attrgetter("value")
+    if issubclass(kind, str | int):
+        return _itself
+    if issubclass(kind, float):
+        return _number
+    if issubclass(kind, datetime):
+        return to_text
+    if issubclass(kind, tuple | list):
+        return _write_all
+    if issubclass(kind, Mapping):
+        return _write_mapping
+    if is_dataclass(kind):
+        return _write_fields
+    raise TypeError(f"no JSON form for {kind.__name__}")
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _number(value: float) -> float:
+    if not isfinite(value):
+        raise ValueError("a number that JSON has no form for")
+    return value
+
+
+def _write_all(values: Iterable[Any]) -> list[Any]:
+    return [dump(each) for each in values]
+
+
+def _write_mapping(values: Mapping[Any, Any]) -> dict[str, Any]:
+    return {str(key): dump(each) for key, each in values.items()}
+
+
+def _write_fields(value: Any) -> dict[str, Any]:
+    kind: Any = type(value)
+    body = {}
+    for name, default in _defaults(kind):
+        field = getattr(value, name)
+        if default is MISSING or field != default:
+            body[name] = dump(field)
+    return body
 
 
 def dump_member(value: object) -> dict[str, Any]:
@@ -64,45 +91,61 @@ def load(kind: Any, body: Any) -> Any:
 
     Raises TypeError, KeyError or ValueError where the body is not of that form.
     """
+    return _reader(kind)(body)
+
+
+@cache
+def _reader(kind: Any) -> Callable[[Any], Any]:
+    """How values of a type are read; worked out once a type, for a store reads hundreds of thousands of them."""
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
-        return _load_union(kind, body)
+        return _union_reader(get_args(kind))
     if origin is tuple:
-        return tuple(load(get_args(kind)[0], each) for each in body)
+        item = _reader(get_args(kind)[0])
+        return lambda body: tuple([item(each) for each in body])
     if origin is not None and issubclass(origin, Mapping):
-        return {key: load(get_args(kind)[1], each) for key, each in body.items()}
+        value = _reader(get_args(kind)[1])
+        return lambda body: {key: value(each) for key, each in body.items()}
     if isinstance(kind, type) and is_dataclass(kind):
-        hints = _hints(kind)
-        return kind(**{name: load(hints[name], each) for name, each in body.items() if name != "is"})
+        readers = {name: _reader(hint) for name, hint in typing.get_type_hints(kind).items()}
+        return partial(_read_fields, kind, readers)
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return kind(body)
+        return kind
     if kind is datetime:
-        return from_text(body)
+        return from_text
     if kind is float:
-        return float(body)
-    if kind is Any or isinstance(body, kind):
+        return float
+    if kind is Any:
+        return _itself
+    return partial(_checked, kind)
+
+
+def _read_fields(kind: Any, readers: Mapping[str, Callable[[Any], Any]], body: Any) -> Any:
+    if not isinstance(body, dict):
+        raise TypeError(f"expected {kind.__name__}, found {type(body).__name__}")
+    return kind(**{name: readers[name](each) for name, each in body.items() if name != "is"})
+
+
+def _checked(kind: type, body: Any) -> Any:
+    if isinstance(body, kind):
         return body
     raise TypeError(f"expected {kind.__name__}, found {type(body).__name__}")
 
 
-def _load_union(kind: Any, body: Any) -> Any:
-    members = get_args(kind)
-    if body is None and type(None) in members:
-        return None
-    if isinstance(body, dict) and "is" in body:
-        return load(_by_name(members)[body["is"]], body)
-    (only,) = (each for each in members if each is not type(None))
-    return load(only, body)
+def _union_reader(members: tuple[Any, ...]) -> Callable[[Any], Any]:
+    optional = type(None) in members
+    by_name = {each.__name__.lower(): each for each in members}
+    others = [each for each in members if each is not type(None)]
 
+    def read(body: Any) -> Any:
+        if body is None and optional:
+            return None
+        if isinstance(body, dict) and "is" in body:
+            return _reader(by_name[body["is"]])(body)
+        (only,) = others
+        return _reader(only)(body)
 
-@cache
-def _by_name(members: tuple[Any, ...]) -> dict[str, Any]:
-    return {each.__name__.lower(): each for each in members}
-
-
-@cache
-def _hints(kind: Any) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
+    return read
 
 
 @cache

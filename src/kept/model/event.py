@@ -146,7 +146,7 @@ class Account:
 
     ``kept`` counts records that gave at least one event, ``events`` the events they gave. ``dropped`` counts the rest by reason;
     ``malformed`` of them are listed in ``problems`` (capped, see ``problems_cut``). ``noted`` counts things that were removed
-    inside kept records (thinking blocks, images). ``pending`` is the length in bytes of an unfinished last line.
+    inside kept records (thinking blocks, images). ``pending`` is the length in bytes of an unfinished last record.
     """
 
     records: int = 0

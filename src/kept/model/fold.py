@@ -15,6 +15,7 @@ from kept.model.operation import (
     Facts,
     Forget,
     Merge,
+    Move,
     Operation,
     Pass,
     Pin,
@@ -51,6 +52,22 @@ def fold(passes: Iterable[Pass]) -> dict[str, Memory]:
     return memories
 
 
+def idle(passes: Iterable[Pass]) -> tuple[tuple[int, Operation], ...]:
+    """The operations that change nothing because the memory they are on is not there, each with the id of its pass."""
+    history = tuple(passes)
+    off = undone(history)
+    memories: dict[str, Memory] = {}
+    found: list[tuple[int, Operation]] = []
+    for each in history:
+        if each.id not in off:
+            for operation in each.operations:
+                changed = apply(memories, operation, each.actor)
+                memories.update(changed)
+                if not changed:
+                    found.append((each.id, operation))
+    return tuple(found)
+
+
 def apply(memories: Mapping[str, Memory], operation: Operation, actor: Actor) -> dict[str, Memory]:
     """The memories that one operation changes, in their new form; empty where it is idle."""
     if isinstance(operation, Add):
@@ -81,6 +98,8 @@ def apply(memories: Mapping[str, Memory], operation: Operation, actor: Actor) ->
             return {memory.id: replace(changed, status=Status.RETIRED)}
         case Promote(category=category):
             return {memory.id: replace(changed, category=category)}
+        case Move(scope=scope, candidates=candidates):
+            return {memory.id: replace(changed, scope=scope, candidates=candidates)}
         case Approve():
             return {memory.id: replace(changed, status=Status.ACTIVE, superseded_by="", resolved_by="")}
         case Reject():

@@ -18,7 +18,12 @@ class Lexicon:
     ``report`` of what was just done, ``vague`` objects, ``pointer`` to the sentence before, ``joint`` words between clauses, ``memory_talk``, ``agent_talk``, ``profanity``; ``expletive`` is swearing that can be
     left out). About whole passages: ``person`` (a speaker is there), ``review`` (a reviewer's
     voice), ``pasted`` (announces something pasted). In the assistant's text: ``proposal``, ``offer``. ``deictic`` is a
-    subject that points outside the sentence, ``filler`` a word that says nothing. ``option`` names a pick from a list.
+    subject that points outside the sentence, ``filler`` a word that says nothing. ``assurance`` opens an order ("make sure"),
+    ``widely`` what makes an order a rule when it follows; ``hard`` and ``soft`` are the strengths of rules, ``craft`` what work on
+    a project is made of (tests, commits), ``defect`` tells of something broken, ``concession`` opens an answer that grants a point.
+    ``dangling`` points at something said elsewhere unless it is part of ``anchored`` words; ``pronoun`` needs a noun before it;
+    ``chooser`` opens a recommendation; ``passed_on`` marks a report on the user in the third person; ``trailing`` opens a clause
+    at the end that only complains. ``option`` names a pick from a list.
     ``softer`` replaces swearing that carries meaning: (pattern source, words). ``phrases`` are the few words that kept itself adds, by name, in the first language.
     """
 
@@ -66,6 +71,19 @@ class Lexicon:
     deictic: str = ""
     filler: str = ""
     option: str = ""
+    assurance: str = ""
+    widely: str = ""
+    hard: str = ""
+    soft: str = ""
+    craft: str = ""
+    defect: str = ""
+    concession: str = ""
+    dangling: str = ""
+    anchored: str = ""
+    pronoun: str = ""
+    chooser: str = ""
+    passed_on: str = ""
+    trailing: str = ""
     actionable: str = ""
     softer: tuple[tuple[str, str], ...] = field(default=())
     phrases: tuple[tuple[str, str], ...] = field(default=())

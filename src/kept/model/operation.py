@@ -116,6 +116,17 @@ class Promote:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Move:
+    """It belongs to another scope, because a person corrected which project a directory is; ``candidates`` it rests on there."""
+
+    memory: str
+    at: datetime | None
+    reason: str
+    scope: str
+    candidates: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Approve:
     """A held (or retired, or rejected) memory becomes active."""
 
@@ -145,15 +156,25 @@ class Pin:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forget:
-    """Its content is erased everywhere. ``fingerprints`` are keyed and content-free; they keep it from coming back."""
+    """Its content is erased everywhere. ``fingerprints`` are keyed and content-free; they keep it from coming back.
+
+    ``candidates`` are the proposals whose words were erased with it.
+    """
 
     memory: str
     at: datetime | None
     reason: str
     fingerprints: tuple[str, ...]
+    candidates: tuple[str, ...] = ()
 
 
-Operation = Add | Revise | Reaffirm | Merge | Supersede | Resolve | Retire | Promote | Approve | Reject | Pin | Forget
+Operation = Add | Revise | Reaffirm | Merge | Supersede | Resolve | Retire | Promote | Move | Approve | Reject | Pin | Forget
+
+
+def mentioned(operation: Operation) -> tuple[str, ...]:
+    """The ids of the memories an operation concerns, its own first, each once."""
+    others = (*getattr(operation, "losers", ()), getattr(operation, "by", ""))
+    return tuple(dict.fromkeys(each for each in (operation.memory, *others) if each))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,14 +5,29 @@ The raw working directory is evidence; the project is a recorded alias of it tha
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import count, groupby
 from pathlib import PurePosixPath, PureWindowsPath
 
 from kept.model.codec import digest
-from kept.model.memory import USER_SCOPE
 
 _WORKTREE = re.compile(r"^(?P<root>.+?)[/\\](?:\.claude[/\\]worktrees|\.worktrees|worktrees|\.git[/\\]worktrees)[/\\][^/\\]+")
 _SLUG = re.compile(r"[^a-z0-9]+")
 PROJECT = "project:"
+REMOTE, FOLDER = "git:", "dir:"  # how an identity begins: what a repository's origin is called, or a folder
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Project:
+    """What a directory was found to be: the ``identity`` that all directories of one project share, and its ``name``.
+
+    ``scope`` is where the memories of what was said in the directory lie.
+    """
+
+    directory: str
+    identity: str
+    name: str
+    scope: str
 
 
 def root_of(directory: str) -> str:
@@ -21,24 +36,60 @@ def root_of(directory: str) -> str:
     return (found["root"] if found else directory).rstrip("/\\") or directory
 
 
+# Folders that only hold a tool's own files: they say nothing of what was worked on.
+_INNER = frozenset({"sessions", "archived_sessions", "chats", "chatsessions", "history", "conversations", "projects", "tmp", "agents"})
+
+
+def folder_of(path: str) -> str:
+    """The folder that stands for a project where a conversation names none: the file's, above folders of dates and of a tool."""
+    folder = _pure(path).parent
+    while folder.parent != folder and (folder.name.isdigit() or folder.name.casefold() in _INNER):
+        folder = folder.parent
+    return str(folder)
+
+
 def name_of(directory: str) -> str:
     """The last component of a directory, for people: any operating system's separators, control characters removed."""
-    pure = PureWindowsPath(directory) if "\\" in directory and "/" not in directory else PurePosixPath(directory)
-    return "".join(char for char in pure.name if char.isprintable())[:80] or "project"
+    return "".join(char for char in _pure(directory).name.lstrip(".") if char.isprintable())[:80] or "project"
 
 
-def scope_of(directory: str, aliases: Mapping[str, str]) -> str:
-    """The scope of what was said in a directory: ``"user"`` where it is unknown, else ``"project:<slug>-<hash>"``.
+def scope_of(identity: str) -> str:
+    """The scope of a project: ``"project:<slug>-<hash>"``. The key is derived and never used as a path."""
+    slug = _SLUG.sub("-", name_of(identity).lower()).strip("-")[:40] or "project"
+    return f"{PROJECT}{slug}-{digest(identity, size=3)}"
 
-    ``aliases`` maps directories to the directory they are the same project as. The key is derived (slug and hash) and never used
-    as a path.
+
+def short_names(identities: Mapping[str, str]) -> dict[str, str]:
+    """What each project is called, by scope, given identities by scope: names, with a parent where two would be called the same."""
+    parts = {scope: _pure(identity.partition(":")[2]).parts for scope, identity in identities.items()}
+    named: dict[str, str] = {}
+    alike = sorted((name_of(identity).casefold(), scope) for scope, identity in identities.items())
+    for _, group in groupby(alike, key=lambda each: each[0]):
+        scopes = [scope for _, scope in group]
+        longest = max(len(parts[scope]) for scope in scopes)
+        reach = next(n for n in count() if n >= longest or len({parts[scope][-1 - n :] for scope in scopes}) == len(scopes))
+        for scope in scopes:
+            parents = "/".join(each for each in parts[scope][-1 - reach : -1] if each != "/")
+            named[scope] = name_of(identities[scope]) + (f" ({parents})" if parents else "")
+    return named
+
+
+def corrected(directory: str, corrections: Mapping[str, str]) -> str | None:
+    """The directory that a person says a directory (or one above it) is the same project as; None where they say nothing.
+
+    A directory that is mapped to itself is a project of its own, whatever repository it lies in.
     """
-    if not directory.strip():
-        return USER_SCOPE
-    root = root_of(directory)
-    seen = {root}
-    while (other := aliases.get(root)) is not None and other not in seen:
-        root = other
-        seen.add(root)
-    slug = _SLUG.sub("-", name_of(root).lower()).strip("-")[:40] or "project"
-    return f"{PROJECT}{slug}-{digest(root, size=3)}"
+    named = {root_of(each): other for each, other in corrections.items()}
+    seen: set[str] = set()
+    place, found = root_of(directory), None
+    while place not in seen:
+        seen.add(place)
+        other = next((named[each] for each in (place, *map(str, _pure(place).parents)) if each in named), None)
+        if other is None:
+            break
+        place = found = root_of(other)
+    return found
+
+
+def _pure(path: str) -> PurePosixPath | PureWindowsPath:
+    return PureWindowsPath(path) if "\\" in path and "/" not in path else PurePosixPath(path)

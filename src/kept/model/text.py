@@ -105,7 +105,6 @@ def index_words(text: str) -> str:
 _SEPARATOR = re.compile(r"[.'’/_-]")
 
 
-def index_query(text: str, most: int = 40) -> str:
-    """A full-text query that finds any of the text's words: every term quoted, so no character of it is an operator."""
-    words = list(dict.fromkeys(index_words(text[:10_000]).split()))
-    return " OR ".join(f'"{word}"' for word in words[:most])
+def query_words(text: str, most: int = 40) -> tuple[str, ...]:
+    """The words to look for when a person asks for a text: at most so many, each once, in the form of :func:`index_words`."""
+    return tuple(dict.fromkeys(index_words(text[:10_000]).split()))[:most]

@@ -78,13 +78,14 @@ def _offset(zone: str) -> timedelta:
 
 def to_text(instant: datetime) -> str:
     """Write an instant as ``2026-01-05T14:12:12.091Z`` (UTC, milliseconds): sorts as text in time order."""
-    utc = instant.astimezone(UTC)
-    return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z"
+    return f"{instant.astimezone(UTC).isoformat(timespec='milliseconds')[:23]}Z"
 
 
 def from_text(text: str) -> datetime:
     """Read what :func:`to_text` wrote. Raises ValueError on anything else."""
-    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+    if len(text) != 24 or text[10] != "T" or text[19] != "." or text[23] != "Z":
+        raise ValueError(f"no instant of kept's own: {text[:40]!r}")
+    return datetime.fromisoformat(text)
 
 
 def day_of(instant: datetime | None, zone: ZoneInfo) -> date | None:

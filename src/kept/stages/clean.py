@@ -105,8 +105,13 @@ def _purge(text: str, redact: Callable[[str], Redaction], ledger: _Ledger) -> tu
 
 def _field(text: str, redact: Callable[[str], Redaction], most: int, ledger: _Ledger) -> tuple[str, _Ledger]:
     purged, ledger = _purge(text, redact, ledger)
-    short = _cut(purged, most)
+    halves = purged.split(_BECAME) if len(purged) > most else [purged]
+    # Of an edit what stood there and what stands there now stay in equal parts.
+    short = _BECAME.join(_cut(half, most // len(halves) - len(_BECAME)) for half in halves) if len(halves) == 2 else _cut(purged, most)
     return short, ledger.took("long", purged, short)
+
+
+_BECAME = "\n→\n"
 
 
 def _line(text: str, redact: Callable[[str], Redaction], most: int, ledger: _Ledger) -> tuple[str, _Ledger]:

@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from kept.adapters.sources.claude_code_blocks import hash_of
 from kept.adapters.sources.documents import Document, Entry, Place, Row, Said, cut, place_of, prompt, read_document, sniff_rows
 from kept.adapters.sources.markdown import body
+from kept.adapters.sources.pieces import hash_of
 from kept.adapters.sources.roles import When, template_of
 from kept.adapters.sources.stamps import find_stamp
 from kept.adapters.sources.vault import UTC, project_of
@@ -69,8 +69,8 @@ def _parse(rows: list[Row], *, path: Path, zone: ZoneInfo) -> Document:
     first = 0
     for kind, after in _runs(rows):
         if kind == "start":
-            stamp = find_stamp(rows[first].text.removeprefix(_START))
-            when, session = When(zone=zone, stamp=stamp), hash_of("aider", rows[first].text.strip())
+            start = next(row.text.strip() for row in rows[first:after] if row.text.startswith(_START))
+            when, session = When(zone=zone, stamp=find_stamp(start.removeprefix(_START))), hash_of("aider", start)
             entries.append(Entry(place=place_of(rows, first, after), dropped="session-start"))
         elif body(rows, first, after):
             session = session or hash_of("aider", body(rows, first, after)[:1000])

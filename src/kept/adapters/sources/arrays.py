@@ -6,7 +6,7 @@ Knows brackets and strings; parses nothing. What an element holds is parsed afte
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import Protocol
 
 from kept.adapters.sources.records import LINE_LIMIT, STRIDE, Line
 
@@ -16,7 +16,15 @@ _INSIDE = re.compile(rb'["\\]')
 _BETWEEN = b" \t\r\n,\xef\xbb\xbf"
 
 
-def read_elements(file: BinaryIO) -> Iterator[Line]:
+class Readable(Protocol):
+    """What gives its next bytes, none at its end."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most ``size`` bytes."""
+        ...
+
+
+def read_elements(file: Readable) -> Iterator[Line]:
     """The elements of an array from the file's position on, or the one object that stands there instead of an array.
 
     Numbered from 1; the byte ranges count from where reading began. ``data`` is None for an element above the line limit, and

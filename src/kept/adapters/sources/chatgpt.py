@@ -9,12 +9,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from kept.adapters.sources.claude_code_blocks import name_of, words_of
 from kept.adapters.sources.documents import Document, Entry, Place, Said, mapping_of, prompt, word_of
+from kept.adapters.sources.pieces import bounded, name_of, words_of
 from kept.model.event import Author, Kind, Precision, Tool
 from kept.model.times import parse_instant
-
-_TARGET_CHARACTERS = 2000
 
 
 def translate(value: Mapping[str, Any], place: Place) -> Document:
@@ -90,7 +88,7 @@ def _entry(node: str, value: Any, place: Place, started: datetime | None) -> Ent
         return _typed(place, text, template, noted) if kind in _SPEECH else Entry(place=place, dropped=f"content:{word_of(kind)}")
     recipient = message.get("recipient")
     if isinstance(recipient, str) and recipient not in ("all", ""):
-        return _answer(place, text, template, noted, Tool(name=name_of(recipient), target=text[:_TARGET_CHARACTERS]))
+        return _answer(place, text, template, noted, Tool(name=name_of(recipient), target=bounded(text)))
     return _answer(place, text, template, noted, None)
 
 

@@ -9,9 +9,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from kept.adapters.sources.claude_code_blocks import name_of, words_of
 from kept.adapters.sources.documents import Document, Entry, Place, Said, mapping_of, prompt, word_of
-from kept.adapters.sources.pieces import detail_of, target_of
+from kept.adapters.sources.pieces import detail_of, name_of, target_of, words_of
 from kept.model.event import Author, Kind, Precision, Tool
 from kept.model.times import EARLIEST, parse_instant
 

@@ -11,22 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kept.adapters.sources.claude_code_blocks import (
-    CALLS,
-    Piece,
-    answers_of,
-    call_of,
-    content_of,
-    cut,
-    denial_words,
-    hash_of,
-    name_of,
-    result_of,
-    words_of,
-)
+from kept.adapters.sources.claude_code_blocks import CALLS, answers_of, call_of, content_of, denial_words, result_of
 from kept.adapters.sources.claude_code_labels import label_record, opens_machine_session, split_text
 from kept.adapters.sources.claude_code_state import State, enqueue, first_time, link, load, open_call, save, unqueue
 from kept.adapters.sources.folding import Outcome, Reader, fold
+from kept.adapters.sources.pieces import Piece, cut, hash_of, name_of, words_of
 from kept.adapters.sources.records import Record, sample
 from kept.model.event import Author, Cursor, Event, Kind, Pointer, Precision, Slice
 from kept.model.text import one_line
@@ -322,11 +311,11 @@ def _parent(state: State, value: Mapping[str, Any]) -> str:
 
 
 def _word(value: Any) -> str:
-    """A word out of the file that may stand in a reason: short, and of letters a terminal prints."""
+    """A word out of the file that may stand in a reason: short, and of letters alone, as no secret is."""
     if not isinstance(value, str) or not value:
         return "none"
     return (
-        value if len(value) <= _WORD_CHARACTERS and value.isascii() and value.replace("-", "").replace("_", "").isalnum() else "odd"
+        value if len(value) <= _WORD_CHARACTERS and value.isascii() and value.replace("-", "").replace("_", "").isalpha() else "odd"
     )
 
 

@@ -5,51 +5,12 @@ Knows the client's tools and how it words a refused call; knows no files and no 
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
+from kept.adapters.sources.pieces import Piece, bounded, change_of, cut, name_of, words_of
 from kept.model.event import Author, Kind, Tool
 
 CALLS = ("tool_use", "server_tool_use")
-TEXT_LIMIT = 200_000
-_TARGET_LIMIT = 2000
-_HALF_LIMIT = 1000
-NAME_LIMIT = 128
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Piece:
-    """One event of a record in the making: block ``index`` of its message, piece ``order`` of that block."""
-
-    kind: Kind
-    author: Author
-    reason: str
-    text: str
-    index: int
-    order: int = 0
-    tool: Tool | None = None
-
-
-def words_of(content: Any) -> str:
-    """The text of a string, or of a list of strings and text blocks; outer white space removed."""
-    match content:
-        case str():
-            return content.strip()
-        case list():
-            texts = (item.get("text") if isinstance(item, dict) else item for item in content)
-            return "\n".join(text for text in texts if isinstance(text, str)).strip()
-        case _:
-            return ""
-
-
-def cut(text: str, noted: dict[str, int]) -> str:
-    """The text; of a very long one its head and tail, which is noted."""
-    if len(text) <= TEXT_LIMIT:
-        return text
-    noted["text-cut"] = noted.get("text-cut", 0) + 1
-    half = TEXT_LIMIT // 2
-    return f"{text[:half]}\n[… {len(text) - TEXT_LIMIT} characters …]\n{text[-half:]}"
 
 
 # The first of these that an input holds says what the call worked on.
@@ -61,7 +22,7 @@ def call_of(block: Mapping[str, Any], *, author: Author, reason: str, index: int
     given = block.get("input")
     inputs: Mapping[str, Any] = given if isinstance(given, dict) else {}
     named = next((inputs[key] for key in _TARGETS if isinstance(inputs.get(key), str) and inputs[key]), None)
-    target = (named or (json.dumps(given, ensure_ascii=False) if given else ""))[:_TARGET_LIMIT].strip()
+    target = bounded(named or (json.dumps(given, ensure_ascii=False) if given else ""))
     name = name_of(block.get("name"))
     tool = Tool(name=name, call=name_of(block.get("id")), target=target, detail=_detail(inputs))
     return Piece(kind=Kind.TOOL_CALL, author=author, reason=reason, text=target or name, index=index, tool=tool)
@@ -75,9 +36,9 @@ def _detail(inputs: Mapping[str, Any]) -> str:
             continue
         old, new = edit.get("old_string"), edit.get("new_string")
         if isinstance(old, str) and isinstance(new, str):
-            return f"{old[:_HALF_LIMIT]}\n→\n{new[:_HALF_LIMIT]}"
+            return change_of(old, new)
     texts = (inputs.get(key) for key in ("content", "new_source", "prompt"))
-    return next((text[:_TARGET_LIMIT] for text in texts if isinstance(text, str)), "")
+    return next((bounded(text) for text in texts if isinstance(text, str)), "")
 
 
 # A call that did not run neither succeeded nor failed.
@@ -194,18 +155,3 @@ def content_of(value: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:
             return [block for block in blocks if isinstance(block, dict)]
         case _:
             return None
-
-
-def name_of(value: Any, limit: int = NAME_LIMIT) -> str:
-    """A name of bounded length: a longer one is cut and told apart by its hash."""
-    if not isinstance(value, str):
-        return ""
-    return value if len(value) <= limit else f"{value[: limit - 33]}~{hash_of(value)}"
-
-
-def hash_of(*parts: str) -> str:
-    """A hash of texts in their order, as 32 hexadecimal digits."""
-    digest = blake2b(digest_size=16)
-    for part in parts:
-        digest.update(str(len(part)).encode() + b":" + part.encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()

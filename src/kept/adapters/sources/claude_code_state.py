@@ -7,8 +7,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from kept.adapters.sources.claude_code_blocks import CALLS, Piece, call_of, content_of, hash_of, words_of
+from kept.adapters.sources.claude_code_blocks import CALLS, call_of, content_of
 from kept.adapters.sources.folding import Fetch
+from kept.adapters.sources.pieces import Piece, hash_of, words_of
 from kept.model.event import Author
 
 _OPEN_CALLS = 64

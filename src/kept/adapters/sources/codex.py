@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from kept.adapters.sources.claude_code_blocks import Piece, hash_of, name_of, words_of
 from kept.adapters.sources.claude_code_labels import opens_machine_session
 from kept.adapters.sources.codex_labels import (
     CALLS,
@@ -53,7 +52,18 @@ from kept.adapters.sources.codex_state import (
 from kept.adapters.sources.compressed import MAGIC, fold_compressed
 from kept.adapters.sources.documents import word_of
 from kept.adapters.sources.folding import Outcome, Reader, fold
-from kept.adapters.sources.pieces import PATH_LIMIT, call_piece, event_of, note, output_piece, suffix_of
+from kept.adapters.sources.pieces import (
+    PATH_LIMIT,
+    Piece,
+    call_piece,
+    event_of,
+    hash_of,
+    name_of,
+    note,
+    output_piece,
+    suffix_of,
+    words_of,
+)
 from kept.adapters.sources.records import Record, sample
 from kept.model.event import Author, Cursor, Event, Kind, Pointer, Precision, Slice, Tool
 from kept.model.text import one_line

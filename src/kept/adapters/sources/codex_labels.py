@@ -6,8 +6,18 @@ Knows no files and no order of records.
 from collections.abc import Mapping
 from typing import Any
 
-from kept.adapters.sources.claude_code_blocks import Piece, name_of, words_of
-from kept.adapters.sources.pieces import TARGET_LIMIT, command_line, detail_of, note, object_of, target_of, typed_pieces
+from kept.adapters.sources.pieces import (
+    Piece,
+    bounded,
+    command_line,
+    detail_of,
+    name_of,
+    note,
+    object_of,
+    target_of,
+    typed_pieces,
+    words_of,
+)
 from kept.model.event import Author, Kind, Tool
 
 CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call")
@@ -88,8 +98,8 @@ def call_of(item: Mapping[str, Any]) -> Tool:
             return Tool(
                 name=name_of(item.get("name")),
                 call=call,
-                target=(", ".join(files) or text)[:TARGET_LIMIT].strip(),
-                detail=text[:TARGET_LIMIT] if files else "",
+                target=bounded(", ".join(files) or text),
+                detail=bounded(text) if files else "",
             )
         case "local_shell_call" | "web_search_call" | "tool_search_call" as kind:
             action = item.get("action") or item.get("arguments")
@@ -103,8 +113,8 @@ def call_of(item: Mapping[str, Any]) -> Tool:
             return Tool(
                 name=name_of(item.get("name")),
                 call=call,
-                target=target[:TARGET_LIMIT].strip(),
-                detail=command[:TARGET_LIMIT] if files else detail_of(arguments),
+                target=bounded(target),
+                detail=bounded(command) if files else detail_of(arguments),
             )
 
 

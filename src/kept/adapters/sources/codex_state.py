@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from kept.adapters.sources.claude_code_blocks import hash_of, name_of, words_of
 from kept.adapters.sources.codex_labels import CALLS, call_of, own_reason, without_hooks
 from kept.adapters.sources.folding import Fetch
+from kept.adapters.sources.pieces import hash_of, name_of, words_of
 from kept.adapters.sources.records import Record
 from kept.model.event import Tool
 from kept.model.text import one_line

@@ -21,11 +21,10 @@ from kept.model.event import Cursor, Slice
 class Conversation:
     """A conversation that may be read: when it last changed (milliseconds since 1970, 0 unknown), and how to read it.
 
-    ``size`` is about how many bytes it takes; ``read`` gives it and what of it could not be parsed.
+    ``read`` gives it and what of it could not be parsed.
     """
 
     changed: int
-    size: int
     read: Callable[[], tuple[Document, list[Reject]]]
 
 
@@ -48,7 +47,7 @@ def read_conversations(path: Path, cursor: Cursor, find: Callable[[Connection], 
                 continue
             document, rejects = conversation.read()
             outcomes += [*outcomes_of(document, str(path)), *rejects]
-            gathered += conversation.size
+            gathered += sum(len(said.text) for entry in document.entries for said in entry.said)
             if gathered >= SLICE_BYTES and conversation.changed > latest:
                 latest = conversation.changed
                 yield settle(path, outcomes, Cursor(carry=json.dumps({"since": latest})), noted=noted)

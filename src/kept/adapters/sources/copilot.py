@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from kept.adapters.sources.claude_code_blocks import name_of, words_of
 from kept.adapters.sources.documents import (
     REWRITTEN,
     Document,
@@ -31,7 +30,7 @@ from kept.adapters.sources.documents import (
     word_of,
 )
 from kept.adapters.sources.folding import Fetch, Outcome, Reader, fold
-from kept.adapters.sources.pieces import PATH_LIMIT, detail_of, object_of, target_of
+from kept.adapters.sources.pieces import PATH_LIMIT, bounded, detail_of, name_of, object_of, target_of, words_of
 from kept.adapters.sources.records import (
     Line,
     Record,
@@ -345,7 +344,7 @@ def _request(request: Mapping[str, Any], number: int, *, last: bool) -> Entry:
     said, noted = prompt(words_of(message if isinstance(message, str) else mapping_of(message).get("text")), "request", template)
     noted = dict(noted)
     state = mapping_of(request.get("modelState")).get("value")
-    if last and state not in _FINISHED and not request.get("result") and not request.get("isCanceled"):
+    if last and state not in _FINISHED and request.get("result") is None and not request.get("isCanceled"):
         if request.get("response"):
             noted["unfinished-answer"] = 1
     else:
@@ -393,7 +392,7 @@ def _invocation(part: Mapping[str, Any], answer: Said) -> Said:
     tool = Tool(
         name=name_of(part.get("toolId")),
         call=name_of(part.get("toolCallId")),
-        target=target[:2000],
+        target=bounded(target),
         ok=ok,
         exit_code=exit_code,
     )

@@ -11,12 +11,11 @@ from pathlib import Path
 from sqlite3 import Connection, DataError
 from typing import Any
 
-from kept.adapters.sources.claude_code_blocks import name_of, words_of
 from kept.adapters.sources.conversations import Conversation, read_conversations
 from kept.adapters.sources.databases import MAGIC, tables_of
 from kept.adapters.sources.documents import Document, Entry, Place, Said, cut, mapping_of, outcomes_of, prompt, word_of
 from kept.adapters.sources.folding import Outcome, Reader, fold
-from kept.adapters.sources.pieces import detail_of, object_of, target_of
+from kept.adapters.sources.pieces import detail_of, name_of, object_of, target_of, words_of
 from kept.adapters.sources.records import Fault, Line, Record, Reject, parse_line, sample
 from kept.model.errors import SourceError
 from kept.model.event import Author, Cursor, Kind, Precision, Slice, Tool
@@ -65,19 +64,13 @@ def _composers(path: Path, connection: Connection) -> Iterator[Conversation]:
         listed.append((changed if isinstance(changed, int) and not isinstance(changed, bool) else 0, key))
     for changed, key in sorted(listed):
         read = partial(_conversation, connection, key)
-        yield Conversation(changed=max(0, changed), size=_size(connection, key.removeprefix(_COMPOSER)), read=read)
+        yield Conversation(changed=max(0, changed), read=read)
 
 
 def _keys(connection: Connection, prefix: str) -> list[str]:
     # The last character of the prefix is a colon, and a semicolon comes after it: a range uses the index of the keys.
     found = connection.execute(f"SELECT key FROM {_TABLE} WHERE key >= ? AND key < ?", (prefix, prefix[:-1] + ";"))  # noqa: S608 - a constant
     return [str(key) for (key,) in found]
-
-
-def _size(connection: Connection, composer: str) -> int:
-    prefix = f"{_BUBBLE}{composer}:"
-    query = f"SELECT coalesce(sum(length(value)), 0) FROM {_TABLE} WHERE key >= ? AND key < ?"  # noqa: S608 - a constant
-    return int(connection.execute(query, (prefix, prefix[:-1] + ";")).fetchone()[0])
 
 
 def _value(connection: Connection, key: str) -> Mapping[str, Any] | Reject:

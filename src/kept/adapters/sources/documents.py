@@ -15,10 +15,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kept.adapters.sources.claude_code_blocks import cut as cut_text
-from kept.adapters.sources.claude_code_blocks import hash_of, name_of
 from kept.adapters.sources.claude_code_labels import split_text
 from kept.adapters.sources.folding import Outcome
+from kept.adapters.sources.pieces import cut as cut_text
+from kept.adapters.sources.pieces import hash_of, name_of
 from kept.adapters.sources.records import Reject, open_regular, wide_encoding
 from kept.model.errors import SourceError
 from kept.model.event import PROBLEMS_KEPT, Account, Author, Cursor, Event, Kind, Pointer, Precision, Problem, Slice, Tool
@@ -300,11 +300,11 @@ def mapping_of(value: Any) -> Mapping[str, Any]:
 
 
 def word_of(value: Any) -> str:
-    """A word out of a file that may stand in a reason: short, and of letters a terminal prints."""
+    """A word out of a file that may stand in a reason: short, and of letters alone, as no secret is."""
     if not isinstance(value, str) or not value:
         return "none"
     return (
         value
-        if len(value) <= 40 and value.isascii() and value.replace("-", "").replace("_", "").replace(".", "").isalnum()
+        if len(value) <= 40 and value.isascii() and value.replace("-", "").replace("_", "").replace(".", "").isalpha()
         else "odd"
     )

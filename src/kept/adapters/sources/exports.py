@@ -9,13 +9,15 @@ import os
 import re
 import struct
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import IO, Any, BinaryIO, NamedTuple
 
 from kept.adapters.sources import chatgpt, claude_ai
-from kept.adapters.sources.arrays import read_elements
+from kept.adapters.sources.arrays import Readable, read_elements
 from kept.adapters.sources.documents import (
     REWRITTEN,
     Document,
@@ -39,6 +41,8 @@ from kept.adapters.sources.records import (
 from kept.model.errors import SourceError
 from kept.model.event import Cursor, Slice
 
+# What the library raises for an archive that is damaged, encrypted or packed in a way it does not know.
+_ZIP_FAULTS = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OverflowError, struct.error)
 _MEMBER = re.compile(r"conversations(?:[-_]?\d{1,6})?\.json")
 # A ZIP's list of members is read at once: 16 MB of it hold about 200,000.
 _DIRECTORY_LIMIT = 16 * 2**20
@@ -93,10 +97,9 @@ class ClaudeAi:
 def _opens_with(path: Path, head: bytes, pattern: bytes) -> bool:
     if head.startswith(b"PK\x03\x04"):
         try:
-            with open_regular(path) as file:
-                member = next(_members(path, file), None)
-                head = member.file.read(HEAD_BYTES) if member else b""
-        except (OSError, SourceError, zipfile.BadZipFile):
+            with open_regular(path) as file, closing(_members(path, file)) as members:
+                head = next(members).file.read(HEAD_BYTES)
+        except (OSError, SourceError):
             return False
     return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"[", b"{") and re.search(pattern, head) is not None
 
@@ -107,8 +110,6 @@ def _read(path: Path, cursor: Cursor, translate: Translate) -> Iterator[Slice]:
             yield from _slices(path, file, cursor, translate)
     except OSError as error:
         raise unreadable(path, error) from error
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-        raise SourceError("is a damaged or encrypted ZIP", where=str(path), hint="download the export again") from error
 
 
 def _slices(path: Path, file: BinaryIO, cursor: Cursor, translate: Translate) -> Iterator[Slice]:
@@ -158,11 +159,11 @@ def _outcomes(path: Path, element: Line, number: int, translate: Translate) -> I
 class _Member(NamedTuple):
     """A file of conversations, and what lies beside it unread, by reason."""
 
-    file: BinaryIO
+    file: Readable
     beside: Sequence[str]
 
 
-def _members(path: Path, file: BinaryIO) -> Iterator[_Member]:
+def _members(path: Path, file: BinaryIO) -> Generator[_Member, None, None]:
     """The files of conversations in an export, in the order of their names; the file itself where it is no ZIP.
 
     Raises SourceError for a ZIP that is built to exhaust, or holds none.
@@ -175,24 +176,49 @@ def _members(path: Path, file: BinaryIO) -> Iterator[_Member]:
         yield _Member(file, ())
         return
     _check_directory(path, file)
-    with zipfile.ZipFile(file) as archive:
+    with _refusing_damage(path):
+        archive = zipfile.ZipFile(file)
+    with archive:
         entries = archive.infolist()
         wanted = [entry for entry in entries if _MEMBER.fullmatch(entry.filename.rpartition("/")[2])]
         safe = sorted((entry for entry in wanted if _is_safe(entry.filename)), key=lambda entry: entry.filename)
         if not safe:
             raise SourceError("is a ZIP without conversations", where=str(path), hint="name the export as it was downloaded")
         total = sum(entry.file_size for entry in safe)
-        packed = sum(entry.compress_size for entry in safe)
+        # Members may share their bytes, so they pack into no more than the file.
+        packed = min(sum(entry.compress_size for entry in safe), os.fstat(file.fileno()).st_size)
         if total > _UNPACKED_LIMIT or (total > _RATIO_FROM and total > _RATIO_LIMIT * max(1, packed)):
             raise SourceError(
                 f"unpacks to {total} bytes out of {packed}", where=str(path), hint="this is not how an export is packed"
             )
         beside = ["unsafe-member"] * (len(wanted) - len(safe)) + ["other-member"] * (len(entries) - len(wanted))
         for entry in safe:
-            with archive.open(entry) as member:
-                # ZipFile gives no more than the size it declared, and that was checked.
-                yield _Member(cast("BinaryIO", member), beside)
+            with _refusing_damage(path):
+                member = archive.open(entry)
+            with member:
+                yield _Member(_Unpacked(member, path), beside)
             beside = []
+
+
+@dataclass(frozen=True, slots=True)
+class _Unpacked:
+    """A member's content. It gives no more than the size that the member declared, and that was checked."""
+
+    member: IO[bytes]
+    path: Path
+
+    def read(self, size: int, /) -> bytes:
+        """The next bytes. Raises SourceError."""
+        with _refusing_damage(self.path):
+            return self.member.read(size)
+
+
+@contextmanager
+def _refusing_damage(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except _ZIP_FAULTS as error:
+        raise SourceError("is a damaged or encrypted ZIP", where=str(path), hint="download the export again") from error
 
 
 def _is_safe(name: str) -> bool:

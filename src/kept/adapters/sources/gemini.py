@@ -20,18 +20,21 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from kept.adapters.sources.claude_code_blocks import Piece, hash_of, name_of
 from kept.adapters.sources.documents import DOCUMENT_LIMIT, REWRITTEN, settle, unreadable, word_of
 from kept.adapters.sources.folding import Fetch, Outcome, Reader, fold
 from kept.adapters.sources.pieces import (
     PATH_LIMIT,
+    Piece,
     call_piece,
     detail_of,
     event_of,
+    hash_of,
+    name_of,
     note,
     output_piece,
     suffix_of,
     target_of,
+    trim,
     typed_pieces,
 )
 from kept.adapters.sources.records import Fault, Line, Record, Reject, open_regular, parse_line, refuse_wide_text, sample
@@ -78,8 +81,8 @@ class _State:
     """What the records before the present one leave behind; all of it bounded.
 
     ``source`` is the session this one was converted from, ``base`` the time its conversion began, ``grid`` counts its seconds, -1
-    after its end. ``order`` holds the ids of the conversation as it stands, ``cut`` tells that older ones were let go. ``seen``
-    marks the pieces already taken.
+    after its end. ``order`` leads from each message of the conversation as it stands to the one before it, ``cut`` tells that
+    older ones were let go. ``seen`` marks the pieces already taken.
     """
 
     session: str = ""
@@ -88,7 +91,7 @@ class _State:
     grid: int = -1
     subagent: bool = False
     project: str = ""
-    order: list[str] = field(default_factory=list)
+    order: dict[str, str] = field(default_factory=dict)
     cut: bool = False
     seen: dict[str, None] = field(default_factory=dict)
 
@@ -158,8 +161,9 @@ def _rewind(state: _State, native: str, pointer: Pointer) -> Outcome:
     """The message of this id and all after it were taken back; with an id that is not there, the client takes back all."""
     if not state.order or (native not in state.order and state.cut):
         return Outcome(dropped="$rewindTo")
-    last = state.order[-1]
-    del state.order[state.order.index(native) if native in state.order else 0 :]
+    last = _last(state)
+    while state.order and state.order.popitem()[0] != native:
+        pass
     key = hash_of(state.session, "$rewindTo", native, last)
     piece = Piece(kind=Kind.PROMPT, author=Author.ABANDONED, reason="$rewindTo", text="", index=0)
     event = event_of(
@@ -180,8 +184,8 @@ def _replace_all(state: _State, messages: Any, pointer: Pointer, noted: dict[str
     """A compression or masking replaced the conversation: only what never stood in it is new."""
     if not isinstance(messages, list):
         return ()
-    known, events = set(state.order), list[Event]()
-    state.order = []
+    known, events = state.order.keys(), list[Event]()
+    state.order = {}
     for message in messages:
         native = name_of(message.get("id")) if isinstance(message, dict) else ""
         if native and native not in known and not _is_seen(state, native, "text"):
@@ -207,8 +211,8 @@ def _message(state: _State, value: Mapping[str, Any], pointer: Pointer, noted: d
             pieces, reason = [], f"type:{kind}"
         case kind:
             return f"unknown-type:{word_of(kind)}"
-    parent = _before(state, native)
     _append(state, native)
+    parent = state.order[native]
     fresh = [(code, at, piece) for code, at, piece in pieces if not _is_seen(state, native, code)]
     for code, _, _ in fresh:
         _see(state, native, code)
@@ -342,22 +346,13 @@ def _text(content: Any) -> str:
 def _append(state: _State, native: str) -> None:
     if native in state.order:
         return
-    state.order.append(native)
-    if len(state.order) > _MESSAGES:
-        state.cut = True
-        del state.order[0]
+    state.order[native] = _last(state)
+    state.cut = state.cut or len(state.order) > _MESSAGES
+    trim(state.order, _MESSAGES)
 
 
 def _last(state: _State) -> str:
-    return state.order[-1] if state.order else state.session
-
-
-def _before(state: _State, native: str) -> str:
-    """The message that this one follows."""
-    if native not in state.order:
-        return _last(state)
-    place = state.order.index(native)
-    return state.order[place - 1] if place else state.session
+    return next(reversed(state.order), state.session)
 
 
 def _is_seen(state: _State, native: str, code: str) -> bool:
@@ -366,8 +361,7 @@ def _is_seen(state: _State, native: str, code: str) -> bool:
 
 def _see(state: _State, native: str, code: str) -> None:
     state.seen[hash_of(native, code)[:_MARK]] = None
-    if len(state.seen) > _SEEN:
-        del state.seen[next(iter(state.seen))]
+    trim(state.seen, _SEEN)
 
 
 def _read_document(path: Path, cursor: Cursor) -> Iterator[Slice]:

@@ -21,7 +21,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from kept.adapters.sources import roles
-from kept.adapters.sources.claude_code_blocks import name_of, words_of
 from kept.adapters.sources.documents import (
     Document,
     Entry,
@@ -40,7 +39,7 @@ from kept.adapters.sources.documents import (
 from kept.adapters.sources.folding import Outcome, Reader, fold
 from kept.adapters.sources.frontmatter import read_front_matter
 from kept.adapters.sources.markdown import body
-from kept.adapters.sources.pieces import detail_of, object_of, target_of
+from kept.adapters.sources.pieces import detail_of, name_of, object_of, target_of, words_of
 from kept.adapters.sources.records import Record, sample
 from kept.adapters.sources.roles import Role, When
 from kept.adapters.sources.stamps import instant_of, read_stamp

@@ -13,10 +13,10 @@ from zoneinfo import ZoneInfo
 
 import re2
 
-from kept.adapters.sources.claude_code_blocks import hash_of
 from kept.adapters.sources.documents import Document, Entry, Place, Row, Said, place_of, prompt, read_document
 from kept.adapters.sources.frontmatter import FrontMatter, read_front_matter
 from kept.adapters.sources.markdown import Heading, body, fenced, headings, visible
+from kept.adapters.sources.pieces import hash_of
 from kept.adapters.sources.roles import When, template_of
 from kept.adapters.sources.stamps import Stamp, find_stamp, read_stamp
 from kept.adapters.sources.vault import SUFFIXES, UTC, project_of, stamp_of
@@ -186,38 +186,43 @@ def _section(rows: Sequence[Row], heading: Heading, after: int, template: Said, 
 
 
 def _quotes(rows: Sequence[Row], first: int, after: int, inside: Sequence[bool]) -> tuple[list[str], frozenset[int]]:
-    """The prompts that a section quotes in quotation marks or a code block of their own, and the rows they take."""
+    """The prompts that a section quotes in quotation marks or code blocks of their own, and the rows they take."""
     quotes, taken = [], set[int]()
     number = first
     while number < after:
         found = None if inside[number] else _QUOTE_LABEL.match(rows[number].text[:_LABEL_CHARACTERS])
-        end = number + 1
-        if found:
-            while end < after and (inside[end] or not _ANY_LABEL.match(rows[end].text[:_LABEL_CHARACTERS])):
-                end += 1
-            opening = rows[number].text[found.start(1) :].strip()
-            quote, used = _quote(opening, [row.text for row in rows[number + 1 : end]])
-            if quote:
-                quotes.append(quote)
-                taken |= set(range(number, number + 1 + used))
+        label, number = number, number + 1
+        if not found:
+            continue
+        end = next((row for row in range(number, after) if not inside[row] and _is_label(rows[row].text)), after)
+        quote, reached = _quote(rows, number, end, rows[label].text[found.start(1) :].strip())
+        while quote:
+            quotes.append(quote)
+            taken |= set(range(label, reached))
+            label = reached
+            quote, reached = _quote(rows, reached, end, "")  # one block for each prompt
         number = end
     return quotes, frozenset(taken)
 
 
-def _quote(opening: str, lines: Sequence[str]) -> tuple[str, int]:
-    """A quoted text, which begins on its label's line or below it, and how many lines below it takes; nothing if it is not quoted."""
-    used = 0
+def _is_label(text: str) -> bool:
+    return text.startswith("**") and bool(_ANY_LABEL.match(text[:_LABEL_CHARACTERS]))
+
+
+def _quote(rows: Sequence[Row], first: int, end: int, opening: str) -> tuple[str, int]:
+    """A text quoted from its opening, or from the first row with a text, on; and the row after it. Nothing if it is not quoted."""
     if not opening:
-        used = next((number for number, line in enumerate(lines, 1) if line.strip()), 0)
-        opening = lines[used - 1].strip() if used else ""
+        first = next((row + 1 for row in range(first, end) if rows[row].text.strip()), end)
+        opening = rows[first - 1].text.strip()
     if opening.startswith(("```", "~~~")):
-        fence = opening[:3]
-        end = next((number for number in range(used, len(lines)) if lines[number].strip() == fence), None)
-        return ("\n".join(lines[used:end]).strip(), end + 1) if end is not None else ("", 0)
+        close = next((row for row in range(first, end) if rows[row].text.strip() == opening[:3]), None)
+        return ("\n".join(row.text for row in rows[first:close]).strip(), close + 1) if close is not None else ("", first)
     if not opening.startswith(('"', "“")):
-        return "", 0
-    for count in range(used, len(lines) + 1):
-        text = "\n".join([opening, *lines[used:count]]).strip()
-        if len(text) > 2 and text.endswith(('"', "”")):
-            return text[1:-1].strip(), count
-    return "", 0
+        return "", first
+    if len(opening) > 2 and opening.endswith(('"', "”")):
+        return opening[1:-1].strip(), first
+    close = next((row for row in range(first, end) if rows[row].text.rstrip().endswith(('"', "”"))), None)
+    if close is None:
+        return "", first
+    text = "\n".join([opening, *(row.text for row in rows[first : close + 1])]).strip()
+    return text[1:-1].strip(), close + 1

@@ -3,6 +3,7 @@
 Knows no format and no roles. Linear in the text.
 """
 
+import re
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
@@ -74,22 +75,64 @@ def _is_edge(text: str) -> bool:
     return not text or (len(text) >= 3 and text[0] in "-*_" and not text.strip(text[0]))
 
 
-# Code first, so that what it shows is not taken for markup.
-_HIDDEN = re2.compile(
-    r"(?s)(?P<code>```.*?```|~~~.*?~~~|`[^`\n]+`)"
-    r"|<!--.*?-->"
-    r"|<[a-zA-Z][a-zA-Z0-9]{0,20}\b[^<>]{0,300}?(?:\bhidden\b|display\s*:\s*none)[^<>]{0,300}>.*?</[a-zA-Z][a-zA-Z0-9]{0,20}\s*>"
-)
+_MARK = re.compile(r"`+|~~~+|<")
+_ELEMENT = re2.compile(r"^<([A-Za-z][A-Za-z0-9]{0,20})\b[^<>]*?(?:\bhidden\b|display\s*:\s*none)[^<>]*>")
+_ELEMENT_CHARACTERS = 400
+_NESTED = 50
 
 
 def visible(text: str) -> tuple[str, int]:
     """The text without comments and hidden elements, and how many there were; code blocks and code spans are left alone."""
     if "<" not in text:
         return text, 0
-    removed = 0
-    pieces, position = [], 0
-    for found in _HIDDEN.finditer(text):
-        if found.group("code") is None:
-            pieces.append(text[position : found.start()])
-            position, removed = found.end(), removed + 1
-    return ("".join([*pieces, text[position:]]).strip(), removed) if removed else (text, 0)
+    pieces: list[str] = []
+    missing: set[str] = set()  # ends that do not come any more: looking for them again would cost the whole text each time
+    removed = kept = position = 0
+    while found := _MARK.search(text, position):
+        start, mark = found.span()[0], found.group()
+        if mark == "<":
+            end = _hidden_end(text, start, missing)
+            if end:
+                pieces.append(text[kept:start])
+                removed, kept = removed + 1, end
+            position = end or start + 1
+        else:
+            position = _code_end(text, found.end(), mark, missing)
+    return ("".join([*pieces, text[kept:]]).strip(), removed) if removed else (text, 0)
+
+
+def _find(text: str, what: str, position: int, missing: set[str]) -> int:
+    """Where a text comes next, -1 where it does not come any more."""
+    found = -1 if what in missing else text.find(what, position)
+    if found < 0:
+        missing.add(what)
+    return found
+
+
+def _code_end(text: str, position: int, mark: str, missing: set[str]) -> int:
+    """Where code ends that was opened just before a position; the position itself where it is never closed."""
+    close = _find(text, mark, position, missing)
+    if close < 0 or (len(mark) < 3 and "\n" in text[position:close]):
+        return position
+    return close + len(mark)
+
+
+def _hidden_end(text: str, start: int, missing: set[str]) -> int:
+    """Where a comment or a hidden element ends that starts here; 0 where neither does."""
+    if text.startswith("<!--", start):
+        close = _find(text, "-->", start + 4, missing)
+        return close + 3 if close >= 0 else 0
+    found = _ELEMENT.match(text[start : start + _ELEMENT_CHARACTERS])
+    if not found:
+        return 0
+    opening, closing = f"<{found.group(1)}", f"</{found.group(1)}"
+    depth, position = 1, start + len(found.group())
+    while 0 < depth <= _NESTED:
+        close = _find(text, closing, position, missing)
+        if close < 0:
+            return 0
+        inner = text.find(opening, position, close)
+        depth += 1 if inner >= 0 else -1
+        position = inner + 1 if inner >= 0 else close + len(closing)
+    end = text.find(">", position, position + _ELEMENT_CHARACTERS)
+    return end + 1 if depth == 0 and end >= 0 else 0

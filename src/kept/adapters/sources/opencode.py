@@ -11,11 +11,10 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Any
 
-from kept.adapters.sources.claude_code_blocks import name_of, words_of
 from kept.adapters.sources.conversations import Conversation, read_conversations
-from kept.adapters.sources.databases import MAGIC, tables_of
+from kept.adapters.sources.databases import MAGIC, add_index, tables_of
 from kept.adapters.sources.documents import Document, Entry, Place, Said, cut, mapping_of, prompt, word_of
-from kept.adapters.sources.pieces import detail_of, target_of
+from kept.adapters.sources.pieces import detail_of, name_of, target_of, words_of
 from kept.adapters.sources.records import Line, Record, Reject, parse_line
 from kept.model.errors import SourceError
 from kept.model.event import Author, Cursor, Kind, Precision, Slice, Tool
@@ -52,14 +51,12 @@ class OpenCode:
 def _sessions(path: Path, connection: Connection) -> Iterator[Conversation]:
     if not tables_of(connection) >= _TABLES:
         raise SourceError("has no tables of sessions, messages and parts", where=str(path))
-    found = connection.execute(
-        "SELECT s.id, s.parent_id, s.directory, s.time_updated,"
-        " (SELECT coalesce(sum(length(p.data)), 0) FROM part p WHERE p.session_id = s.id)"
-        " FROM session s ORDER BY s.time_updated, s.id"
-    ).fetchall()
-    for session, parent, directory, updated, size in found:
+    add_index(connection, "message", "session_id")
+    add_index(connection, "part", "message_id")
+    found = connection.execute("SELECT id, parent_id, directory, time_updated FROM session ORDER BY time_updated, id").fetchall()
+    for session, parent, directory, updated in found:
         read = partial(_session, connection, str(session), str(directory or ""), spawned=bool(parent))
-        yield Conversation(changed=updated if isinstance(updated, int) else 0, size=int(size), read=read)
+        yield Conversation(changed=updated if isinstance(updated, int) else 0, read=read)
 
 
 def _session(connection: Connection, session: str, directory: str, *, spawned: bool) -> tuple[Document, list[Reject]]:

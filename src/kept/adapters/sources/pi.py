@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kept.adapters.sources.claude_code_blocks import Piece, hash_of, name_of, words_of
 from kept.adapters.sources.claude_code_labels import opens_machine_session
 from kept.adapters.sources.compressed import MAGIC, fold_compressed
 from kept.adapters.sources.documents import word_of
@@ -24,14 +23,20 @@ from kept.adapters.sources.pi_database import DATABASES, claims_database, read_d
 from kept.adapters.sources.pi_labels import EXCLUDED, Runner, prompt_pieces, runner_of, spoken
 from kept.adapters.sources.pieces import (
     PATH_LIMIT,
+    Piece,
+    bounded,
     call_piece,
     detail_of,
     event_of,
+    hash_of,
+    name_of,
     note,
     object_of,
     output_piece,
     suffix_of,
     target_of,
+    trim,
+    words_of,
 )
 from kept.adapters.sources.records import Record, open_regular, sample
 from kept.model.errors import SourceError
@@ -281,7 +286,7 @@ def _exit_code(text: str) -> int | None:
 def _execution(message: Mapping[str, Any], noted: dict[str, int]) -> _Found:
     """A command that the user ran themselves (``!ls``): what it is and what it printed are a tool's."""
     code, command = message.get("exitCode"), message.get("command")
-    target = command[:2000].strip() if isinstance(command, str) else ""
+    target = bounded(command) if isinstance(command, str) else ""
     tool = Tool(name="bash", target=target)
     known = code if isinstance(code, int) and not isinstance(code, bool) else None
     done = replace(tool, exit_code=known, ok=None if known is None or message.get("cancelled") else known == 0)
@@ -323,11 +328,9 @@ def _events(state: _State, record: Record, pieces: list[Piece], parent: str, pat
 
 
 def _link(state: _State, native: str, parent: str) -> None:
-    if not native:
-        return
-    state.links[native] = parent
-    if len(state.links) > _LINKS:
-        del state.links[next(iter(state.links))]
+    if native:
+        state.links[native] = parent
+        trim(state.links, _LINKS)
 
 
 def _open_call(state: _State, tool: Tool, record: Record) -> None:

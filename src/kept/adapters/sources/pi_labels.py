@@ -10,8 +10,7 @@ from typing import Any
 
 import re2
 
-from kept.adapters.sources.claude_code_blocks import Piece
-from kept.adapters.sources.pieces import note, typed_pieces
+from kept.adapters.sources.pieces import Piece, note, typed_pieces
 from kept.model.event import Author, Kind
 
 

@@ -6,10 +6,11 @@ Knows no format and no file.
 import json
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any
 
-from kept.adapters.sources.claude_code_blocks import Piece, cut, hash_of
 from kept.adapters.sources.claude_code_labels import split_text
 from kept.adapters.sources.records import Line, Record, parse_line
 from kept.model.event import Author, Event, Kind, Pointer, Precision, Tool
@@ -17,7 +18,10 @@ from kept.model.text import one_line
 from kept.model.times import to_text
 
 PATH_LIMIT = 4096
-TARGET_LIMIT = 2000
+TEXT_LIMIT = 200_000
+NAME_LIMIT = 128
+# Cleaning cuts to 2,000 characters after it has looked for secrets; it needs to see more than what stays.
+TARGET_LIMIT = 8000
 # The first of these that a call's arguments hold says what it worked on.
 _TARGETS = (
     *("cmd", "command", "file_path", "absolute_path", "path", "pattern", "query", "url", "dir_path", "prompt"),
@@ -25,9 +29,82 @@ _TARGETS = (
 )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Piece:
+    """One event of a record in the making: block ``index`` of its message, piece ``order`` of that block."""
+
+    kind: Kind
+    author: Author
+    reason: str
+    text: str
+    index: int
+    order: int = 0
+    tool: Tool | None = None
+
+
+def words_of(content: Any) -> str:
+    """The text of a string, or of a list of strings and text blocks; outer white space removed."""
+    match content:
+        case str():
+            return content.strip()
+        case list():
+            texts = (item.get("text") if isinstance(item, dict) else item for item in content)
+            return "\n".join(text for text in texts if isinstance(text, str)).strip()
+        case _:
+            return ""
+
+
+def cut(text: str, noted: dict[str, int]) -> str:
+    """The text; of a very long one its head and tail, which is noted."""
+    if len(text) <= TEXT_LIMIT:
+        return text
+    noted["text-cut"] = noted.get("text-cut", 0) + 1
+    half = TEXT_LIMIT // 2
+    return f"{bounded(text, half)}\n[… {len(text) - TEXT_LIMIT} characters …]\n{bounded(text[-half - 1 :][::-1], half)[::-1]}"
+
+
+def bounded(text: str, most: int = TARGET_LIMIT) -> str:
+    """The text; of a longer one the beginning, up to white space: half a secret is one that nobody recognises any more.
+
+    Where there is no white space in the last quarter, that quarter goes.
+    """
+    if len(text) <= most:
+        return text.strip()
+    least = most - most // 4
+    at = max(text.rfind(space, least, most) for space in " \n\t")
+    return text[: at if at > 0 else least].strip()
+
+
+def change_of(old: str, new: str) -> str:
+    """An edit as one text: what stood there → what stands there now."""
+    return f"{bounded(old, TARGET_LIMIT // 2)}\n→\n{bounded(new, TARGET_LIMIT // 2)}"
+
+
+def name_of(value: Any, limit: int = NAME_LIMIT) -> str:
+    """A name of bounded length: a longer one is cut and told apart by its hash."""
+    if not isinstance(value, str):
+        return ""
+    return value if len(value) <= limit else f"{value[: limit - 33]}~{hash_of(value)}"
+
+
+def hash_of(*parts: str) -> str:
+    """A hash of texts in their order, as 32 hexadecimal digits."""
+    digest = blake2b(digest_size=16)
+    for part in parts:
+        digest.update(str(len(part)).encode() + b":" + part.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
 def note(noted: dict[str, int], what: str, count: int = 1) -> None:
     """Count something that was removed inside a kept record."""
     noted[what] = noted.get(what, 0) + count
+
+
+def trim(held: dict[str, Any], most: int) -> None:
+    """Let the older half of a dictionary go where it has grown beyond ``most``: one by one would cost its length each time."""
+    if len(held) > most:
+        for name in list(held)[: len(held) - most // 2]:
+            del held[name]
 
 
 def object_of(text: str) -> Mapping[str, Any]:
@@ -50,9 +127,9 @@ def command_line(value: Any) -> str:
 
 
 def target_of(arguments: Mapping[str, Any]) -> str:
-    """What a call worked on, at most 2,000 characters: its command, path or query, else all its arguments as JSON."""
+    """What a call worked on, bounded: its command, path or query, else all its arguments as JSON."""
     named = next((found for key in _TARGETS if (found := command_line(arguments.get(key)).strip())), "")
-    return (named or (json.dumps(arguments, ensure_ascii=False) if arguments else ""))[:TARGET_LIMIT].strip()
+    return bounded(named or (json.dumps(arguments, ensure_ascii=False) if arguments else ""))
 
 
 def detail_of(arguments: Mapping[str, Any]) -> str:
@@ -64,9 +141,9 @@ def detail_of(arguments: Mapping[str, Any]) -> str:
         for before, after in (("old_string", "new_string"), ("oldText", "newText")):
             old, new = edit.get(before), edit.get(after)
             if isinstance(old, str) and isinstance(new, str):
-                return f"{old[: TARGET_LIMIT // 2]}\n→\n{new[: TARGET_LIMIT // 2]}"
+                return change_of(old, new)
     content = arguments.get("content")
-    return content[:TARGET_LIMIT] if isinstance(content, str) else ""
+    return bounded(content) if isinstance(content, str) else ""
 
 
 def call_piece(tool: Tool, *, author: Author, reason: str, index: int = 0) -> Piece:

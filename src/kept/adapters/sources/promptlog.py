@@ -4,6 +4,7 @@ One file for each prompt, or one file with a dated heading for each. The prompt'
 ("User requested …", "Prompt summary") and the report of what was done are the agent's. Knows no files and no front matter.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -13,7 +14,7 @@ from typing import NamedTuple
 import re2
 
 from kept.adapters.sources.documents import Entry, Row, Said, place_of, prompt
-from kept.adapters.sources.markdown import body, fenced, headings, visible
+from kept.adapters.sources.markdown import Heading, body, fenced, headings, visible
 from kept.adapters.sources.roles import Role, When, role_of, template_of
 from kept.adapters.sources.stamps import Stamp, find_stamp
 from kept.model.event import Author, Kind, Precision
@@ -88,33 +89,38 @@ def is_prompt_log(rows: Sequence[Row], *, named: bool) -> bool:
 
 def entries_of(rows: Sequence[Row], first: int, when: When) -> list[Entry]:
     """The records of a log: for each prompt its header, its words, and each section of the report."""
-    marks = _marks(rows, first)
+    inside = fenced(rows)
+    found = headings(rows, inside, first)
+    marks = _marks(found)
     edges = [first, *marks, len(rows)] if len(marks) > 1 else [first, len(rows)]
     entries: list[Entry] = []
+    position = 0
     for start, after in pairwise(edges):
-        if start < after:
-            entries += _entries(rows, start, after, when, dated=start in marks)
+        if start >= after:
+            continue
+        begin = _header_end(rows, start, after)
+        until = bisect_left(found, after, lo=position, key=lambda heading: heading.row)
+        sections = _sections(rows, begin, after, inside, found[position:until])
+        entries += _entries(rows, start, begin, sections, when if start not in marks else replace(when, stamp=None))
+        position = until
     return entries
 
 
-def _marks(rows: Sequence[Row], first: int = 0) -> list[int]:
+def _marks(found: Sequence[Heading]) -> list[int]:
     """The rows of headings that begin with a date, where they follow one another on one level: each opens an entry of its own."""
-    dated = [
-        heading for heading in headings(rows, fenced(rows), first) if heading.title[:4].isdigit() and find_stamp(heading.title)
-    ]
+    dated = [heading for heading in found if heading.title[:4].isdigit() and find_stamp(heading.title)]
     return [heading.row for heading in dated if heading.level == dated[0].level]
 
 
-def _entries(rows: Sequence[Row], start: int, after: int, when: When, *, dated: bool) -> list[Entry]:
-    begin = _header_end(rows, start, after)
+def _entries(rows: Sequence[Row], start: int, begin: int, sections: Sequence[_Section], when: When) -> list[Entry]:
+    """The records of one entry: its header (the rows before ``begin``) and its sections."""
     stamps = [found for row in rows[start:begin] if (found := find_stamp(row.text))]
     own = next((stamp for stamp in stamps if stamp.clock), next(iter(stamps), None))
-    stamp = own if own and (own.clock or dated or when.stamp is None) else when.stamp
-    template = _template(stamp, when)
+    template = _template(own if own and (own.clock or when.stamp is None) else when.stamp, when)
     entries = []
     if any(row.text.strip() for row in rows[start:begin]):
         entries.append(Entry(place=place_of(rows, start, begin), dropped="log-header"))
-    for section in _sections(rows, begin, after):
+    for section in sections:
         text = "\n".join(part for part in (section.opening.strip(), body(rows, section.words, section.after)) if part)
         if text or section.words > section.first:
             entries.append(_entry(_bare(text), section, template, rows))
@@ -149,7 +155,7 @@ def _header_end(rows: Sequence[Row], start: int, after: int) -> int:
     for number in range(start, min(after, start + 2 * _HEADER_ROWS)):
         text = rows[number].text.strip()
         heading = text.startswith("#")
-        title = heading and number == start
+        title = number == start and (heading or (text[:4].isdigit() and find_stamp(text[:_WORD_CHARACTERS]) is not None))
         if text and not title and not _is_meta(text) and text.strip("-*_ "):
             # A lone short line below the time is the model's name.
             name = seen and _is_model(text) and not heading
@@ -180,10 +186,9 @@ def _is_model(text: str) -> bool:
     return len(text) <= _WORD_CHARACTERS and role_of(text) == (Role.ASSISTANT, False)
 
 
-def _sections(rows: Sequence[Row], begin: int, after: int) -> list[_Section]:
+def _sections(rows: Sequence[Row], begin: int, after: int, inside: Sequence[bool], found: Sequence[Heading]) -> list[_Section]:
     """The parts of an entry's body. Text before any heading or label is the prompt; a deeper heading belongs to what it stands in."""
-    inside = fenced(rows)
-    levels = {heading.row: heading for heading in headings(rows, inside, begin) if heading.row < after}
+    levels = {heading.row: heading for heading in found}
     marks: list[tuple[int, Part, int, str]] = [(begin, Part.PROMPT, begin, "")]
     level = 0
     for number in range(begin, after):
@@ -196,8 +201,8 @@ def _sections(rows: Sequence[Row], begin: int, after: int) -> list[_Section]:
         elif level == 0 and not inside[number]:
             labelled = _part_of_label(rows[number].text)
             if labelled is not None:
-                found = _LABEL.match(rows[number].text)
-                marks.append((number, labelled, number + 1, (found.group(2) or "") if found else ""))
+                label = _LABEL.match(rows[number].text)
+                marks.append((number, labelled, number + 1, (label.group(2) or "") if label else ""))
     if any(part is Part.PROMPT for _, part, _, _ in marks[1:]):
         marks[0] = (begin, Part.REPORT, begin, "")  # the prompt has a heading of its own
     ends = [mark[0] for mark in marks[1:]] + [after]

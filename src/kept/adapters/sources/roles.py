@@ -4,6 +4,7 @@
 A conversation uses one style of heading throughout; whatever looks like a heading in another style is part of what was said.
 """
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -179,7 +180,8 @@ def entries_of(
         end = turns[number + 1].row if number + 1 < len(turns) else (len(rows) if after is None else after)
         at, precision, written, previous = _time(turn, when, previous)
         template = Said(kind=Kind.PROMPT, author=Author.HUMAN, reason="", text="", at=at, precision=precision, stamp=written)
-        cut = next((row for row in hidden if turn.row < row < end), None) if turn.role is Role.HUMAN else None
+        found = bisect_right(hidden, turn.row)
+        cut = hidden[found] if turn.role is Role.HUMAN and found < len(hidden) and hidden[found] < end else None
         entries.append(_entry(rows, turn, _opening(rows, turn.row, cut) if cut else end, end, template))
     return entries
 

@@ -18,11 +18,10 @@ from pathlib import Path
 
 import re2
 
-from kept.adapters.sources.claude_code_blocks import hash_of, name_of
 from kept.adapters.sources.claude_code_labels import opens_machine_session
 from kept.adapters.sources.codex_labels import own_reason, without_hooks
 from kept.adapters.sources.documents import Document, Entry, Row, Said, cut, place_of, prompt, read_document
-from kept.adapters.sources.pieces import PATH_LIMIT, TARGET_LIMIT
+from kept.adapters.sources.pieces import PATH_LIMIT, bounded, hash_of, name_of
 from kept.adapters.sources.specstory_blocks import ToolBlock, Turn, Zone, blocks_of, turns_of, zones_of
 from kept.model.event import Author, Cursor, Kind, Precision, Slice, Tool
 from kept.model.times import parse_instant
@@ -221,10 +220,10 @@ def _plain(text: str, template: Said, state: _State) -> list[Said]:
 
 
 def _tool(block: ToolBlock, template: Said, state: _State) -> list[Said]:
-    name, target = name_of(block.name), block.target[:TARGET_LIMIT]
+    name, target = name_of(block.name), bounded(block.target)
     same = hash_of(template.stamp, name, target)[:16]
     state.calls[same] += 1
-    tool = Tool(name=name, call=f"{same}.{state.calls[same]}", target=target, detail=block.detail[:TARGET_LIMIT])
+    tool = Tool(name=name, call=f"{same}.{state.calls[same]}", target=target, detail=bounded(block.detail))
     said = [replace(template, kind=Kind.TOOL_CALL, reason="tool-use", text=target or name, tool=tool)]
     if block.output is not None:
         code = _exit_code(block.output)

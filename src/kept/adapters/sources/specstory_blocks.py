@@ -19,7 +19,6 @@ _HEADER = re2.compile(
     r"^_\*\*(User|Agent|Assistant)( - sidechain)?(?: \(([^()\n]{0,200}(?:\([^()\n]{0,80}\))?[^()\n]{0,80})\))?\*\*_[ \t]*$"
 )
 _STAMP = re2.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d))$")
-_FENCE = re2.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$")
 _OPEN, _CLOSE = "<tool-use ", "</tool-use>"
 _THINK, _THINK_END = "<think>", "</think>"
 _RULE = "---"
@@ -32,6 +31,23 @@ class Zone(NamedTuple):
 
     tool: bool
     fenced: bool
+
+
+class Fence(NamedTuple):
+    """A line that opens or closes a block: its marks, the language after them."""
+
+    mark: str
+    language: str
+
+
+def _fence(text: str) -> Fence | None:
+    if "```" not in text and "~~~" not in text:
+        return None
+    line = text.lstrip(" ")
+    if len(text) - len(line) > 3 or not line.startswith(("```", "~~~")):
+        return None
+    language = line.lstrip(line[0])
+    return None if "`" in language else Fence(line[: len(line) - len(language)], language.strip())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,19 +88,18 @@ def zones_of(rows: Sequence[Row]) -> list[Zone]:
     closers = _closers(rows)
     zones, tool, fence, opened = [], False, "", -1
     for number, row in enumerate(rows):
-        text = row.text
-        found = _FENCE.match(text) if "```" in text or "~~~" in text else None
-        if not fence and text.startswith(_OPEN):
+        found = _fence(row.text)
+        if not fence and row.text.startswith(_OPEN):
             tool = True
         zones.append(Zone(tool, bool(fence)))
         # A bare fence right before the end of the block closes it, even where the one before seemed to have done so.
-        if tool and _CLOSE in text and (not fence or opened == number - 1):
+        if tool and _CLOSE in row.text and (not fence or opened == number - 1):
             tool, fence = False, ""
         elif fence:
-            if found and found.group(1).startswith(fence) and not found.group(2).strip():
+            if found and found.mark.startswith(fence) and not found.language:
                 fence = ""
-        elif found and len(found.group(1)) <= closers[number].get(found.group(1)[0], 0):
-            fence, opened = found.group(1), number if not found.group(2).strip() else -1
+        elif found and len(found.mark) <= closers[number].get(found.mark[0], 0):
+            fence, opened = found.mark, -1 if found.language else number
     return zones
 
 
@@ -94,11 +109,9 @@ def _closers(rows: Sequence[Row]) -> list[dict[str, int]]:
     longest: dict[str, int] = {}
     for row in reversed(rows):
         after.append(longest)
-        found = _FENCE.match(row.text) if "```" in row.text or "~~~" in row.text else None
-        if found and not found.group(2).strip():
-            mark = found.group(1)
-            if len(mark) > longest.get(mark[0], 0):
-                longest = {**longest, mark[0]: len(mark)}
+        found = _fence(row.text)
+        if found and not found.language and len(found.mark) > longest.get(found.mark[0], 0):
+            longest = {**longest, found.mark[0]: len(found.mark)}
     return after[::-1]
 
 
@@ -231,16 +244,16 @@ def _fences(lines: list[str]) -> tuple[str, str, str | None]:
     """
     prose: list[str] = []
     given = ""
-    bare = [number for number, line in enumerate(lines) if (found := _FENCE.match(line)) and not found.group(2).strip()]
+    fences = [_fence(line) for line in lines]
+    bare = [number for number, found in enumerate(fences) if found and not found.language]
     number = 0
     while number < len(lines):
-        found = _FENCE.match(lines[number])
+        found = fences[number]
         if not found:
             prose.append(lines[number])
             number += 1
             continue
-        language = found.group(2).strip()
-        if language in _PRINTED or given:
+        if found.language in _PRINTED or given:
             end = bare[-1] if bare and bare[-1] > number else len(lines)
             return "\n".join(prose), given, "\n".join(lines[number + 1 : end]).strip()
         end = next((each for each in bare if each > number), len(lines))

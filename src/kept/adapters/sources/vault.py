@@ -15,10 +15,10 @@ from zoneinfo import ZoneInfo
 import re2
 
 from kept.adapters.sources import promptlog, roles
-from kept.adapters.sources.claude_code_blocks import hash_of
 from kept.adapters.sources.documents import Document, Entry, Place, Row, Said, place_of, read_document, sniff_rows
 from kept.adapters.sources.frontmatter import FrontMatter, read_front_matter
 from kept.adapters.sources.markdown import body, visible
+from kept.adapters.sources.pieces import bounded, hash_of
 from kept.adapters.sources.records import open_regular
 from kept.adapters.sources.roles import Role, Turn, When
 from kept.adapters.sources.stamps import Stamp, find_stamp, read_stamp
@@ -225,7 +225,7 @@ def _call(said: Said, quote: Sequence[str]) -> list[Said]:
         if mark in _RESULTS:
             ok, output = _RESULTS[mark], rest.strip()
         elif not target and (found := _TARGET.match(line)):
-            target = found.group(1)[:2000]
+            target = bounded(found.group(1))
     tool = Tool(name=name, target=target, ok=ok)
     call = replace(said, kind=Kind.TOOL_CALL, reason="tool-quote", text=target or name, tool=tool)
     if not output:

@@ -1,71 +1,36 @@
-"""The archive: cleaned turns, the threads they form, and how far each file was read. Append-only but for forget."""
+"""The archive in SQLite: cleaned turns, the threads they form, and how far each file was read. Append-only but for forget."""
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from kept.adapters.store.database import Database
-from kept.adapters.store.records import block_hash, pack, unpack
+from kept.adapters.store.checking import misquoted
+from kept.adapters.store.database import Database, all_of, any_of
+from kept.adapters.store.records import FORGOTTEN_MARK, block_hash, likeness_of, pack, retold, unpack, withheld
+from kept.adapters.store.values import EventRow, FileRow, FileState, OptedOut, Row, Sitting, Thread, ThreadRow
 from kept.model.codec import canonical, digest, dump, load
 from kept.model.errors import DamagedError
 from kept.model.event import Account, Author, Cursor, Event, Kind
+from kept.model.project import Project
 from kept.model.text import index_words
 from kept.model.threads import Node
 from kept.model.times import from_text, to_text
 
 _INDEXED = frozenset({Author.HUMAN, Author.ASSISTANT})
+_SAMPLED = 500  # turns of which `check` looks up the index entry: the rest derives from the same code
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Thread:
-    """The events of one session as one file tells them; ``extracted`` is the ordinal from which its episodes are still open."""
-
-    id: int
-    session: str
-    source: str
-    path: str
-    project: str
-    events: int
-    extracted: int
-    first_at: datetime | None
-    last_at: datetime | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Sitting:
-    """A session's part in a span of time: where it stands, whose project, how many events and prompts, from when to when."""
-
-    source: str
-    path: str
-    session: str
-    project: str
-    events: int
-    prompts: int
-    first_at: datetime
-    last_at: datetime
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FileState:
-    """One known file: how far it was read (bytes, records) and the account of all its records."""
-
-    source: str
-    path: str
-    offset: int
-    line: int
-    account: Account
-
-
-class Archive:
+class SqliteArchive:
     """Cleaned turns in compressed blocks, each event once, however many files tell it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._block = lru_cache(maxsize=8)(self._read_block)
+        self._blocks = lru_cache(maxsize=8)(self._read_block)
+        self._seen = 0
 
     def cursor(self, source: str, path: str) -> Cursor | None:
         """How far a file was read; None where it never was."""
@@ -92,11 +57,14 @@ class Archive:
         with self._database.transaction():
             row = self._database.one("file", source=source, path=path)
             before = Account() if anew or row is None else load(Account, json.loads(row["account"]))
-            (file,) = self._database.one(
-                "put_file", source=source, path=path, inode=cursor.inode, offset=cursor.offset, prefix=cursor.prefix,
-                line=cursor.line, carry=cursor.carry, account=canonical(dump(before + account)),
-            )  # fmt: skip
-            return self._store(file, events)
+            return self._store(self._put_file(source, path, cursor, before + account), events)
+
+    def _put_file(self, source: str, path: str, cursor: Cursor, account: Account) -> int:
+        (file,) = self._database.one(
+            "put_file", source=source, path=path, inode=cursor.inode, offset=cursor.offset, prefix=cursor.prefix,
+            line=cursor.line, carry=cursor.carry, account=canonical(dump(account)),
+        )  # fmt: skip
+        return int(file)
 
     def _store(self, file: int, events: Sequence[Event]) -> int:
         known = [self._known(each) for each in events]
@@ -110,23 +78,56 @@ class Archive:
             (block,) = self._database.one("add_block", body=body, hash=checksum)
             for place, each in enumerate(fresh):
                 self._add_event(each, block, place)
-        self._join_threads(file, [(each, found or self._known(each)) for each, found in zip(events, known, strict=True)])
+        told = [(each, found or self._known(each)) for each, found in zip(events, known, strict=True)]
+        self._join_threads(file, [(each, row["id"]) for each, row in told])
+        self._retell([(each, found) for each, found in zip(events, known, strict=True) if found is not None])
         return len(fresh)
 
-    def _known(self, event: Event) -> int | None:
+    def _known(self, event: Event) -> Any:
         row = self._database.one("event_by_key", key=event.key)
         if row is None and event.twin:
             row = self._database.one("event_by_twin", twin=event.twin)
-        return row["id"] if row else None
+        if row is None and (mark := likeness_of(event)):
+            row = self._database.one("event_by_likeness", mark=mark, path=event.pointer.path)
+        return row
+
+    def _retell(self, told: Iterable[tuple[Event, Any]]) -> None:
+        """Let copies that know more of time or place in the conversation take the place of those that were read before them."""
+        changed: dict[int, dict[int, tuple[int, Event]]] = {}
+        for event, row in told:
+            if row["twin"] and (row["parent"] or not event.parent):
+                continue  # what is there has a time of its own and its place in the tree: nothing knows more
+            better = retold(self._block(row["block"])[row["place"]], event)
+            if better is not None:
+                changed.setdefault(row["block"], {})[row["place"]] = (row["id"], better)
+        self._rewrite(changed)
+        if changed:
+            numbers = [number for places in changed.values() for number, _ in places.values()]
+            self._database.run("threads_retold", events=canonical(numbers))
+
+    def _rewrite(self, changed: Mapping[int, Mapping[int, tuple[int, Event]]]) -> None:
+        """Put events (row number, event) in the places of others, by block and place."""
+        for block, places in changed.items():
+            events = list(self._block(block))
+            for place, (number, event) in places.items():
+                before, events[place] = events[place], event
+                self._database.run("put_event", id=number, **_columns(event))
+                if _is_indexed(before):
+                    self._database.run("unindex_turn", id=number, words=index_words(before.text))
+                if _is_indexed(event):
+                    self._database.run("index_turn", id=number, words=index_words(event.text))
+            body, checksum = pack(events)
+            self._database.run("put_block", body=body, hash=checksum, id=block)
+        self._blocks.cache_clear()
 
     def _add_event(self, event: Event, block: int, place: int) -> None:
         (number,) = self._database.one(
-            "add_event", key=event.key, twin=event.twin or None, block=block, place=place,
-            at=to_text(event.at) if event.at else None, kind=event.kind.value, author=event.author.value,
-            record=short_hash(event.record), parent=short_hash(event.parent), turn=short_hash(event.turn),
+            "add_event", key=event.key, block=block, place=place, **_columns(event),
         )  # fmt: skip
-        if event.author in _INDEXED and event.text and event.kind in (Kind.PROMPT, Kind.RESPONSE):
+        if _is_indexed(event):
             self._database.run("index_turn", id=number, words=index_words(event.text))
+        if mark := likeness_of(event):
+            self._database.run("add_likeness", mark=mark, event=number, path=event.pointer.path)
 
     def _join_threads(self, file: int, events: Iterable[tuple[Event, int | None]]) -> None:
         grown: dict[str, list[Any]] = {}
@@ -165,7 +166,7 @@ class Archive:
                     record=str(row["record"] or ""),
                     parent=str(row["parent"] or ""),
                     order=row["ordinal"],
-                    human=row["kind"] == Kind.PROMPT and row["author"] == Author.HUMAN,
+                    human=row["kind"] == Kind.PROMPT and row["author"] in (Author.HUMAN, Author.ABANDONED),
                     output=row["kind"] == Kind.TOOL_OUTPUT,
                     turn=str(row["turn"] or ""),
                 ),
@@ -215,20 +216,51 @@ class Archive:
         for row in self._database.run("event_minutes"):
             yield from_text(f"{row['minute']}:00.000Z")
 
-    def projects(self) -> tuple[str, ...]:
-        """The raw working directories of all threads."""
-        return tuple(row["project"] for row in self._database.run("projects"))
+    def directories(self) -> tuple[tuple[str, str], ...]:
+        """The raw working directories of all threads, with an empty path; where a thread has none, an empty one with its file."""
+        return tuple((row["project"], row["path"]) for row in self._database.run("directories"))
+
+    def project(self, directory: str) -> Project | None:
+        """What a directory was found to be, or None."""
+        row = self._database.one("project", directory=directory)
+        return Project(**dict(row)) if row else None
+
+    def put_project(self, project: Project) -> None:
+        """Note what a directory is."""
+        self._database.run("put_project", **dump(project))
+
+    def projects(self) -> tuple[Project, ...]:
+        """What every directory was found to be, by directory."""
+        return tuple(Project(**dict(row)) for row in self._database.run("projects"))
+
+    def opted_out(self) -> tuple[OptedOut, ...]:
+        """The conversations that are not to be remembered."""
+        return tuple(OptedOut(**dict(row)) for row in self._database.run("opted_out"))
+
+    def opt_out(self, session: str, path: str) -> int:
+        """Note that a conversation is not to be remembered, and erase the words of it that no other conversation has."""
+        with self._database.transaction():
+            self._database.run("opt_out", session=session, path=path)
+            rows = self._database.run("events_of_session_alone", session=session).fetchall()
+            changed: dict[int, dict[int, tuple[int, Event]]] = {}
+            for row in rows:
+                event = withheld(self._block(row["block"])[row["place"]], FORGOTTEN_MARK)
+                changed.setdefault(row["block"], {})[row["place"]] = (row["id"], event)
+                self._database.run("drop_likeness", event=row["id"])
+            self._rewrite(changed)
+            self._database.run("threads_retold", events=canonical([row["id"] for row in rows]))
+            return len(rows)
 
     def undated(self) -> int:
         """How many events have no time."""
         count: int = self._database.one("undated_events")["events"]
         return count
 
-    def search(self, query: str, limit: int) -> tuple[tuple[Event, float], ...]:
+    def search(self, words: Sequence[str], limit: int) -> tuple[tuple[Event, float], ...]:
         """Turns that match a prepared full-text query, best first, with their score (higher is better)."""
         return tuple(
             (self._block(row["block"])[row["place"]], -row["rank"])
-            for row in self._database.run("search_turns", query=query, limit=limit).fetchall()
+            for row in self._database.run("search_turns", query=any_of(words), limit=limit).fetchall()
         )
 
     def erase(self, key: str, quotes: Sequence[str], mark: str) -> bool:
@@ -247,29 +279,109 @@ class Archive:
             return False
         events[row["place"]] = replace(event, text=text, tool=tool, twin="")
         body, checksum = pack(events)
-        self._database.raw(
-            "UPDATE blocks SET body = :body, hash = :hash WHERE id = :id", {"body": body, "hash": checksum, "id": row["block"]}
-        )
-        if event.author in _INDEXED and event.text and event.kind in (Kind.PROMPT, Kind.RESPONSE):
+        self._database.run("put_block", body=body, hash=checksum, id=row["block"])
+        if _is_indexed(event):
             self._database.run("unindex_turn", id=row["id"], words=index_words(event.text))
             self._database.run("index_turn", id=row["id"], words=index_words(text))
-        self._block.cache_clear()
+        self._blocks.cache_clear()
         return True
 
     def damage(self) -> Iterator[str]:
-        """Every block whose bytes are not what was written, and every event that is not where its row says."""
-        for row in self._database.raw("SELECT id, body, hash FROM blocks ORDER BY id"):
+        """Every block whose bytes are not what was written, every gap, and every sampled turn that is not found by its words."""
+        for row in self._database.run("blocks"):
             if block_hash(row["body"]) != row["hash"]:
                 yield f"archive block {row['id']}: its bytes do not match their hash"
-        for row in self._database.raw(
-            "SELECT e.key FROM events AS e LEFT JOIN blocks AS b ON b.id = e.block WHERE b.id IS NULL ORDER BY e.id"
-        ):
+        for row in self._database.run("events_adrift"):
             yield f"event {row['key']}: its archive block is missing"
-        for row in self._database.raw(
-            "SELECT t.id, t.events, (SELECT count(*) FROM thread_events AS te WHERE te.thread = t.id) AS found FROM threads AS t"
-        ):
-            if row["events"] != row["found"]:
-                yield f"thread {row['id']}: {row['events']} events noted, {row['found']} found"
+        for row in self._database.run("archive_gaps"):
+            yield f"{row['what']}: {row['most'] - row['found']} of {row['most']} are missing"
+        for row in self._database.run("wrong_threads"):
+            yield f"thread {row['id']}: {row['events']} events noted, {row['found']} found"
+        yield from self._lost_entries()
+
+    def _lost_entries(self) -> Iterator[str]:
+        for row in self._database.run("sampled_events", most=_SAMPLED).fetchall():
+            try:
+                event = self._block(row["block"])[row["place"]]
+            except (DamagedError, IndexError):
+                continue  # told above
+            words = index_words(event.text).split()
+            if not _is_indexed(event) or not words:
+                continue
+            if self._database.one("turn_found", id=row["id"], query=all_of(words[:20])) is None:
+                yield f"event {row['key']}: not in the full-text index under its words"
+
+    def misquotes(self, cited: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
+        """Every memory that cites an event for words it does not say; ``cited`` is of :func:`kept.adapters.store.checking.citations`."""
+        known = set()
+        for row in self._database.run(
+            "places", keys=canonical(sorted(cited))
+        ).fetchall():  # in the order of blocks: each is read once
+            known.add(row["key"])
+            try:
+                event = self._block(row["block"])[row["place"]]
+            except (DamagedError, IndexError):
+                continue  # told by damage()
+            yield from misquoted(row["key"], event, cited[row["key"]])
+        for key in sorted(cited.keys() - known):
+            yield from misquoted(key, None, cited[key])
+
+    def rows(self) -> Iterator[Row]:
+        """The archive written out: files, events in order, threads."""
+        for row in self._database.run("all_files"):
+            cursor = Cursor(inode=row["inode"], offset=row["offset"], prefix=row["prefix"], line=row["line"], carry=row["carry"])
+            yield FileRow(source=row["source"], path=row["path"], cursor=cursor, account=load(Account, json.loads(row["account"])))
+        for row in self._database.run("all_events"):
+            yield EventRow(event=self._block(row["block"])[row["place"]], twin=row["twin"] or "")
+        for row in self._database.run("thread_rows").fetchall():
+            members = self._database.run("thread_keys", thread=row["id"]).fetchall()
+            yield ThreadRow(
+                id=row["id"], source=row["source"], path=row["path"], session=row["session"], project=row["project"],
+                extracted=row["extracted"], seen=row["seen"], events=tuple(each["key"] for each in members),
+                abandoned=tuple(each["ordinal"] for each in members if each["abandoned"]),
+            )  # fmt: skip
+        yield from self.projects()
+        yield from self.opted_out()
+
+    def take(self, rows: Sequence[Row]) -> None:
+        """Take up rows of :meth:`rows` of one kind, inside the transaction that loads them all. Raises ValueError, KeyError."""
+        events = [each for each in rows if isinstance(each, EventRow)]
+        if events:
+            body, checksum = pack([each.event for each in events])
+            (block,) = self._database.one("add_block", body=body, hash=checksum)
+            for place, each in enumerate(events):
+                self._add_event(replace(each.event, twin=each.twin), block, place)
+        for row in rows:
+            match row:
+                case FileRow():
+                    self._put_file(row.source, row.path, row.cursor, row.account)
+                case ThreadRow():
+                    self._take_thread(row)
+                case Project():
+                    self.put_project(row)
+                case OptedOut():
+                    self._database.run("opt_out", session=row.session, path=row.path)
+
+    def _take_thread(self, row: ThreadRow) -> None:
+        file = self._database.one("file", source=row.source, path=row.path)
+        places = {each["key"]: each for each in self._database.run("places", keys=canonical(sorted(row.events)))}
+        times = [places[key]["at"] for key in row.events if places[key]["at"]]
+        self._database.run(
+            "put_thread", id=row.id, file=file["id"], session=row.session, project=row.project, events=len(row.events),
+            extracted=row.extracted, seen=row.seen, first_at=min(times, default=None), last_at=max(times, default=None),
+        )  # fmt: skip
+        self._database.many(
+            "add_to_thread", ({"thread": row.id, "ordinal": n, "event": places[key]["id"]} for n, key in enumerate(row.events))
+        )
+        self.mark_abandoned(row.id, ((ordinal, True) for ordinal in row.abandoned))
+
+    def _block(self, number: int) -> tuple[Event, ...]:
+        """The events of a block; read again once another process changed the store, for it may have forgotten words of them."""
+        seen = self._database.others()
+        if seen != self._seen:
+            self._blocks.cache_clear()
+            self._seen = seen
+        return self._blocks(number)
 
     def _read_block(self, number: int) -> tuple[Event, ...]:
         row = self._database.one("block", id=number)
@@ -281,6 +393,19 @@ class Archive:
             raise DamagedError(
                 f"archive block {number} is damaged", where=str(self._database.path), hint="run `kept check`"
             ) from error
+
+
+def _columns(event: Event) -> dict[str, Any]:
+    """What the row of an event says of it."""
+    return {
+        "twin": event.twin or None, "at": to_text(event.at) if event.at else None, "kind": event.kind.value,
+        "author": event.author.value, "record": short_hash(event.record), "parent": short_hash(event.parent),
+        "turn": short_hash(event.turn),
+    }  # fmt: skip
+
+
+def _is_indexed(event: Event) -> bool:
+    return event.author in _INDEXED and bool(event.text) and event.kind in (Kind.PROMPT, Kind.RESPONSE)
 
 
 def _at(text: str | None) -> datetime | None:

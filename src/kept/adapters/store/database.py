@@ -7,38 +7,40 @@ power cut after a commit must lose nothing. The file is opened once in a process
 import os
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from kept.model.errors import StoreError
+from kept.model.errors import DamagedError, StoreError
 
-FORMAT = 1  # PRAGMA user_version of the newest schema
+FORMAT = 2  # PRAGMA user_version of the newest schema
 _BUSY_MS = 30_000
+_HERE = files("kept.adapters.store")
 
 
 @cache
 def statements() -> Mapping[str, str]:
     """The named statements of queries.sql."""
-    text = (files("kept.adapters.store") / "queries.sql").read_text(encoding="utf-8")
+    text = (_HERE / "queries.sql").read_text(encoding="utf-8")
     parts = re.split(r"^-- name: (\w+)\n", text, flags=re.MULTILINE)[1:]
     return {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
 
 
 class Database:
-    """A connection to a store file, created with the newest schema where there is none.
+    """A connection to a store file: created with the newest schema where there is none, migrated to it where it is older.
 
-    Raises StoreError where the file cannot be opened, is no store, or is newer than this program.
+    Raises StoreError where the file cannot be opened, is no store, or is newer than this program; a migration that fails, or whose
+    backup does, changes nothing.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._pid = os.getpid()
         self._depth = 0
-        self._connection = _open(path)
+        self._connection, self._inode = _open(path)
         try:
             self._prepare()
         except sqlite3.DatabaseError as error:
@@ -56,24 +58,43 @@ class Database:
         pragma("PRAGMA foreign_keys = ON")
         pragma("PRAGMA secure_delete = ON")
         pragma("PRAGMA trusted_schema = OFF")
+        pragma("PRAGMA temp_store = MEMORY")
         pragma("PRAGMA cache_size = -16384")
-        version = pragma("PRAGMA user_version").fetchone()[0]
+        version = self._version()
         if version > FORMAT:
             raise StoreError(
                 f"this store has format {version}, this program knows {FORMAT}", where=str(self.path), hint="install a newer kept"
             )
         if version == 0:
             self._create()
+        elif version < FORMAT:
+            self.copy_to(free_name(self.path.parent / "backups" / f"format-{version}.db"))
+            self._migrate()
+
+    def _version(self) -> int:
+        return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
 
     def _create(self) -> None:
         with self.transaction():
-            if self._connection.execute("PRAGMA user_version").fetchone()[0]:
+            if self._version():
                 return  # another process created it while this one waited
             if self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 raise StoreError("this file is a database, but not kept's", where=str(self.path), hint="choose another --home")
-            for statement in schema_statements():
-                self._connection.execute(statement)
-            self._connection.execute(f"PRAGMA user_version = {FORMAT}")
+            self._bring_to(FORMAT, schema_statements())
+
+    def _migrate(self) -> None:
+        for version in range(2, FORMAT + 1):
+            with self.transaction():
+                if self._version() < version:  # another process may have been faster
+                    self._bring_to(version, migration_statements(version))
+
+    def _bring_to(self, version: int, made: tuple[str, ...]) -> None:
+        for statement in made:
+            self._connection.execute(statement)
+        self._connection.execute(
+            "INSERT INTO migrations (version, at) VALUES (?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))", (version,)
+        )
+        self._connection.execute(f"PRAGMA user_version = {version}")
 
     def close(self) -> None:
         """Close the connection; open transactions are rolled back by SQLite."""
@@ -82,6 +103,14 @@ class Database:
     def run(self, name: str, /, **values: Any) -> sqlite3.Cursor:
         """Execute a named statement. Raises StoreError where SQLite cannot."""
         return self._execute(statements()[name], values)
+
+    def many(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Execute a named statement for each row. Raises StoreError where SQLite cannot."""
+        self._check_process()
+        try:
+            self._connection.executemany(statements()[name], rows)
+        except sqlite3.Error as error:
+            raise _explained(error, self.path) from error
 
     def raw(self, sql: str, values: Mapping[str, Any] | None = None) -> sqlite3.Cursor:
         """Execute a statement of the store's own maintenance (never text from outside). Raises StoreError where SQLite cannot."""
@@ -92,12 +121,19 @@ class Database:
         return self.run(name, **values).fetchone()
 
     def _execute(self, sql: str, values: Mapping[str, Any]) -> sqlite3.Cursor:
-        if os.getpid() != self._pid:
-            raise StoreError("a forked process must open the store itself", where=str(self.path))
+        self._check_process()
         try:
             return self._connection.execute(sql, values)
         except sqlite3.Error as error:
             raise _explained(error, self.path) from error
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise StoreError("a forked process must open the store itself", where=str(self.path))
+
+    def others(self) -> int:
+        """A number that changes when another connection has changed the store."""
+        return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -112,8 +148,7 @@ class Database:
             finally:
                 self._depth -= 1
             return
-        self._execute("BEGIN IMMEDIATE", {})
-        self._depth = 1
+        self._begin()
         try:
             yield
             self._execute("COMMIT", {})
@@ -127,8 +162,7 @@ class Database:
     @contextmanager
     def trial(self) -> Iterator[None]:
         """Everything inside, transactions too, is rolled back at the end."""
-        self._execute("BEGIN IMMEDIATE", {})
-        self._depth = 1
+        self._begin()
         try:
             yield
         finally:
@@ -139,7 +173,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Everything read inside is of one moment."""
-        if self._depth:
+        if self._connection.in_transaction:
             yield
             return
         self._execute("BEGIN", {})
@@ -149,32 +183,130 @@ class Database:
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
 
-    def backup_to(self, path: Path) -> None:
-        """Copy the whole store, as of one moment, into a new file."""
-        with sqlite3.connect(path, isolation_level=None) as target:
+    def _begin(self) -> None:
+        """Begin to write. Raises StoreError where the file was replaced meanwhile: what is written here would be lost."""
+        self._execute("BEGIN IMMEDIATE", {})
+        try:
+            inode = self.path.stat().st_ino
+        except OSError:
+            inode = 0
+        if inode != self._inode:
+            self._connection.execute("ROLLBACK")
+            raise StoreError("the store was replaced meanwhile", where=str(self.path), hint="run again; nothing was changed")
+        self._depth = 1
+
+    def copy_to(self, path: Path) -> None:
+        """Copy the whole store, as of one moment, durably into a new file (mode 0600).
+
+        Raises StoreError, with no file left behind, where that cannot be done.
+        """
+        with self.reading(), new_file(path), closing(sqlite3.connect(path, isolation_level=None)) as target:
             self._connection.backup(target)
-        target.close()
+            pages = target.execute("PRAGMA integrity_check").fetchone()[0]
+            if pages != "ok":
+                raise DamagedError(f"the copy is damaged: {pages}", where=str(path), hint="run `kept check`")
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep everybody else from reading and writing, so that the file can be replaced inside."""
+        self._execute("BEGIN EXCLUSIVE", {})
+        try:
+            yield
+        finally:
+            with suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[None]:
+    """A new file (0600) that is filled inside, flushed to the disk with its folder at the end, and removed where that fails.
+
+    Raises StoreError.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise StoreError(f"the file cannot be written: {error.strerror}", where=str(path), hint="choose another place") from error
+    try:
+        try:
+            yield
+            flush(path)
+            flush(path.parent)
+        except sqlite3.Error as error:
+            raise _explained(error, path) from error
+        except OSError as error:
+            raise StoreError(
+                f"the file cannot be written: {error.strerror}", where=str(path), hint="look after the disk"
+            ) from error
+    except BaseException:
+        for each in (path, path.with_name(f"{path.name}-journal")):
+            with suppress(OSError):
+                each.unlink()
+        raise
+
+
+def flush(path: Path) -> None:
+    """Have the system write a file, or the names in a folder, to the disk. Raises OSError."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def free_name(path: Path) -> Path:
+    """The path, or the first like it with a number that is free."""
+    number, free = 1, path
+    while free.exists():
+        number += 1
+        free = path.with_name(f"{path.stem}.{number}{path.suffix}")
+    return free
+
+
+def any_of(words: Iterable[str]) -> str:
+    """A full-text query that finds any of the words: every one quoted, so no character of it is an operator."""
+    return " OR ".join(_quoted(words)) or '""'
+
+
+def all_of(words: Iterable[str]) -> str:
+    """A full-text query that finds all of the words."""
+    return " AND ".join(_quoted(words)) or '""'
+
+
+def _quoted(words: Iterable[str]) -> list[str]:
+    return ['"' + word.replace('"', '""') + '"' for word in words]
 
 
 def schema_statements() -> tuple[str, ...]:
     """The statements of schema.sql, one by one."""
-    text = (files("kept.adapters.store") / "schema.sql").read_text(encoding="utf-8")
+    return _statements("schema.sql")
+
+
+def migration_statements(version: int) -> tuple[str, ...]:
+    """The statements that lead from the format before to a version."""
+    return _statements("migrations", f"{version}.sql")
+
+
+def _statements(*place: str) -> tuple[str, ...]:
+    text = _HERE.joinpath(*place).read_text(encoding="utf-8")
     bare = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("--"))
     return tuple(each.strip() for each in bare.split(";") if each.strip())
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _open(path: Path) -> tuple[sqlite3.Connection, int]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with suppress(FileExistsError):  # created by hand so that it is never readable by others, not even for a moment
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         connection = sqlite3.connect(path, isolation_level=None, cached_statements=256)
+        inode = path.stat().st_ino
     except (OSError, sqlite3.Error) as error:
         raise StoreError(
             f"the store cannot be opened: {error}", where=str(path), hint="check the permissions and the disk"
         ) from error
     connection.row_factory = sqlite3.Row
-    return connection
+    return connection, inode
 
 
 def _explained(error: sqlite3.Error, path: Path) -> StoreError:

@@ -1,85 +1,39 @@
-"""The log: runs, passes, operations and candidates, chained by hash; and the memories they add up to.
+"""The log in SQLite: runs, passes, operations and candidates, chained by hash; and the memories they add up to.
 
-Everything here commits in one transaction. Memories are a projection that :meth:`Log.rebuild` recreates from the log.
+Everything here commits in one transaction. Memories are a projection that :meth:`SqliteLog.rebuild` recreates from the log.
 """
 
 import json
-import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
-from kept.adapters.store.database import Database
-from kept.adapters.store.records import (
-    ERASED,
-    Sealed,
-    chain,
-    commitment_of,
-    judged_body,
-    operation_body,
-    read_judged,
-    read_operation,
-    seal,
-    unseal,
-    verdict_slug,
+from kept.adapters.store.checking import IMPORTED, broken_log, disagreements
+from kept.adapters.store.database import Database, any_of
+from kept.adapters.store.rows import Appended, appended, candidates_of, effects, operation_of, proposal_of, put_together
+from kept.adapters.store.values import (
+    CandidateRow,
+    Draft,
+    FingerprintRow,
+    GroupRow,
+    OperationRow,
+    PassRow,
+    Proposal,
+    Row,
+    Run,
+    RunRow,
 )
 from kept.model.codec import canonical, dump, load
-from kept.model.errors import StoreError
-from kept.model.fold import apply, fold, undone
+from kept.model.fold import fold, undone
 from kept.model.memory import Actor, Judged, Memory, Status
-from kept.model.operation import Forget, Operation, Pass
+from kept.model.operation import Operation, Pass, mentioned
 from kept.model.text import index_words
 from kept.model.times import from_text, to_text
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Span:
-    """What an extraction pass covers: a thread from the ordinal ``start`` on, with the candidates found, by episode start."""
-
-    thread: int
-    start: int
-    judged: tuple[tuple[int, Judged], ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Draft:
-    """A pass that is not in the log yet."""
-
-    run: int
-    stage: str
-    subject: str
-    actor: Actor
-    recorded_at: datetime
-    operations: tuple[Operation, ...] = ()
-    undoes: tuple[int, ...] = ()
-    redoes: tuple[int, ...] = ()
-    note: str = ""
-    span: Span | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
-    """One run: its command, its times of processing (``ended_at`` is None where it was cut short), its report as JSON."""
-
-    id: int
-    command: str
-    started_at: datetime
-    ended_at: datetime | None
-    report: Mapping[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Proposal:
-    """A judged candidate as the log holds it: in which pass, of which episode (thread and ordinal of its first event)."""
-
-    judged: Judged
-    pass_id: int
-    thread: int
-    ordinal: int
-
-
-class Log:
+class SqliteLog:
     """The append-only history and what it adds up to."""
 
     def __init__(self, database: Database) -> None:
@@ -100,8 +54,8 @@ class Log:
         """The last runs, newest first."""
         return tuple(
             Run(
-                id=row["id"], command=row["command"], started_at=from_text(row["started_at"]),
-                ended_at=from_text(row["ended_at"]) if row["ended_at"] else None, report=json.loads(row["report"] or "{}"),
+                id=row["id"], command=row["command"], started_at=from_text(row["started_at"]), ended_at=_instant(row["ended_at"]),
+                report=json.loads(row["report"] or "{}"),
             )
             for row in self._database.run("runs", limit=limit)
         )  # fmt: skip
@@ -115,106 +69,106 @@ class Log:
         would make two memories supersede each other).
         """
         with self._database.transaction():
-            last = self._database.one("last_hash")
-            made = Pass(
-                id=last["id"] + 1 if last else 1, run=draft.run, stage=draft.stage, subject=draft.subject, actor=draft.actor,
-                recorded_at=draft.recorded_at, operations=draft.operations, undoes=draft.undoes, redoes=draft.redoes, note=draft.note,
+            last = self._database.one("last_pass")
+            written = appended(
+                draft, _pass(last) if last else None, self._last("last_operation"), self._last("last_candidate")
             )  # fmt: skip
-            sealed_operations = [seal(operation_body(each), secrets.token_hex(8)) for each in draft.operations]
-            judged = draft.span.judged if draft.span else ()
-            sealed_judged = [seal(judged_body(each), secrets.token_hex(8)) for _, each in judged]
-            self._append(made, sealed_operations, sealed_judged, draft.span, last["hash"] if last else "")
-            for operation, sealed in zip(draft.operations, sealed_operations, strict=True):
-                (number,) = self._database.one(
-                    "add_operation", pass_=made.id, memory=operation.memory, kind=type(operation).__name__.lower(),
-                    body=sealed.body, commitment=sealed.commitment,
-                )  # fmt: skip
-                self._seal(f"o{number}", sealed)
             if draft.span:
-                self._put_span(made.id, draft.span, sealed_judged)
+                self._database.run("soil_span", thread=draft.span.thread, start=draft.span.start)
+            self._append(written)
+            self._mention((each.id, mentioned(one)) for each, one in zip(written.operations, draft.operations, strict=True))
+            if draft.span:
+                self._database.run(
+                    "retire_candidates", thread=draft.span.thread, start=draft.span.start, pass_=written.made.id
+                )  # fmt: skip
+                groups = sorted({(each.profile, each.scope) for each in written.candidates})
+                self._database.many("soil", ({"profile": profile, "scope": scope} for profile, scope in groups))
             if draft.undoes or draft.redoes:
-                self._switch()
+                self._switch(draft)
             else:
-                self._apply(made)
-            return made
+                self._project(effects(written.made, self.memory))
+            return written.made
 
-    def _append(self, made: Pass, operations: Sequence[Sealed], judged: Sequence[Sealed], span: Span | None, previous: str) -> None:
-        commitments = [f"{each.commitment}{each.body}" for each in (*operations, *judged)]
-        covers = [(span.thread, span.start)] if span else []
-        self._database.run(
-            "add_pass", id=made.id, run=made.run, stage=made.stage, subject=made.subject, actor=made.actor.value,
-            recorded_at=to_text(made.recorded_at), undoes=canonical(list(made.undoes)), redoes=canonical(list(made.redoes)),
-            note=made.note, hash=chain(previous, made, commitments, covers),
-        )  # fmt: skip
+    def _last(self, name: str) -> int:
+        return int(self._database.one(name)["number"])
 
-    def _put_span(self, number: int, span: Span, sealed: Sequence[Sealed]) -> None:
-        for proposal in self._proposals("span_candidates", thread=span.thread, start=span.start):
-            self._soil(proposal.judged)
-        self._database.run("add_span", pass_=number, thread=span.thread, start=span.start)
-        self._database.run("retire_candidates", thread=span.thread, start=span.start, pass_=number)
-        for (ordinal, judged), parts in zip(span.judged, sealed, strict=True):
-            candidate = judged.candidate
-            (row,) = self._database.one(
-                "add_candidate", pass_=number, thread=span.thread, ordinal=ordinal, id=candidate.id, profile=candidate.profile,
-                scope=candidate.scope, verdict=verdict_slug(judged.verdict), body=parts.body, commitment=parts.commitment,
-            )  # fmt: skip
-            self._seal(f"c{row}", parts)
-            self._soil(judged)
+    def _append(self, written: Appended) -> None:
+        self._add_passes([written.row])
+        self._add_operations(written.operations)
+        self._add_candidates(written.candidates)
 
-    def _seal(self, owner: str, sealed: Sealed) -> None:
-        if sealed.words != ERASED:
-            self._database.run("seal", owner=owner, salt=sealed.salt, words=sealed.words)
+    def _add_passes(self, rows: Iterable[PassRow]) -> None:
+        rows = tuple(rows)
+        self._database.many("add_pass", (_pass_values(each) for each in rows))
+        self._database.many(
+            "add_span",
+            ({"pass_id": each.head.id, "thread": thread, "start": start} for each in rows for thread, start in each.covers),
+        )
 
-    def _soil(self, judged: Judged) -> None:
-        self._database.run("soil", profile=judged.candidate.profile, scope=judged.candidate.scope)
+    def _add_operations(self, rows: Iterable[OperationRow]) -> None:
+        rows = tuple(rows)
+        self._database.many(
+            "add_operation", (_values(each, "id", "pass_id", "memory", "kind", "body", "commitment") for each in rows)
+        )
+        self._seal((f"o{each.id}", each) for each in rows)
 
-    def _apply(self, made: Pass) -> None:
-        for operation in made.operations:
-            named = (operation.memory, *_named(operation))
-            before = {each: memory for each in named if (memory := self.memory(each)) is not None}
-            after = apply(before, operation, made.actor)
-            if operation.memory in _named(operation):
-                raise StoreError(f"a memory cannot supersede itself: {operation.memory}", hint="nothing was changed")
-            if not after:
-                raise StoreError(f"an operation names a memory that does not exist: {operation.memory}", hint="nothing was changed")
-            for memory in after.values():
-                self._check_chain(memory, after)
-                self._put(memory)
+    def _add_candidates(self, rows: Iterable[CandidateRow]) -> None:
+        rows = tuple(rows)
+        names = ("row", "pass_id", "thread", "ordinal", "id", "profile", "scope", "verdict", "body", "commitment", "live")
+        self._database.many("add_candidate", (_values(each, *names) for each in rows))
+        self._seal((f"c{each.row}", each) for each in rows)
 
-    def _check_chain(self, memory: Memory, after: Mapping[str, Memory]) -> None:
-        seen, each = {memory.id}, memory
-        while each.status is Status.SUPERSEDED and each.superseded_by:
-            found = after.get(each.superseded_by) or self.memory(each.superseded_by)
-            if found is None:
-                return
-            if found.id in seen:
-                raise StoreError(f"memories would supersede each other: {', '.join(sorted(seen))}", hint="nothing was changed")
-            seen.add(found.id)
-            each = found
+    def _seal(self, rows: Iterable[tuple[str, OperationRow | CandidateRow]]) -> None:
+        self._database.many(
+            "seal", ({"owner": owner, "salt": each.salt, "words": each.words} for owner, each in rows if each.words is not None)
+        )
 
-    def _switch(self) -> None:
-        off = canonical(sorted(undone(self.switches())))
-        self._database.run("relive_candidates", undone=off)
-        self._project(fold(self.passes()))
+    def _mention(self, operations: Iterable[tuple[int, tuple[str, ...]]]) -> None:
+        self._database.many(
+            "add_mention", ({"operation": number, "memory": each} for number, memories in operations for each in memories)
+        )
+
+    def _switch(self, draft: Draft) -> None:
+        switched, off = (*draft.undoes, *draft.redoes), undone(self.switches())
+        self._database.run("relive_candidates", undone=_list(off), switched=_list(switched))
+        related = self.related(switched)
+        after: dict[str, Memory | None] = {number: None for each in related for one in each.operations for number in mentioned(one)}
+        self._project(after | fold(each for each in related if each.id not in off))
 
     def switches(self) -> tuple[Pass, ...]:
         """The passes that undo or redo others, without operations."""
-        return tuple(self._head(row) for row in self._database.run("passes") if row["undoes"] != "[]" or row["redoes"] != "[]")
+        return tuple(_pass(row).head for row in self._database.run("switches"))
 
-    def passes(self) -> Iterator[Pass]:
-        """The whole log in order, with its operations."""
-        operations: dict[int, list[Operation]] = {}
-        for row in self._database.run("operations"):
-            operations.setdefault(row["pass"], []).append(read_operation(unseal(row["body"], row["words"])))
-        for row in self._database.run("passes").fetchall():
-            yield replace(self._head(row), operations=tuple(operations.pop(row["id"], ())))
+    def heads(self) -> Iterator[Pass]:
+        """The whole log in order, without operations."""
+        return (_pass(row).head for row in self._database.run("passes"))
 
-    def _head(self, row: Any) -> Pass:
-        return Pass(
-            id=row["id"], run=row["run"], stage=row["stage"], subject=row["subject"], actor=Actor(row["actor"]),
-            recorded_at=from_text(row["recorded_at"]), operations=(), undoes=tuple(json.loads(row["undoes"])),
-            redoes=tuple(json.loads(row["redoes"])), note=row["note"],
-        )  # fmt: skip
+    def passes(self, only: Iterable[int] | None = None) -> Iterator[Pass]:
+        """The whole log in order, or only those passes, with their operations."""
+        if only is None:
+            return put_together(self.heads(), self._operations("operations"))
+        ids = _list(only)
+        heads = (_pass(row).head for row in self._database.run("passes_of", ids=ids))
+        return put_together(heads, self._operations("operations_of", ids=ids))
+
+    def _operations(self, name: str, **values: Any) -> Iterator[OperationRow]:
+        return (OperationRow(**dict(row)) for row in self._database.run(name, **values))
+
+    def _candidates(self, name: str, **values: Any) -> Iterator[CandidateRow]:
+        return (CandidateRow(**dict(row) | {"live": bool(row["live"])}) for row in self._database.run(name, **values))
+
+    def related(self, passes: Iterable[int]) -> tuple[Pass, ...]:
+        """What folds to the memories that the given passes concern, and to all that are tied to those, however indirectly."""
+        given = set(passes)
+        rows = tuple(self._operations("operations_tied", passes=_list(given)))
+        heads = self._database.run("passes_of", ids=_list(given.union(each.pass_id for each in rows)))
+        return tuple(put_together((_pass(row).head for row in heads), rows))
+
+    def operations_on(self, memory: str) -> tuple[tuple[Pass, Operation], ...]:
+        """Everything that happened to a memory, in order, merges into others included; each with the head of its pass."""
+        rows = tuple(self._operations("operations_on", memory=memory))
+        heads = self._database.run("passes_of", ids=_list({each.pass_id for each in rows}))
+        return tuple((each, one) for each in put_together((_pass(row).head for row in heads), rows) for one in each.operations)
 
     # Memories
 
@@ -226,43 +180,58 @@ class Log:
     def memories(self, *, group: tuple[str, str] | None = None) -> tuple[Memory, ...]:
         """All memories by id, or those of a (profile, scope)."""
         if group is None:
-            rows = self._database.run("memories")
-        else:
-            rows = self._database.run("memories_of", profile=group[0], scope=group[1])
-        return tuple(_memory(row["body"]) for row in rows)
+            return self._memories("memories")
+        return self._memories("memories_of", profile=group[0], scope=group[1])
+
+    def _memories(self, name: str, **values: Any) -> tuple[Memory, ...]:
+        return tuple(_memory(row["body"]) for row in self._database.run(name, **values))
+
+    def memories_between(self, start: datetime, stop: datetime) -> tuple[Memory, ...]:
+        """The memories first seen before ``stop`` and last seen at ``start`` or later, by id."""
+        return self._memories("memories_between", start=to_text(start), stop=to_text(stop))
+
+    def ids(self) -> frozenset[str]:
+        """The ids of all memories."""
+        return frozenset(row["id"] for row in self._database.run("memory_ids"))
 
     def ids_like(self, prefix: str) -> tuple[str, ...]:
-        """At most three ids that begin so."""
+        """At most three ids that begin so, in order."""
         return tuple(row["id"] for row in self._database.run("memory_ids_like", prefix=prefix))
 
-    def search(self, query: str, limit: int) -> tuple[tuple[Memory, float], ...]:
-        """Memories that match a prepared full-text query, best first, with their score (higher is better)."""
-        return tuple(
-            (_memory(row["body"]), -row["rank"]) for row in self._database.run("search_memories", query=query, limit=limit)
-        )
+    def census(self, moment: datetime) -> Mapping[tuple[Status, str], int]:
+        """How many memories there are by (status at a moment, category)."""
+        rows = self._database.run("census", moment=to_text(moment))
+        return Counter({(Status(row["state"]), row["category"]): row["memories"] for row in rows})
 
-    def _put(self, memory: Memory) -> None:
-        row = self._database.one("memory", id=memory.id)
-        if row:
-            self._database.run("unindex_memory", rowid=row["rowid"], words=_indexed(_memory(row["body"])))
-        (rowid,) = self._database.one(
-            "put_memory", id=memory.id, profile=memory.profile, category=memory.category, scope=memory.scope,
-            status=memory.status.value, body=canonical(dump(memory)),
-        )  # fmt: skip
-        self._database.run("index_memory", rowid=rowid, words=_indexed(memory))
+    def search(self, words: Iterable[str], limit: int) -> tuple[tuple[Memory, float], ...]:
+        """Memories with any of the words, best first, with their score (higher is better)."""
+        rows = self._database.run("search_memories", query=any_of(words), limit=limit)
+        return tuple((_memory(row["body"]), -row["rank"]) for row in rows)
 
-    def _project(self, memories: Mapping[str, Memory]) -> None:
-        for memory in self.memories():
-            if memory.id not in memories:
-                row = self._database.one("memory", id=memory.id)
-                self._database.run("unindex_memory", rowid=row["rowid"], words=_indexed(memory))
-                self._database.run("drop_memory", id=memory.id)
-            elif memories[memory.id] != memory:
-                self._put(memories[memory.id])
-        known = {memory.id for memory in self.memories()}
-        for memory in memories.values():
-            if memory.id not in known:
-                self._put(memory)
+    def _project(self, after: Mapping[str, Memory | None]) -> None:
+        """Make memories what ``after`` says (None: not there), and their index entries with them."""
+        known = {row["id"]: (row["rowid"], row["body"]) for row in self._database.run("memories_with", ids=_list(after))}
+        number = self._last("last_memory")
+        puts, drops, entries, stale = [], [], [], []
+        for memory_id, memory in after.items():
+            rowid, old = known.get(memory_id, (0, ""))
+            body = canonical(dump(memory)) if memory is not None else ""
+            if body == old:
+                continue
+            if not rowid:
+                number = rowid = number + 1
+            before, words = _words_of(old), _words_of(body)
+            if old and before != words:
+                stale.append({"rowid": rowid, "words": before})
+            if memory is None:
+                drops.append({"rowid": rowid})
+                continue
+            if not old or before != words:
+                entries.append({"rowid": rowid, "words": words})
+            values = _values(memory, "id", "profile", "category", "scope") | {"status": memory.status.value}
+            puts.append(values | {"rowid": rowid, "body": body})
+        for name, rows in (("unindex_memory", stale), ("drop_memory", drops), ("put_memory", puts), ("index_memory", entries)):
+            self._database.many(name, rows)
 
     # Candidates
 
@@ -283,30 +252,17 @@ class Log:
         return tuple(each.judged for each in self._proposals("candidate_rows"))
 
     def _proposals(self, name: str, **values: Any) -> tuple[Proposal, ...]:
-        return tuple(
-            Proposal(
-                judged=read_judged(unseal(row["body"], row["words"])),
-                pass_id=row["pass"],
-                thread=row["thread"],
-                ordinal=row["ordinal"],
-            )
-            for row in self._database.run(name, **values)
-            if row["words"] is not None
-        )
+        return tuple(proposal_of(row) for row in self._candidates(name, **values) if row.words is not None)
 
     def blocked(self) -> frozenset[str]:
         """The candidates that only undone operations rest on: they do not come back by curation."""
         off = undone(self.switches())
         if not off:
             return frozenset()
-        gone: set[str] = set()
-        held: set[str] = set()
-        for each in self.passes():
-            for operation in each.operations:
-                facts = getattr(operation, "facts", None) or getattr(operation, "value", None)
-                if facts is not None:
-                    (gone if each.id in off else held).update(facts.candidates)
-        return frozenset(gone - held)
+        undone_rows = self._operations("operations_undone", undone=_list(off))
+        gone = frozenset(each for row in undone_rows for each in candidates_of(row))
+        standing = self._database.run("rests_standing", undone=_list(off), candidates=_list(gone))
+        return gone - {row["id"] for row in standing}
 
     def dirty(self) -> tuple[tuple[str, str], ...]:
         """The groups (profile, scope) to curate."""
@@ -320,102 +276,126 @@ class Log:
 
     def erase(self, memory: str, candidates: Iterable[str], fingerprints: Iterable[str], made: Pass) -> None:
         """Erase the words of every operation on a memory and of every candidate it rests on; keep the fingerprints."""
-        owners = [f"o{row['id']}" for row in self._rows("SELECT id FROM operations WHERE memory = :id", id=memory)]
-        for candidate in candidates:
-            owners += [f"c{row['row']}" for row in self._rows("SELECT row FROM candidates WHERE id = :id", id=candidate)]
-        for owner in owners:
-            self._database.raw("DELETE FROM sealed WHERE owner = :owner", {"owner": owner})
-        for each in fingerprints:
-            self._database.run("forget_fingerprint", fingerprint=each, pass_=made.id)
+        self._database.run("unseal_operations", memory=memory)
+        self._database.run("unseal_candidates", ids=_list(candidates))
+        self._database.many("add_fingerprint", ({"fingerprint": each, "pass_id": made.id} for each in fingerprints))
 
     def forgotten(self) -> frozenset[str]:
         """The fingerprints of what must not come back."""
         return frozenset(row["fingerprint"] for row in self._database.run("forgotten"))
 
-    def _rows(self, sql: str, **values: Any) -> list[Any]:
-        return self._database.raw(sql, values).fetchall()
-
     # Check and rebuild
 
     def damage(self) -> Iterator[str]:
-        """Every way in which the log contradicts its hashes, or the memories contradict the log."""
-        yield from self._broken_chain()
-        derived = fold(self.passes())
+        """Every way in which the log contradicts its hashes, or what is derived contradicts the log."""
+        yield from broken_log(
+            (_pass(row) for row in self._database.run("passes")),
+            self._operations("operations"),
+            self._candidates("candidate_rows"),
+            self._operations("operations_forgotten"),
+        )
         stored = {each.id: each for each in self.memories()}
-        for number in sorted(derived.keys() | stored.keys()):
-            if number not in stored:
-                yield f"memory {number}: in the log, but not among the memories"
-            elif number not in derived:
-                yield f"memory {number}: among the memories, but not in the log"
-            elif derived[number] != stored[number]:
-                yield f"memory {number}: differs from what the log adds up to"
-        for row in self._rows("SELECT m.id, m.profile, m.scope, m.status, m.category, m.body FROM memories AS m ORDER BY m.id"):
-            memory = _memory(row["body"])
-            if (row["profile"], row["scope"], row["status"], row["category"]) != (
-                memory.profile, memory.scope, memory.status.value, memory.category,
-            ):  # fmt: skip
+        yield from disagreements(fold(self.passes()), stored)
+        for row in self._database.run("memory_columns"):
+            memory = stored[row["id"]]
+            columns = (memory.profile, memory.scope, memory.status.value, memory.category)
+            if (row["profile"], row["scope"], row["status"], row["category"]) != columns:
                 yield f"memory {row['id']}: its columns differ from its body"
-        if self._database.raw("SELECT count(*) FROM memory_index").fetchone()[0] != len(stored):
-            yield "the full-text index of memories does not have one entry for each"
+        for row in self._database.run("wrong_mentions"):
+            yield f"operation {row['operation']}: listed wrongly under memory {row['memory']}"
 
-    def _broken_chain(self) -> Iterator[str]:
-        commitments: dict[int, list[str]] = {}
-        erased = {each.memory for made in self.passes() for each in made.operations if isinstance(each, Forget)}
-        for row in self._database.run("operations"):
-            commitments.setdefault(row["pass"], []).append(f"{row['commitment']}{row['body']}")
-            if row["words"] is None:
-                if row["memory"] not in erased and json.loads(row["body"])["is"] in ("add", "revise", "reaffirm", "merge"):
-                    yield f"operation {row['id']} of pass {row['pass']}: its words are gone and no forget explains it"
-            elif commitment_of(row["words"], row["salt"]) != row["commitment"]:
-                yield f"operation {row['id']} of pass {row['pass']}: its words do not match their commitment"
-        forgotten_candidates = self._forgotten_candidates(erased)
-        for row in self._database.run("candidate_rows"):
-            commitments.setdefault(row["pass"], []).append(f"{row['commitment']}{row['body']}")
-            if row["words"] is None:
-                if row["id"] not in forgotten_candidates:
-                    yield f"candidate {row['id']}: its words are gone and no forget explains it"
-            elif commitment_of(row["words"], row["salt"]) != row["commitment"]:
-                yield f"candidate {row['id']}: its words do not match their commitment"
-        covers: dict[int, list[tuple[int, int]]] = {}
-        for row in self._database.run("spans"):
-            covers.setdefault(row["pass"], []).append((row["thread"], row["start"]))
-        previous, expected = "", 1
-        for row in self._database.run("passes"):
-            if row["id"] != expected:
-                yield f"pass {expected}: missing from the log"
-            expected = row["id"] + 1
-            if chain(previous, self._head(row), commitments.get(row["id"], ()), covers.get(row["id"], ())) != row["hash"]:
-                yield f"pass {row['id']}: what it holds does not match the hash chain"
-            previous = row["hash"]
+    def imported(self) -> frozenset[str]:
+        """The memories that came by an import."""
+        return frozenset(row["memory"] for row in self._database.run("imported", trigger=IMPORTED))
 
-    def _forgotten_candidates(self, erased: set[str]) -> frozenset[str]:
-        found: set[str] = set()
-        for row in self._database.run("operations"):
-            if row["memory"] in erased:
-                body = json.loads(row["body"])
-                found.update((body.get("value") or body.get("facts") or {}).get("candidates", ()))
-        return frozenset(found)
+    def rows(self) -> Iterator[Row]:
+        """The log written out: runs, passes, operations, candidates, fingerprints, groups that wait."""
+        for row in self._database.run("all_runs"):
+            yield RunRow(
+                id=row["id"], command=row["command"], started_at=from_text(row["started_at"]), ended_at=_instant(row["ended_at"]),
+                report=json.loads(row["report"] or "{}"),
+            )  # fmt: skip
+        yield from (_pass(row) for row in self._database.run("passes"))
+        yield from self._operations("operations")
+        yield from self._candidates("candidate_rows")
+        yield from (FingerprintRow(**dict(row)) for row in self._database.run("fingerprints"))
+        yield from (GroupRow(profile=profile, scope=scope) for profile, scope in self.dirty())
+
+    def take(self, row: Row) -> None:
+        """Take up a row of :meth:`rows`, inside the transaction that loads them all."""
+        match row:
+            case RunRow():
+                ended = to_text(row.ended_at) if row.ended_at else None
+                report = canonical(dict(row.report)) if row.report or ended else None
+                self._database.run(
+                    "add_run", id=row.id, command=row.command, started_at=to_text(row.started_at), ended_at=ended, report=report
+                )
+            case PassRow():
+                self._add_passes([row])
+            case OperationRow():
+                self._add_operations([row])
+                self._mention([(row.id, mentioned(operation_of(row)))])
+            case CandidateRow():
+                self._add_candidates([row])
+            case FingerprintRow():
+                self._database.many("add_fingerprint", [{"fingerprint": row.fingerprint, "pass_id": row.pass_id}])
+            case GroupRow():
+                self._database.many("soil", [{"profile": row.profile, "scope": row.scope}])
+            case _:
+                raise ValueError(f"no row of a log: {type(row).__name__}")
 
     def rebuild(self) -> None:
-        """Recreate the memories and their index from the log alone."""
+        """Recreate the memories and all that is derived from the log alone."""
         with self._database.transaction():
-            self._database.raw("DELETE FROM memories")
-            self._database.raw("INSERT INTO memory_index (memory_index) VALUES ('delete-all')")
-            self._database.run("relive_candidates", undone=canonical(sorted(undone(self.switches()))))
-            for memory in sorted(fold(self.passes()).values(), key=lambda each: each.id):
-                self._put(memory)
+            self._database.run("drop_memories")
+            self._database.run("clear_memory_index")
+            self._database.run("drop_mentions")
+            self._mention((row.id, mentioned(operation_of(row))) for row in tuple(self._operations("operations")))
+            passes = tuple(self.passes())
+            self._database.run("relive_candidates", undone=_list(undone(passes)), switched=_list(each.id for each in passes))
+            self._project(dict(sorted(fold(passes).items())))
 
 
-def _named(operation: Operation) -> tuple[str, ...]:
-    losers = getattr(operation, "losers", ())
-    by = getattr(operation, "by", "")
-    return (*losers, *((by,) if by else ()))
+def _list(values: Iterable[Any]) -> str:
+    return canonical(sorted(set(values)))
 
 
+def _values(value: Any, *names: str) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names}
+
+
+def _pass_values(row: PassRow) -> dict[str, Any]:
+    head = row.head
+    return _values(head, "id", "run", "stage", "subject", "note") | {
+        "actor": head.actor.value, "recorded_at": to_text(head.recorded_at), "undoes": canonical(list(head.undoes)),
+        "redoes": canonical(list(head.redoes)), "hash": row.hash,
+    }  # fmt: skip
+
+
+def _pass(row: Any) -> PassRow:
+    head = Pass(
+        id=row["id"], run=row["run"], stage=row["stage"], subject=row["subject"], actor=Actor(row["actor"]),
+        recorded_at=from_text(row["recorded_at"]), operations=(), undoes=tuple(json.loads(row["undoes"])),
+        redoes=tuple(json.loads(row["redoes"])), note=row["note"],
+    )  # fmt: skip
+    covers = tuple((thread, start) for thread, start in json.loads(row["covers"]))
+    return PassRow(head=head, hash=row["hash"], covers=covers)
+
+
+@lru_cache(maxsize=20_000)
 def _memory(body: str) -> Memory:
     memory: Memory = load(Memory, json.loads(body))
     return memory
 
 
-def _indexed(memory: Memory) -> str:
+def _words_of(body: str) -> str:
+    return indexed(_memory(body)) if body else ""
+
+
+def indexed(memory: Memory) -> str:
+    """The words under which a memory is found."""
     return index_words(" ".join((memory.content, *memory.artifacts)))
+
+
+def _instant(text: str | None) -> datetime | None:
+    return from_text(text) if text else None

@@ -19,10 +19,59 @@ ON CONFLICT (source, path) DO UPDATE SET
 RETURNING id;
 
 -- name: event_by_key
-SELECT id FROM events WHERE key = :key;
+SELECT id, twin, parent, block, place FROM events WHERE key = :key;
 
 -- name: event_by_twin
-SELECT id FROM events WHERE twin = :twin;
+SELECT id, twin, parent, block, place FROM events WHERE twin = :twin;
+
+-- name: event_by_likeness
+SELECT e.id, e.twin, e.parent, e.block, e.place FROM likenesses AS l JOIN events AS e ON e.id = l.event
+WHERE l.mark = :mark AND l.path <> :path;
+
+-- name: add_likeness
+INSERT OR IGNORE INTO likenesses (mark, event, path) VALUES (:mark, :event, :path);
+
+-- name: drop_likeness
+DELETE FROM likenesses WHERE event = :event;
+
+-- name: put_event
+UPDATE events SET
+    twin = CASE WHEN EXISTS (SELECT 1 FROM events AS o WHERE o.twin = :twin AND o.id <> :id) THEN twin ELSE :twin END,
+    at = :at, kind = :kind, author = :author, record = :record, parent = :parent, turn = :turn
+WHERE id = :id;
+
+-- name: threads_retold
+UPDATE threads SET
+    seen = 0,
+    extracted = min(extracted, (SELECT min(te.ordinal) FROM thread_events AS te WHERE te.thread = threads.id AND te.event IN (SELECT value FROM json_each(:events)))),
+    first_at = (SELECT min(e.at) FROM thread_events AS te JOIN events AS e ON e.id = te.event WHERE te.thread = threads.id),
+    last_at = (SELECT max(e.at) FROM thread_events AS te JOIN events AS e ON e.id = te.event WHERE te.thread = threads.id)
+WHERE id IN (SELECT te.thread FROM thread_events AS te WHERE te.event IN (SELECT value FROM json_each(:events)));
+
+-- name: project
+SELECT directory, identity, name, scope FROM projects WHERE directory = :directory;
+
+-- name: projects
+SELECT directory, identity, name, scope FROM projects ORDER BY directory;
+
+-- name: put_project
+INSERT INTO projects (directory, identity, name, scope) VALUES (:directory, :identity, :name, :scope)
+ON CONFLICT (directory) DO UPDATE SET identity = excluded.identity, name = excluded.name, scope = excluded.scope;
+
+-- name: opted_out
+SELECT session, path FROM opted_out ORDER BY session;
+
+-- name: opt_out
+INSERT OR IGNORE INTO opted_out (session, path) VALUES (:session, :path);
+
+-- name: events_of_session_alone
+SELECT DISTINCT e.id, e.block, e.place
+FROM threads AS t JOIN thread_events AS te ON te.thread = t.id JOIN events AS e ON e.id = te.event
+WHERE t.session = :session AND NOT EXISTS (
+    SELECT 1 FROM thread_events AS other JOIN threads AS o ON o.id = other.thread
+    WHERE other.event = e.id AND o.session NOT IN (SELECT session FROM opted_out)
+)
+ORDER BY e.block, e.place;
 
 -- name: add_block
 INSERT INTO blocks (body, hash) VALUES (:body, :hash) RETURNING id;
@@ -47,8 +96,9 @@ INSERT INTO threads (file, session, project, events, extracted, seen) VALUES (:f
 -- name: name_project
 UPDATE threads SET project = :project WHERE id = :thread AND project = '';
 
--- name: projects
-SELECT DISTINCT project FROM threads ORDER BY project;
+-- name: directories
+SELECT DISTINCT t.project, CASE t.project WHEN '' THEN f.path ELSE '' END AS path
+FROM threads AS t JOIN files AS f ON f.id = t.file ORDER BY t.project, path;
 
 -- name: in_thread
 SELECT 1 FROM thread_events WHERE event = :event AND thread = :thread;
@@ -100,6 +150,7 @@ SELECT f.source, f.path, t.session, t.project, count(*) AS events,
        sum(e.kind = 'prompt' AND e.author = 'human') AS prompts, min(e.at) AS first_at, max(e.at) AS last_at
 FROM events AS e JOIN thread_events AS te ON te.event = e.id JOIN threads AS t ON t.id = te.thread JOIN files AS f ON f.id = t.file
 WHERE e.at >= :start AND e.at < :stop
+      AND NOT EXISTS (SELECT 1 FROM thread_events AS told WHERE told.event = te.event AND told.thread < te.thread)
 GROUP BY t.id ORDER BY min(e.at), t.session;
 
 -- name: event_minutes
@@ -120,74 +171,134 @@ UPDATE runs SET ended_at = :ended_at, report = :report WHERE id = :id;
 -- name: runs
 SELECT r.id, r.command, r.started_at, r.ended_at, r.report FROM runs AS r ORDER BY r.id DESC LIMIT :limit;
 
--- name: last_hash
-SELECT id, hash FROM passes ORDER BY id DESC LIMIT 1;
+-- name: retire_candidates
+UPDATE candidates SET live = 0 WHERE thread = :thread AND ordinal >= :start AND live AND pass < :pass_;
+
+-- name: dirty
+SELECT profile, scope FROM dirty ORDER BY profile, scope;
+
+-- name: clean
+DELETE FROM dirty WHERE profile = :profile AND scope = :scope;
+
+-- name: last_pass
+SELECT p.id, p.run, p.stage, p.subject, p.actor, p.recorded_at, p.undoes, p.redoes, p.note, p.hash,
+       (SELECT json_group_array(json_array(s.thread, s.start)) FROM spans AS s WHERE s.pass = p.id) AS covers
+FROM passes AS p
+ORDER BY p.id DESC LIMIT 1;
+
+-- name: passes
+SELECT p.id, p.run, p.stage, p.subject, p.actor, p.recorded_at, p.undoes, p.redoes, p.note, p.hash,
+       (SELECT json_group_array(json_array(s.thread, s.start)) FROM spans AS s WHERE s.pass = p.id) AS covers
+FROM passes AS p
+ORDER BY p.id;
+
+-- name: passes_of
+SELECT p.id, p.run, p.stage, p.subject, p.actor, p.recorded_at, p.undoes, p.redoes, p.note, p.hash,
+       (SELECT json_group_array(json_array(s.thread, s.start)) FROM spans AS s WHERE s.pass = p.id) AS covers
+FROM passes AS p
+WHERE p.id IN (SELECT value FROM json_each(:ids))
+ORDER BY p.id;
+
+-- name: switches
+SELECT p.id, p.run, p.stage, p.subject, p.actor, p.recorded_at, p.undoes, p.redoes, p.note, p.hash,
+       (SELECT json_group_array(json_array(s.thread, s.start)) FROM spans AS s WHERE s.pass = p.id) AS covers
+FROM passes AS p
+WHERE p.undoes <> '[]' OR p.redoes <> '[]'
+ORDER BY p.id;
 
 -- name: add_pass
 INSERT INTO passes (id, run, stage, subject, actor, recorded_at, undoes, redoes, note, hash)
 VALUES (:id, :run, :stage, :subject, :actor, :recorded_at, :undoes, :redoes, :note, :hash);
 
+-- name: last_operation
+SELECT coalesce(max(id), 0) AS number FROM operations;
+
 -- name: add_operation
-INSERT INTO operations (pass, memory, kind, body, commitment) VALUES (:pass_, :memory, :kind, :body, :commitment) RETURNING id;
+INSERT INTO operations (id, pass, memory, kind, body, commitment)
+VALUES (:id, :pass_id, :memory, :kind, :body, :commitment);
 
--- name: add_span
-INSERT INTO spans (pass, thread, start) VALUES (:pass_, :thread, :start);
-
--- name: add_candidate
-INSERT INTO candidates (pass, thread, ordinal, id, profile, scope, verdict, body, commitment, live)
-VALUES (:pass_, :thread, :ordinal, :id, :profile, :scope, :verdict, :body, :commitment, 1) RETURNING row;
-
--- name: seal
-INSERT INTO sealed (owner, salt, words) VALUES (:owner, :salt, :words);
-
--- name: words
-SELECT salt, words FROM sealed WHERE owner = :owner;
-
--- name: passes
-SELECT id, run, stage, subject, actor, recorded_at, undoes, redoes, note, hash FROM passes ORDER BY id;
+-- name: add_mention
+INSERT INTO mentions (memory, operation) VALUES (:memory, :operation);
 
 -- name: operations
-SELECT o.id, o.pass, o.memory, o.kind, o.body, o.commitment, s.salt, s.words
+SELECT o.id, o.pass AS pass_id, o.memory, o.kind, o.body, o.commitment, s.salt, s.words
 FROM operations AS o LEFT JOIN sealed AS s ON s.owner = 'o' || o.id
+ORDER BY o.pass, o.id;
+
+-- name: operations_on
+SELECT o.id, o.pass AS pass_id, o.memory, o.kind, o.body, o.commitment, s.salt, s.words
+FROM operations AS o LEFT JOIN sealed AS s ON s.owner = 'o' || o.id
+JOIN mentions AS m ON m.operation = o.id
+WHERE m.memory = :memory
 ORDER BY o.id;
 
--- name: operations_of
-SELECT o.id, o.pass, o.memory, o.kind, o.body, o.commitment, s.salt, s.words
+-- name: operations_tied
+WITH RECURSIVE tied (memory) AS (
+    SELECT m.memory FROM mentions AS m JOIN operations AS o ON o.id = m.operation
+    WHERE o.pass IN (SELECT value FROM json_each(:passes))
+    UNION
+    SELECT other.memory FROM tied
+    JOIN mentions AS mine ON mine.memory = tied.memory JOIN mentions AS other ON other.operation = mine.operation
+)
+SELECT o.id, o.pass AS pass_id, o.memory, o.kind, o.body, o.commitment, s.salt, s.words
 FROM operations AS o LEFT JOIN sealed AS s ON s.owner = 'o' || o.id
-WHERE o.pass = :pass
+WHERE o.id IN (SELECT m.operation FROM mentions AS m JOIN tied ON tied.memory = m.memory)
 ORDER BY o.id;
 
--- name: pass_ids
-SELECT id, undoes, redoes FROM passes WHERE undoes <> '[]' OR redoes <> '[]' ORDER BY id;
+-- name: operations_forgotten
+SELECT o.id, o.pass AS pass_id, o.memory, o.kind, o.body, o.commitment, s.salt, s.words
+FROM operations AS o LEFT JOIN sealed AS s ON s.owner = 'o' || o.id
+WHERE o.id IN (
+    SELECT m.operation FROM mentions AS m WHERE m.memory IN (SELECT f.memory FROM operations AS f WHERE f.kind = 'forget')
+)
+ORDER BY o.id;
+
+-- name: operations_undone
+SELECT o.id, o.pass AS pass_id, o.memory, o.kind, o.body, o.commitment, NULL AS salt, NULL AS words
+FROM operations AS o WHERE o.pass IN (SELECT value FROM json_each(:undone));
+
+-- name: rests_standing
+SELECT DISTINCT c.value AS id
+FROM operations AS o,
+     json_each(coalesce(json_extract(o.body, '$.value.candidates'), json_extract(o.body, '$.facts.candidates'))) AS c
+WHERE o.pass NOT IN (SELECT value FROM json_each(:undone)) AND c.value IN (SELECT value FROM json_each(:candidates));
+
+-- name: last_candidate
+SELECT coalesce(max(row), 0) AS number FROM candidates;
+
+-- name: add_candidate
+INSERT INTO candidates (row, pass, thread, ordinal, id, profile, scope, verdict, body, commitment, live)
+VALUES (:row, :pass_id, :thread, :ordinal, :id, :profile, :scope, :verdict, :body, :commitment, :live);
 
 -- name: candidate_rows
-SELECT c.row, c.pass, c.thread, c.ordinal, c.id, c.verdict, c.body, c.commitment, c.live, s.salt, s.words
+SELECT c.row, c.pass AS pass_id, c.thread, c.ordinal, c.id, c.profile, c.scope, c.verdict, c.body, c.commitment, c.live, s.salt, s.words
 FROM candidates AS c LEFT JOIN sealed AS s ON s.owner = 'c' || c.row
-ORDER BY c.row;
-
--- name: spans
-SELECT pass, thread, start FROM spans ORDER BY pass, thread;
+ORDER BY c.pass, c.row;
 
 -- name: live_candidates
-SELECT c.row, c.pass, c.thread, c.ordinal, c.id, c.verdict, c.body, c.commitment, c.live, s.salt, s.words
+SELECT c.row, c.pass AS pass_id, c.thread, c.ordinal, c.id, c.profile, c.scope, c.verdict, c.body, c.commitment, c.live, s.salt, s.words
 FROM candidates AS c LEFT JOIN sealed AS s ON s.owner = 'c' || c.row
 WHERE c.live AND c.profile = :profile AND c.scope = :scope
 ORDER BY c.row;
 
 -- name: span_candidates
-SELECT c.row, c.pass, c.thread, c.ordinal, c.id, c.verdict, c.body, c.commitment, c.live, s.salt, s.words
+SELECT c.row, c.pass AS pass_id, c.thread, c.ordinal, c.id, c.profile, c.scope, c.verdict, c.body, c.commitment, c.live, s.salt, s.words
 FROM candidates AS c LEFT JOIN sealed AS s ON s.owner = 'c' || c.row
 WHERE c.live AND c.thread = :thread AND c.ordinal >= :start
 ORDER BY c.row;
 
 -- name: refused_candidates
-SELECT c.row, c.pass, c.thread, c.ordinal, c.id, c.verdict, c.body, c.commitment, c.live, s.salt, s.words
+SELECT c.row, c.pass AS pass_id, c.thread, c.ordinal, c.id, c.profile, c.scope, c.verdict, c.body, c.commitment, c.live, s.salt, s.words
 FROM candidates AS c LEFT JOIN sealed AS s ON s.owner = 'c' || c.row
 WHERE c.live AND c.verdict LIKE '%"refused"%'
 ORDER BY c.row;
 
--- name: retire_candidates
-UPDATE candidates SET live = 0 WHERE thread = :thread AND ordinal >= :start AND live AND pass < :pass_;
+-- name: soil_span
+INSERT OR IGNORE INTO dirty (profile, scope)
+SELECT DISTINCT profile, scope FROM candidates WHERE live AND thread = :thread AND ordinal >= :start;
+
+-- name: soil
+INSERT OR IGNORE INTO dirty (profile, scope) VALUES (:profile, :scope);
 
 -- name: relive_candidates
 UPDATE candidates SET live = (
@@ -197,19 +308,51 @@ UPDATE candidates SET live = (
         WHERE s.thread = candidates.thread AND s.start <= candidates.ordinal AND s.pass > candidates.pass
           AND s.pass NOT IN (SELECT value FROM json_each(:undone))
     )
-);
+)
+WHERE thread IN (SELECT s.thread FROM spans AS s WHERE s.pass IN (SELECT value FROM json_each(:switched)));
 
--- name: soil
-INSERT OR IGNORE INTO dirty (profile, scope) VALUES (:profile, :scope);
+-- name: add_span
+INSERT INTO spans (pass, thread, start) VALUES (:pass_id, :thread, :start);
 
--- name: dirty
-SELECT profile, scope FROM dirty ORDER BY profile, scope;
-
--- name: clean
-DELETE FROM dirty WHERE profile = :profile AND scope = :scope;
+-- name: seal
+INSERT INTO sealed (owner, salt, words) VALUES (:owner, :salt, :words);
 
 -- name: memory
-SELECT rowid, body FROM memories WHERE id = :id;
+SELECT body FROM memories WHERE id = :id;
+
+-- name: memories_with
+SELECT rowid, id, body FROM memories WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: memories_between
+SELECT body FROM memories
+WHERE json_extract(body, '$.first_seen') < :stop AND json_extract(body, '$.last_seen') >= :start
+ORDER BY id;
+
+-- name: memory_ids
+SELECT id FROM memories;
+
+-- name: census
+SELECT CASE WHEN status IN ('active', 'held') AND json_extract(body, '$.valid_until') <= :moment THEN 'expired' ELSE status END AS state,
+       category, count(*) AS memories
+FROM memories GROUP BY state, category;
+
+-- name: last_memory
+SELECT coalesce(max(rowid), 0) AS number FROM memories;
+
+-- name: put_memory
+INSERT INTO memories (rowid, id, profile, category, scope, status, body)
+VALUES (:rowid, :id, :profile, :category, :scope, :status, :body)
+ON CONFLICT (rowid) DO UPDATE SET
+    profile = excluded.profile, category = excluded.category, scope = excluded.scope, status = excluded.status, body = excluded.body;
+
+-- name: drop_memory
+DELETE FROM memories WHERE rowid = :rowid;
+
+-- name: index_memory
+INSERT INTO memory_index (rowid, words) VALUES (:rowid, :words);
+
+-- name: unindex_memory
+INSERT INTO memory_index (memory_index, rowid, words) VALUES ('delete', :rowid, :words);
 
 -- name: memories
 SELECT body FROM memories ORDER BY id;
@@ -219,21 +362,6 @@ SELECT body FROM memories WHERE profile = :profile AND scope = :scope ORDER BY i
 
 -- name: memory_ids_like
 SELECT id FROM memories WHERE id >= :prefix AND id < :prefix || 'g' ORDER BY id LIMIT 3;
-
--- name: put_memory
-INSERT INTO memories (id, profile, category, scope, status, body) VALUES (:id, :profile, :category, :scope, :status, :body)
-ON CONFLICT (id) DO UPDATE SET
-    profile = excluded.profile, category = excluded.category, scope = excluded.scope, status = excluded.status, body = excluded.body
-RETURNING rowid;
-
--- name: drop_memory
-DELETE FROM memories WHERE id = :id;
-
--- name: index_memory
-INSERT INTO memory_index (rowid, words) VALUES (:rowid, :words);
-
--- name: unindex_memory
-INSERT INTO memory_index (memory_index, rowid, words) VALUES ('delete', :rowid, :words);
 
 -- name: search_memories
 SELECT m.body, bm25(memory_index) AS rank
@@ -261,8 +389,114 @@ DELETE FROM outputs WHERE path = :path AND intended;
 -- name: outputs
 SELECT DISTINCT path FROM outputs ORDER BY path;
 
--- name: forget_fingerprint
-INSERT OR IGNORE INTO forgotten (fingerprint, pass) VALUES (:fingerprint, :pass_);
+-- name: add_fingerprint
+INSERT OR IGNORE INTO forgotten (fingerprint, pass) VALUES (:fingerprint, :pass_id);
 
 -- name: forgotten
 SELECT fingerprint FROM forgotten;
+
+-- name: fingerprints
+SELECT fingerprint, pass AS pass_id FROM forgotten ORDER BY fingerprint;
+
+-- name: unseal_operations
+DELETE FROM sealed WHERE owner IN (
+    SELECT 'o' || o.id FROM mentions AS m JOIN operations AS o ON o.id = m.operation WHERE m.memory = :memory AND o.memory = :memory
+);
+
+-- name: unseal_candidates
+DELETE FROM sealed WHERE owner IN (SELECT 'c' || row FROM candidates WHERE id IN (SELECT value FROM json_each(:ids)));
+
+-- name: memory_columns
+SELECT id, profile, category, scope, status FROM memories ORDER BY id;
+
+-- name: wrong_mentions
+WITH expected (memory, operation) AS (
+    SELECT memory, id FROM operations
+    UNION SELECT json_extract(body, '$.by'), id FROM operations WHERE json_extract(body, '$.by') <> ''
+    UNION SELECT loser.value, o.id FROM operations AS o, json_each(o.body, '$.losers') AS loser
+)
+SELECT memory, operation FROM (SELECT memory, operation FROM mentions EXCEPT SELECT memory, operation FROM expected)
+UNION ALL
+SELECT memory, operation FROM (SELECT memory, operation FROM expected EXCEPT SELECT memory, operation FROM mentions);
+
+-- name: all_runs
+SELECT id, command, started_at, ended_at, report FROM runs ORDER BY id;
+
+-- name: add_run
+INSERT INTO runs (id, command, started_at, ended_at, report) VALUES (:id, :command, :started_at, :ended_at, :report);
+
+-- name: drop_memories
+DELETE FROM memories;
+
+-- name: clear_memory_index
+INSERT INTO memory_index (memory_index) VALUES ('delete-all');
+
+-- name: drop_mentions
+DELETE FROM mentions;
+
+-- name: put_block
+UPDATE blocks SET body = :body, hash = :hash WHERE id = :id;
+
+-- name: blocks
+SELECT id, body, hash FROM blocks ORDER BY id;
+
+-- name: events_adrift
+SELECT e.key FROM events AS e LEFT JOIN blocks AS b ON b.id = e.block WHERE b.id IS NULL ORDER BY e.id;
+
+-- name: archive_gaps
+SELECT what, most, found FROM (
+    SELECT 'archive blocks' AS what, coalesce(max(id), 0) AS most, count(*) AS found FROM blocks
+    UNION ALL SELECT 'events', coalesce(max(id), 0), count(*) FROM events
+    UNION ALL SELECT 'threads', coalesce(max(id), 0), count(*) FROM threads
+    UNION ALL SELECT 'places in thread ' || thread, max(ordinal) + 1, count(*) FROM thread_events GROUP BY thread
+)
+WHERE most <> found;
+
+-- name: wrong_threads
+SELECT t.id, t.events, (SELECT count(*) FROM thread_events AS te WHERE te.thread = t.id) AS found FROM threads AS t
+WHERE t.events <> found;
+
+-- name: sampled_events
+SELECT id, key, block, place FROM events
+WHERE author IN ('human', 'assistant') AND kind IN ('prompt', 'response')
+  AND id % (SELECT max(1, count(*) / :most) FROM events) = 0
+ORDER BY block, place;
+
+-- name: turn_found
+SELECT 1 FROM turn_index WHERE turn_index MATCH :query AND rowid = :id;
+
+-- name: places
+SELECT id, key, block, place, at FROM events WHERE key IN (SELECT value FROM json_each(:keys)) ORDER BY block, place;
+
+-- name: all_files
+SELECT source, path, inode, offset, prefix, line, carry, account FROM files ORDER BY source, path;
+
+-- name: all_events
+SELECT block, place, twin FROM events ORDER BY id;
+
+-- name: thread_rows
+SELECT t.id, f.source, f.path, t.session, t.project, t.extracted, t.seen
+FROM threads AS t JOIN files AS f ON f.id = t.file ORDER BY t.id;
+
+-- name: thread_keys
+SELECT te.ordinal, te.abandoned, e.key FROM thread_events AS te JOIN events AS e ON e.id = te.event
+WHERE te.thread = :thread ORDER BY te.ordinal;
+
+-- name: put_thread
+INSERT INTO threads (id, file, session, project, events, extracted, seen, first_at, last_at)
+VALUES (:id, :file, :session, :project, :events, :extracted, :seen, :first_at, :last_at);
+
+-- name: put_setting
+INSERT INTO settings (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: is_empty
+SELECT NOT EXISTS (SELECT 1 FROM passes) AND NOT EXISTS (SELECT 1 FROM files) AND NOT EXISTS (SELECT 1 FROM outputs) AS empty;
+
+-- name: imported
+SELECT memory FROM operations WHERE kind = 'add' AND json_extract(body, '$.value.trigger') = :trigger;
+
+-- name: operations_of
+SELECT o.id, o.pass AS pass_id, o.memory, o.kind, o.body, o.commitment, s.salt, s.words
+FROM operations AS o LEFT JOIN sealed AS s ON s.owner = 'o' || o.id
+WHERE o.pass IN (SELECT value FROM json_each(:ids))
+ORDER BY o.pass, o.id;

@@ -7,7 +7,7 @@ order and its hash chain stay whole.
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any
@@ -21,6 +21,7 @@ from kept.model.times import from_text, to_text
 # The fields of an operation, a memory or a candidate that hold somebody's words.
 _WORDS = frozenset({"content", "evidence", "added", "artifacts", "fingerprint", "reasoning", "detail"})
 ERASED = "{}"
+FORGOTTEN_MARK = "[forgotten]"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,6 +129,35 @@ def pack(events: Sequence[Event]) -> tuple[bytes, str]:
 def unpack(body: bytes) -> tuple[Event, ...]:
     """The events of a block. Raises ValueError or zlib.error where the bytes are damaged."""
     return tuple(_event(row) for row in json.loads(zlib.decompress(body)))
+
+
+_PRECISE = (Precision.MESSAGE, Precision.INFERRED, Precision.SESSION, Precision.NONE)
+_SPOKEN = frozenset({Kind.PROMPT, Kind.RESPONSE})
+
+
+def likeness_of(event: Event) -> str:
+    """What recognises a spoken event in another tool's copy of its session, to the second and by its letters; empty for others."""
+    if event.at is None or event.precision is not Precision.MESSAGE or event.kind not in _SPOKEN or not event.session:
+        return ""
+    letters = "".join(filter(str.isalnum, event.text[:4000].casefold()))
+    return digest(event.session, event.kind, str(int(event.at.timestamp())), letters) if letters else ""
+
+
+def retold(before: Event, after: Event) -> Event | None:
+    """The event as a copy tells it that knows more of its time, or of its place in the tree; None where the copy knows no more.
+
+    The key stays, so that evidence finds it. What was forgotten is not told again.
+    """
+    if FORGOTTEN_MARK in before.text or _PRECISE.index(after.precision) > _PRECISE.index(before.precision):
+        return None
+    if after.precision is before.precision and (before.parent or not after.parent):
+        return None
+    return replace(after, key=before.key)
+
+
+def withheld(event: Event, mark: str) -> Event:
+    """An event without anything that was said or done in it; what recognises its copies stays."""
+    return replace(event, text=mark, tool=None, branch="", label_reason="the conversation is not to be remembered")
 
 
 def block_hash(body: bytes) -> str:

@@ -1,11 +1,17 @@
 -- The store of kept. Canonical: runs, passes, operations, candidates, sealed, blocks, events, threads, thread_events, files, settings.
--- Derived, rebuilt by `kept rebuild`: memories, memory_index, turn_index, dirty, candidates.live, outputs (kept as the base of merges).
+-- Derived, rebuilt by `kept rebuild`: mentions, memories, memory_index, turn_index, candidates.live. Of this machine: outputs, dirty.
 
 -- Facts about this store: format number, its random keys.
 CREATE TABLE settings (
     name  TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) WITHOUT ROWID;
+
+-- Which formats this store went through, each with the wall clock's time: the one it was made with, and those it was migrated to.
+CREATE TABLE migrations (
+    version INTEGER PRIMARY KEY,
+    at      TEXT NOT NULL
+);
 
 -- One row a transcript file: how far it was read, and what became of its records.
 CREATE TABLE files (
@@ -68,6 +74,29 @@ CREATE TABLE thread_events (
 ) WITHOUT ROWID;
 CREATE INDEX thread_events_event ON thread_events (event, thread);
 
+-- What each working directory (or, for conversations that name none, the folder they lie in) was found to be when it was first seen:
+-- the identity that all directories of one project share. `scope` is where the memories of the directory lie now.
+CREATE TABLE projects (
+    directory TEXT PRIMARY KEY,
+    identity  TEXT NOT NULL,
+    name      TEXT NOT NULL,
+    scope     TEXT NOT NULL
+) WITHOUT ROWID;
+
+-- Conversations in which the user asked not to be remembered, and the file that told so.
+CREATE TABLE opted_out (
+    session TEXT PRIMARY KEY,
+    path    TEXT NOT NULL
+) WITHOUT ROWID;
+
+-- Marks that recognise an event in another tool's copy of its session, whose clock has no fractions of a second. Derived.
+CREATE TABLE likenesses (
+    mark  TEXT PRIMARY KEY,
+    event INTEGER NOT NULL REFERENCES events (id),
+    path  TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX likenesses_event ON likenesses (event);
+
 CREATE TABLE runs (
     id         INTEGER PRIMARY KEY,
     command    TEXT NOT NULL,
@@ -101,7 +130,14 @@ CREATE TABLE operations (
     commitment TEXT NOT NULL
 );
 CREATE INDEX operations_pass ON operations (pass);
-CREATE INDEX operations_memory ON operations (memory);
+
+-- Which operations concern which memories: their own, and those they merge, replace or answer with.
+CREATE TABLE mentions (
+    memory    TEXT NOT NULL,
+    operation INTEGER NOT NULL REFERENCES operations (id),
+    PRIMARY KEY (memory, operation)
+) WITHOUT ROWID;
+CREATE INDEX mentions_operation ON mentions (operation);
 
 -- Which part of which thread an extraction pass covers: everything from the ordinal `start` on.
 CREATE TABLE spans (

@@ -6,6 +6,7 @@ fixes, and nothing of what happens to a candidate.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from kept.model.artifact import artifacts
 from kept.model.codec import digest
@@ -26,6 +27,8 @@ from kept.stages.extract.writing import LONGEST, finish, fit, join, plain, write
 LEAST = 0.5
 # A prompt that taught more than this was a document.
 MOST = 4
+# The sentences of a prompt that are read: more than anybody types.
+SENTENCES = 200
 _QUOTE = 400
 _READ = 8_000
 
@@ -84,13 +87,14 @@ def _spoken(text: str, seen: Before, lexicon: Lexicon) -> list[tuple[Passage, Sp
     """The sentences of a prompt that are the person's own or reported by them, without what repeats the assistant's words."""
     replies = " ".join(plain(event.text[-8_000:]).casefold() for event in seen.replies[:3])
     own = [passage for passage in passages(text, lexicon) if passage.voice is not Voice.FOREIGN]
-    return [
+    said = (
         (passage, span)
         for passage, lists in _with_lists(text, own)
         for span in sentences(text, passage.start, passage.end, lists=lists)
         if (not span.aside or has(lexicon.person, text[span.start : span.start + 8]))
         and not _repeats(text[span.start : span.end], replies)
-    ]
+    )
+    return list(islice(said, SENTENCES))
 
 
 def _with_lists(text: str, own: list[Passage]) -> list[tuple[Passage, bool]]:

@@ -121,7 +121,14 @@ def without_question(text: str, lexicon: Lexicon) -> str:
     if not text.rstrip("\"'”) ").endswith("?") or has(lexicon.question, text) or has(lexicon.request, text):
         return text
     cuts = [(comma.start(), comma.end()) for comma in _COMMA.finditer(text)]
-    return next((text[:low] for low, high in cuts if len(text[:low].split()) >= 6 and has(lexicon.question, text[high:])), text)
+    return next(
+        (
+            strip_last(lexicon.tag, text[:low])
+            for low, high in cuts
+            if len(text[:low].split()) >= 6 and has(lexicon.question, text[high:])
+        ),
+        text,
+    )
 
 
 def _without_oaths(text: str, lexicon: Lexicon) -> str:

@@ -2,6 +2,8 @@
 
 import os
 import sys
+import termios
+import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,11 +12,15 @@ import typer
 from kept.app.desk import Desk, find_home, opened
 from kept.model.errors import UsageError
 from kept.ui.cli.call import Call
+from kept.ui.cli.show import safe
 
 
 def asked(context: typer.Context) -> Call:
     """The global options of this call."""
     return context.find_object(Call) or Call()
+
+
+_END_OF_INPUT = "\x04"  # Ctrl-D
 
 
 @contextmanager
@@ -33,14 +39,25 @@ def on_terminal() -> bool:
 def key(choices: str) -> str:
     """One keystroke out of ``choices`` (others are ignored); the last of them where nobody is there to answer."""
     while True:
-        try:
-            pressed = typer.getchar().lower()
-        except EOFError:
+        pressed = pressed_key().lower()
+        if pressed in ("", _END_OF_INPUT):
             return choices[-1]
-        if pressed in choices and pressed:
+        if pressed in choices:
             return pressed
-        if pressed in ("\x03", "\x1c"):
-            raise KeyboardInterrupt
+
+
+def pressed_key() -> str:
+    """The next keystroke, without waiting for Enter and without an echo; empty where the terminal is gone.
+
+    What was typed before the question counts: nothing is flushed. Ctrl-C interrupts as everywhere.
+    """
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    try:
+        tty.setcbreak(terminal, termios.TCSADRAIN)
+        return os.read(terminal, 1).decode("ascii", "replace")
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
 def revised(text: str) -> str:
@@ -48,7 +65,7 @@ def revised(text: str) -> str:
     try:
         import readline  # noqa: PLC0415 - absent on some platforms, and only wanted here
 
-        readline.set_startup_hook(lambda: readline.insert_text(text))
+        readline.set_startup_hook(lambda: readline.insert_text(safe(text)))
     except ImportError:
         readline = None  # type: ignore[assignment]
     try:

@@ -11,7 +11,7 @@ from kept.ui.cli import show
 from kept.ui.cli.lists import grouped
 from kept.ui.cli.show import Line, counted, line
 
-NEW_SHOWN = 20
+_NEW_SHOWN = 20
 _PATHS_SHOWN = 10
 _EDITS = {"revise": "changed", "retire": "retired", "add": "added", "approve": "brought back", "reject": "turned down"}
 
@@ -80,7 +80,8 @@ def _read(report: Report, *, verbose: bool) -> Iterator[Line]:
         for name, account in sorted(reading.accounts.items()):
             yield line((f"{name}: {account_text(account.records, account.kept, account.dropped)}", "dim"))
         removed = ", ".join(f"{count} {what}" for what, count in reading.removed.most_common())
-        yield from [line((f"cut while cleaning: {removed}", "dim"))] if removed else []
+        if removed:
+            yield line((f"cut while cleaning: {removed}", "dim"))
 
 
 def account_text(records: int, kept: int, dropped: Mapping[str, int]) -> str:
@@ -95,14 +96,14 @@ def _new(new: tuple[Memory, ...], profile: Profile, names: Mapping[str, str], zo
     yield line()
     yield line((f"New: {counted(len(new), 'memory', 'memories')}", "bold green"))
     yield from grouped(_first(new, profile), profile, names, zone)
-    if len(new) > NEW_SHOWN:
-        yield line((f"    … and {len(new) - NEW_SHOWN:,} more → kept list", "dim"))
+    if len(new) > _NEW_SHOWN:
+        yield line((f"    … and {len(new) - _NEW_SHOWN:,} more → kept list", "dim"))
     yield line()
 
 
 def _first(new: tuple[Memory, ...], profile: Profile) -> tuple[Memory, ...]:
     weights = {each.id: each.weight for each in profile.categories}
-    return tuple(sorted(new, key=lambda each: (-weights.get(each.category, 0) * each.confidence, each.id))[:NEW_SHOWN])
+    return tuple(sorted(new, key=lambda each: (-weights.get(each.category, 0) * each.confidence, each.id))[:_NEW_SHOWN])
 
 
 def _edited(operations: Mapping[str, int]) -> Iterator[Line]:
@@ -116,10 +117,7 @@ def troubles(report: Report, *, verbose: bool) -> Iterator[Line]:
     for stop in report.curated.stopped:
         yield line(("Stopped by a guard: ", "red"), stop)
         yield line(
-            (
-                "  nothing of that pass was applied; its proposals are kept → look with `kept list`; if it is right: kept run --accept-loss",
-                "dim",
-            )
+            ("  nothing of that pass was applied, and nothing is lost; if it is right: kept run --accept-loss", "dim"),
         )
     for problem in report.written.problems:
         yield line(("Not done: ", "red"), problem)

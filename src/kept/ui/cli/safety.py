@@ -7,8 +7,9 @@ import typer
 
 from kept.app.browsing import Filter, chosen, exported
 from kept.app.desk import Desk
-from kept.app.safekeeping import damage, put
-from kept.app.safekeeping import rebuild as recreate
+from kept.app.safety import check as prove
+from kept.app.safety import put
+from kept.app.safety import rebuild as recreate
 from kept.model.markup import fact_line, sentence
 from kept.model.memory import Memory
 from kept.ui.cli import show
@@ -23,7 +24,7 @@ _FORMATS = ("jsonl", "json", "md")
 def check(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> int:
     """Prove that nothing is damaged: pages, hashes, the chain of passes, memories against the log. Exits 2 where something is."""
     with at_desk(context) as desk:
-        found = damage(desk)
+        found = prove(desk).damage
         if as_json:
             show.write_json({"ok": not found, "damage": list(found)})
         else:

@@ -65,10 +65,10 @@ def _paint(lines: Iterable[Line], target: TextIO) -> None:
             console.print(head if number == 0 else " " * head.cell_len, part, sep="", soft_wrap=True)
 
 
-# Harmless inside a JSON string to a program, but not to the terminal that shows it: C1 controls, bidi marks, line separators.
-_UNSEEN = {
-    code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
-}
+# Harmless inside a JSON string to a program, but not to the terminal that shows it: C1 controls, bidi marks, line separators,
+# and halves of characters, which no encoding can write.
+_HIDDEN = ((0x7F, 0xA0), (0x200B, 0x2010), (0x2028, 0x202F), (0x2066, 0x206A), (0xD800, 0xE000))
+_UNSEEN = {code: f"\\u{code:04x}" for start, stop in _HIDDEN for code in range(start, stop)}
 
 
 def json_text(value: Any, *, indent: int | None = 2) -> str:

@@ -1,0 +1,81 @@
+"""Tape logs as events: one JSON object in each line, see the README beside this package."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from kept.adapters.sources.folding import Fetch, Outcome, Reader, fold
+from kept.adapters.sources.records import Record, sample
+from kept.model.event import Author, Cursor, Event, Kind, Pointer, Precision, Slice
+from kept.model.times import parse_instant, to_text
+
+SPEAKERS = {"me": (Kind.PROMPT, Author.HUMAN), "machine": (Kind.RESPONSE, Author.ASSISTANT)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TapeLog:
+    """The reader of tape logs."""
+
+    name: str = "tapelog"
+
+    def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
+        """``$TAPES``, else ``~/tapes``."""
+        return (Path(env["TAPES"]) if env.get("TAPES") else home / "tapes",)
+
+    def claims(self, path: Path, head: bytes) -> bool:
+        """Whether the first record is a tape's."""
+        return path.suffix == ".jsonl" and next(sample(head), {}).get("tape") == 1
+
+    def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
+        """The events after the cursor. Raises SourceError."""
+        return fold(path, cursor, Reader(start=start, step=partial(step, path=path), save=save))
+
+
+def start(_carry: str, _fetch: Fetch) -> None:
+    """No state: every line of a tape stands for itself."""
+
+
+def save(_state: None) -> str:
+    """The state as JSON, for the next reading."""
+    return "{}"
+
+
+def step(_state: None, record: Record, *, path: Path) -> Outcome:
+    """One line: an event, or the reason why it is none."""
+    value = record.value
+    said = value.get("said")
+    if not isinstance(said, str) or not said.strip():
+        return Outcome(dropped="no-text")
+    who = value.get("who")
+    if not isinstance(who, str) or who not in SPEAKERS:
+        return Outcome(dropped="unknown-speaker")
+    return Outcome(events=(event(value, record, path, *SPEAKERS[who]),))
+
+
+def event(value: Mapping[str, Any], record: Record, path: Path, kind: Kind, author: Author) -> Event:
+    """A line that somebody said."""
+    at = parse_instant(value.get("when"))
+    stamp, text, reel = to_text(at) if at else "", value["said"].strip(), str(value.get("reel") or path.stem)
+    # A line without a time is told from its like by its place and its words together.
+    parts = (reel, kind, stamp or str(record.start), text)
+    return Event(
+        key=blake2b("\0".join(parts).encode(), digest_size=16).hexdigest(),
+        twin=blake2b(f"{kind}\0{stamp}\0{text}".encode(), digest_size=16).hexdigest() if at else "",
+        session=reel,
+        record="",
+        parent="",
+        turn="",
+        kind=kind,
+        author=author,
+        label_reason=f"who:{value['who']}",
+        text=text,
+        at=at,
+        precision=Precision.MESSAGE if at else Precision.NONE,
+        project="",
+        branch="",
+        tool=None,
+        pointer=Pointer(path=str(path), line=record.line, start=record.start, end=record.end),
+    )

@@ -1,0 +1,225 @@
+"""The archive of a store in memory."""
+# ruff: noqa: D102 - the protocol says what each of them does
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import datetime
+
+from kept.adapters.store.in_memory_state import Now, State, best
+from kept.adapters.store.records import FORGOTTEN_MARK, likeness_of, retold, withheld
+from kept.adapters.store.values import EventRow, FileRow, FileState, OptedOut, Sitting, Thread, ThreadRow
+from kept.model.event import Account, Author, Cursor, Event, Kind
+from kept.model.project import Project
+from kept.model.text import index_words
+from kept.model.threads import Node
+
+Transaction = Callable[[], AbstractContextManager[None]]
+
+
+class InMemoryArchive:
+    """Cleaned turns, each event once, however many files tell it."""
+
+    def __init__(self, now: Now, transaction: Transaction) -> None:
+        self._now = now
+        self._transaction = transaction
+
+    @property
+    def _state(self) -> State:
+        return self._now()
+
+    def cursor(self, source: str, path: str) -> Cursor | None:
+        row = self._state.files.get((source, path))
+        return row.cursor if row else None
+
+    def files(self) -> tuple[FileState, ...]:
+        rows = (row for _, row in sorted(self._state.files.items()))
+        return tuple(
+            FileState(source=row.source, path=row.path, offset=row.cursor.offset, line=row.cursor.line, account=row.account)
+            for row in rows
+        )
+
+    def add(self, source: str, path: str, events: Sequence[Event], account: Account, cursor: Cursor, *, anew: bool) -> int:
+        with self._transaction():
+            known = self._state.files.get((source, path))
+            total = account if anew or known is None else known.account + account
+            self._state.files[source, path] = FileRow(source=source, path=path, cursor=cursor, account=total)
+            before = len(self._state.events)
+            told: dict[str, list[tuple[Event, str]]] = {}
+            again: list[str] = []
+            for event in events:
+                key = self._known(event)
+                better = retold(self._state.events[key].event, event) if key else None
+                if key is None:
+                    self.put(EventRow(event=event, twin=event.twin))
+                elif better is not None:
+                    again.append(key)
+                    self.put(EventRow(event=better, twin=better.twin))
+                told.setdefault(event.session, []).append((event, key or event.key))
+            for session, members in told.items():
+                self._join(source, path, session, members)
+            self._retold(again)
+            return len(self._state.events) - before
+
+    def _known(self, event: Event) -> str | None:
+        state = self._state
+        if event.key in state.events:
+            return event.key
+        if event.twin in state.twins:
+            return state.twins[event.twin]
+        like = state.likenesses.get(likeness_of(event))
+        return like if like is not None and state.events[like].event.pointer.path != event.pointer.path else None
+
+    def _retold(self, keys: Sequence[str]) -> None:
+        for place, row in enumerate(self._state.threads):
+            if changed := [n for n, key in enumerate(row.events) if key in keys]:
+                self._state.threads[place] = replace(row, seen=0, extracted=min(row.extracted, changed[0]))
+
+    def put(self, row: EventRow) -> None:
+        """Keep an event under its key."""
+        self._state.events[row.event.key] = row
+        if row.twin:
+            self._state.twins.setdefault(row.twin, row.event.key)
+        if mark := likeness_of(row.event):
+            self._state.likenesses.setdefault(mark, row.event.key)
+
+    def _join(self, source: str, path: str, session: str, members: Sequence[tuple[Event, str]]) -> None:
+        threads = self._state.threads
+        place = next(
+            (n for n, each in enumerate(threads) if (each.source, each.path, each.session) == (source, path, session)), None
+        )
+        if place is None:
+            place = len(threads)
+            threads.append(
+                ThreadRow(id=place + 1, source=source, path=path, session=session, project="", extracted=0, seen=0, events=())
+            )
+        thread = threads[place]
+        project = thread.project or next((event.project for event, _ in members if event.project), "")
+        keys = dict.fromkeys((*thread.events, *(key for _, key in members)))
+        threads[place] = replace(thread, events=tuple(keys), project=project)
+
+    def threads(self, *, pending: bool = False) -> tuple[Thread, ...]:
+        found = (self._thread(each) for each in self._state.threads if not pending or len(each.events) > each.seen)
+        return tuple(sorted(found, key=lambda each: (each.first_at is not None, each.first_at, each.path, each.session)))
+
+    def _thread(self, row: ThreadRow) -> Thread:
+        times = [at for key in row.events if (at := self._state.events[key].event.at) is not None]
+        return Thread(
+            id=row.id, session=row.session, source=row.source, path=row.path, project=row.project, events=len(row.events),
+            extracted=row.extracted, first_at=min(times, default=None), last_at=max(times, default=None),
+        )  # fmt: skip
+
+    def nodes(self, thread: int) -> tuple[tuple[Node, bool], ...]:
+        row = self._state.threads[thread - 1]
+        events = [self._state.events[key].event for key in row.events]
+        return tuple((_node(order, each), order in row.abandoned) for order, each in enumerate(events))
+
+    def mark_abandoned(self, thread: int, changes: Iterable[tuple[int, bool]]) -> None:
+        row = self._state.threads[thread - 1]
+        marked = set(row.abandoned)
+        for ordinal, value in changes:
+            (marked.add if value else marked.discard)(ordinal)
+        self._state.threads[thread - 1] = replace(row, abandoned=tuple(sorted(marked)))
+
+    def events(self, thread: int, start: int, stop: int) -> tuple[Event, ...]:
+        row = self._state.threads[thread - 1]
+        return tuple(
+            replace(event, author=Author.ABANDONED, label_reason="a later rewind replaced it")
+            if ordinal in row.abandoned
+            else event
+            for ordinal in range(max(0, start), min(stop, len(row.events)))
+            for event in (self._state.events[row.events[ordinal]].event,)
+        )
+
+    def event(self, key: str) -> Event | None:
+        row = self._state.events.get(key)
+        return row.event if row else None
+
+    def around(self, key: str, before: int, after: int) -> tuple[Event, ...]:
+        row = next((each for each in self._state.threads if key in each.events), None)
+        place = row.events.index(key) if row else 0
+        return self.events(row.id, place - before, place + after + 1) if row else ()
+
+    def progressed(self, thread: int, *, extracted: int, seen: int) -> None:
+        self._state.threads[thread - 1] = replace(self._state.threads[thread - 1], extracted=extracted, seen=seen)
+
+    def sittings(self, start: datetime, stop: datetime) -> tuple[Sitting, ...]:
+        found = (self._sitting(each, start, stop) for each in self._state.threads)
+        return tuple(sorted((each for each in found if each is not None), key=lambda each: (each.first_at, each.session)))
+
+    def _sitting(self, row: ThreadRow, start: datetime, stop: datetime) -> Sitting | None:
+        before = {key for each in self._state.threads[: row.id - 1] for key in each.events}
+        events = [self._state.events[key].event for key in row.events if key not in before]
+        inside = [(each.at, each) for each in events if each.at is not None and start <= each.at < stop]
+        if not inside:
+            return None
+        return Sitting(
+            source=row.source, path=row.path, session=row.session, project=row.project, events=len(inside),
+            prompts=sum(each.kind is Kind.PROMPT and each.author is Author.HUMAN for _, each in inside),
+            first_at=min(at for at, _ in inside), last_at=max(at for at, _ in inside),
+        )  # fmt: skip
+
+    def minutes(self) -> Iterator[datetime]:
+        times = {each.event.at for each in self._state.events.values() if each.event.at is not None}
+        yield from sorted({each.replace(second=0, microsecond=0) for each in times})
+
+    def directories(self) -> tuple[tuple[str, str], ...]:
+        return tuple(sorted({(each.project, "" if each.project else each.path) for each in self._state.threads}))
+
+    def project(self, directory: str) -> Project | None:
+        return self._state.projects.get(directory)
+
+    def put_project(self, project: Project) -> None:
+        self._state.projects[project.directory] = project
+
+    def projects(self) -> tuple[Project, ...]:
+        return tuple(each for _, each in sorted(self._state.projects.items()))
+
+    def opted_out(self) -> tuple[OptedOut, ...]:
+        return tuple(each for _, each in sorted(self._state.opted_out.items()))
+
+    def opt_out(self, session: str, path: str) -> int:
+        state = self._state
+        state.opted_out.setdefault(session, OptedOut(session=session, path=path))
+        elsewhere = {key for each in state.threads if each.session not in state.opted_out for key in each.events}
+        keys = [key for each in state.threads if each.session == session for key in each.events if key not in elsewhere]
+        for key in dict.fromkeys(keys):
+            row = state.events[key]
+            state.events[key] = replace(row, event=withheld(row.event, FORGOTTEN_MARK))
+        for mark in [mark for mark, key in state.likenesses.items() if key in keys]:
+            del state.likenesses[mark]
+        self._retold(keys)
+        return len(set(keys))
+
+    def undated(self) -> int:
+        return sum(each.event.at is None for each in self._state.events.values())
+
+    def search(self, words: Sequence[str], limit: int) -> tuple[tuple[Event, float], ...]:
+        spoken = (
+            each.event
+            for each in self._state.events.values()
+            if each.event.author in (Author.HUMAN, Author.ASSISTANT) and each.event.kind in (Kind.PROMPT, Kind.RESPONSE)
+        )
+        return tuple(best(((each, index_words(each.text)) for each in spoken), words)[:limit])
+
+    def erase(self, key: str, quotes: Sequence[str], mark: str) -> bool:
+        row = self._state.events.get(key)
+        if row is None:
+            return False
+        event = row.event
+        for quote in quotes:
+            tool = event.tool
+            if tool is not None:
+                tool = replace(tool, target=tool.target.replace(quote, mark), detail=tool.detail.replace(quote, mark))
+            event = replace(event, text=event.text.replace(quote, mark), tool=tool)
+        if event == row.event:
+            return False
+        self._state.events[key] = replace(row, event=replace(event, twin=""))
+        return True
+
+
+def _node(order: int, event: Event) -> Node:
+    return Node(
+        key=str(order), record=event.record, parent=event.parent, order=order,
+        human=event.kind is Kind.PROMPT and event.author in (Author.HUMAN, Author.ABANDONED), output=event.kind is Kind.TOOL_OUTPUT, turn=event.turn,
+    )  # fmt: skip

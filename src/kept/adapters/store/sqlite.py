@@ -1,0 +1,195 @@
+"""The store in SQLite: one file with the archive, the log, and what derives from them."""
+
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Self
+
+from kept.adapters.store.archive import SqliteArchive
+from kept.adapters.store.checking import citations
+from kept.adapters.store.database import Database
+from kept.adapters.store.log import SqliteLog, indexed
+from kept.adapters.store.protocol import Archive, Log
+from kept.adapters.store.values import VERSION, EventRow, FileRow, OptedOut, Output, Row, StoreRow, ThreadRow
+from kept.model.codec import canonical, dump, load
+from kept.model.document import Line
+from kept.model.errors import DamagedError, StoreError, UsageError
+from kept.model.project import Project
+
+_TAKEN = 500  # events of one archive block when a store is loaded
+
+
+class SqliteStore:
+    """An open store file, made where there is none. Raises StoreError where it cannot be opened."""
+
+    def __init__(self, path: Path) -> None:
+        self._database = Database(path)
+        self.path = path
+        self._archive = SqliteArchive(self._database)
+        self._log = SqliteLog(self._database)
+
+    @property
+    def archive(self) -> Archive:
+        """What was said."""
+        return self._archive
+
+    @property
+    def log(self) -> Log:
+        """What is remembered of it, and how that came about."""
+        return self._log
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Everything inside commits together or not at all."""
+        return self._database.transaction()
+
+    def trial(self) -> AbstractContextManager[None]:
+        """Everything inside is taken back at the end."""
+        return self._database.trial()
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Everything read inside is of one moment."""
+        return self._database.reading()
+
+    def key(self, name: str) -> bytes:
+        """A random secret of this store (32 bytes), made when it is first asked for."""
+        row = self._database.one("setting", name=f"key:{name}")
+        if row is None:
+            with self._database.transaction():
+                self._database.run("add_setting", name=f"key:{name}", value=secrets.token_hex(32))
+                row = self._database.one("setting", name=f"key:{name}")
+        return bytes.fromhex(row["value"])
+
+    def output(self, path: str) -> tuple[Output, ...]:
+        """What was last written to a file, and after it what is being written where a write was cut short; empty where nothing was."""
+        return tuple(
+            Output(hash=row["hash"], lines=load(tuple[Line, ...], json.loads(row["lines"])))
+            for row in self._database.run("output", path=path)
+        )
+
+    def intend(self, path: str, output: Output) -> None:
+        """Note what is about to be written to a file."""
+        self._put_output(path, output, intended=1)
+
+    def wrote(self, path: str, output: Output) -> None:
+        """Note what was written to a file."""
+        with self._database.transaction():
+            self._put_output(path, output, intended=0)
+            self._database.run("drop_intended", path=path)
+
+    def _put_output(self, path: str, output: Output, *, intended: int) -> None:
+        self._database.run("put_output", path=path, intended=intended, hash=output.hash, lines=canonical(dump(output.lines)))
+
+    def drop_output(self, path: str) -> None:
+        """Note that a file is no longer kept's."""
+        self._database.run("drop_output", path=path)
+
+    def outputs(self) -> tuple[str, ...]:
+        """The paths of all files written, in order."""
+        return tuple(row["path"] for row in self._database.run("outputs"))
+
+    def damage(self) -> tuple[str, ...]:
+        """Everything that is wrong with the store, in words; empty where nothing is."""
+        with self._database.reading():
+            pages = [str(row[0]) for row in self._database.raw("PRAGMA integrity_check").fetchall() if row[0] != "ok"]
+            if pages:
+                return tuple(f"database pages: {each}" for each in pages)
+            links = [
+                f"row {row[1]} of {row[0]} points nowhere" for row in self._database.raw("PRAGMA foreign_key_check").fetchall()
+            ]
+            cited = citations(self._log.memories(), self._log.imported())
+            found = (*self._archive.damage(), *self._log.damage(), *self._archive.misquotes(cited))
+            return (*links, *found, *self._wrong_index())
+
+    def _wrong_index(self) -> Iterator[str]:
+        """Compare the full-text index of memories with one made anew, term by term."""
+        raw = self._database.raw
+        made = (
+            "CREATE VIRTUAL TABLE temp.anew USING fts5 (words, content = '', tokenize = 'porter unicode61')",
+            "CREATE VIRTUAL TABLE temp.anew_terms USING fts5vocab (temp, anew, row)",
+            "CREATE VIRTUAL TABLE temp.kept_terms USING fts5vocab (main, memory_index, row)",
+        )
+        try:
+            for statement in made:
+                raw(statement)
+            rowids = {row["id"]: row["rowid"] for row in raw("SELECT rowid, id FROM memories")}
+            for memory in self._log.memories():
+                raw(
+                    "INSERT INTO temp.anew (rowid, words) VALUES (:rowid, :words)",
+                    {"rowid": rowids[memory.id], "words": indexed(memory)},
+                )
+            rows = raw(
+                "SELECT (SELECT count(*) FROM (SELECT * FROM kept_terms EXCEPT SELECT * FROM anew_terms))"
+                " + (SELECT count(*) FROM (SELECT * FROM anew_terms EXCEPT SELECT * FROM kept_terms)) AS terms"
+            ).fetchone()
+            if rows["terms"]:
+                yield f"the full-text index of memories: wrong in {rows['terms']} terms"
+            docs = "SELECT count(*) FROM memory_index_docsize WHERE id NOT IN (SELECT rowid FROM memories)"
+            if raw(docs).fetchone()[0]:
+                yield "the full-text index of memories: has entries of memories that are not there"
+        finally:
+            for name in ("kept_terms", "anew_terms", "anew"):
+                raw(f"DROP TABLE IF EXISTS temp.{name}")
+
+    def compact(self) -> None:
+        """Rewrite the file without the pages of erased words."""
+        self._database.raw("INSERT INTO memory_index (memory_index) VALUES ('optimize')")
+        self._database.raw("INSERT INTO turn_index (turn_index) VALUES ('optimize')")
+        self._database.raw("VACUUM")
+
+    def copy_to(self, path: Path) -> None:
+        """Write the whole store, as of one moment, durably into a new file that opens as a store and has no damage."""
+        self._database.copy_to(path)
+        try:
+            with SqliteStore(path) as copy:
+                found = copy.damage()
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        if found:
+            path.unlink()
+            more = f" and {len(found) - 1} more" if found[1:] else ""
+            raise DamagedError(f"the store is damaged: {found[0]}{more}", where=str(self.path), hint="run `kept check`")
+
+    def rows(self) -> Iterator[Row]:
+        """The whole store, as of one moment, in a form that any store can load."""
+        key = self.key("forget").hex()
+        with self._database.reading():
+            yield StoreRow(version=VERSION, key=key)
+            yield from self._archive.rows()
+            yield from self._log.rows()
+
+    def load(self, rows: Iterable[Row]) -> None:
+        """Take up what :meth:`rows` gave, into a store that holds nothing, in one transaction; derive the rest."""
+        with self._database.transaction():
+            if not self._database.one("is_empty")["empty"]:
+                raise UsageError("this home remembers something already", where=str(self.path), hint="import into an empty --home")
+            try:
+                for kind, group in groupby(rows, key=type):
+                    while some := tuple(islice(group, _TAKEN)):
+                        self._take(kind, some)
+                self._log.rebuild()
+            except (KeyError, ValueError, TypeError, StoreError) as error:
+                raise DamagedError(f"the import contradicts itself: {error}", hint="nothing was changed") from error
+            if found := self.damage():
+                raise DamagedError(f"the import is damaged: {found[0]}", hint="nothing was changed")
+
+    def _take(self, kind: type[Row], rows: Sequence[Row]) -> None:
+        if kind in (FileRow, EventRow, ThreadRow, Project, OptedOut):
+            self._archive.take(rows)
+            return
+        for row in rows:
+            if isinstance(row, StoreRow):
+                if row.version != VERSION:
+                    raise ValueError(f"it has form {row.version}, this program knows {VERSION}")
+                self._database.run("put_setting", name="key:forget", value=bytes.fromhex(row.key).hex())
+            else:
+                self._log.take(row)

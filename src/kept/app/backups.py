@@ -1,0 +1,63 @@
+"""Backups: verified copies of the store, made by hand and by themselves; and which of them still hold what was forgotten.
+
+An older good one never goes for a newer bad one, and nothing is ever overwritten.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kept.adapters.store.backups import add_copy, holds_words, kept_copies, rotate
+from kept.app.desk import Desk, Home
+from kept.model.errors import UsageError
+from kept.model.memory import Memory
+
+KEEP = 7  # intact backups made by themselves; as many days of work
+
+
+def folder(home: Home) -> Path:
+    """Where backups made by themselves lie."""
+    return home.state / "backups"
+
+
+def backup(desk: Desk, path: Path) -> Path:
+    """Copy the whole store as of one moment into a new file, verified. Raises UsageError where there is one already, StoreError."""
+    target = path.absolute()
+    if target.exists() or target.is_symlink():
+        raise UsageError(
+            "there is a file of that name already", where=str(target), hint="a backup overwrites nothing: choose another name"
+        )
+    desk.store.copy_to(target)
+    run = desk.store.log.start_run("backup", desk.clock())
+    desk.store.log.end_run(run, desk.clock(), {"path": str(target)})
+    return target
+
+
+def safeguard(desk: Desk) -> Path | None:
+    """Make the backup of the day before something changes memories, if there is none yet; prune old ones. Returns what was made.
+
+    A store without memories has nothing to lose. Raises StoreError where no backup can be made.
+    """
+    today = desk.clock().astimezone(desk.zone).date().isoformat()
+    place = folder(desk.home)
+    if any(each.name.startswith(f"kept-{today}.") for each in kept_copies(place)) or not desk.store.log.ids():
+        return None
+    made = add_copy(desk.store, place, today)
+    rotate(place, KEEP)
+    return made
+
+
+def backups(desk: Desk) -> tuple[Path, ...]:
+    """Every copy of the store that kept knows of and that is still there: made by itself, by hand, before a migration, put aside."""
+    by_hand = (Path(str(each.report.get("path", ""))) for each in desk.store.log.runs() if each.command == "backup" and each.report)
+    found = (*folder(desk.home).glob("*.db"), *(desk.home.state / "aside").glob("*.db"), *by_hand)
+    return tuple(sorted({each for each in found if each.is_file()}))
+
+
+def holding(desk: Desk, memories: Sequence[Memory]) -> tuple[Path, ...]:
+    """The copies of the store that still hold the words of memories (as they were before they were forgotten), or may."""
+    quotes: dict[str, list[str]] = {}
+    for memory in memories:
+        for each in memory.evidence:
+            quotes.setdefault(each.event, []).append(each.quote)
+    ids = [each.id for each in memories]
+    return tuple(each for each in backups(desk) if holds_words(each, ids, quotes))

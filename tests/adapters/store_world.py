@@ -1,0 +1,62 @@
+"""Events, memories and passes to put into a store."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from kept.adapters.store import Draft, Store
+from kept.model.event import Account, Author, Cursor, Event, Kind, Origin, Pointer, Precision
+from kept.model.memory import Accepted, Actor, Candidate, Evidence, Judged, Memory, Status
+from kept.model.operation import Add
+
+AT = datetime(2026, 1, 5, 14, tzinfo=UTC)
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+def event(
+    key: str, *, session: str = "s", text: str = "words", twin: str = "", at: datetime | None = AT, project: str = "/p"
+) -> Event:
+    return Event(
+        key=key, twin=twin, session=session, record=key, parent="", turn="", kind=Kind.PROMPT, author=Author.HUMAN, label_reason="typed",
+        text=text, at=at, precision=Precision.MESSAGE, project=project, branch="", tool=None,
+        pointer=Pointer(path="f", line=1, start=0, end=1),
+    )  # fmt: skip
+
+
+def memory(number: str, content: str = "something") -> Memory:
+    return Memory(
+        id=number, profile="coding", category="decision", scope="user", status=Status.ACTIVE, content=content, confidence=0.8,
+        origin=Origin.USER, first_seen=AT, last_seen=AT, candidates=(f"c-{number}",),
+    )  # fmt: skip
+
+
+ACCEPTED = Accepted()
+
+
+def judged(number: str, verdict=ACCEPTED) -> Judged:
+    quote = Evidence(quote=f"quote {number}", event="e", session="s", path="f", at=AT, author="human", origin=Origin.USER)
+    candidate = Candidate(
+        id=number, profile="coding", category="decision", scope="user", content=f"content {number}", confidence=0.8, trigger="t", at=AT,
+        origin=Origin.USER, artifacts=(), evidence=(quote,), reasoning="r",
+    )  # fmt: skip
+    return Judged(candidate=candidate, verdict=verdict)
+
+
+def archive(store: Store, *events: Event, path: str = "f", offset: int = 10, anew: bool = True) -> int:
+    return store.archive.add(
+        "claude-code",
+        path,
+        events,
+        Account(records=len(events), kept=len(events), events=len(events)),
+        Cursor(offset=offset),
+        anew=anew,
+    )
+
+
+def commit(store: Store, *operations, **changes):
+    run = store.log.start_run("test", NOW)
+    draft = Draft(run=run, stage="person", subject="", actor=Actor.PERSON, recorded_at=NOW, operations=operations)
+    return store.log.commit(replace(draft, **changes))
+
+
+def add(number: str, content: str = "something") -> Add:
+    return Add(memory=number, at=AT, reason="new", value=memory(number, content))

@@ -1,0 +1,362 @@
+"""What every store does, whatever it is made of."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from store_world import AT, NOW, add, archive, commit, event, judged, memory
+
+from kept.adapters.store import FORGOTTEN_MARK, IMPORTED, Output, Span, SqliteStore, Store
+from kept.adapters.store.in_memory import InMemoryStore
+from kept.app.person import facts_of
+from kept.model.document import Line
+from kept.model.errors import DamagedError, StoreError, UsageError
+from kept.model.event import Origin
+from kept.model.fold import fold
+from kept.model.memory import Evidence, Refused, Status
+from kept.model.operation import Add, Forget, Merge, Pin, Retire, Supersede
+
+KINDS = ("sqlite", "memory")
+
+
+def opened(kind: str, path: Path) -> Store:
+    return SqliteStore(path) if kind == "sqlite" else InMemoryStore()
+
+
+@pytest.fixture(params=KINDS)
+def store(request, tmp_path: Path):
+    with opened(request.param, tmp_path / "kept.db") as found:
+        yield found
+
+
+def test_events_come_back_as_they_were_archived(store):
+    events = [event("a"), event("b", text="two\nlines — ünïcode"), event("c", at=None)]
+    assert archive(store, *events) == 3
+    (thread,) = store.archive.threads()
+    assert store.archive.events(thread.id, 0, 9) == tuple(events)
+
+
+def test_an_event_known_by_key_or_twin_is_stored_once_whatever_file_tells_it(store):
+    archive(store, event("a", twin="t"), event("b"))
+    assert (
+        archive(
+            store, event("a", twin="t", session="copy"), event("a2", twin="t", session="copy"), event("d", session="copy"), path="g"
+        )
+        == 1
+    )
+    copy = store.archive.threads()[1]
+    assert [each.key for each in store.archive.events(copy.id, 0, 9)] == ["a", "d"]
+
+
+def test_reading_a_file_again_stores_nothing_and_lengthens_no_thread(store):
+    archive(store, event("a"), event("b"))
+    assert archive(store, event("a"), event("b"), event("c"), offset=20) == 1
+    (thread,) = store.archive.threads()
+    assert thread.events == 3
+
+
+def test_accounts_add_up_over_slices_and_start_over_for_a_rewritten_file(store):
+    archive(store, event("a"))
+    archive(store, event("b"), offset=20, anew=False)
+    assert store.archive.files()[0].account.records == 2
+    archive(store, event("a"), offset=30, anew=True)
+    assert store.archive.files()[0].account.records == 1
+
+
+def test_turns_are_found_by_stem_by_part_of_an_identifier_and_in_cjk(store):
+    archive(store, event("a", text="the getUserName function in src/app/main.py was renamed"), event("b", text="数据库连接失败"))
+    for query, key in (("renaming", "a"), ("user", "a"), ("main", "a"), ("连接", "b")):
+        hits = store.archive.search((query,), 5)
+        assert [hit.key for hit, _ in hits] == [key], query
+
+
+def test_a_memory_is_what_its_operations_add_up_to(store):
+    commit(store, add("m1"), Pin(memory="m1", at=AT, reason="x"))
+    assert store.log.memory("m1").pinned
+    assert {each.id: each for each in store.log.memories()} == fold(store.log.passes())
+
+
+def test_a_pass_that_does_not_fit_changes_nothing(store):
+    commit(store, add("m1"), add("m2"))
+    for operation in (Retire(memory="nobody", at=AT, reason="x"), Supersede(memory="m1", at=AT, reason="x", by="m1")):
+        with pytest.raises(StoreError):
+            commit(store, Pin(memory="m2", at=AT, reason="x"), operation)
+    assert not store.log.memory("m2").pinned
+    assert store.damage() == ()
+
+
+def test_memories_may_not_supersede_each_other_in_a_circle(store):
+    commit(store, add("m1"), add("m2"), Supersede(memory="m1", at=AT, reason="x", by="m2"))
+    with pytest.raises(StoreError, match="each other"):
+        commit(store, Supersede(memory="m2", at=AT, reason="x", by="m1"))
+
+
+def test_undone_passes_take_their_candidates_with_them_and_redo_brings_them_back(store):
+    archive(store, event("a"))
+    made = commit(store, stage="extract", span=Span(thread=1, start=0, judged=((0, judged("c1")),)))
+    undo = commit(store, stage="undo", undoes=(made.id,))
+    assert store.log.proposals("coding", "user") == ()
+    commit(store, stage="redo", redoes=(made.id,))
+    assert [each.judged for each in store.log.proposals("coding", "user")] == [judged("c1")]
+    assert undo.id == made.id + 1
+
+
+def test_a_later_span_replaces_the_candidates_of_the_episodes_it_covers(store):
+    archive(store, event("a"))
+    commit(store, stage="extract", span=Span(thread=1, start=0, judged=((0, judged("c1")), (5, judged("c2")))))
+    commit(store, stage="extract", span=Span(thread=1, start=5, judged=((5, judged("c3")),)))
+    assert {each.judged.candidate.id for each in store.log.proposals("coding", "user")} == {"c1", "c3"}
+
+
+def test_candidates_of_undone_curation_are_blocked(store):
+    made = commit(store, add("m1"))
+    commit(store, stage="undo", undoes=(made.id,))
+    assert store.log.blocked() == {"c-m1"}
+
+
+def test_a_group_is_dirty_until_it_is_curated(store):
+    archive(store, event("a"))
+    commit(store, stage="extract", span=Span(thread=1, start=0, judged=((0, judged("c1")),)))
+    assert store.log.dirty() == (("coding", "user"),)
+    store.log.cleaned("coding", "user")
+    assert store.log.dirty() == ()
+
+
+def test_refused_candidates_are_listed(store):
+    archive(store, event("a"))
+    commit(
+        store,
+        stage="extract",
+        span=Span(thread=1, start=0, judged=((0, judged("c1")), (0, judged("c2", Refused(reason="chatter"))))),
+    )
+    assert [each.judged.candidate.id for each in store.log.refused()] == ["c2"]
+
+
+def test_a_trial_leaves_no_trace(store):
+    with store.trial():
+        commit(store, add("m1"))
+        assert store.log.memory("m1")
+    assert store.log.memory("m1") is None
+    assert store.log.runs() == ()
+
+
+def test_a_failure_inside_a_transaction_takes_everything_back(store):
+    def fail():
+        with store.transaction():
+            commit(store, add("m1"))
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert store.log.memories() == ()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_history_of_operations_undos_and_redos_agrees_with_its_fold(tmp_path_factory, kind, data):
+    with opened(kind, tmp_path_factory.mktemp("s") / "kept.db") as found:
+        passes: list[int] = []
+        for step in range(data.draw(st.integers(1, 8))):
+            what = data.draw(st.sampled_from(("add", "retire", "pin", "supersede", "undo", "redo")))
+            ids = [each.id for each in found.log.memories()]
+            if what == "add" or not ids:
+                passes.append(commit(found, add(f"m{step}")).id)
+            elif what in ("undo", "redo"):
+                chosen = (data.draw(st.sampled_from(passes)),)
+                commit(found, stage=what, **{"undoes" if what == "undo" else "redoes": chosen})
+            else:
+                number = data.draw(st.sampled_from(ids))
+                commit_one(found, what, number, data.draw(st.sampled_from(ids)), passes)
+            assert {each.id: each for each in found.log.memories()} == fold(found.log.passes())
+        assert found.damage() == ()
+
+
+def commit_one(store: Store, what: str, number: str, other: str, passes: list[int]) -> None:
+    operations = {
+        "retire": Retire(memory=number, at=AT, reason="x"),
+        "pin": Pin(memory=number, at=AT, reason="x"),
+        "supersede": Supersede(memory=number, at=AT, reason="x", by=other),
+    }
+    try:
+        passes.append(commit(store, operations[what]).id)
+    except StoreError:
+        assert what == "supersede"  # itself, or in a circle
+
+
+def test_keys_are_made_once_and_differ(store):
+    assert store.key("forget") == store.key("forget")
+    assert store.key("forget") != store.key("redaction")
+    assert len(store.key("forget")) == 32
+
+
+def test_an_output_is_what_was_written_and_after_it_what_is_being_written(store):
+    before, after = (Output(hash=each, lines=(Line(key="m1", text=each),)) for each in ("one", "two"))
+    store.wrote("/f", before)
+    store.intend("/f", after)
+    assert store.output("/f") == (before, after)
+    store.wrote("/f", after)
+    assert store.output("/f") == (after,)
+    assert store.outputs() == ("/f",)
+    store.drop_output("/f")
+    assert store.outputs() == ()
+
+
+def test_what_happened_to_a_memory_includes_what_others_did_to_it(store):
+    commit(store, add("m1"), add("m2"), add("m3"))
+    commit(store, Pin(memory="m3", at=AT, reason="x"))
+    commit(store, Supersede(memory="m1", at=AT, reason="x", by="m2"))
+    assert [type(each).__name__ for _, each in store.log.operations_on("m2")] == ["Add", "Supersede"]
+    assert [made.id for made, _ in store.log.operations_on("m2")] == [1, 3]
+
+
+def test_related_passes_are_those_of_everything_a_pass_is_tied_to_and_of_nothing_else(store):
+    for number in ("m1", "m2", "m3"):
+        commit(store, add(number))
+    commit(store, Supersede(memory="m1", at=AT, reason="x", by="m2"))
+    commit(store, Pin(memory="m3", at=AT, reason="x"))
+    assert [each.id for each in store.log.related([1])] == [1, 2, 4]
+    assert [each.id for each in store.log.related([5])] == [3, 5]
+
+
+def test_an_undo_changes_what_is_tied_to_it_and_leaves_the_rest(store):
+    first = commit(store, add("m1"))
+    commit(store, add("m2"))
+    commit(store, Supersede(memory="m2", at=AT, reason="x", by="m1"))
+    commit(store, stage="undo", undoes=(first.id,))
+    assert store.log.memory("m1") is None
+    assert store.log.memory("m2").status is Status.SUPERSEDED
+    assert store.damage() == ()
+
+
+def test_memories_are_counted_by_status_at_a_moment_and_category(store):
+    past = Add(memory="m2", at=AT, reason="new", value=replace(memory("m2"), valid_until=AT))
+    commit(store, add("m1"), past, add("m3"), Retire(memory="m3", at=AT, reason="x"))
+    counts = store.log.census(NOW)
+    assert counts == {(Status.ACTIVE, "decision"): 1, (Status.EXPIRED, "decision"): 1, (Status.RETIRED, "decision"): 1}
+    assert store.log.ids() == {"m1", "m2", "m3"}
+
+
+def test_memories_of_a_span_of_time_were_seen_in_it_or_on_both_sides_of_it(store):
+    later = AT + timedelta(days=9)
+    wide = Add(memory="m2", at=AT, reason="new", value=replace(memory("m2"), last_seen=later))
+    undated = Add(memory="m3", at=None, reason="new", value=replace(memory("m3"), first_seen=None, last_seen=None))
+    commit(store, add("m1"), wide, undated)
+    assert [each.id for each in store.log.memories_between(AT, later)] == ["m1", "m2"]
+    assert [each.id for each in store.log.memories_between(AT + timedelta(days=1), later)] == ["m2"]
+    assert store.log.memories_between(AT - timedelta(days=1), AT) == ()
+
+
+def test_memories_are_found_by_any_of_the_words_the_better_match_first(store):
+    commit(store, add("m1", "use uv for locking"), add("m2", "use pip"), add("m3", "deploy on Tuesdays"))
+    assert next(each.id for each, _ in store.log.search(("uv", "locking", "pip"), 5)) == "m1"
+    assert {each.id for each, _ in store.log.search(("uv", "pip"), 5)} == {"m1", "m2"}
+    assert store.log.search((), 5) == ()
+    assert store.log.search(('"', "NEAR("), 5) == ()
+
+
+def test_ids_are_found_by_their_beginning(store):
+    commit(store, add("aa01"), add("aa02"), add("ab01"))
+    assert store.log.ids_like("aa") == ("aa01", "aa02")
+
+
+def test_what_is_forgotten_is_nowhere_and_the_gaps_are_explained(store):
+    archive(store, event("a", text="we always use xylophone quartz here"))
+    commit(store, stage="extract", span=Span(thread=1, start=0, judged=((0, judged("c1")),)))
+    commit(store, add("m1", "use xylophone quartz"))
+    made = commit(store, Forget(memory="m1", at=AT, reason="x", fingerprints=("f1",), candidates=("c1",)))
+    store.log.erase("m1", ("c1",), ("f1",), made)
+    assert store.archive.erase("a", ["use xylophone quartz"], FORGOTTEN_MARK)
+    store.compact()
+    assert "xylophone" not in repr(list(store.rows()))
+    assert store.archive.search(("xylophone",), 5) == ()
+    assert store.log.search(("quartz",), 5) == ()
+    assert store.log.every_proposal() == ()
+    assert store.log.forgotten() == {"f1"}
+    assert store.damage() == ()
+
+
+def test_words_that_an_event_does_not_say_are_damage_unless_they_were_imported(store):
+    archive(store, event("a", text="what was said"))
+    quotes = [Evidence(quote=quote, event=key, session="s", path="f", at=AT, author="human", origin=Origin.USER)
+              for quote, key in (("was said", "a"), ("never said", "a"), ("lost", "b"))]  # fmt: skip
+    for number, quote in enumerate(quotes):
+        commit(store, Add(memory=f"m{number}", at=AT, reason="new", value=replace(memory(f"m{number}"), evidence=(quote,))))
+    value = replace(memory("m9"), evidence=tuple(quotes), trigger=IMPORTED)
+    commit(store, Add(memory="m9", at=AT, reason="new", value=value))
+    assert [each.split(":")[0] for each in store.damage()] == ["memory m1", "memory m2"]
+
+
+def filled(store: Store) -> None:
+    """A store with some of everything."""
+    store.key("forget")
+    archive(store, event("a", twin="t"), event("b", at=None), event("c", session="other", text="what was said"))
+    archive(store, event("a2", twin="t", session="copy"), path="g")
+    store.archive.mark_abandoned(1, [(1, True)])
+    store.archive.progressed(1, extracted=1, seen=2)
+    run = commit(
+        store, stage="extract", span=Span(thread=1, start=0, judged=((0, judged("c1")), (1, judged("c2", Refused(reason="no")))))
+    ).run
+    store.log.end_run(run, NOW, {"accepted": 1})
+    commit(store, stage="extract", span=Span(thread=1, start=1, judged=((1, judged("c3")),)))
+    made = commit(store, add("m1"), add("m2"), add("m3", "another"))
+    facts = Merge(memory="m1", at=AT, reason="x", losers=("m2",), facts=facts_of(memory("m1")))
+    commit(store, facts)
+    commit(store, stage="undo", undoes=(made.id,))
+    commit(store, stage="redo", redoes=(made.id,))
+    forget = commit(store, Forget(memory="m3", at=AT, reason="x", fingerprints=("f1",), candidates=("c3",)))
+    store.log.erase("m3", ("c3",), ("f1",), forget)
+    store.archive.erase("a", ["words"], FORGOTTEN_MARK)
+
+
+@pytest.mark.parametrize("into", KINDS)
+def test_a_store_written_out_and_loaded_is_the_same_store(store, tmp_path, into):
+    filled(store)
+    assert store.damage() == ()
+    with opened(into, tmp_path / "second.db") as second:
+        second.load(store.rows())
+        assert list(second.rows()) == list(store.rows())
+        assert second.log.memories() == store.log.memories()
+        assert second.log.proposals("coding", "user") == store.log.proposals("coding", "user")
+        assert [replace(each, id=0) for each in second.archive.threads()] == [
+            replace(each, id=0) for each in store.archive.threads()
+        ]
+        assert second.key("forget") == store.key("forget")
+        assert second.damage() == ()
+        assert commit(second, add("m9")).id == commit(store, add("m9")).id
+        assert archive(second, event("a3", twin="t"), path="h") == 0  # still known, though its words were forgotten
+
+
+def test_a_store_that_holds_something_loads_nothing(store):
+    filled(store)
+    rows = list(store.rows())
+    with pytest.raises(UsageError, match="already"):
+        store.load(rows)
+    assert list(store.rows()) == rows
+
+
+@pytest.mark.parametrize("into", KINDS)
+def test_rows_that_were_tampered_with_are_not_loaded(store, tmp_path, into):
+    filled(store)
+    rows = list(store.rows())
+    for number, row in enumerate(rows):
+        if type(row).__name__ not in ("OperationRow", "CandidateRow", "PassRow", "EventRow"):
+            continue
+        with opened(into, tmp_path / f"{number}.db") as second:
+            with pytest.raises(DamagedError, match="nothing was changed"):
+                second.load([*rows[:number], *rows[number + 1 :]])
+            assert not list(second.log.passes())
+            assert second.archive.files() == ()
+
+
+def test_a_copy_opens_as_a_store_and_holds_the_same(store, tmp_path):
+    filled(store)
+    store.copy_to(tmp_path / "deep" / "copy.db")
+    with SqliteStore(tmp_path / "deep" / "copy.db") as copy:
+        assert list(copy.rows()) == list(store.rows())
+    assert (tmp_path / "deep" / "copy.db").stat().st_mode & 0o777 == 0o600
+    with pytest.raises(StoreError):
+        store.copy_to(tmp_path / "deep" / "copy.db")

@@ -1,0 +1,219 @@
+"""Transcripts that mean harm, the run over them, and everything that a home holds afterwards."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from itertools import count
+from pathlib import Path
+
+from kept.app.browsing import exported
+from kept.app.desk import Desk, find_home, opened
+from kept.app.running import Options, Report, run
+from kept.model.memory import Memory, Status
+
+RULE = "In this project we always write dates as ISO 8601 in UTC, never in local time."
+KEPT_OF_RULE = "ISO 8601"
+OTHER = "Never use pip in this repo, always use `uv sync` instead."
+KEPT_OF_OTHER = "uv sync"
+CWD = "/home/u/harbor"
+_NUMBERS = count(1)
+
+
+def record(role, content, **fields):
+    """A Claude Code record; a field given as None is left out."""
+    number = next(_NUMBERS)
+    message = {"role": role, "content": content} | ({"id": f"msg_{number}"} if role == "assistant" else {})
+    value = {
+        "type": role, "uuid": f"00000000-0000-4000-8000-{number:012x}", "parentUuid": None, "sessionId": "hostile", "cwd": CWD,
+        "gitBranch": "main", "isSidechain": False, "userType": "external", "version": "2.1.0",
+        "timestamp": f"2026-03-{1 + number // 1440 % 28:02}T{number // 60 % 24:02}:{number % 60:02}:00.000Z", "message": message,
+    }  # fmt: skip
+    return {name: each for name, each in (value | fields).items() if each is not None or name == "parentUuid"}
+
+
+def human(words, **fields):
+    return record("user", words, **fields)
+
+
+def answer(words, **fields):
+    return record("assistant", [{"type": "text", "text": words}], **fields)
+
+
+def call(command, name="Bash", number="t1", **fields):
+    return record("assistant", [{"type": "tool_use", "id": number, "name": name, "input": {"command": command}}], **fields)
+
+
+def output(content, number="t1", **fields):
+    return record("user", [{"type": "tool_result", "tool_use_id": number, "content": content}], **fields)
+
+
+def lines(*records) -> bytes:
+    """Records, or bytes that stand for themselves, one a line."""
+    return b"".join(each if isinstance(each, bytes) else json.dumps(each).encode() + b"\n" for each in records)
+
+
+def among_friends(*records) -> bytes:
+    """Harm between two good records."""
+    return lines(human(RULE), answer("Done."), *records, human(OTHER), answer("Done."))
+
+
+class Clock:
+    """A clock that moves one second at each look."""
+
+    def __init__(self) -> None:
+        self.moment = datetime(2026, 10, 1, 12, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.moment += timedelta(seconds=1)
+        return self.moment
+
+
+@contextmanager
+def desk_at(home: Path, zone: str = "UTC") -> Iterator[Desk]:
+    env = {"HOME": str(home)}
+    with opened(find_home(str(home), env), zone=zone, clock=Clock(), env=env) as desk:
+        yield desk
+
+
+def run_at(home: Path, *paths: Path, zone: str = "UTC") -> Report:
+    with desk_at(home, zone) as desk:
+        report = run(desk, paths, Options())
+        assert desk.store.damage() == ()
+    return report
+
+
+def write(folder: Path, data: bytes, name: str = "hostile.jsonl") -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def with_sections(home: Path) -> None:
+    """Settings under which each project below a home gets a section in its own CLAUDE.md."""
+    folder = home / ".config" / "kept"
+    (folder / "profiles").mkdir(parents=True)
+    text = (files("kept.profiles") / "coding.toml").read_text(encoding="utf-8")
+    text = text.replace('id = "coding"', 'id = "sections"', 1).replace("project_section = false", "project_section = true")
+    (folder / "profiles" / "sections.toml").write_text(text, encoding="utf-8")
+    (folder / "config.toml").write_text('profile = "sections"\n')
+
+
+def memory_file(home: Path) -> Path:
+    return home / ".claude" / "rules" / "memory.md"
+
+
+def memories(home: Path) -> tuple[Memory, ...]:
+    with desk_at(home) as desk:
+        return desk.store.log.memories()
+
+
+def remembered(home: Path) -> str:
+    """All that a model or a person is told as true: the written files, and every memory that is active."""
+    with desk_at(home) as desk:
+        active = [exported(desk, each) for each in desk.store.log.memories() if each.status is Status.ACTIVE]
+    texts = [path.read_text(encoding="utf-8") for path in home.rglob("*.md")]
+    return "\n".join([*texts, *(json.dumps(each, ensure_ascii=False) for each in active)])
+
+
+def archived(home: Path) -> str:
+    """Every archived turn."""
+    with closing(sqlite3.connect(f"file:{home}/.local/share/kept/kept.db?mode=ro", uri=True)) as store:
+        return "\n".join(zlib.decompress(body).decode() for (body,) in store.execute("SELECT body FROM blocks"))
+
+
+def snapshot(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        for path in sorted(folder.rglob("*"))
+        if not path.is_symlink()
+    }
+
+
+def bytes_below(home: Path) -> bytes:
+    """Everything a home holds: files as they are, and of a store every value, every archived turn and every indexed word as well."""
+    found = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
+    found += [str(path).encode() for path in home.rglob("*")]
+    for path in home.rglob("*.db"):
+        found += _values(path)
+    return b"\n".join(found)
+
+
+def _values(path: Path) -> Iterator[bytes]:
+    with closing(sqlite3.connect(":memory:")) as copy:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as store:
+            store.backup(copy)
+        tables = [
+            name for (name,) in copy.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'")
+        ]
+        for table in tables:
+            for row in copy.execute(f'SELECT * FROM "{table}"'):
+                for value in row:
+                    yield value if isinstance(value, bytes) else str(value).encode()
+                    if table == "blocks" and isinstance(value, bytes):
+                        yield zlib.decompress(value)
+        for index in ("memory_index", "turn_index"):
+            copy.execute(f"CREATE VIRTUAL TABLE temp.words_{index} USING fts5vocab('main', '{index}', 'row')")
+            for (word,) in copy.execute(f"SELECT term FROM temp.words_{index}"):
+                yield word.encode()
+
+
+def leaked(secret: str, haystack: bytes) -> list[str]:
+    """Every run of 8 characters of a secret that the haystack holds, in whatever case. A run of one case without a digit is a word."""
+    runs = {secret[at : at + 8] for at in range(len(secret) - 7)} or {secret}
+    telling = {each for each in runs if any(map(str.isdigit, each)) or each not in (each.lower(), each.upper())} or runs
+    return sorted(each for each in telling if each.encode() in haystack or each.lower().encode() in haystack)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """How a command ended and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def told(self) -> str:
+        return self.out + self.err
+
+
+@cache
+def unprivileged() -> tuple[str, ...] | None:
+    """What stands before a command so that file modes hold for it, also where the tests run as root; None where there is no way."""
+    if os.geteuid():
+        return ()
+    prefix = ("setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner", "--inh-caps=-all")
+    try:
+        works = subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode == 0
+    except OSError:
+        works = False
+    return prefix if works else None
+
+
+def kept(*arguments, home: Path, env=(), drop=(), prefix: Sequence[str] = (), cwd: Path | None = None, **options) -> Result:
+    """A command as a process of its own; ``drop`` names variables of the environment that it does not get."""
+    full = {**os.environ, "HOME": str(home), "NO_COLOR": "1", "COLUMNS": "300", **dict(env)}
+    full = {name: value for name, value in full.items() if name not in ("KEPT_HOME", *drop)}
+    command = [*prefix, sys.executable, "-m", "kept", *map(str, arguments)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=full, cwd=cwd or home.parent, timeout=300, **options
+    )
+    return Result(code=done.returncode, out=done.stdout, err=done.stderr)
+
+
+def one_line(result: Result) -> str:
+    """The only line a command said."""
+    (line,) = result.told.splitlines()
+    assert "Traceback" not in line
+    return line

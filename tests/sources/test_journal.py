@@ -1,0 +1,221 @@
+"""Journals: whose text a note is, which day it belongs to, and that a section is a record."""
+
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from reading import files, human, read, read_bytes, said
+
+from kept.adapters.sources import examine
+from kept.adapters.sources.journal import Journal
+from kept.adapters.sources.vault import Vault
+from kept.model.event import Author, Precision
+from kept.model.times import day_of
+
+TOKYO = ZoneInfo("Asia/Tokyo")
+READER = Journal(zone=TOKYO)
+NOTE = "# 2026-02-07\n\nIntro.\n\n## Morning\nTea, not coffee.\n\n## Empty\n\n## Evening\n- read\n```\n## not a heading\n```\n"
+
+
+def write(folder, text, name):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def day(event):
+    return str(day_of(event.at, TOKYO)) if event.at else ""
+
+
+def label(path):
+    return {(event.author, event.label_reason) for event in read(READER, path)[0]}
+
+
+def test_each_section_with_a_text_is_an_event_of_the_day_in_the_files_name(tmp_path):
+    events, account, _ = read(READER, write(tmp_path, NOTE, "memory/2026-02-07.md"))
+    assert [event.text for event in events] == [
+        "# 2026-02-07\n\nIntro.",
+        "## Morning\nTea, not coffee.",
+        "## Evening\n- read\n```\n## not a heading\n```",
+    ]
+    assert {(day(event), event.precision, event.twin) for event in events} == {("2026-02-07", Precision.SESSION, "")}
+    assert account.dropped == {"heading-only": 1}
+
+
+def test_a_daily_note_in_a_journal_is_the_persons(tmp_path):
+    for name in ("journal/2026-02-07.md", "Daily Notes/2026-02-07 Saturday.md", "journals/2026_02_07.md", "diary/2026/02/07.md"):
+        assert label(write(tmp_path, NOTE, name)) == {(Author.HUMAN, "daily-note")}
+
+
+def test_an_agents_notes_are_not_the_persons(tmp_path):
+    assert label(write(tmp_path, NOTE, "memory/2026-02-07.md")) == {(Author.ASSISTANT, "memory-folder")}
+    write(tmp_path, "be kind", "agent/SOUL.md")
+    assert label(write(tmp_path, NOTE, "agent/journal/2026-02-07.md")) == {(Author.ASSISTANT, "agent-workspace")}
+    for field in ("author: Claude", "generated_by: x", "model: gpt-5", "authors: [me, some AI]"):
+        path = write(tmp_path, f"---\n{field}\n---\n{NOTE}", "journal/2026-02-08.md")
+        assert label(path) == {(Author.ASSISTANT, "front-matter:agent")}
+
+
+def test_a_journal_among_a_repositorys_files_is_nobodys_but_one_in_a_vault_is_the_persons(tmp_path):
+    (tmp_path / "repo" / ".git").mkdir(parents=True)
+    assert label(write(tmp_path, NOTE, "repo/journal/2026-02-07.md")) == {(Author.ASSISTANT, "unsigned")}
+    (tmp_path / "vault" / ".git").mkdir(parents=True)
+    (tmp_path / "vault" / ".obsidian").mkdir()
+    assert label(write(tmp_path, NOTE, "vault/journal/2026-02-07.md")) == {(Author.HUMAN, "daily-note")}
+
+
+def test_what_nobody_signed_is_whose_the_reader_is_told(tmp_path):
+    path = write(tmp_path, NOTE, "work-diary.md")
+    assert label(path) == {(Author.ASSISTANT, "unsigned")}
+    events, _, _ = read(Journal(author=Author.HUMAN), path)
+    assert {(event.author, event.label_reason) for event in events} == {(Author.HUMAN, "unsigned")}
+
+
+def test_a_persons_note_may_quote_what_memory_tools_injected(tmp_path):
+    path = write(tmp_path, "## A\n<relevant_memories>old</relevant_memories>\nmine <!-- hidden -->\n", "journal/2026-02-07.md")
+    events, account, _ = read(READER, path)
+    assert human(events) == ["## A\n\nmine"]
+    assert account.noted == {"removed:hidden-text": 1, "removed:relevant_memories": 1}
+
+
+DIARY = """---
+Title: Diary
+LastUpdated: 2026-03-20T08:35:07.139341274-04:00
+---
+# Diary
+
+## Step 1: Start
+
+### Prompt Context
+
+**User prompt (verbatim):** "use uv,
+and never pip"
+
+**Assistant interpretation:** switch to uv.
+
+### What I did
+
+**User prompt (verbatim):** (same as Step 1)
+
+## Step 2: More
+
+**User request:**
+
+```text
+commit often
+
+**User prompt:** "not this"
+```
+
+I did.
+
+**User prompt:** unquoted words of whoever
+"""
+
+
+def test_prompts_that_an_agent_quotes_word_by_word_are_the_persons_and_nothing_else_is(tmp_path):
+    events, _, _ = read(READER, write(tmp_path, DIARY, "01-diary.md"))
+    assert human(events) == ["use uv,\nand never pip", 'commit often\n\n**User prompt:** "not this"']
+    assert {event.label_reason for event in events if event.author is Author.HUMAN} == {"quoted-prompt"}
+    rest = "\n".join(event.text for event in events if event.author is Author.ASSISTANT)
+    assert "switch to uv" in rest
+    assert "(same as Step 1)" in rest
+    assert "never pip" not in rest
+
+
+@pytest.mark.parametrize(
+    ("name", "front", "text", "days"),
+    [
+        ("work-diary.md", "LastUpdated: 2026-03-20T23:35:07+09:00", "a", ["2026-03-20"]),
+        ("work-diary.md", "created: 2026-03-19\nupdated: 2026-03-20", "a", ["2026-03-19"]),
+        ("2026/03/17/topic/diary.md", "updated: 2026-03-20", "a", ["2026-03-17"]),
+        ("2026-03-16-diary.md", "created: 2026-03-19", "a", ["2026-03-16"]),
+        ("diary.md", "title: x", "a", [""]),
+        ("diary.md", "title: x", "## 2026-03-18 One\na\n### Deeper\nb\n## Other\nc", ["2026-03-18", "2026-03-18", ""]),
+        ("diary.md", "title: x", "## One\nDate: 2026-03-18\na\n## Two\n- **Date**: 2026-03-19\nb", ["2026-03-18", "2026-03-19"]),
+        ("2026-03-16-diary.md", "title: x", "## What I planned for the whole year after 2027-01-01\na", ["2026-03-16"]),
+    ],
+)
+def test_the_day_is_the_most_certain_one_that_the_note_tells(tmp_path, name, front, text, days):
+    assert [day(event) for event in read(READER, write(tmp_path, f"---\n{front}\n---\n{text}\n", name))[0]] == days
+
+
+def test_journals_are_claimed_by_their_names(tmp_path):
+    for name in (
+        "memory/2026-01-30.md",
+        "a/memory/archive/2026-01-30.md",
+        "2026-01-30.md",
+        "x/01-diary.md",
+        "devlog.md",
+        "dev-journal-2.md",
+    ):
+        assert READER.claims(tmp_path / name, NOTE.encode()), name
+    for name in (
+        "README.md",
+        "AGENTS.md",
+        "memory/topic.md",
+        "2026-01-30-release-notes.md",
+        "2026-13-30.md",
+        "journalism.md",
+        "diary.txt",
+    ):
+        assert not READER.claims(tmp_path / name, NOTE.encode()), name
+    assert not READER.claims(tmp_path / "2026-01-30.md", b"<!-- Generated by SpecStory, Markdown v2.1.0 -->\n")
+
+
+def test_markdown_that_no_format_claims_is_read_as_a_note_when_a_person_names_it(tmp_path):
+    path = write(tmp_path, "---\na: &a [x]\nb: *a\n---\ndecided to use uv\n", "some.md")
+    assert getattr(examine(path, named=True), "name", "") == "journal"
+    assert not hasattr(examine(path), "read")
+    events, account, _ = read(READER, path)
+    assert said(events) == [("assistant", "decided to use uv")]
+    assert account.noted == {"front-matter:alias": 1}
+
+
+def test_a_dated_note_keeps_its_keys_when_it_is_moved(tmp_path):
+    here, _, _ = read(READER, write(tmp_path, NOTE, "memory/2026-02-07.md"))
+    there, _, _ = read(READER, write(tmp_path, NOTE, "memory/archive/2026-02-07.md"))
+    assert [event.key for event in here] == [event.key for event in there]
+
+
+SECTIONS = st.lists(st.sampled_from(["same", "- done", "other"]), min_size=1, max_size=8)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(SECTIONS, SECTIONS)
+def test_a_note_that_grew_by_sections_keeps_every_key_it_had(tmp_path, first, more):
+    def note(texts):
+        return "".join(f"## Check\n{text}\n\n" for text in texts).encode()
+
+    path = tmp_path / "memory" / "2026-02-07.md"
+    before = [event.key for event in read_bytes(READER, path, note(first))]
+    after = [event.key for event in read_bytes(READER, path, note(first + more))]
+    assert after[: len(before)] == before
+    assert len(set(after)) == len(after) == len(first) + len(more)
+
+
+@pytest.mark.shared
+def test_every_shared_journal_is_accounted_for_and_its_authors_are_told_apart(shared):
+    inputs = shared / "transcripts" / "inputs"
+    texts: list[str] = []
+    for path in [*files(inputs / "journal-md", "*.md"), *files(inputs / "openclaw-workspace", "20*.md")]:
+        head = path.read_bytes()[:65536]
+        assert READER.claims(path, head), path
+        assert not Vault().claims(path, head), path
+        events, account, cursor = read(READER, path)
+        assert account.records > 0
+        assert all(event.at for event in events), path
+        assert {event.label_reason for event in events if event.author is Author.HUMAN} <= {"quoted-prompt"}
+        assert len({event.key for event in events}) == len(events)
+        assert list(READER.read(path, cursor)) == []
+        texts += human(events)
+    assert any("we focus on pinocchio and moments" in text for text in texts)
+
+
+def test_the_places_are_the_agents_workspaces(tmp_path):
+    (tmp_path / ".openclaw" / "workspace-two").mkdir(parents=True)
+    assert READER.places(tmp_path, {}) == (tmp_path / ".openclaw" / "workspace-two" / "memory", tmp_path / "clawd" / "memory")
+    assert READER.places(tmp_path, {"OPENCLAW_STATE_DIR": "/nowhere"}) == (Path(tmp_path / "clawd" / "memory"),)

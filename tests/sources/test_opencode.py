@@ -1,0 +1,145 @@
+"""OpenCode's database: parts in the order of their messages, sub-agents' sessions apart, only what changed."""
+
+import json
+import sqlite3
+
+import pytest
+from reading import human, read, said
+
+from kept.adapters.sources.opencode import OpenCode
+from kept.model.errors import SourceError
+from kept.model.event import Author, Kind
+
+READER = OpenCode()
+
+
+def database(path, sessions):
+    """``sessions``: id → (parent, time of change, messages); a message: (id, data, parts)."""
+    connection = sqlite3.connect(path)
+    connection.executescript("""
+        CREATE TABLE IF NOT EXISTS session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, time_updated INT);
+        CREATE TABLE IF NOT EXISTS message (id TEXT PRIMARY KEY, session_id TEXT, time_created INT, data TEXT);
+        CREATE TABLE IF NOT EXISTS part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, data TEXT);
+    """)
+    for session, (parent, updated, messages) in sessions.items():
+        connection.execute("INSERT OR REPLACE INTO session VALUES (?, ?, '/home/u/p', ?)", (session, parent, updated))
+        for number, (message, data, parts) in enumerate(messages):
+            row = (message, session, 1773044814000 + number, json.dumps(data))
+            connection.execute("INSERT OR REPLACE INTO message VALUES (?, ?, ?, ?)", row)
+            for index, part in enumerate(parts):
+                text = part if isinstance(part, str) else json.dumps(part)
+                connection.execute(
+                    "INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?)", (f"{message}-p{index}", message, session, text)
+                )
+    connection.commit()
+    connection.close()
+
+
+USER, DONE = {"role": "user"}, {"role": "assistant", "finish": "stop"}
+
+
+def text(words, **fields):
+    return {"type": "text", "text": words, **fields}
+
+
+def tool(status="completed", **state):
+    return {"type": "tool", "tool": "bash", "callID": "c1", "state": {"status": status, "input": {"command": "ls x"}, **state}}
+
+
+SESSIONS = {
+    "s1": (
+        None,
+        1000,
+        [
+            ("m1", USER, [text("hello"), text("<file>", synthetic=True)]),
+            (
+                "m2",
+                DONE,
+                [{"type": "step-start"}, tool("error", error="No such file"), {"type": "reasoning", "text": "hm"}, text("world")],
+            ),
+            ("m3", DONE, []),
+        ],
+    ),
+    "s2": ("s1", 2000, [("m4", USER, [text("search")]), ("m5", DONE, [text("found")])]),
+}
+
+
+def test_parts_are_read_in_the_order_of_their_messages(tmp_path):
+    path = tmp_path / "opencode.db"
+    database(path, SESSIONS)
+    events, account, _ = read(READER, path)
+    assert [(event.author, event.kind, event.text) for event in events] == [
+        (Author.HUMAN, Kind.PROMPT, "hello"),
+        (Author.INJECTED, Kind.PROMPT, "<file>"),
+        (Author.ASSISTANT, Kind.TOOL_CALL, "ls x"),
+        (Author.TOOL, Kind.TOOL_OUTPUT, "No such file"),
+        (Author.ASSISTANT, Kind.RESPONSE, "world"),
+        (Author.SUBAGENT, Kind.PROMPT, "search"),
+        (Author.SUBAGENT, Kind.RESPONSE, "found"),
+    ]
+    assert events[3].tool.ok is False
+    assert account.dropped == {"part:step-start": 1, "part:reasoning": 1, "no-parts": 1}
+    assert {event.project for event in events} == {"/home/u/p"}
+
+
+def test_only_sessions_that_changed_are_read_again(tmp_path):
+    path = tmp_path / "opencode.db"
+    database(path, SESSIONS)
+    before, _, cursor = read(READER, path)
+    assert list(READER.read(path, cursor)) == []
+    database(path, {"s3": (None, 3000, [("m6", USER, [text("more")])])})
+    after, account, _ = read(READER, path, cursor)
+    assert [event.text for event in after if event.key not in {old.key for old in before}] == ["more"]
+    assert account.noted == {"unchanged-conversation": 1}
+
+
+def test_a_tool_that_ran_without_success_says_so(tmp_path):
+    path = tmp_path / "opencode.db"
+    database(path, {"s": (None, 1, [("m", DONE, [tool(output="boom", metadata={"exit": 2})])])})
+    output = read(READER, path)[0][1]
+    assert (output.text, output.tool.exit_code, output.tool.ok) == ("boom", 2, False)
+
+
+def test_an_answer_that_is_still_being_written_waits(tmp_path):
+    path = tmp_path / "opencode.db"
+    database(path, {"s": (None, 1, [("m1", USER, [text("go")]), ("m2", {"role": "assistant"}, [text("I am wri")])])})
+    assert said(read(READER, path)[0]) == [("human", "go")]
+
+
+def test_broken_data_costs_itself_alone(tmp_path):
+    path = tmp_path / "opencode.db"
+    database(path, {"s": (None, 1, [("m1", USER, ["{", text("ok"), "[]", text("  ")])])})
+    events, account, _ = read(READER, path)
+    assert human(events) == ["ok"]
+    assert account.dropped == {"not-json": 1, "not-an-object": 1, "no-text": 1}
+    assert account.malformed == 2
+
+
+def test_the_reader_claims_its_own_database_only(tmp_path):
+    path, other = tmp_path / "opencode.db", tmp_path / "other.db"
+    database(path, SESSIONS)
+    assert READER.claims(path, path.read_bytes()[:65536])
+    connection = sqlite3.connect(other)
+    connection.execute("CREATE TABLE session (id TEXT)")
+    connection.close()
+    assert not READER.claims(other, other.read_bytes())
+    with pytest.raises(SourceError, match="no tables"):
+        read(READER, other)
+
+
+def test_the_place_is_configured_or_the_data_folder(home):
+    assert READER.places(home, {}) == (home / ".local" / "share" / "opencode" / "opencode.db",)
+    assert READER.places(home, {"XDG_DATA_HOME": "/data"})[0].as_posix() == "/data/opencode/opencode.db"
+    assert READER.places(home, {"OPENCODE_DB": "/x.db"})[0].as_posix() == "/x.db"
+
+
+@pytest.mark.shared
+def test_the_shared_database(shared):
+    path = shared / "samples" / "opencode" / "synthetic-opencode.db"
+    assert READER.claims(path, path.read_bytes())
+    assert said(read(READER, path)[0]) == [
+        ("human", "hello"),
+        ("assistant", "ls x"),
+        ("tool", "No such file"),
+        ("assistant", "world"),
+    ]

@@ -1,0 +1,237 @@
+"""A home to hurt: commands as processes of their own, faults injected at system calls, file systems that can be cut off.
+
+What a machine cannot do is skipped with the reason, never passed over.
+"""
+
+import fcntl
+import os
+import re
+import resource
+import shutil
+import sqlite3
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from kept.app.desk import Desk, Home, opened
+from kept.app.running import Options, run
+from kept.app.safety import check
+
+SAMPLE = Path(str(files("kept.sample") / "projects"))
+WRITES = (
+    "write,writev,pwrite64,pwritev,pwritev2,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat,"
+    "truncate,ftruncate,mkdir,mkdirat,link,linkat,fchmod,fchown"
+)
+TEMPORARY = ".kept-"
+_SHUTDOWN = 0x8004587D  # FS_IOC_SHUTDOWN: the file system forgets everything that is not on the disk
+_NO_FLUSH = 2
+_SECONDS = 120
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """How a command ended: its exit code (negative: killed by that signal) and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+
+def kept(
+    home: Path,
+    *arguments: object,
+    prefix: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+    limits: Mapping[int, int] | None = None,
+) -> Result:
+    """Run a command in a process of its own, under a prefix (strace, faketime, …) and resource limits."""
+
+    def limit() -> None:
+        for which, value in (limits or {}).items():
+            resource.setrlimit(which, (value, value))
+
+    process = subprocess.run(
+        [*prefix, sys.executable, "-m", "kept", *map(str, arguments), "--home", str(home)],
+        capture_output=True, check=False, timeout=_SECONDS, env=environment(home) | dict(env or {}),
+        preexec_fn=limit if limits else None,
+    )  # fmt: skip
+    return Result(
+        code=process.returncode, out=process.stdout.decode("utf-8", "replace"), err=process.stderr.decode("utf-8", "replace")
+    )
+
+
+def environment(home: Path) -> dict[str, str]:
+    """The environment of a command: this one, with the home in place of the user's and no byte code written."""
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("KEPT_", "COV_"))}
+    return plain | {"HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1", "TZ": "UTC"}
+
+
+def injected(fault: str, when: object, calls: str = WRITES, *paths: Path) -> list[str]:
+    """The prefix that injects a fault (``signal=KILL``, ``error=EIO``, ``retval=100``) at the ``when``-th of the calls.
+
+    With paths, only calls on those files count.
+    """
+    optional = ",".join(f"?{each}" for each in calls.split(","))
+    only = [word for each in paths for word in ("-P", str(each))]
+    return [
+        need("strace"),
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        *only,
+        "-e",
+        f"trace={optional}",
+        "-e",
+        f"inject={optional}:{fault}:when={when}",
+    ]
+
+
+def traced(calls: str, into: Path) -> list[str]:
+    """The prefix that lists the calls, one a line, in a file."""
+    return [need("strace"), "-f", "-qq", "-o", str(into), "-e", "trace=" + ",".join(f"?{each}" for each in calls.split(","))]
+
+
+def calls_of(home: Path, *arguments: object, calls: str = WRITES) -> int:
+    """How many of the calls a command makes, undisturbed; the home is changed by it."""
+    listed = home.parent / f"{home.name}.calls"
+    assert kept(home, *arguments, prefix=traced(calls, listed)).code == 0
+    return len(listed.read_text().splitlines())
+
+
+def need(tool: str) -> str:
+    """The place of a tool; the test is skipped where there is none."""
+    found = shutil.which(tool, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    if found is None:
+        pytest.skip(f"{tool} is not installed here")
+    if tool == "strace" and subprocess.run([found, "-qq", "-o", "/dev/null", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("strace may not trace here")
+    return found
+
+
+def need_root() -> None:
+    """Skip where file systems cannot be mounted and users not changed."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount file systems and change users")
+
+
+@contextmanager
+def tmpfs(place: Path, options: str) -> Iterator[Path]:
+    """A file system in memory, mounted with the options for as long as the block runs."""
+    need_root()
+    place.mkdir(parents=True)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", str(place)], capture_output=True, check=False).returncode:
+        pytest.skip("a tmpfs cannot be mounted here")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+class Disk:
+    """A file system of its own in an image file, whose power can be cut."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        need_root()
+        self.place = folder / "mount"
+        self._image = folder / "image"
+        self.place.mkdir(parents=True)
+        with self._image.open("wb") as image:
+            image.truncate(320 * 2**20)
+        make = [need(f"mkfs.{kind}"), "-q", *(["-F"] if kind == "ext4" else ["-f"]), str(self._image)]
+        subprocess.run(make, check=True, capture_output=True)
+        if self._mount():
+            pytest.skip(f"{kind} in an image cannot be mounted here")
+
+    def _mount(self) -> int:
+        return subprocess.run(
+            ["mount", "-o", "loop", str(self._image), str(self.place)], capture_output=True, check=False
+        ).returncode
+
+    def cut(self) -> None:
+        """Cut the power: what is not on the disk is gone, and nothing more gets there."""
+        handle = os.open(self.place, os.O_RDONLY)
+        try:
+            fcntl.ioctl(handle, _SHUTDOWN, struct.pack("I", _NO_FLUSH))
+        finally:
+            os.close(handle)
+
+    def again(self) -> None:
+        """Switch the power on: the journal of the file system is replayed."""
+        self.close()
+        assert self._mount() == 0, "the file system does not come back"
+
+    def close(self) -> None:
+        """Unmount it."""
+        subprocess.run(["umount", str(self.place)], check=False, capture_output=True)
+
+
+@contextmanager
+def desk_at(home: Path) -> Iterator[Desk]:
+    """A desk inside this process."""
+    with opened(Home(root=home, user=home), zone="UTC", env={"HOME": str(home)}) as desk:
+        yield desk
+
+
+def store_of(home: Path) -> Path:
+    return Home(root=home, user=home).store
+
+
+def memory_file(home: Path) -> Path:
+    return home / ".claude/rules/memory.md"
+
+
+def written(home: Path) -> bytes | None:
+    """The bytes of the memory file, ids taken out (they depend on the clock); None where there is none."""
+    return re.sub(rb"\b[0-9a-f]{10}\b", b"id", memory_file(home).read_bytes()) if memory_file(home).exists() else None
+
+
+def remembered(desk: Desk) -> list[tuple[str, str, str, bool]]:
+    """What is remembered, without the ids and dates that depend on when it was."""
+    return sorted((each.category, each.content, each.status.value, each.pinned) for each in desk.store.log.memories())
+
+
+def state(home: Path) -> list[tuple[str, str, str, bool]]:
+    """What is remembered in a home that is whole; fails where ``kept check`` would find damage."""
+    with desk_at(home) as desk:
+        assert check(desk).damage == ()
+        return remembered(desk)
+
+
+def ran(home: Path, *paths: Path) -> list[tuple[str, str, str, bool]]:
+    """Run over transcripts (the sample where none is named) in this process, and return what is remembered then."""
+    with desk_at(home) as desk:
+        run(desk, list(paths) or [SAMPLE], Options())
+        return remembered(desk)
+
+
+def leftovers(home: Path) -> list[Path]:
+    """Temporary files, and journals that hold something. An empty journal means nothing to SQLite; the next write deletes it."""
+    endings = ("-journal", "-wal", "-shm")
+    return [
+        each for each in home.rglob("*") if each.name.startswith(TEMPORARY) or (each.name.endswith(endings) and each.stat().st_size)
+    ]
+
+
+def copy(source: Path, target: Path) -> Path:
+    """A home like another, in the place of an older copy."""
+    shutil.rmtree(target, ignore_errors=True)
+    if source.exists():
+        shutil.copytree(source, target, symlinks=True)
+    else:
+        target.mkdir(parents=True)
+    return target
+
+
+def changed(home: Path, sql: str, *values: object) -> None:
+    """Change the store file behind kept's back."""
+    connection = sqlite3.connect(store_of(home), isolation_level=None)
+    connection.execute(sql, values)
+    connection.close()

@@ -1,0 +1,286 @@
+"""Whatever is damaged is named or refused, is never served as if it were whole, and is never written over."""
+
+import random
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from faults import (
+    SAMPLE,
+    changed,
+    copy,
+    desk_at,
+    injected,
+    kept,
+    memory_file,
+    ran,
+    remembered,
+    state,
+    store_of,
+    written,
+)
+
+from kept.app.safety import check
+from kept.model.errors import KeptError
+
+PAGE = 4096
+OWN = "name NOT LIKE '%\\_index%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A home with the sample in it and something undone and forgotten, nothing wrong."""
+    home = tmp_path_factory.mktemp("whole")
+    ran(home)
+    with desk_at(home) as desk:
+        first, second, *_ = sorted(each.id for each in desk.store.log.memories())
+    assert kept(home, "forget", first, "--yes").code == 0
+    assert kept(home, "retire", second).code == 0
+    assert kept(home, "undo").code == 0
+    state(home)
+    return home, copy(home, home.with_name("before"))
+
+
+@pytest.fixture
+def hurt(whole):
+    home, before = whole
+    return copy(before, home)
+
+
+def tables(home: Path) -> dict[str, list[str]]:
+    """Every row of every table of the store that is no index."""
+    connection = sqlite3.connect(store_of(home))
+    try:
+        names = [row[0] for row in connection.execute(f"SELECT name FROM sqlite_master WHERE type = 'table' AND {OWN}")]
+        return {name: sorted(map(repr, connection.execute(f'SELECT * FROM "{name}"'))) for name in names}
+    finally:
+        connection.close()
+
+
+def found(home: Path) -> tuple[str, ...]:
+    """What ``check`` names; the refusal to open or read the store counts as naming it."""
+    try:
+        with desk_at(home) as desk:
+            return check(desk).damage
+    except KeptError as error:
+        return (str(error),)
+
+
+PLANTED = {
+    "a byte of an archive block": "UPDATE blocks SET body = substr(body, 1, 40) || x'00' || substr(body, 42) WHERE id = 1",
+    "an archive block that is gone": "DELETE FROM blocks WHERE id = 1",
+    "an event told to be somewhere else": "UPDATE events SET place = place + 1 WHERE id = 2",
+    "an event with another time": "UPDATE events SET at = '2001-01-01T00:00:00.000Z' WHERE id = 2",
+    "an event with another author": "UPDATE events SET author = 'human' WHERE id = (SELECT min(id) FROM events WHERE author <> 'human')",
+    "an event that is gone": "DELETE FROM events WHERE id = 3",
+    "an event missing from its thread": "DELETE FROM thread_events WHERE ordinal = 1 AND thread = 1",
+    "a thread of another length": "UPDATE threads SET events = events - 1 WHERE id = 1",
+    "a run that is gone": "DELETE FROM runs WHERE id = 1",
+    "words of an operation": "UPDATE sealed SET words = replace(words, 'e', 'i') WHERE owner = (SELECT max(owner) FROM sealed WHERE owner LIKE 'o%')",
+    "words that are gone": "DELETE FROM sealed WHERE owner = (SELECT max(owner) FROM sealed WHERE owner LIKE 'o%')",
+    "words of a candidate": "UPDATE sealed SET words = replace(words, 'e', 'i') WHERE owner = (SELECT max(owner) FROM sealed WHERE owner LIKE 'c%')",
+    "an operation that is gone": "DELETE FROM operations WHERE id = 1",
+    "an operation of another kind": "UPDATE operations SET body = replace(body, 'a', 'o') WHERE id = 1",
+    "a pass that is gone": "DELETE FROM passes WHERE id = 2",
+    "the last pass gone": "DELETE FROM passes WHERE id = (SELECT max(id) FROM passes)",
+    "a pass by somebody else": "UPDATE passes SET actor = 'person' WHERE id = (SELECT min(id) FROM passes WHERE actor = 'machine')",
+    "a candidate that is gone": "DELETE FROM candidates WHERE row = 1",
+    "a candidate that came alive": "UPDATE candidates SET live = 1 - live WHERE row = 1",
+    "a memory that is gone": "DELETE FROM memories WHERE rowid = (SELECT max(rowid) FROM memories)",
+    "a memory in other words": "UPDATE memories SET body = replace(body, 'the', 'teh') WHERE body LIKE '%the%'",
+    "a memory of another status": "UPDATE memories SET status = 'held' WHERE status = 'active'",
+    "words missing from the index of memories": "INSERT INTO memory_index (memory_index) VALUES ('delete-all')",
+    "words missing from the index of turns": "INSERT INTO turn_index (turn_index) VALUES ('delete-all')",
+    "a forgotten statement that may come back": "DELETE FROM forgotten",
+    "another key of forgetting": "UPDATE settings SET value = '00' || substr(value, 3) WHERE name = 'key:forget'",
+    "another line in what was written": "UPDATE outputs SET lines = replace(lines, 'the', 'teh')",
+}
+
+
+@pytest.mark.parametrize("what", PLANTED)
+def test_check_finds_planted_damage(hurt, what):
+    changed(hurt, PLANTED[what])
+    done = kept(hurt, "check")
+    assert done.code == 2
+    assert "Traceback" not in done.err
+    assert "unexpected" not in done.err
+    assert f"{done.out}{done.err}".strip()
+    with desk_at(hurt) as desk:
+        assert check(desk).damage, "checking repaired what it found"
+
+
+def test_an_undamaged_store_has_no_damage_and_checking_writes_nothing(hurt):
+    before = store_of(hurt).read_bytes()
+    assert found(hurt) == ()
+    assert store_of(hurt).read_bytes() == before
+
+
+def rot(home: Path, good: dict[str, list[str]], data: bytes, place: int) -> str:
+    """Turn some bits of one byte over, and tell what came of it: named, harmless (nothing changed by it) or silent."""
+    bad = bytearray(data)
+    bad[place] ^= 0x41
+    store_of(home).write_bytes(bad)
+    if found(home):
+        return "named"
+    try:
+        return "harmless" if tables(home) == good else "silent"
+    except sqlite3.Error:
+        return "silent"
+
+
+def rotten(home: Path, places: list[int]) -> list[int]:
+    """The places where bit rot goes unnoticed."""
+    data, good = store_of(home).read_bytes(), tables(home)
+    return [place for place in places if rot(home, good, data, place) == "silent"]
+
+
+def test_bit_rot_here_and_there_is_named_or_harmless(hurt):
+    chance, size = random.Random(3), store_of(hurt).stat().st_size
+    assert not rotten(hurt, [page + chance.randrange(PAGE) for page in range(0, size, PAGE)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_bit_rot_in_any_page_is_named_or_harmless(hurt, seed):
+    chance, size = random.Random(seed), store_of(hurt).stat().st_size
+    assert not rotten(hurt, [page + chance.randrange(PAGE) for page in range(0, size, PAGE) for _ in range(10)])
+
+
+def test_damaged_words_are_never_served_as_if_they_were_whole(hurt):
+    """Every byte of one memory's words, turned over, either is refused or does not show."""
+    data = store_of(hurt).read_bytes()
+    with desk_at(hurt) as desk:
+        good = remembered(desk)
+    content = next(content for _, content, status, _ in good if status == "active" and content.isascii()).encode()
+    places = [place for place in range(len(data)) if data.startswith(content, place)]
+    assert places
+    for place in (each + step for each in places for step in range(0, len(content), 7)):
+        bad = bytearray(data)
+        bad[place] ^= 0x01
+        store_of(hurt).write_bytes(bad)
+        try:
+            with desk_at(hurt) as desk:
+                assert remembered(desk) == good, "damaged words were served"
+        except KeptError as error:
+            assert "damaged" in str(error)
+
+
+def boundaries(home: Path, step: int) -> range:
+    return range(0, store_of(home).stat().st_size, PAGE * step)
+
+
+def cut_at(home: Path, data: bytes, size: int, command: list[object]) -> None:
+    store_of(home).write_bytes(data[:size])
+    before = written(home)
+    done = kept(home, *command)
+    assert done.code == 2, (size, done)
+    assert "kept restore" in done.err
+    assert store_of(home).read_bytes() == data[:size], "a damaged store was written over"
+    assert written(home) == before
+
+
+def test_a_store_cut_off_at_some_pages_is_refused_and_left_as_it_is(hurt):
+    data = store_of(hurt).read_bytes()
+    for number, size in enumerate(boundaries(hurt, 16)):
+        cut_at(hurt, data, size, ["run", SAMPLE] if number % 2 else ["list"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "command", [["run", SAMPLE], ["add", "Some rule about crates.", "--type", "constraint"], ["list"], ["check"]]
+)
+def test_a_store_cut_off_at_any_page_is_refused_and_left_as_it_is(hurt, command):
+    data = store_of(hurt).read_bytes()
+    for size in boundaries(hurt, 1):
+        cut_at(hurt, data, size, command)
+
+
+def journal(home: Path) -> Path:
+    return store_of(home).with_name("kept.db-journal")
+
+
+@pytest.fixture
+def interrupted(hurt):
+    """A home whose store was left in the middle of a commit: the pages are half written, the journal holds the old ones."""
+    before = state(hurt)
+    untouched = store_of(hurt).read_bytes()
+    for number in range(12, 60):
+        kept(
+            hurt, "add", "Quokka releases go out on Tuesdays only.", "--type", "constraint", prefix=injected("signal=KILL", number)
+        )
+        if journal(hurt).exists() and store_of(hurt).read_bytes() != untouched:
+            return hurt, before
+        journal(hurt).unlink(missing_ok=True)
+        store_of(hurt).write_bytes(untouched)
+    raise AssertionError("no kill fell into a commit")
+
+
+def test_a_journal_left_by_a_crash_brings_the_old_state_back(interrupted):
+    home, before = interrupted
+    assert state(home) == before
+    assert not journal(home).exists()
+
+
+def test_a_half_written_store_without_its_journal_is_named_or_whole(interrupted):
+    home, before = interrupted
+    journal(home).unlink()
+    assert found(home) or state(home) == before
+
+
+def test_a_journal_of_another_store_is_named_or_harmless(interrupted, whole, tmp_path):
+    home, before = interrupted
+    other = copy(whole[1], tmp_path / "other")
+    assert kept(other, "add", "Wombats sleep in crate 5.", "--type", "constraint").code == 0
+    with desk_at(other) as desk:
+        expected = remembered(desk)
+    shutil.copy(journal(home), journal(other))
+    assert found(other) or state(other) in (before, expected)
+
+
+def test_a_stale_journal_that_is_not_hot_is_harmless(hurt):
+    before = state(hurt)
+    for stale in (b"", bytes(512), b"not a journal at all" * 40):
+        journal(hurt).write_bytes(stale)
+        assert state(hurt) == before
+
+
+@pytest.mark.parametrize("name", ["kept.db-wal", "kept.db-shm"])
+def test_files_of_another_journal_mode_beside_the_store_are_harmless(hurt, name):
+    before = state(hurt)
+    store_of(hurt).with_name(name).write_bytes(random.Random(1).randbytes(8192))
+    assert state(hurt) == before
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [lambda path: path.write_bytes(b""), lambda path: path.write_bytes(bytes(2000)), Path.unlink],
+    ids=["emptied", "NUL-filled", "missing"],
+)
+def test_a_spoilt_memory_file_deletes_nothing_and_is_written_anew(hurt, spoil: Callable[[Path], object]):
+    before, text = state(hurt), written(hurt)
+    spoil(memory_file(hurt))
+    done = kept(hurt, "run", SAMPLE)
+    assert done.code in (0, 1)
+    assert state(hurt) == before
+    assert written(hurt) == text
+    if done.code:
+        assert "aside" in f"{done.out}{done.err}"
+
+
+def test_what_derives_is_rebuilt_byte_for_byte(hurt):
+    """Memories, their index and the memory file, lost and rebuilt from the log alone, are what they were."""
+    before, text = tables(hurt), memory_file(hurt).read_bytes()
+    changed(hurt, "DELETE FROM memories")
+    changed(hurt, "INSERT INTO memory_index (memory_index) VALUES ('delete-all')")
+    changed(hurt, "UPDATE candidates SET live = 1 - live")
+    memory_file(hurt).unlink()
+    assert kept(hurt, "rebuild").code == 0
+    assert {**tables(hurt), "memories": []} == {**before, "memories": []}
+    bodies = "SELECT id, profile, category, scope, status, body FROM memories ORDER BY id"
+    rebuilt, original = sqlite3.connect(store_of(hurt)), before["memories"]
+    assert len(rebuilt.execute(bodies).fetchall()) == len(original)
+    rebuilt.close()
+    assert memory_file(hurt).read_bytes() == text
+    assert found(hurt) == ()

@@ -1,0 +1,109 @@
+"""When the power goes, everything that was told to be saved is there, every file is old or new, and the next run goes on."""
+
+import random
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from faults import Disk, desk_at, environment, kept, leftovers, memory_file, ran, remembered, state, store_of
+
+from kept.app import person
+
+WRITER = Path(__file__).parent / "writer.py"
+CUTS = 30
+NEVER = "1000000"
+
+
+@pytest.fixture(params=["ext4", "xfs"])
+def disk(request, tmp_path):
+    made = Disk(tmp_path, request.param)
+    yield made
+    made.close()
+
+
+def cut_under(disk: Disk, home: Path, acked: Path, name: str, how: str, after: float) -> None:
+    """Let a writer write for so many seconds after it began, cut the power, and switch it on again."""
+    command = [sys.executable, str(WRITER), str(home), str(acked), name, NEVER, how]
+    errors = acked.with_suffix(".err")
+    with errors.open("w") as said:
+        process = subprocess.Popen(command, env=environment(home), stdout=said, stderr=said)
+        while not store_of(home).exists() and process.poll() is None:
+            time.sleep(0.005)
+        time.sleep(after)
+        disk.cut()
+        process.kill()
+        process.wait()
+    disk.again()
+
+
+def told(acked: Path) -> set[str]:
+    """What a writer noted; its notes lie on a disk that stays on."""
+    return set(acked.read_text().splitlines()) if acked.exists() else set()
+
+
+def survive(disk: Disk, folder: Path, how: str, cuts: int) -> None:
+    home, acked, chance = disk.place / "home", folder / "acked", random.Random(11)
+    for number in range(cuts):
+        cut_under(disk, home, acked, f"c{number}x", how, chance.uniform(0.1, 1.0))
+        if not store_of(home).exists():
+            continue
+        contents = {content for _, content, _, _ in state(home)}
+        assert told(acked) <= contents, f"lost: {sorted(told(acked) - contents)[:3]}"
+        if memory_file(home).exists():
+            text = memory_file(home).read_text()
+            assert text.startswith("# Memory\n")
+            assert text.endswith("-->\n")
+        ran(home)
+        assert not leftovers(home)
+    assert told(acked)
+
+
+@pytest.mark.parametrize("how", ["store", "files"])
+def test_two_power_cuts_lose_nothing_that_was_told_to_be_saved(disk, tmp_path, how):
+    survive(disk, tmp_path, how, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["store", "files"])
+def test_thirty_power_cuts_lose_nothing_that_was_told_to_be_saved(disk, tmp_path, how):
+    survive(disk, tmp_path, how, CUTS)
+
+
+@pytest.mark.slow
+def test_a_power_cut_during_the_first_run_leaves_a_whole_store_or_none(disk, tmp_path):
+    home, acked, chance = disk.place / "home", tmp_path / "acked", random.Random(5)
+    undisturbed = tmp_path / "undisturbed"
+    expected = ran(undisturbed)
+    for _ in range(CUTS):
+        shutil.rmtree(home, ignore_errors=True)
+        cut_under(disk, home, acked, "first", "run", chance.uniform(0.0, 0.3))
+        if store_of(home).exists():
+            state(home)
+        assert ran(home) == expected
+        state(home)
+
+
+@pytest.mark.slow
+def test_a_power_cut_during_an_export_leaves_the_old_file_or_the_new(disk, tmp_path):
+    home, chance = disk.place / "home", random.Random(3)
+    out = disk.place / "out.jsonl"
+    ran(home)
+    versions = {b""}
+    for number in range(CUTS):
+        with desk_at(home) as desk:
+            person.add(desk, f"Rule number {number} is for crate {number}.", "constraint")
+        versions.add(kept(home, "export").out.encode())
+        command = [sys.executable, "-m", "kept", "export", "--output", str(out), "--home", str(home)]
+        process = subprocess.Popen(command, env=environment(home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(chance.uniform(0.2, 0.5))
+        disk.cut()
+        process.kill()
+        process.wait()
+        disk.again()
+        if out.exists():
+            assert out.read_bytes() in versions
+        with desk_at(home) as desk:
+            assert len(remembered(desk)) >= number
