@@ -3,15 +3,18 @@
 import os
 import sqlite3
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from store_world import AT, add, archive, commit, event, judged
+from store_world import AT, add, archive, commit, event, judged, memory
 
-from kept.adapters.store import Span, SqliteStore
+from kept.adapters.store import Span, SqliteStore, database
 from kept.adapters.store.database import FORMAT, Database
 from kept.model.errors import DamagedError, StoreError
-from kept.model.operation import Forget, Retire
+from kept.model.event import Origin
+from kept.model.memory import Evidence
+from kept.model.operation import Add, Forget, Retire, Supersede
 
 
 @pytest.fixture
@@ -68,6 +71,18 @@ DAMAGE = {
     "a damaged block": "UPDATE blocks SET body = zeroblob(20)",
     "a lost block": "DELETE FROM blocks",
     "a lost event": "DELETE FROM thread_events WHERE ordinal = 0",
+    "a lost candidate": "DELETE FROM candidates WHERE id = 'c1'",
+    "a lost span": "DELETE FROM spans",
+    "a lost last pass": "DELETE FROM passes WHERE id = (SELECT max(id) FROM passes)",
+    "an added operation": "INSERT INTO operations (pass, memory, kind, body, commitment) VALUES (1, 'm1', 'pin', '{}', '')",
+    "a chain that was cut": "UPDATE passes SET hash = replace(hash, 'a', 'b') WHERE id = 1",
+    "a memory listed under another's operation": "UPDATE mentions SET memory = 'm2' WHERE operation = 1",
+    "an index entry of other words": "INSERT INTO memory_index (rowid, words) VALUES (1, 'otherwise')",
+    "a turn lost from the index": "INSERT INTO turn_index (turn_index) VALUES ('delete-all')",
+    "a quote nobody said": "UPDATE events SET place = 1 - place",
+    "a lost archived event": "DELETE FROM events WHERE key = 'b'",
+    "a place in a thread lost in the middle": "UPDATE thread_events SET ordinal = 7 WHERE ordinal = 1",
+    "a foreign thread": "UPDATE spans SET thread = 9",
     "a candidate changed": "UPDATE candidates SET body = replace(body, 'coding', 'codinG')",
 }
 
@@ -75,8 +90,9 @@ DAMAGE = {
 @pytest.mark.parametrize("name", DAMAGE)
 def test_check_names_planted_damage(tmp_path, name):
     with SqliteStore(tmp_path / "kept.db") as opened:
-        archive(opened, event("a"), event("b"))
-        commit(opened, add("m1"), add("m2"))
+        archive(opened, event("a", text="the first words"), event("b", text="the second words"))
+        quote = Evidence(quote="the first words", event="a", session="s", path="f", at=AT, author="human", origin=Origin.USER)
+        commit(opened, add("m1"), add("m2"), Add(memory="m3", at=AT, reason="new", value=replace(memory("m3"), evidence=(quote,))))
         commit(opened, stage="extract", span=Span(thread=1, start=0, judged=((0, judged("c1")),)))
         assert opened.damage() == ()
     with sqlite3.connect(tmp_path / "kept.db") as raw:
@@ -147,3 +163,100 @@ def test_what_is_forgotten_is_in_no_byte_of_the_file(store):
     assert store.archive.search(("xylophone",), 5) == ()
     assert store.damage() == ()
     assert store.log.forgotten() == {"f1"}
+
+
+SCHEMAS = Path(__file__).parent / "schemas"
+
+
+def schema_of(path: Path) -> list[tuple[str, str, str]]:
+    with sqlite3.connect(path) as raw:
+        rows = raw.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name").fetchall()
+    raw.close()
+    return rows
+
+
+def old_store(path: Path, version: int) -> None:
+    """A store as a program of that format made it, with a memory in it."""
+    with SqliteStore(path.with_name("new.db")) as new:
+        archive(new, event("a"))
+        commit(new, add("m1"), add("m2"))
+        commit(new, Supersede(memory="m1", at=AT, reason="x", by="m2"))
+    with sqlite3.connect(path) as raw:
+        raw.executescript((SCHEMAS / f"{version}.sql").read_text())
+        raw.execute(f"ATTACH '{path.with_name('new.db')}' AS new")
+        names = [name for _, name, _ in schema_of(path) if "_index" not in name and not name.startswith(("sqlite", "index"))]
+        tables = {row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'")}
+        for name in [each for each in names if each in tables]:
+            columns = ", ".join(row[1] for row in raw.execute(f"PRAGMA table_info({name})"))
+            raw.execute(f"INSERT INTO {name} ({columns}) SELECT {columns} FROM new.{name}")
+        raw.execute(f"PRAGMA user_version = {version}")
+    raw.close()
+
+
+@pytest.mark.parametrize("version", range(1, FORMAT))
+def test_migrating_an_older_store_gives_the_newest_schema_and_loses_nothing(tmp_path, version):
+    old_store(tmp_path / "kept.db", version)
+    with SqliteStore(tmp_path / "kept.db") as migrated, SqliteStore(tmp_path / "new.db") as new:
+        assert [each.id for each in migrated.log.memories()] == ["m1", "m2"]
+        assert list(migrated.log.passes()) == list(new.log.passes())
+        assert [each.id for each in migrated.log.related([1])] == [1, 2]
+        migrated.archive.reindex()
+        migrated.log.rebuild()
+        assert migrated.damage() == ()
+    assert schema_of(tmp_path / "kept.db") == schema_of(tmp_path / "new.db")
+    with sqlite3.connect(tmp_path / "kept.db") as raw:
+        assert [row[0] for row in raw.execute("SELECT version FROM migrations")] == list(range(version + 1, FORMAT + 1))
+        assert raw.execute("PRAGMA user_version").fetchone() == (FORMAT,)
+    raw.close()
+
+
+def test_a_migration_is_preceded_by_a_backup_in_the_old_format(tmp_path):
+    old_store(tmp_path / "kept.db", 1)
+    with SqliteStore(tmp_path / "kept.db"):
+        pass
+    (made,) = (tmp_path / "backups").iterdir()
+    assert stat.S_IMODE(made.stat().st_mode) == 0o600
+    with sqlite3.connect(made) as raw:
+        assert raw.execute("PRAGMA user_version").fetchone() == (1,)
+        assert raw.execute("SELECT count(*) FROM passes").fetchone() == (2,)
+    raw.close()
+
+
+def test_a_migration_that_fails_leaves_the_store_as_it_was(tmp_path, monkeypatch):
+    old_store(tmp_path / "kept.db", 1)
+    before = schema_of(tmp_path / "kept.db")
+    broken = (*database.migration_statements(2), "CREATE TABLE passes (id)")
+    monkeypatch.setattr(database, "migration_statements", lambda _: broken)
+    with pytest.raises(StoreError):
+        SqliteStore(tmp_path / "kept.db")
+    assert schema_of(tmp_path / "kept.db") == before
+    monkeypatch.undo()
+    with SqliteStore(tmp_path / "kept.db") as migrated:
+        assert len(migrated.log.memories()) == 2
+
+
+def test_a_store_is_not_migrated_where_no_backup_can_be_made(tmp_path):
+    old_store(tmp_path / "kept.db", 1)
+    before = schema_of(tmp_path / "kept.db")
+    (tmp_path / "backups").write_text("in the way")
+    with pytest.raises(StoreError, match="cannot be written"):
+        SqliteStore(tmp_path / "kept.db")
+    assert schema_of(tmp_path / "kept.db") == before
+
+
+def test_a_long_running_reader_does_not_serve_what_another_process_forgot(tmp_path):
+    with SqliteStore(tmp_path / "kept.db") as one, SqliteStore(tmp_path / "kept.db") as two:
+        archive(one, event("a", text="xylophone"))
+        assert two.archive.event("a").text == "xylophone"
+        one.archive.erase("a", ["xylophone"], "[forgotten]")
+        assert two.archive.event("a").text == "[forgotten]"
+
+
+def test_a_row_that_cannot_be_read_is_named_and_never_served(store):
+    commit(store, add("m1"), add("m2"))
+    store._database.raw("UPDATE memories SET body = '{' WHERE id = 'm1'")
+    assert any(each == "memory m1: cannot be read" for each in store.damage())
+    with pytest.raises(DamagedError):
+        store.log.memories()
+    store.log.rebuild()
+    assert store.damage() == ()

@@ -292,3 +292,29 @@ def test_a_line_made_longer_than_a_memory_can_be_stays_as_the_person_wrote_it(de
         for _ in range(3):
             run(desk, [], Options())
             assert long.rstrip() in path.read_text()
+
+
+def test_an_incident_is_forgotten_by_its_source_and_does_not_come_back(desk_at, home, transcripts):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        path = next(each.evidence[0].path for each in desk.store.log.memories() if "Parquet" in each.content)
+        chosen = person.derived(desk, source=path)
+        others = {each.id for each in desk.store.log.memories()} - {each.id for each in chosen}
+        assert chosen
+        assert others
+        settle(desk, lambda: (person.forget_source(desk, path), person.forget(desk, [each.id for each in chosen])))
+        run(desk, [], Options(force=True))
+        assert person.derived(desk, source=path) == ()
+        assert {each.id for each in desk.store.log.memories() if each.content} >= others
+        assert b"duckdb" not in desk.store.path.read_bytes()
+        assert desk.store.damage() == ()
+
+
+def test_what_was_first_seen_since_a_day_can_be_forgotten_together(desk_at, home, transcripts):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        start, _ = desk.span(desk.day("2026-09-20"))
+        chosen = person.derived(desk, since=start)
+        assert {each.first_seen.day for each in chosen} == {21}
+        with pytest.raises(UsageError, match="say what"):
+            person.derived(desk)

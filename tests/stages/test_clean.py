@@ -222,3 +222,13 @@ def test_every_byte_removed_has_a_reason_and_cleaning_again_changes_nothing(
     done = cleaned(one)
     assert size(one) - size(done.event) == sum(done.removed.values())
     assert cleaned(done.event).event == done.event
+
+
+def test_of_a_long_edit_both_sides_stay_in_equal_parts():
+    detail = f"{'before ' * 500}\n→\n{'after ' * 500}"
+    short = cleaned(event("x", tool=Tool(name="Edit", target="f.py", detail=detail))).event.tool.detail
+    before, _, after = short.partition("\n→\n")
+    assert before.startswith("before")
+    assert after.startswith("after")
+    assert len(short) <= LIMITS.detail
+    assert abs(len(before) - len(after)) < 100

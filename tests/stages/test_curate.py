@@ -3,27 +3,38 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kept.model.event import Origin
 from kept.model.fold import apply
 from kept.model.memory import Accepted, Actor, Candidate, Evidence, Held, Judged, Memory, Refused, Status
-from kept.model.operation import Add, Merge, Reaffirm, Retire, Revise
-from kept.stages.curate import GONE, curate
+from kept.model.operation import Add, Merge, Promote, Reaffirm, Retire, Revise, Supersede
+from kept.model.statement import replaces, statement
+from kept.stages.curate import GONE, OFTEN, curate
 
 DAWN = datetime(2026, 1, 1, tzinfo=UTC)
+ACCEPTED = Accepted()
 BUN = "Use bun instead of npm for every script in the web folder."
 BUN_AGAIN = "use **bun** instead of npm for every script in the web folder"
 BUN_NEAR = "Use bun instead of npm for every single script in the web folder."
 
 
 def proposal(
-    text: str, day: int = 0, *, session: str = "", confidence: float = 0.8, verdict=Accepted(), category: str = "constraint"
+    text: str,
+    day: int = 0,
+    *,
+    session: str = "",
+    confidence: float = 0.8,
+    verdict=ACCEPTED,
+    category: str = "constraint",
+    origin: Origin = Origin.USER,
+    fingerprint: str = "",
 ):
     at = DAWN + timedelta(days=day)
     session = session or f"s{day}"
-    quote = Evidence(quote=text, event=f"e-{session}-{text}", session=session, path="f", at=at, author="human", origin=Origin.USER)
+    quote = Evidence(quote=text, event=f"e-{session}-{text}", session=session, path="f", at=at, author="human", origin=origin)
     return Judged(
         candidate=Candidate(
             id=f"{session}-{day}-{text}",
@@ -34,10 +45,11 @@ def proposal(
             confidence=confidence,
             trigger="correction",
             at=at,
-            origin=Origin.USER,
+            origin=origin,
             artifacts=(),
             evidence=(quote,),
             reasoning="said",
+            fingerprint=fingerprint,
         ),
         verdict=verdict,
     )
@@ -56,7 +68,12 @@ def only(memories: dict[str, Memory]) -> Memory:
 
 
 def active(memories: dict[str, Memory]) -> set:
+    """What holds, and what it took the place of and when."""
     return {
+        (memories[each.superseded_by].content, each.content, each.first_seen, each.last_seen, each.reason)
+        for each in memories.values()
+        if each.status is Status.SUPERSEDED and each.reason.startswith("it was so until")
+    } | {
         (each.content, each.category, each.status, each.first_seen, each.last_seen, each.observations, each.confidence)
         for each in memories.values()
         if each.status in (Status.ACTIVE, Status.HELD)
@@ -151,33 +168,184 @@ def test_a_pinned_memory_is_never_retired_by_a_machine():
     assert curate([], (memory,)) == ()
 
 
+# --- Over sessions
+
+DECIDED = "Decide on squash merges for the release branch."
+
+
+def test_a_decision_made_in_three_sessions_becomes_a_convention_with_the_reason_said() -> None:
+    judged = [proposal(DECIDED, day, category="decision") for day in range(OFTEN)]
+    first = after(judged[:2])
+    assert only(first).category == "decision"
+    operations = curate(judged, tuple(first.values()))
+    assert [type(each) for each in operations] == [Reaffirm, Promote]
+    assert operations[-1].reason == "decided in 3 sessions"
+    assert only(after(judged, first)).category == only(after(judged)).category == "convention"
+    assert curate(judged, tuple(after(judged, first).values())) == ()
+
+
+def test_a_profile_without_conventions_keeps_its_decisions() -> None:
+    judged = [proposal(DECIDED, day, category="decision") for day in range(4)]
+    assert not [each for each in curate(judged, (), promotions={}) if isinstance(each, Promote)]
+
+
+def test_a_convention_whose_evidence_shrinks_is_a_decision_again() -> None:
+    judged = [proposal(DECIDED, day, category="decision") for day in range(OFTEN)]
+    assert only(after(judged[:2], after(judged))).category == "decision"
+
+
+def test_what_was_held_becomes_active_once_three_sessions_said_it() -> None:
+    judged = [proposal(BUN, day, verdict=Held(reason="unsure"), confidence=0.5) for day in range(OFTEN)]
+    assert only(after(judged[:2])).status is Status.HELD
+    assert only(after(judged)).status is Status.ACTIVE
+    assert only(after(judged, after(judged[:2]))).status is Status.ACTIVE
+
+
+def test_repetition_within_a_session_or_by_an_assistant_counts_once() -> None:
+    held = Held(reason="unsure")
+    one = [proposal(f"{BUN} {'Please. ' * day}", day, session="s", verdict=held) for day in range(4)]
+    assert only(after(one)).status is Status.HELD
+    other = [proposal(BUN, day, verdict=held, origin=Origin.ASSISTANT) for day in range(4)]
+    assert (only(after(other)).status, only(after(other)).observations) == (Status.HELD, 1)
+
+
+def test_an_event_that_two_sessions_tell_counts_once() -> None:
+    def copied(day: int) -> Judged:
+        made = proposal(BUN, 0, session=f"copy{day}", verdict=Held(reason="unsure"))
+        evidence = replace(made.candidate.evidence[0], event="one event")
+        return replace(made, candidate=replace(made.candidate, evidence=(evidence,)))
+
+    assert only(after([copied(day) for day in range(4)])).observations == 1
+
+
+FIX = "`grep: invalid option -- P` when running `grep -oP '{0}'`: use `grep -oE '{0}'` instead."
+
+
+def test_a_fix_applied_again_counts_by_sessions_and_grows_surer() -> None:
+    judged = [
+        proposal(FIX.format(word), day, category="known_fix", origin=Origin.TOOL, fingerprint="f", confidence=0.75)
+        for day, word in enumerate(("a", "bb 7", "c"))
+    ]
+    memory = only(after(judged))
+    assert (memory.observations, memory.confidence) == (3, 0.85)
+
+
+def test_another_remedy_for_the_same_error_is_another_fix() -> None:
+    other = FIX.format("a").replace("use `grep -oE", "use `rg -o")
+    judged = [proposal(text, category="known_fix", origin=Origin.TOOL, fingerprint="f") for text in (FIX.format("a"), other)]
+    assert len(after(judged)) == 2
+
+
+# --- Contradictions
+
+NPM = "Use npm for the scripts of the web folder."
+NOT_NPM = "Use bun instead of npm for the scripts of the web folder."
+
+
+def contents(memories: dict[str, Memory], status: Status = Status.ACTIVE) -> list[str]:
+    return sorted(each.content for each in memories.values() if each.status is status)
+
+
+def test_the_later_of_two_that_contradict_each_other_wins_whatever_is_read_first() -> None:
+    old, new = proposal(NPM, 1), proposal(NOT_NPM, 4)
+    for state in (after([old, new]), after([old, new], after([old])), after([old, new], after([new]))):
+        assert contents(state) == [NOT_NPM]
+        (gone,) = (each for each in state.values() if each.status is Status.SUPERSEDED)
+        assert (gone.content, gone.first_seen, state[gone.superseded_by].content) == (NPM, DAWN + timedelta(days=1), NOT_NPM)
+        assert gone.reason == "it was so until 2026-01-05; said otherwise since"
+        assert curate([old, new], tuple(state.values())) == ()
+
+
+def test_a_supersession_is_an_operation_dated_by_the_later_evidence() -> None:
+    operations = curate([proposal(NPM, 1), proposal(NOT_NPM, 4)], ())
+    assert [(type(each), each.at) for each in operations][-1] == (Supersede, DAWN + timedelta(days=4))
+
+
+def test_what_is_said_again_after_its_contradiction_holds_again() -> None:
+    old, new, again = proposal(NPM, 1), proposal(NOT_NPM, 4), proposal(NPM, 9)
+    assert contents(after([old, new, again], after([old, new]))) == [NPM]
+
+
+def test_without_its_contradiction_a_memory_holds_again() -> None:
+    old, new = proposal(NPM, 1), proposal(NOT_NPM, 4)
+    assert contents(after([old], after([old, new]))) == [NPM]
+
+
+@pytest.mark.parametrize(
+    "newer",
+    [
+        proposal(NOT_NPM, 4, verdict=Held(reason="unsure")),
+        proposal(NOT_NPM, 4, origin=Origin.ASSISTANT),
+        proposal(NOT_NPM, 1),
+    ],
+    ids=["held", "less-trusted", "same-time"],
+)
+def test_what_is_unsure_less_trusted_or_not_later_takes_nothings_place(newer: Judged) -> None:
+    assert not contents(after([proposal(NPM, 1), newer]), Status.SUPERSEDED)
+
+
+def test_what_contradicts_a_persons_own_memory_waits_for_the_person() -> None:
+    mine = replace(only(after([proposal(NPM, 1)])), owned=True)
+    state = after([proposal(NPM, 1), proposal(NOT_NPM, 4)], {mine.id: mine})
+    assert (contents(state), contents(state, Status.HELD)) == ([NPM], [NOT_NPM])
+    assert next(each for each in state.values() if each.status is Status.HELD).reason == "held: it contradicts what you keep"
+
+
+def test_what_a_person_turned_down_takes_nothings_place() -> None:
+    refused = replace(only(after([proposal(NOT_NPM, 4)])), status=Status.REJECTED, owned=True)
+    assert contents(after([proposal(NPM, 1), proposal(NOT_NPM, 4)], {refused.id: refused})) == [NPM]
+
+
+def test_fixes_never_take_each_others_place() -> None:
+    judged = [proposal(text, day, category="known_fix") for day, text in enumerate((NPM, NOT_NPM))]
+    assert len(contents(after(judged))) == 2
+
+
 WORDS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa")
+RULES = (
+    NPM, NOT_NPM, "Use npm instead of bun for the scripts of the web folder.", "Do not use npm for the scripts of the web folder.",
+    "The default branch is main.", "The default branch is develop.", "The project uses Go version 1.24.", "The project uses Go version 1.25.",
+)  # fmt: skip
 texts = st.lists(st.sampled_from(WORDS), min_size=5, max_size=9).map(lambda words: " ".join(words) + " uses pytest 8 always")
 proposals = st.lists(
     st.builds(
         proposal,
-        texts,
+        st.one_of(texts, st.sampled_from(RULES)),
         st.integers(0, 5),
         confidence=st.sampled_from((0.71, 0.8, 0.9)),
         verdict=st.sampled_from((Accepted(), Held(reason="unsure"))),
         category=st.sampled_from(("constraint", "decision")),
+        origin=st.sampled_from((Origin.USER, Origin.USER, Origin.ASSISTANT)),
     ),
     min_size=1,
-    max_size=10,
+    max_size=12,
     unique_by=lambda each: each.candidate.id,
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=300, deadline=None)
 @given(proposals, st.randoms(use_true_random=False))
 def test_the_outcome_does_not_depend_on_the_order_or_the_number_of_runs(judged, random):
     whole = active(after(judged))
     shuffled = list(judged)
     random.shuffle(shuffled)
-    cut = random.randint(0, len(shuffled))
-    state = after(shuffled[:cut])
+    state: dict[str, Memory] = {}
+    for cut in sorted(random.randint(0, len(shuffled)) for _ in range(3)):
+        state = after(shuffled[:cut], state)
     state = after(shuffled, state)
     assert active(state) == whole
+    assert curate(judged, tuple(state.values())) == ()
+
+
+@settings(max_examples=150, deadline=None)
+@given(proposals, st.randoms(use_true_random=False))
+def test_nothing_active_contradicts_what_is_active_and_later(judged, random):
+    state = after(judged)
+    left = [each for each in state.values() if each.status is Status.ACTIVE and each.origin is Origin.USER]
+    for older in left:
+        for newer in left:
+            if older.last_seen < newer.last_seen:
+                assert not replaces(statement(newer.content), statement(older.content))
 
 
 def test_a_clearer_wording_revises_the_memory():

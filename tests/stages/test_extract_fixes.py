@@ -13,7 +13,7 @@ from kept.model.event import Author, Cursor, Event, Kind, Origin, Pointer, Preci
 from kept.model.failure import fingerprint
 from kept.model.memory import Candidate
 from kept.model.profile import Category, Profile
-from kept.stages.extract.causes import confirms, denies
+from kept.stages.extract.causes import confirms, denies, lasting
 from kept.stages.extract.commands import steps_of
 from kept.stages.extract.fixes import propose
 
@@ -188,12 +188,57 @@ def test_without_the_persons_word_a_pasted_error_waits_for_one() -> None:
     assert [each.confidence < FLOOR for each in found] == [True]
 
 
-def test_a_test_mended_by_editing_code_waits_for_a_person_and_needs_a_stated_cause() -> None:
+def test_a_failure_that_ended_with_an_edit_of_the_projects_own_code_is_no_fix() -> None:
     failed = runs("go test ./trailers", "trailers_test.go:31: Parse() found = true, want false", 1)
-    mended = (edits("trailers.go", "a", "b"), runs("go test ./trailers", "ok"))
     cause = says("The test failed because the pattern in `Parse()` matches only the first twelve characters.")
-    assert proposed(failed, *mended) == []
-    assert [each.confidence < FLOOR for each in proposed(failed, cause, *mended)] == [True]
+    lack = says("The problem is that `shop init --agent` doesn't create it.")
+    mended = (edits("trailers.go", "a", "b"), runs("go test ./trailers", "ok"))
+    assert proposed(failed, cause, *mended) == []
+    assert proposed(failed, lack, *mended) == []
+
+
+def test_a_setting_that_was_changed_is_the_fix_and_the_file_that_was_written_says_which() -> None:
+    failed = runs("npm run e2e", "Error: browserType.launch: sandbox is not permitted here", 1)
+    edit = edits("/w/e2e.config.json", '"sandbox": true', '"sandbox": false')
+    (found,) = proposed(failed, edit, runs("npm run e2e", "4 passed"))
+    assert '`"sandbox": false`' in found.content or "write `false` instead of `true`" in found.content
+
+
+def test_a_linters_own_words_are_kept_where_they_say_what_to_write() -> None:
+    message = "a.go:3:1: QF1012: Use fmt.Fprintf(...) instead of WriteString(fmt.Sprintf(...)) (staticcheck)"
+    edit = edits("a.go", "b.WriteString(x)\nc", "d\ne\nf")
+    (line,) = active(runs("golangci-lint run", message, 1), edit, runs("golangci-lint run", "0 issues."))
+    assert line.endswith("Use fmt.Fprintf(...) instead of WriteString(fmt.Sprintf(...)).")
+
+
+def test_a_linters_finding_without_what_to_write_instead_is_no_fix() -> None:
+    message = "a.go:3:1: cyclomatic complexity 31 of func `run` is high (gocyclo)"
+    assert (
+        proposed(runs("golangci-lint run", message, 1), edits("a.go", "x\ny", "d\ne"), runs("golangci-lint run", "0 issues.")) == []
+    )
+
+
+def test_how_a_program_of_the_machine_wants_to_be_called_is_true_everywhere() -> None:
+    (machine,) = proposed(BAD_GREP, GOOD_GREP)
+    assert machine.scope == "user"
+    (project,) = proposed(runs("shopctl run --x", "shopctl: unknown flag: --x", 1), runs("shopctl run --y", "up"))
+    assert project.scope == "project:shop"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kept"),
+    [
+        ("The issue is that go-git doesn't respect the global gitignore, so it was reporting `a.json`.", "Go-git doesn't respect the global gitignore."),
+        ("`pull_request` events from forks always get a read-only token.", "`pull_request` events from forks always get a read-only token."),
+        ("The root cause: the skill created session files with ids of its own.", ""),
+        ("The problem is that `shop init --agent` doesn't create it (only the other one does).", ""),
+        ("The issue is that the panel referenced its filters before there was any state.", ""),
+        ("The issue is that our config is missing the `timestamp` field.", ""),
+        ("The problem: line 144 drops to column one and ends the block.", ""),
+    ],
+)  # fmt: skip
+def test_of_a_stated_cause_only_what_stays_true_is_kept(sentence: str, kept: str) -> None:
+    assert lasting(sentence).casefold() == kept.casefold()
 
 
 # --- What is not

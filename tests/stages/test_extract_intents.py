@@ -21,13 +21,11 @@ TAUGHT = [
     ("don't use moment.js, use date-fns instead", "date-fns"),
     ("hmm, the cache key should be `tenant:id`, not just the id", "tenant:id"),
     ("we only ship patch releases from the release branch", "patch releases"),
-    ("let's rename the package from pkg/core/pay to pkg/core/billing", "pkg/core/billing"),
     ("all endpoints must validate the request with the schema in api/schema.json", "api/schema.json"),
     ("We shouldn't have any tests that rely on a network connection", "network connection"),
     ("the issue was that nginx.conf had proxy_buffering on, that's why the stream was cut", "proxy_buffering"),
     ("ask me before changing anything in the database schema", "Ask me before"),
     ("invalid config files must NEVER crash the server", "NEVER crash"),
-    ("could we keep the default timeout in settings.py and not in every client instead?", "settings.py"),
 ]
 
 STATED = [
@@ -148,14 +146,13 @@ def test_a_yes_to_a_mere_offer_is_not_active():
     assert active(user("the tests are slow"), agent("Want me to look at `conftest.py` now?"), user("yes")) == []
 
 
-def test_a_sentence_without_a_name_is_tied_to_the_one_file_that_was_changed():
-    (content,) = active(
-        user("handle the unknown kinds too"),
-        edit("/work/shop/kinds.py"),
-        agent("I added a default branch that covers the other kinds."),
-        user("could we just remove the default instead, and list all the other kinds explicitly"),
-    )
-    assert "`kinds.py`" in content
+def test_a_sentence_without_a_name_is_tied_to_the_one_file_that_was_changed_and_named():
+    edited = (user("handle the unknown kinds too"), edit("/work/shop/kinds.py"))
+    said = user("no, the default must never hide the other kinds from us")
+    named = active(*edited, agent("I added a default to `kinds.py` that covers the other kinds."), said)
+    assert any("`kinds.py`" in content for content in named), named
+    unnamed = active(*edited, agent("I added a default branch that covers the other kinds."), said)
+    assert not any("kinds.py" in content for content in unnamed)
 
 
 def test_with_two_changed_files_nothing_is_guessed():

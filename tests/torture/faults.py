@@ -135,6 +135,18 @@ def tmpfs(place: Path, options: str) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(place)], check=True)
 
 
+def stuffed(folder: Path, *, spare: int = 0) -> Path:
+    """Fill a file system to its last byte but ``spare`` ones; the file that does."""
+    ballast = folder / "ballast"
+    with ballast.open("wb", buffering=0) as handle:
+        try:
+            while True:
+                handle.write(bytes(4096))
+        except OSError:
+            handle.truncate(handle.tell() - spare)
+    return ballast
+
+
 class Disk:
     """A file system of its own in an image file, whose power can be cut."""
 
@@ -213,10 +225,11 @@ def ran(home: Path, *paths: Path) -> list[tuple[str, str, str, bool]]:
 
 
 def leftovers(home: Path) -> list[Path]:
-    """Temporary files, and journals that hold something. An empty journal means nothing to SQLite; the next write deletes it."""
-    endings = ("-journal", "-wal", "-shm")
+    """Temporary files, and journals of commits that are not finished. Others mean nothing to SQLite; the next write takes their place."""
     return [
-        each for each in home.rglob("*") if each.name.startswith(TEMPORARY) or (each.name.endswith(endings) and each.stat().st_size)
+        each
+        for each in home.rglob("*")
+        if each.name.startswith(TEMPORARY) or (each.name.endswith(("-journal", "-wal", "-shm")) and each.read_bytes().strip(b"\0"))
     ]
 
 

@@ -4,6 +4,7 @@ import random
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ from faults import (
 )
 
 from kept.app.safety import check
-from kept.model.errors import KeptError
+from kept.model.errors import DamagedError, KeptError
 
 PAGE = 4096
 OWN = "name NOT LIKE '%\\_index%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
@@ -160,11 +161,8 @@ def test_damaged_words_are_never_served_as_if_they_were_whole(hurt):
         bad = bytearray(data)
         bad[place] ^= 0x01
         store_of(hurt).write_bytes(bad)
-        try:
-            with desk_at(hurt) as desk:
-                assert remembered(desk) == good, "damaged words were served"
-        except KeptError as error:
-            assert "damaged" in str(error)
+        with suppress(DamagedError), desk_at(hurt) as desk:
+            assert remembered(desk) == good, "damaged words were served"
 
 
 def boundaries(home: Path, step: int) -> range:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from faults import SAMPLE, Result, environment, kept, leftovers, need, need_root, ran, state, store_of, tmpfs, written
+from faults import SAMPLE, Result, environment, kept, leftovers, need, need_root, ran, state, store_of, stuffed, tmpfs, written
 
 ADD = ("add", "Quokka releases go out on Tuesdays only.", "--type", "constraint")
 
@@ -20,17 +20,6 @@ def clear(done: Result) -> None:
     assert len(done.err.strip().splitlines()) == 1, done.err
     assert "unexpected" not in done.err, done.err
     assert done.out == ""
-
-
-def stuff(folder: Path) -> Path:
-    """Fill a file system to its last byte."""
-    ballast = folder / "ballast"
-    with ballast.open("wb", buffering=0) as handle:
-        try:
-            while True:
-                handle.write(bytes(4096))
-        except OSError:
-            return ballast
 
 
 def test_a_disk_that_fills_up_during_a_run_keeps_what_was_read_and_resumes(tmp_path):
@@ -48,7 +37,7 @@ def test_a_disk_that_fills_up_during_a_run_keeps_what_was_read_and_resumes(tmp_p
 def test_a_full_disk_refuses_changes_and_lets_everything_be_read(tmp_path):
     with tmpfs(tmp_path / "disk", "size=2m,mode=700") as disk:
         before, text = ran(disk), kept(disk, "list").out
-        stuff(disk)
+        stuffed(disk)
         clear(kept(disk, *ADD))
         assert kept(disk, "list").out == text
         assert kept(disk, "check").code == 0
@@ -58,7 +47,7 @@ def test_a_full_disk_refuses_changes_and_lets_everything_be_read(tmp_path):
 def test_an_export_onto_a_full_disk_leaves_nothing_behind(tmp_path):
     ran(tmp_path)
     with tmpfs(tmp_path / "disk", "size=64k,mode=700") as disk:
-        ballast = stuff(disk)
+        ballast = stuffed(disk)
         clear(kept(tmp_path, "export", "--output", disk / "out.jsonl"))
         assert list(disk.iterdir()) == [ballast]
     state(tmp_path)

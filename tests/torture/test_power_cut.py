@@ -24,7 +24,7 @@ def disk(request, tmp_path):
     made.close()
 
 
-def cut_under(disk: Disk, home: Path, acked: Path, name: str, how: str, after: float) -> None:
+def cut_under(disk: Disk, home: Path, acked: Path, name: str, *, how: str, after: float) -> None:
     """Let a writer write for so many seconds after it began, cut the power, and switch it on again."""
     command = [sys.executable, str(WRITER), str(home), str(acked), name, NEVER, how]
     errors = acked.with_suffix(".err")
@@ -47,7 +47,7 @@ def told(acked: Path) -> set[str]:
 def survive(disk: Disk, folder: Path, how: str, cuts: int) -> None:
     home, acked, chance = disk.place / "home", folder / "acked", random.Random(11)
     for number in range(cuts):
-        cut_under(disk, home, acked, f"c{number}x", how, chance.uniform(0.1, 1.0))
+        cut_under(disk, home, acked, f"c{number}x", how=how, after=chance.uniform(0.1, 1.0))
         if not store_of(home).exists():
             continue
         contents = {content for _, content, _, _ in state(home)}
@@ -79,7 +79,7 @@ def test_a_power_cut_during_the_first_run_leaves_a_whole_store_or_none(disk, tmp
     expected = ran(undisturbed)
     for _ in range(CUTS):
         shutil.rmtree(home, ignore_errors=True)
-        cut_under(disk, home, acked, "first", "run", chance.uniform(0.0, 0.3))
+        cut_under(disk, home, acked, "first", how="run", after=chance.uniform(0.0, 0.3))
         if store_of(home).exists():
             state(home)
         assert ran(home) == expected

@@ -1,7 +1,7 @@
 """The user's settings: one TOML file, read strictly, written back with the user's comments kept."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -86,8 +86,8 @@ def zone(name: str) -> ZoneInfo:
         raise ConfigError(f"there is no time zone {name!r}", hint="use a name such as Europe/Berlin") from error
 
 
-def write(path: Path, name: str, value: str) -> str:
-    """The text of the settings file with one setting changed (lists are given comma-separated; empty removes it).
+def write(path: Path, name: str, value: str | Sequence[str]) -> str:
+    """The text of the settings file with one setting changed (a list as such, or comma-separated; empty removes it).
 
     Comments and order are kept. Nothing is written here. Raises ConfigError for an unknown setting or a wrong value.
     """
@@ -103,7 +103,8 @@ def write(path: Path, name: str, value: str) -> str:
     if not value:
         document.pop(name, None)
     elif name in ("sources_off", "exclude"):
-        document[name] = [each.strip() for each in value.split(",") if each.strip()]
+        items = value.split(",") if isinstance(value, str) else value
+        document[name] = [each.strip() for each in items if each.strip()]
     else:
         document[name] = value
     text = tomlkit.dumps(document)

@@ -1,12 +1,13 @@
 """Settings: what they are, and changing one. Needs no store, so a broken setting can be mended."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
 from kept.adapters import files, settings
 from kept.adapters.settings import Settings
 from kept.app.desk import Home
-from kept.model.errors import ConfigError
+from kept.model.errors import ConfigError, UsageError
 
 
 def shown(home: Home) -> dict[str, Any]:
@@ -23,12 +24,20 @@ def setting(home: Home, name: str) -> Any:
     return values[name]
 
 
-def change(home: Home, name: str, value: str) -> Any:
+def change(home: Home, name: str, value: str | Sequence[str]) -> Any:
     """Set one setting (lists comma-separated; empty: the default again) and return what it now is. Raises ConfigError, ChangedError."""
     before = files.read(home.settings)
     text = settings.write(home.settings, name, value)
     files.write(home.settings, text.encode(), expect=before.stamp, root=home.root)
     return setting(home, name)
+
+
+def include(home: Home, name: str, item: str, *, there: bool) -> tuple[str, ...]:
+    """Put an item into a setting that is a list, or take it out. Returns the list. Raises ConfigError, ChangedError, UsageError."""
+    before = tuple(setting(home, name))
+    if there == (item in before):
+        raise UsageError(f"{item!r} is {'already' if there else 'not'} among {name}", hint=f"kept config get {name}")
+    return tuple(change(home, name, (*before, item) if there else [each for each in before if each != item]))
 
 
 def _plain(value: Any) -> Any:

@@ -7,7 +7,7 @@ from kept.adapters.store import Draft
 from kept.app.desk import Desk
 from kept.app.progress import Progress, silent
 from kept.model.memory import Actor
-from kept.stages.curate import curate
+from kept.stages.curate import PROMOTIONS, curate
 from kept.stages.guard import overreach
 
 
@@ -19,24 +19,31 @@ class Curated:
     stopped: list[str] = field(default_factory=list)
 
 
-def curate_dirty(desk: Desk, run: int, *, allow: bool = False, progress: Progress = silent) -> Curated:
-    """Curate every group whose live candidates changed. ``allow`` lets passes through that a guard would stop. Raises StoreError."""
+def curate_dirty(
+    desk: Desk, run: int, *, allow: bool = False, freed: frozenset[str] = frozenset(), progress: Progress = silent
+) -> Curated:
+    """Curate every group whose live candidates changed. ``allow`` lets passes through that a guard would stop. Raises StoreError.
+
+    ``freed`` are scopes that a person's own doing changed: no guard watches them.
+    """
     result = Curated()
     groups = desk.store.log.dirty()
+    blocked = desk.store.log.blocked()
     for number, (profile, scope) in enumerate(groups):
         progress("curating", number, len(groups))
         with desk.store.transaction():
-            _curate_group(desk, run, profile, scope, result, allow=allow)
+            _curate_group(desk, run, (profile, scope), result, blocked=blocked, allow=allow or scope in freed)
             desk.store.log.cleaned(profile, scope)
     progress("curating", len(groups), len(groups))
     return result
 
 
-def _curate_group(desk: Desk, run: int, profile: str, scope: str, result: Curated, *, allow: bool) -> None:
-    log = desk.store.log
+def _curate_group(desk: Desk, run: int, group: tuple[str, str], result: Curated, *, blocked: frozenset[str], allow: bool) -> None:
+    log, (profile, scope) = desk.store.log, group
     memories = log.memories(group=(profile, scope))
     judged = [each.judged for each in log.proposals(profile, scope)]
-    operations = curate(judged, memories, blocked=log.blocked())
+    promotions = {low: high for low, high in PROMOTIONS.items() if desk.profile.category(high) is not None}
+    operations = curate(judged, memories, blocked=blocked, promotions=promotions)
     if not operations:
         return
     subject = f"{profile} · {scope}"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from kept.adapters.store import Draft, Span, Thread
+from kept.adapters.store import Draft, Proposal, Span, Thread
 from kept.app.batches import batches
 from kept.app.desk import Desk
 from kept.app.progress import Progress, silent
@@ -63,6 +63,15 @@ def extract_pending(
 
 def _length(thread: Thread) -> int:
     return thread.events
+
+
+def extract_anew(desk: Desk, run: int, thread: Thread) -> tuple[tuple[Proposal, ...], tuple[Judged, ...]]:
+    """Extract a thread from its start, inside a transaction; what it proposed before, and what it proposes now. Raises StoreError."""
+    before = desk.store.log.proposals_from(thread.id, 0)
+    span, closed, _ = _span(desk, thread, desk.store.log.forgotten(), desk.store.key("forget"), force=True)
+    _commit(desk, run, thread, span)
+    desk.store.archive.progressed(thread.id, extracted=closed, seen=thread.events)
+    return before, tuple(judged for _, judged in span.judged)
 
 
 def _overlaps(thread: Thread, within: Within) -> bool:

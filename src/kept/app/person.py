@@ -9,13 +9,14 @@ from datetime import datetime
 
 from kept.adapters.store import FORGOTTEN_MARK, Draft
 from kept.app.desk import Desk
+from kept.app.projects import note
 from kept.model.artifact import artifacts
 from kept.model.codec import digest
 from kept.model.errors import UsageError
 from kept.model.event import Origin
 from kept.model.fingerprint import fingerprint, recognised
 from kept.model.invisible import strip_invisible
-from kept.model.memory import USER_SCOPE, Actor, Memory, Status
+from kept.model.memory import USER_SCOPE, Actor, Evidence, Memory, Status
 from kept.model.operation import Add, Approve, Facts, Forget, Operation, Pin, Reject, Resolve, Retire, Revise
 from kept.model.text import normal_form, one_line
 from kept.stages.redact import redact
@@ -47,6 +48,8 @@ def add(desk: Desk, text: str, category: str, *, project: str = "", until: datet
     if kind is None:
         known = ", ".join(each.id for each in desk.profile.categories)
         raise UsageError(f"no category {category!r} in profile {desk.profile.id!r}", hint=f"categories: {known}")
+    if project:
+        note(desk, project)
     scope = desk.scope(project) if project else USER_SCOPE
     for memory in desk.store.log.memories(group=(desk.profile.id, scope)):
         if memory.status in (Status.ACTIVE, Status.HELD) and normal_form(memory.content) == normal_form(content):
@@ -146,6 +149,40 @@ def resolve(desk: Desk, number: str, category: str, text: str = "") -> tuple[Mem
         Resolve(memory=memory.id, at=now, reason="answered by the user", by=answer),
     )
     return find(desk, memory.id), find(desk, answer)
+
+
+def derived(desk: Desk, *, source: str = "", since: datetime | None = None) -> tuple[Memory, ...]:
+    """The memories that rest on a source (its session id, a beginning of it, or its file), or were first seen at ``since`` or later.
+
+    With both, those that fit both. A person's own memories count only by their time. Raises UsageError where nothing is asked for.
+    """
+    if not source and since is None:
+        raise UsageError("say what to forget", hint="give ids, --source or --since")
+    return tuple(
+        each
+        for each in desk.store.log.memories()
+        if each.content
+        and (not source or any(_from(source, quote) for quote in each.evidence))
+        and (since is None or (each.first_seen is not None and each.first_seen >= since))
+    )
+
+
+def _from(source: str, evidence: Evidence) -> bool:
+    return source == evidence.path or (
+        len(source) >= 8 and (evidence.session.startswith(source) or evidence.path.endswith(f"/{source}"))
+    )
+
+
+def forget_source(desk: Desk, source: str) -> tuple[str, ...]:
+    """Erase the archived turns of the conversations of a source, and never read them again. Returns their session ids."""
+    threads = {
+        (each.session, each.path)
+        for each in desk.store.archive.threads()
+        if source == each.path or (len(source) >= 8 and (each.session.startswith(source) or each.path.endswith(f"/{source}")))
+    }
+    for session, path in sorted(threads):
+        desk.store.archive.opt_out(session, path)
+    return tuple(sorted({session for session, _ in threads}))
 
 
 def forget(desk: Desk, numbers: Sequence[str]) -> tuple[str, ...]:

@@ -4,19 +4,20 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from kept.adapters.sources import SOURCES, Skip, Skipped, examine, find_files
+from kept.adapters.sources import Skip, Skipped, examine, find_files
 from kept.adapters.sources.base import Source
+from kept.adapters.sources.formats import SOURCES, in_zone
 from kept.app.batches import batches
 from kept.app.desk import Desk
 from kept.app.progress import Progress, silent
 from kept.model.errors import SourceError, UsageError
-from kept.model.event import Account, Cursor
+from kept.model.event import Account, Author, Cursor, Event, Kind, Slice
 from kept.stages.clean import Limits, clean
 from kept.stages.redact import Redacted, redact
 
@@ -45,7 +46,10 @@ class Found:
 
 @dataclass(kw_only=True, slots=True)
 class Reading:
-    """What was read so far: files that had something new, its days, the accounts by source, bytes before and after cleaning."""
+    """What was read so far: files that had something new, its days, the accounts by source, bytes before and after cleaning.
+
+    ``opted_out`` are the sessions that are not to be remembered; ``erased`` counts the archived events of theirs that were erased.
+    """
 
     files: int = 0
     fresh: int = 0
@@ -57,6 +61,8 @@ class Reading:
     bytes_kept: int = 0
     removed: Counter[str] = field(default_factory=Counter)
     secrets: int = 0
+    opted_out: set[str] = field(default_factory=set)
+    erased: int = 0
 
     @property
     def account(self) -> Account:
@@ -72,10 +78,11 @@ def discover(desk: Desk, paths: Sequence[Path]) -> Found:
     inputs: dict[str, Input] = {}
     skipped: list[tuple[str, str]] = []
     others = 0
+    sources = in_zone(desk.zone)
     for path, named in _candidates(desk, paths):
         if _excluded(desk, path):
             continue
-        match examine(path):
+        match examine(path, sources=sources, named=named):
             case Skipped(reason=Skip.UNKNOWN_FORMAT | Skip.EMPTY) if not named:
                 others += 1
             case Skipped(reason=reason):
@@ -110,7 +117,23 @@ def _candidates(desk: Desk, paths: Sequence[Path]) -> Iterator[tuple[Path, bool]
 
 
 def _excluded(desk: Desk, path: Path) -> bool:
-    return any(fnmatchcase(str(path), pattern) for pattern in desk.settings.exclude)
+    return is_excluded(str(path), desk.settings.exclude)
+
+
+def is_excluded(path: str, patterns: Sequence[str]) -> bool:
+    """Whether a pattern fits a path, or a folder it lies in."""
+    return any(fnmatchcase(path, each) or fnmatchcase(path, f"{each.rstrip('/')}/*") for each in patterns)
+
+
+OPT_OUT = ("<!-- kept: ignore -->", "kept: ignore this conversation")
+
+
+def opts_out(event: Event) -> bool:
+    """Whether the user says here that the conversation is not to be remembered: on a line of its own, outside of code."""
+    if event.kind is not Kind.PROMPT or event.author not in (Author.HUMAN, Author.ABANDONED) or "kept:" not in event.text.lower():
+        return False
+    parts = event.text.lower().split("```")
+    return any(line.strip().rstrip(".!") in OPT_OUT for part in parts[::2] for line in part.splitlines())
 
 
 def read(desk: Desk, found: Found, *, force: bool = False, progress: Progress = silent) -> Reading:
@@ -118,7 +141,8 @@ def read(desk: Desk, found: Found, *, force: bool = False, progress: Progress = 
 
     ``force`` reads every file again from its start; what is known already is not stored twice. Raises StoreError.
     """
-    result = Reading(skipped=list(found.skipped), others=found.others)
+    sessions = {each.session for each in desk.store.archive.opted_out()}
+    result = Reading(skipped=list(found.skipped), others=found.others, opted_out=sessions)
     without_secrets = partial(redact, key=desk.store.key("redaction"))
     number = 0
     for batch in batches(found.inputs, _size, BATCH_BYTES):
@@ -151,7 +175,8 @@ def _read_file(desk: Desk, each: Input, without_secrets: Callable[[str], Redacte
         if piece.cursor == cursor:
             continue  # nothing but an unfinished last record: nothing is written
         restarted = anew or REWRITTEN in piece.account.noted
-        cleaned = [clean(event, redact=without_secrets, limits=LIMITS) for event in piece.events]
+        usable, account = _usable(desk, piece, result)
+        cleaned = [clean(event, redact=without_secrets, limits=LIMITS) for event in usable]
         for done in cleaned:
             result.bytes_kept += len(done.event.text)
             result.secrets += done.secrets
@@ -159,7 +184,25 @@ def _read_file(desk: Desk, each: Input, without_secrets: Callable[[str], Redacte
             if done.event.at is not None:
                 result.days.add(done.event.at.astimezone(desk.zone).date())
         result.bytes_in += piece.cursor.offset - (0 if restarted else cursor.offset)
-        result.fresh += archive.add(source, path, [done.event for done in cleaned], piece.account, piece.cursor, anew=restarted)
-        result.accounts[source] = result.accounts.get(source, Account()) + piece.account
+        result.fresh += archive.add(source, path, [done.event for done in cleaned], account, piece.cursor, anew=restarted)
+        result.accounts[source] = result.accounts.get(source, Account()) + account
         cursor, anew, grown = piece.cursor, False, True
     result.files += grown
+
+
+def _usable(desk: Desk, piece: Slice, result: Reading) -> tuple[list[Event], Account]:
+    """The events that are to be remembered, and the account that says how many are not. What was archived of the others is erased."""
+    for event in piece.events:
+        if event.session and event.session not in result.opted_out and opts_out(event):
+            result.opted_out.add(event.session)
+            result.erased += desk.store.archive.opt_out(event.session, event.pointer.path)
+    noted: Counter[str] = Counter()
+    usable: list[Event] = []
+    for event in piece.events:
+        if event.session in result.opted_out:
+            noted["events-of-conversations-not-to-be-remembered"] += 1
+        elif event.project and is_excluded(event.project, desk.settings.exclude):
+            noted["events-of-excluded-projects"] += 1
+        else:
+            usable.append(event)
+    return usable, replace(piece.account, noted=dict(Counter(piece.account.noted) + noted)) if noted else piece.account

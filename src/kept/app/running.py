@@ -20,6 +20,7 @@ from kept.app.curating import Curated, curate_dirty
 from kept.app.desk import Desk
 from kept.app.extracting import Extracted, Within, extract_pending
 from kept.app.progress import Progress, silent
+from kept.app.projects import Moved, misplaced, move, record
 from kept.app.reading import Reading, discover, read
 from kept.app.writing import Written, absorb_edits, write_outputs
 from kept.model.errors import BusyError, StoreError
@@ -56,6 +57,7 @@ class Report:
     new: tuple[Memory, ...] = ()
     held: int = 0
     active: int = 0
+    moved: int = 0
     days: int = 0
     resumed: bool = False
     sample: bool = False
@@ -82,6 +84,7 @@ class Report:
             "held": sum(isinstance(each, Held) for each in verdicts),
             "refused": dict(Counter(each.reason for each in verdicts if isinstance(each, Refused))),
             "operations": dict(self.curated.operations + self.written.operations),
+            "moved": self.moved,
             "stopped": list(self.curated.stopped),
             "outputs": [{"path": path, "bytes": size} for path, size in self.written.files],
             "problems": list(self.written.problems),
@@ -117,12 +120,17 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
     run_number = RunNumber(desk)
     absorb_edits(desk, run_number, report.written, allow=options.allow)
     report.reading = read(desk, found, force=options.force, progress=progress)
+    record(desk)
+    moved = move(desk, run_number(), progress) if misplaced(desk) else Moved()
+    report.moved = moved.memories
     if options.force or desk.store.archive.threads(pending=True):
         within = _limits(desk, options)
         report.extracted = extract_pending(desk, run_number(), force=options.force, within=within, progress=progress)
     if desk.store.log.dirty() and (options.dry or _safe(desk, report.written)):
-        report.curated = curate_dirty(desk, run_number(), allow=options.allow, progress=progress)
+        report.curated = curate_dirty(desk, run_number(), allow=options.allow, freed=moved.scopes, progress=progress)
     write_outputs(desk, run_number, report.written)
+    if report.reading.erased and not options.dry:
+        desk.store.compact()  # no byte of them stays in the file
     _count(desk, report, before)
     if run_number.started:
         report.run = run_number()

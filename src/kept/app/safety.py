@@ -52,8 +52,10 @@ def damage(desk: Desk) -> tuple[str, ...]:
 
 
 def rebuild(desk: Desk) -> Written:
-    """Recreate the memories and their index from the log alone, then bring the files up to date. Raises StoreError."""
-    desk.store.log.rebuild()
+    """Recreate the memories and all indexes from the log and the archive alone, then bring the files up to date. Raises StoreError."""
+    with desk.store.transaction():
+        desk.store.archive.reindex()
+        desk.store.log.rebuild()
     return settle(desk, lambda: None)[1]
 
 

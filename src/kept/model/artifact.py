@@ -48,7 +48,13 @@ def _counts(kind: str, name: str) -> bool:
             return (
                 len(name) > 3
                 and any(char.isalpha() for char in name)
-                and ("." in name or name.startswith(("/", "~", "@")) or name.count("/") > 1 or any(c in name for c in "_-*"))
+                and (
+                    "." in name
+                    or name.startswith(("/", "~", "@"))
+                    or name.count("/") > 1
+                    or name.endswith("/")
+                    or any(c in name for c in "_-*")
+                )
             )
         case "file":
             return (

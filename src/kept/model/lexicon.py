@@ -18,7 +18,10 @@ class Lexicon:
     ``report`` of what was just done, ``vague`` objects, ``pointer`` to the sentence before, ``joint`` words between clauses, ``memory_talk``, ``agent_talk``, ``profanity``; ``expletive`` is swearing that can be
     left out). About whole passages: ``person`` (a speaker is there), ``review`` (a reviewer's
     voice), ``pasted`` (announces something pasted). In the assistant's text: ``proposal``, ``offer``. ``deictic`` is a
-    subject that points outside the sentence, ``filler`` a word that says nothing. ``assurance`` opens an order ("make sure"),
+    subject that points outside the sentence, ``filler`` a word that says nothing. ``finite`` tells a noun at the start from an order, ``forbids`` a practice from a ban, ``duty`` opens one in the second person and ``ban``
+    a negative one, ``recurring`` says how often, ``relative`` ties a clause
+    to a noun, ``conditional`` opens a rule with its case,
+    ``imperative`` is a verb that orders or rules, ``stated`` announces a rule, ``assurance`` opens an order ("make sure"),
     ``widely`` what makes an order a rule when it follows; ``hard`` and ``soft`` are the strengths of rules, ``craft`` what work on
     a project is made of (tests, commits), ``defect`` tells of something broken, ``concession`` opens an answer that grants a point.
     ``dangling`` points at something said elsewhere unless it is part of ``anchored`` words; ``pronoun`` needs a noun before it;
@@ -72,6 +75,15 @@ class Lexicon:
     filler: str = ""
     option: str = ""
     assurance: str = ""
+    duty: str = ""
+    ban: str = ""
+    recurring: str = ""
+    relative: str = ""
+    conditional: str = ""
+    imperative: str = ""
+    stated: str = ""
+    finite: str = ""
+    forbids: str = ""
     widely: str = ""
     hard: str = ""
     soft: str = ""

@@ -42,8 +42,27 @@ def abandoned(nodes: Sequence[Node]) -> frozenset[str]:
             children.setdefault(events[0].parent, []).append(record)
     last = _last_orders(records, children)
     turn_of = {record: events[0].turn for record, events in records.items()}
-    replaced = [older for parent, siblings in children.items() for older in _replaced(parent, siblings, records, last, turn_of)]
+    standing = _line(nodes)
+    replaced = [
+        older
+        for parent, siblings in children.items()
+        for older in _replaced(parent, siblings, records, last, turn_of)
+        if older not in standing
+    ]
     return frozenset(node.key for record in _reach(replaced, children) for node in records[record])
+
+
+def _line(nodes: Sequence[Node]) -> frozenset[str]:
+    """The records the newest event hangs on: it stands, so they do, whatever a cycle of links says."""
+    parents: dict[str, str] = {}
+    for node in nodes:
+        parents.setdefault(node.record, node.parent)
+    line: set[str] = set()
+    record = max(nodes, key=lambda node: node.order).record if nodes else ""
+    while record and record not in line:
+        line.add(record)
+        record = parents.get(record, "")
+    return frozenset(line)
 
 
 def _replaced(

@@ -28,6 +28,16 @@ _FIRST = frozenset(
         "deictic",
         "rule_start",
         "denial",
+        "assurance",
+        "finite",
+        "duty",
+        "ban",
+        "conditional",
+        "imperative",
+        "widely",
+        "concession",
+        "chooser",
+        "trailing",
     }
 )
 _COMMON = "common"

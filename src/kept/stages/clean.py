@@ -107,7 +107,9 @@ def _field(text: str, redact: Callable[[str], Redaction], most: int, ledger: _Le
     purged, ledger = _purge(text, redact, ledger)
     halves = purged.split(_BECAME) if len(purged) > most else [purged]
     # Of an edit what stood there and what stands there now stay in equal parts.
-    short = _BECAME.join(_cut(half, most // len(halves) - len(_BECAME)) for half in halves) if len(halves) == 2 else _cut(purged, most)
+    short = (
+        _BECAME.join(_cut(half, most // len(halves) - len(_BECAME)) for half in halves) if len(halves) == 2 else _cut(purged, most)
+    )
     return short, ledger.took("long", purged, short)
 
 

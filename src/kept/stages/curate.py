@@ -14,56 +14,94 @@ from math import ceil
 from kept.model.codec import digest
 from kept.model.event import Origin
 from kept.model.memory import Accepted, Candidate, Evidence, Judged, Memory, Refused, Status
-from kept.model.operation import Add, Approve, Facts, Merge, Operation, Reaffirm, Retire, Revise
-from kept.model.text import likeness, negations, normal_form, numbers, tokens
+from kept.model.operation import Add, Approve, Facts, Merge, Operation, Promote, Reaffirm, Retire, Revise, Supersede
+from kept.model.statement import CLOSE, NEAR, Statement, handles, replaces, same, statement
 
-NEAR = 0.82  # token likeness from which two statements are the same one in other words
 GONE = "its evidence is no longer proposed"
+OFTEN = 3  # distinct sessions that say the same make it certain
+PROMOTIONS = {"decision": "convention"}
+LASTING = frozenset({"known_fix", "open_question"})  # categories of which several can hold at once: none replaces another
 _DAWN = datetime.min.replace(tzinfo=UTC)
+_ENDED = (Status.RESOLVED, Status.REJECTED, Status.RETIRED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Statement:
-    """A text as curation compares it."""
+class _Plan:
+    """What one cluster should be: its members, the memories it has, what its evidence says, and the memory that will be it.
 
-    form: str
-    words: frozenset[str]
-    artifacts: frozenset[str]
-    fingerprint: str
+    ``winner`` is None where there is none yet; ``number`` is its id either way. ``members`` is empty for a person's words alone.
+    ``category`` is where it belongs by now, after a promotion. ``ended`` says that it was resolved or retired for a reason that seeing it again does not change.
+    """
+
+    members: tuple[Judged, ...]
+    found: tuple[Memory, ...]
+    facts: Facts | None
+    status: Status
+    winner: Memory | None
+    number: str
+    ended: bool
+    says: Statement
+    category: str
+
+    @property
+    def fixed(self) -> bool:
+        """Whether a person has the say over it."""
+        return self.winner is not None and _untouchable(self.winner)
+
+    @property
+    def last(self) -> datetime | None:
+        """When it was last said."""
+        times = [each.last_seen for each in (self.facts, self.winner if self.fixed else None) if each and each.last_seen]
+        return max(times, default=None)
+
+    @property
+    def stands(self) -> bool:
+        """Whether it can take the place of another: active, by its evidence or by a person's decision."""
+        active = self.winner is not None and self.winner.status is Status.ACTIVE if self.fixed else self.status is Status.ACTIVE
+        return active and not self.ended
 
 
-def curate(judged: Iterable[Judged], memories: Sequence[Memory], *, blocked: frozenset[str] = frozenset()) -> tuple[Operation, ...]:
+def curate(
+    judged: Iterable[Judged],
+    memories: Sequence[Memory],
+    *,
+    blocked: frozenset[str] = frozenset(),
+    promotions: Mapping[str, str] = PROMOTIONS,
+) -> tuple[Operation, ...]:
     """The operations that make the memories of a group what its live candidates say they should be.
 
     ``blocked`` candidates are those of undone passes. What a person wrote, edited, retired or rejected attracts the candidates
-    that say the same, and stays as the person left it.
+    that say the same, and stays as the person left it; a newer contradiction of it is held for the person. Otherwise the later of
+    two that contradict each other takes the place of the earlier, by event time. ``promotions`` says what a category becomes once
+    the same was said in ``OFTEN`` sessions.
     """
     live = {
         each.candidate.id: each for each in judged if not isinstance(each.verdict, Refused) and each.candidate.id not in blocked
     }
     proposals = sorted(live.values(), key=_time_order)
-    standing = [each for each in memories if (each.owned or each.pinned) and each.content]
+    standing = [each for each in memories if _untouchable(each) and each.content]
     statements = [statement(each.candidate.content, each.candidate.artifacts, each.candidate.fingerprint) for each in proposals]
     statements += [statement(each.content, each.artifacts, each.fingerprint) for each in standing]
     groups = clusters(statements, _rests_on(proposals, standing))
     owners = _owners(groups, proposals, standing, memories)
-    operations: list[Operation] = []
     taken = {each.id for each in memories}
-    kept: set[str] = set()
-    for group in groups:
-        members = [proposals[i] for i in group if i < len(proposals)]
-        found = owners.get(group[0], ())
-        kept.update(each.id for each in found)
-        if members:
-            operations += _settle(members, found, taken)
-    for memory in memories:
-        if (
-            memory.id not in kept
-            and memory.status in (Status.ACTIVE, Status.HELD)
-            and memory.candidates
-            and not _untouchable(memory)
-        ):
-            operations.append(Retire(memory=memory.id, at=memory.last_seen, reason=GONE))
+    plans = [
+        _plan([proposals[i] for i in group if i < len(proposals)], owners.get(group[0], ()), taken, promotions) for group in groups
+    ]
+    replaced, doubtful = _conflicts(plans)
+    operations = [
+        operation
+        for place, plan in enumerate(plans)
+        for operation in _settle(plan, replaced=place in replaced, doubtful=place in doubtful)
+    ]
+    for place, (by, at) in sorted(replaced.items()):
+        operations += _supersede(plans[place], plans[by].number, at)
+    kept = {each.id for plan in plans for each in plan.found}
+    operations += [
+        Retire(memory=each.id, at=each.last_seen, reason=GONE)
+        for each in memories
+        if each.id not in kept and each.status in (Status.ACTIVE, Status.HELD) and each.candidates and not _untouchable(each)
+    ]
     return tuple(operations)
 
 
@@ -73,29 +111,6 @@ def _time_order(judged: Judged) -> tuple[datetime, str]:
 
 def _untouchable(memory: Memory) -> bool:
     return memory.owned or memory.pinned
-
-
-def statement(text: str, artifacts: Iterable[str], fingerprint: str) -> Statement:
-    """What of a text is compared with others."""
-    return Statement(
-        form=normal_form(text),
-        words=tokens(text),
-        artifacts=frozenset(each.casefold() for each in artifacts),
-        fingerprint=fingerprint,
-    )
-
-
-def same(left: Statement, right: Statement) -> bool:
-    """Whether two texts state the same: equal normal forms, or near-duplicates that agree in numbers, negations and artifacts."""
-    if left.form == right.form:
-        return True
-    if numbers(left.words) != numbers(right.words) or negations(left.words) != negations(right.words):
-        return False
-    if not (left.artifacts <= right.artifacts or right.artifacts <= left.artifacts):
-        return False
-    if left.fingerprint and left.fingerprint == right.fingerprint:
-        return likeness(left.words, right.words) >= NEAR / 2
-    return likeness(left.words, right.words) >= NEAR
 
 
 def _rests_on(proposals: Sequence[Judged], standing: Sequence[Memory]) -> list[tuple[int, int]]:
@@ -109,8 +124,8 @@ def clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, int]] 
 
     ``linked`` pairs belong together whatever they say.
 
-    Only pairs that share a rare word are compared (the prefix filter of an exact Jaccard join: Bayardo, Ma, Srikant 2007), so the
-    cost stays near linear for statements about different things.
+    Equal texts are one from the start. Of the others only pairs that share a rare word are compared (the prefix filter of an exact
+    Jaccard join: Bayardo, Ma, Srikant 2007), so the cost stays near linear for statements about different things.
     """
     parent = list(range(len(statements)))
 
@@ -123,7 +138,12 @@ def clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, int]] 
     for i, j in linked:
         a, b = root(i), root(j)
         parent[max(a, b)] = min(a, b)
-    for i, j in _pairs(statements):
+    first: dict[str, int] = {}
+    for i, each in enumerate(statements):
+        a, b = root(first.setdefault(each.form, i)), root(i)
+        parent[max(a, b)] = min(a, b)
+    distinct = {(each.form, each.artifacts, each.fingerprint): i for i, each in reversed([*enumerate(statements)])}
+    for i, j in _pairs(statements, sorted(distinct.values())):
         a, b = root(i), root(j)
         if a != b and same(statements[i], statements[j]):
             parent[max(a, b)] = min(a, b)
@@ -133,15 +153,17 @@ def clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, int]] 
     return tuple(tuple(each) for _, each in sorted(found.items()))
 
 
-def _pairs(statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
-    frequency = Counter(word for each in statements for word in each.words)
-    index: dict[str, list[int]] = {}
-    for i, each in enumerate(statements):
-        rare_first = sorted(each.words, key=lambda word: (frequency[word], word))
-        least = NEAR / 2 if each.fingerprint else NEAR
-        keys = [f"form:{each.form}", *rare_first[: len(rare_first) - ceil(least * len(rare_first)) + 1]]
+def _pairs(statements: Sequence[Statement], places: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """The pairs that can say the same, at least: they share a rare word of their content, or error and remedy."""
+    frequency = Counter(word for each in statements for word in each.content)
+    index: dict[tuple[str, object], list[int]] = {}
+    for i in places:
+        each = statements[i]
+        rare = sorted(each.content, key=lambda word: (frequency[word], word))
+        keys: list[tuple[str, object]] = [("", word) for word in rare[: _prefix(len(rare), CLOSE if each.artifacts else NEAR)]]
         if each.fingerprint:
-            keys.append(f"fingerprint:{each.fingerprint}")
+            keys += [(each.fingerprint, word) for word in rare[: _prefix(len(rare), NEAR / 2)]]
+            keys.append((each.fingerprint, each.remedy))
         seen: set[int] = set()
         for key in keys:
             for j in index.setdefault(key, []):
@@ -149,6 +171,10 @@ def _pairs(statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
                     seen.add(j)
                     yield j, i
             index[key].append(i)
+
+
+def _prefix(size: int, least: float) -> int:
+    return size - ceil(least * size) + 1
 
 
 def _owners(
@@ -159,8 +185,6 @@ def _owners(
     spoken = {standing[i - len(proposals)].id: group[0] for group in groups for i in group if i >= len(proposals)}
     owners: dict[int, list[Memory]] = {}
     for memory in memories:
-        if memory.status is Status.SUPERSEDED and not _untouchable(memory):
-            continue
         groups_of = [place[each] for each in memory.candidates if each in place]
         where = spoken.get(memory.id, min(groups_of) if groups_of else None)
         if where is not None:
@@ -172,29 +196,109 @@ def _seniority(memory: Memory) -> tuple[bool, datetime, str]:
     return (not _untouchable(memory), memory.first_seen or _DAWN, memory.id)
 
 
-def _settle(members: Sequence[Judged], found: Sequence[Memory], taken: set[str]) -> Iterator[Operation]:
-    facts, status = _facts(members)
-    at = facts.last_seen
+def _plan(members: Sequence[Judged], found: tuple[Memory, ...], taken: set[str], promotions: Mapping[str, str]) -> _Plan:
+    facts, status = _facts(members) if members else (None, Status.ACTIVE)
+    ids = {each.id for each in found}
     living = [each for each in found if _untouchable(each) or each.status in (Status.ACTIVE, Status.HELD)]
-    if found and not living and found[0].reason != GONE:
-        return  # it was superseded or resolved: seeing it again changes nothing
-    if not living:
-        number = found[0].id if found else _new_id(members[0].candidate, taken)
-        yield Add(
-            memory=number, at=facts.first_seen, reason=_reason(members), value=_memory(number, members[0].candidate, facts, status)
-        )
+    ended = not living and any(each.status in _ENDED and each.reason != GONE for each in found)
+    merged = [each for each in found if each.superseded_by in ids]
+    winner = next(iter((*living, *(each for each in found if each not in merged), *found)), None)
+    fixed = winner is not None and _untouchable(winner)
+    source = winner if winner is not None and (fixed or facts is None) else facts
+    if source is None:
+        raise ValueError("a cluster needs a member or a memory")
+    often = not fixed and facts is not None and facts.observations >= OFTEN
+    return _Plan(
+        members=tuple(members),
+        found=found,
+        facts=facts,
+        status=status,
+        winner=winner,
+        number=winner.id if winner else _new_id(members[0].candidate, taken),
+        ended=ended,
+        says=statement(source.content, source.artifacts, source.fingerprint),
+        category=promotions.get(source.category, source.category) if often else source.category,
+    )
+
+
+def _conflicts(plans: Sequence[_Plan]) -> tuple[dict[int, tuple[int, datetime]], set[int]]:
+    """Which plans give way, to which one and when; and which contradict something older that a person keeps.
+
+    A plan gives way to the first one after it that leaves no room for it, provided that one is active and as well trusted.
+    """
+    filed: dict[tuple[str, object], list[int]] = {}
+    dated = [(plan.last, place) for place, plan in enumerate(plans) if plan.last is not None and plan.category not in LASTING]
+    replaced: dict[int, tuple[int, datetime]] = {}
+    doubtful: set[int] = set()
+    for last, later in sorted(dated):
+        plan = plans[later]
+        known = {other: None for handle in handles(plan.says) for other in filed.get(handle, ())}
+        for earlier in known:
+            before = plans[earlier].last
+            if earlier in replaced or before is None or before >= last or not replaces(plan.says, plans[earlier].says):
+                continue
+            if plans[earlier].fixed:
+                if not plan.fixed and plans[earlier].stands:
+                    doubtful.add(later)
+            elif plan.stands and _rank(plan) <= _rank(plans[earlier]):
+                since = [each.candidate.at for each in plan.members if each.candidate.at and each.candidate.at > before]
+                replaced[earlier] = (later, min(since, default=last))
+        for handle in handles(plan.says):
+            filed.setdefault(handle, []).append(later)
+    return {each: by for each, by in replaced.items() if by[0] not in doubtful}, doubtful
+
+
+def _rank(plan: _Plan) -> int:
+    return Origin.USER.rank if plan.fixed or plan.facts is None else plan.facts.origin.rank
+
+
+def _settle(plan: _Plan, *, replaced: bool, doubtful: bool) -> Iterator[Operation]:
+    facts, winner = plan.facts, plan.winner
+    if facts is None or plan.ended:
         return
-    winner, rest = living[0], [each for each in living[1:] if not _untouchable(each)]
-    settled = _difference(winner, facts)
+    at, status = facts.last_seen, Status.HELD if doubtful else plan.status
+    living = winner is not None and (plan.fixed or winner.status in (Status.ACTIVE, Status.HELD))
+    if winner is None or not (living or replaced):
+        reason = "held: it contradicts what you keep" if doubtful else _reason(plan.members, facts)
+        value = _memory(plan.number, plan.members[0].candidate, facts, status)
+        took = winner.supersedes if winner is not None else ()
+        yield Add(memory=plan.number, at=facts.first_seen, reason=reason, value=replace(value, supersedes=took))
+        yield from _promotion(plan, facts.category)
+        return
+    rest = tuple(
+        each.id
+        for each in plan.found
+        if each is not winner and not _untouchable(each) and each.status in (Status.ACTIVE, Status.HELD)
+    )
+    promoted = not plan.fixed and winner.category == facts.category != plan.category
+    moved = _difference(winner, facts if promoted else replace(facts, category=plan.category))
     if rest:
-        losers = tuple(each.id for each in rest)
-        yield Merge(memory=winner.id, at=at, reason="they say the same", losers=losers, facts=settled)
-    elif settled.content != winner.content or settled.category != winner.category:
-        yield Revise(memory=winner.id, at=at, reason="a clearer or newer wording", facts=settled)
-    elif _moved(winner, settled):
-        yield Reaffirm(memory=winner.id, at=at, reason=f"seen in {_count(facts.observations)}", facts=settled)
+        yield Merge(memory=winner.id, at=at, reason="they say the same", losers=rest, facts=moved)
+    elif moved.content != winner.content or moved.category != winner.category:
+        yield Revise(memory=winner.id, at=at, reason="a clearer or newer wording", facts=moved)
+    elif _moved(winner, moved):
+        yield Reaffirm(memory=winner.id, at=at, reason=f"seen in {_count(facts.observations)}", facts=moved)
+    if promoted:
+        yield from _promotion(plan, winner.category)
     if winner.status is Status.HELD and status is Status.ACTIVE and not winner.owned:
-        yield Approve(memory=winner.id, at=at, reason="confidence reached the floor")
+        often = facts.observations >= OFTEN
+        yield Approve(
+            memory=winner.id, at=at, reason=f"seen in {_count(facts.observations)}" if often else "confidence reached the floor"
+        )
+
+
+def _promotion(plan: _Plan, category: str) -> Iterator[Operation]:
+    if plan.facts is not None and plan.category != category:
+        reason = f"decided in {_count(plan.facts.observations)}"
+        yield Promote(memory=plan.number, at=plan.facts.last_seen, reason=reason, category=plan.category)
+
+
+def _supersede(plan: _Plan, by: str, at: datetime) -> Iterator[Operation]:
+    winner, reason = plan.winner, f"it was so until {at:%Y-%m-%d}; said otherwise since"
+    known = winner is not None and (winner.status, winner.superseded_by, winner.reason) == (Status.SUPERSEDED, by, reason)
+    if plan.ended or (known and winner and plan.facts and not _moved(winner, _difference(winner, plan.facts))):
+        return
+    yield Supersede(memory=plan.number, at=at, reason=reason, by=by)
 
 
 def _facts(members: Sequence[Judged]) -> tuple[Facts, Status]:
@@ -203,15 +307,16 @@ def _facts(members: Sequence[Judged]) -> tuple[Facts, Status]:
     candidates = [each.candidate for each in members]
     evidence = _evidence(candidates)
     times = [each.at for each in candidates if each.at is not None]
-    sessions = len({each.session for each in evidence}) or 1
+    sessions = _sessions(candidates)
+    often = sessions >= OFTEN
     facts = Facts(
         content=best.content,
         category=best.category,
-        confidence=round(min(0.99, best.confidence + 0.02 * (sessions - 1)), 4),
+        confidence=round(min(0.99, best.confidence + (0.05 if best.fingerprint else 0.02) * (max(1, sessions) - 1)), 4),
         origin=min((each.origin for each in candidates), key=lambda origin: origin.rank, default=Origin.TOOL),
         first_seen=min(times, default=None),
         last_seen=max(times, default=None),
-        observations=sessions,
+        observations=max(1, sessions),
         artifacts=best.artifacts,
         candidates=tuple(sorted(each.id for each in candidates)),
         added=evidence,
@@ -219,7 +324,20 @@ def _facts(members: Sequence[Judged]) -> tuple[Facts, Status]:
         trigger=best.trigger,
         fingerprint=best.fingerprint,
     )
-    return facts, Status.ACTIVE if accepted else Status.HELD
+    return facts, Status.ACTIVE if accepted or often else Status.HELD
+
+
+def _sessions(candidates: Sequence[Candidate]) -> int:
+    """In how many sessions it was said by the user; a fix counts by the sessions in which it was applied.
+
+    An event that several sessions tell (a copy, a resumed conversation) counts once.
+    """
+    where: dict[str, str] = {}
+    for candidate in candidates:
+        for each in candidate.evidence:
+            if candidate.fingerprint or (candidate.origin is Origin.USER and each.origin is Origin.USER):
+                where[each.event] = min(each.session, where.get(each.event, each.session))
+    return len(set(where.values()))
 
 
 def _evidence(candidates: Iterable[Candidate]) -> tuple[Evidence, ...]:
@@ -284,7 +402,9 @@ def _memory(number: str, candidate: Candidate, facts: Facts, status: Status) -> 
     )  # fmt: skip
 
 
-def _reason(members: Sequence[Judged]) -> str:
+def _reason(members: Sequence[Judged], facts: Facts) -> str:
+    if facts.observations >= OFTEN:
+        return f"seen in {_count(facts.observations)}"
     verdict = members[-1].verdict
     return "accepted" if isinstance(verdict, Accepted) else f"held: {verdict.reason}"
 

@@ -28,6 +28,11 @@ _HOSTILE = re2.compile(
 )
 _IMPORT = re2.compile(r"(?:^|[\s`'\"(])@(?:~|\.{0,2}/|[\w-]+/)\S*")
 _CODE = re2.compile(r"^[{}\[\]();]|[{}\[\];]\.?$|^(?:/|https?:)\S*$|^(?:```|//|#!)")
+# A pronoun this many words into a sentence has something to stand for.
+_BEFORE = 5
+# A capital inside a sentence: a name.
+_NAME = re2.compile(r"[a-z,] ([A-Z][a-z]+)\b")
+_LITERAL = re2.compile(r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”")
 _ASIDE = re2.compile(r"\([^()]*\)")
 _SECTION = re2.compile(r"^(?:\||>|\d+\.\s|[-*+]\s)")
 
@@ -37,7 +42,7 @@ def judge(candidate: Candidate, profile: Profile, *, lexicon: Lexicon) -> Verdic
     category = profile.category(candidate.category)
     if category is None:
         return Refused(reason="unknown category", detail=candidate.category[:60])
-    return _refusal(candidate, category, lexicon) or _hold(candidate, category) or Accepted()
+    return _refusal(candidate, category, lexicon) or _hold(candidate, category, lexicon) or Accepted()
 
 
 def grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:
@@ -76,14 +81,43 @@ def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refu
     return next((Refused(reason=reason) for reason, broken in checks if broken), None)
 
 
-def _hold(candidate: Candidate, category: Category) -> Held | None:
+def _hold(candidate: Candidate, category: Category, lexicon: Lexicon) -> Held | None:
     if category.users_words and not any(each.origin is Origin.USER and each.quote.strip() for each in candidate.evidence):
         return Held(reason="not the user's words", detail="nothing the user said themselves supports it")
     if category.users_words and candidate.origin is not Origin.USER:
         return Held(reason="not the user's words", detail="it rests on words that are not the user's")
+    if category.users_words and not stands_alone(candidate.content, lexicon):
+        return Held(
+            reason="does not stand alone", detail="it points at something that it does not name, or a part of it is missing"
+        )
     if candidate.confidence < category.floor:
         return Held(reason="unsure", detail=f"confidence {candidate.confidence:.2f} is below {category.floor:.2f}")
     return None
+
+
+def stands_alone(text: str, lexicon: Lexicon) -> bool:
+    """Whether a text can be understood without what was said before it: brackets and quotes are closed, nothing points outside, and a
+    pronoun comes after something that it can mean.
+    """
+    return _balanced(text) and not _found(lexicon.defect, text) and not _dangles(text, lexicon)
+
+
+def _dangles(text: str, lexicon: Lexicon) -> bool:
+    free = _LITERAL.sub(" X ", text)
+    if lexicon.anchored:
+        free = _compiled(lexicon.anchored).sub(" X ", free)
+    if _found(lexicon.dangling, free):
+        return True
+    pronoun = _compiled(lexicon.pronoun).search(free) if lexicon.pronoun else None
+    if pronoun is None:
+        return False
+    before = free[: pronoun.start(pronoun.lastindex)]
+    return len(before.split()) < _BEFORE and not artifacts(before) and not _found(lexicon.technical, before) and "X" not in before
+
+
+def _balanced(text: str) -> bool:
+    pairs = all(text.count(opened) == text.count(closed) for opened, closed in ("()", "[]", "“”"))
+    return pairs and "=>" not in text and "→" not in text and text.count("`") % 2 == 0 and text.count('"') % 2 == 0
 
 
 def _untrusted(candidate: Candidate, category: Category) -> bool:
@@ -97,9 +131,13 @@ def _specific(text: str, lexicon: Lexicon) -> bool:
     if artifacts(text):
         return True
     terms = (
-        {term[term.lastindex].casefold() for term in _compiled(lexicon.technical).finditer(text)} if lexicon.technical else set()
+        {term[term.lastindex].casefold() for term in _compiled(lexicon.technical).finditer(text.replace(" ", "  "))}
+        if lexicon.technical
+        else set()
     )
-    return len(terms) > 1 or (len(terms) == 1 and (_found(lexicon.generaliser, text) or _found(lexicon.versus, text)))
+    terms |= {name[1].casefold() for name in _NAME.finditer(text)}
+    cues = (lexicon.generaliser, lexicon.versus, lexicon.practice, lexicon.hard)
+    return len(terms) > 1 or (len(terms) == 1 and any(_found(cue, text) for cue in cues))
 
 
 def _words(text: str) -> int:

@@ -46,7 +46,9 @@ def load_plugins(points: Iterable[EntryPoint]) -> Loaded:
         except (ImportError, AttributeError, TypeError, ValueError) as error:
             left_out.append((point.name, f"cannot be loaded: {type(error).__name__}"))
             continue
-        if all(callable(getattr(source, name, None)) for name in ("places", "claims", "read")) and isinstance(getattr(source, "name", None), str):
+        if all(callable(getattr(source, name, None)) for name in ("places", "claims", "read")) and isinstance(
+            getattr(source, "name", None), str
+        ):
             sources.append(source)
         else:
             left_out.append((point.name, "is no source: name, places, claims and read are needed"))

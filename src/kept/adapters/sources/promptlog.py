@@ -93,6 +93,7 @@ def entries_of(rows: Sequence[Row], first: int, when: When) -> list[Entry]:
     found = headings(rows, inside, first)
     marks = _marks(found)
     edges = [first, *marks, len(rows)] if len(marks) > 1 else [first, len(rows)]
+    opening = frozenset(marks)
     entries: list[Entry] = []
     position = 0
     for start, after in pairwise(edges):
@@ -101,7 +102,7 @@ def entries_of(rows: Sequence[Row], first: int, when: When) -> list[Entry]:
         begin = _header_end(rows, start, after)
         until = bisect_left(found, after, lo=position, key=lambda heading: heading.row)
         sections = _sections(rows, begin, after, inside, found[position:until])
-        entries += _entries(rows, start, begin, sections, when if start not in marks else replace(when, stamp=None))
+        entries += _entries(rows, start, begin, sections, replace(when, stamp=None) if start in opening else when)
         position = until
     return entries
 

@@ -308,8 +308,18 @@ class SqliteArchive:
             words = index_words(event.text).split()
             if not _is_indexed(event) or not words:
                 continue
-            if self._database.one("turn_found", id=row["id"], query=all_of(words[:20])) is None:
+            longest = sorted(set(words), key=lambda word: (len(word), word))[-4:]
+            if self._database.one("turn_found", id=row["id"], query=all_of(longest)) is None:
                 yield f"event {row['key']}: not in the full-text index under its words"
+
+    def reindex(self) -> None:
+        """Recreate what turns are found by from the archive alone."""
+        with self._database.transaction():
+            self._database.run("clear_turn_index")
+            for row in self._database.run("places_all").fetchall():
+                event = self._block(row["block"])[row["place"]]
+                if _is_indexed(event):
+                    self._database.run("index_turn", id=row["id"], words=index_words(event.text))
 
     def misquotes(self, cited: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
         """Every memory that cites an event for words it does not say; ``cited`` is of :func:`kept.adapters.store.checking.citations`."""

@@ -82,7 +82,8 @@ def put_in_place(backup: Path, place: Path, aside: Path) -> Path | None:
 
 def _drop(path: Path) -> None:
     for each in (path, path.with_name(f"{path.name}-journal")):
-        each.unlink(missing_ok=True)
+        with suppress(OSError):  # what is in the way shows when the file is made
+            each.unlink()
 
 
 def _swap(staged: Path, place: Path, aside: Path) -> Path | None:

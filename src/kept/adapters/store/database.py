@@ -40,7 +40,7 @@ class Database:
         self.path = path
         self._pid = os.getpid()
         self._depth = 0
-        self._connection, self._inode = _open(path)
+        self._connection, self._inode, self._made = _open(path)
         try:
             self._prepare()
         except sqlite3.DatabaseError as error:
@@ -80,6 +80,9 @@ class Database:
                 return  # another process created it while this one waited
             if self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 raise StoreError("this file is a database, but not kept's", where=str(self.path), hint="choose another --home")
+            if not self._made and any(not each.name.startswith(self.path.name) for each in self.path.parent.iterdir()):
+                # A process that died while it created the store left nothing else: whatever is here was written with a store.
+                raise DamagedError("the store file is empty", where=str(self.path), hint="restore a backup: kept restore FILE")
             self._bring_to(FORMAT, schema_statements())
 
     def _migrate(self) -> None:
@@ -294,11 +297,14 @@ def _statements(*place: str) -> tuple[str, ...]:
     return tuple(each.strip() for each in bare.split(";") if each.strip())
 
 
-def _open(path: Path) -> tuple[sqlite3.Connection, int]:
+def _open(path: Path) -> tuple[sqlite3.Connection, int, bool]:
+    """A connection, the inode of its file, and whether the file was made here."""
+    made = False
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with suppress(FileExistsError):  # created by hand so that it is never readable by others, not even for a moment
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            made = True
         connection = sqlite3.connect(path, isolation_level=None, cached_statements=256)
         inode = path.stat().st_ino
     except (OSError, sqlite3.Error) as error:
@@ -306,7 +312,7 @@ def _open(path: Path) -> tuple[sqlite3.Connection, int]:
             f"the store cannot be opened: {error}", where=str(path), hint="check the permissions and the disk"
         ) from error
     connection.row_factory = sqlite3.Row
-    return connection, inode
+    return connection, inode, made
 
 
 def _explained(error: sqlite3.Error, path: Path) -> StoreError:
@@ -320,6 +326,11 @@ def _explained(error: sqlite3.Error, path: Path) -> StoreError:
             what, hint = "another process kept the store locked for 30 seconds", "run again when it has finished"
         case _ if "malformed" in text or "not a database" in text:
             what, hint = "the store file is damaged", "restore a backup: kept restore FILE"
+        case _ if "I/O error" in text:
+            what, hint = (
+                "the disk refused",
+                "look at the free space, the quota, the limits (`ulimit -f`) and the disk, then run again",
+            )
         case _ if "unable to open" in text:
             what, hint = "the store cannot be opened", "check the permissions and the disk"
         case _:

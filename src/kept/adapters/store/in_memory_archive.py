@@ -202,6 +202,9 @@ class InMemoryArchive:
         )
         return tuple(best(((each, index_words(each.text)) for each in spoken), words)[:limit])
 
+    def reindex(self) -> None:
+        """Nothing is derived."""
+
     def erase(self, key: str, quotes: Sequence[str], mark: str) -> bool:
         row = self._state.events.get(key)
         if row is None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from kept.adapters.store.checking import IMPORTED, broken_log, disagreements
 from kept.adapters.store.database import Database, any_of
-from kept.adapters.store.rows import Appended, appended, candidates_of, effects, operation_of, proposal_of, put_together
+from kept.adapters.store.rows import UNREADABLE, Appended, appended, candidates_of, effects, operation_of, proposal_of, put_together
 from kept.adapters.store.values import (
     CandidateRow,
     Draft,
@@ -26,6 +26,7 @@ from kept.adapters.store.values import (
     RunRow,
 )
 from kept.model.codec import canonical, dump, load
+from kept.model.errors import DamagedError
 from kept.model.fold import fold, undone
 from kept.model.memory import Actor, Judged, Memory, Status
 from kept.model.operation import Operation, Pass, mentioned
@@ -286,18 +287,33 @@ class SqliteLog:
 
     # Check and rebuild
 
-    def damage(self) -> Iterator[str]:
-        """Every way in which the log contradicts its hashes, or what is derived contradicts the log."""
+    def stored(self) -> tuple[dict[str, Memory], tuple[str, ...]]:
+        """The memories that can be read, by id, and the ids of those that cannot."""
+        found: dict[str, Memory] = {}
+        unreadable: list[str] = []
+        for row in self._database.run("memory_bodies"):
+            try:
+                found[row["id"]] = _memory(row["body"])
+            except DamagedError:
+                unreadable.append(row["id"])
+        return found, tuple(unreadable)
+
+    def damage(self, stored: Mapping[str, Memory]) -> Iterator[str]:
+        """Every way in which the log contradicts its hashes, or what is derived (``stored``: the memories) contradicts the log."""
         yield from broken_log(
             (_pass(row) for row in self._database.run("passes")),
             self._operations("operations"),
             self._candidates("candidate_rows"),
             self._operations("operations_forgotten"),
         )
-        stored = {each.id: each for each in self.memories()}
-        yield from disagreements(fold(self.passes()), stored)
+        try:
+            yield from disagreements(fold(self.passes()), stored)
+        except DamagedError as error:
+            yield f"{error.what}, so the memories cannot be compared with the log"
         for row in self._database.run("memory_columns"):
-            memory = stored[row["id"]]
+            memory = stored.get(row["id"])
+            if memory is None:
+                continue
             columns = (memory.profile, memory.scope, memory.status.value, memory.category)
             if (row["profile"], row["scope"], row["status"], row["category"]) != columns:
                 yield f"memory {row['id']}: its columns differ from its body"
@@ -350,7 +366,7 @@ class SqliteLog:
             self._database.run("drop_memories")
             self._database.run("clear_memory_index")
             self._database.run("drop_mentions")
-            self._mention((row.id, mentioned(operation_of(row))) for row in tuple(self._operations("operations")))
+            self._database.run("fill_mentions")
             passes = tuple(self.passes())
             self._database.run("relive_candidates", undone=_list(undone(passes)), switched=_list(each.id for each in passes))
             self._project(dict(sorted(fold(passes).items())))
@@ -384,7 +400,10 @@ def _pass(row: Any) -> PassRow:
 
 @lru_cache(maxsize=20_000)
 def _memory(body: str) -> Memory:
-    memory: Memory = load(Memory, json.loads(body))
+    try:
+        memory: Memory = load(Memory, json.loads(body))
+    except UNREADABLE as error:
+        raise DamagedError("a memory cannot be read", hint="run `kept check`; `kept rebuild` recreates memories") from error
     return memory
 
 

@@ -114,6 +114,10 @@ class Archive(Protocol):
         """Replace quotes inside one archived event by a mark, wherever its words lie. False where nothing matched."""
         ...
 
+    def reindex(self) -> None:
+        """Recreate what turns are found by from the archive alone."""
+        ...
+
 
 class Log(Protocol):
     """The append-only history of runs, passes, operations and candidates, and the memories it adds up to."""

@@ -500,3 +500,18 @@ SELECT o.id, o.pass AS pass_id, o.memory, o.kind, o.body, o.commitment, s.salt, 
 FROM operations AS o LEFT JOIN sealed AS s ON s.owner = 'o' || o.id
 WHERE o.pass IN (SELECT value FROM json_each(:ids))
 ORDER BY o.pass, o.id;
+
+-- name: memory_bodies
+SELECT id, body FROM memories ORDER BY id;
+
+-- name: clear_turn_index
+INSERT INTO turn_index (turn_index) VALUES ('delete-all');
+
+-- name: places_all
+SELECT id, block, place FROM events ORDER BY block, place;
+
+-- name: fill_mentions
+INSERT OR IGNORE INTO mentions (memory, operation)
+SELECT memory, id FROM operations
+UNION SELECT json_extract(body, '$.by'), id FROM operations WHERE json_extract(body, '$.by') <> ''
+UNION SELECT loser.value, o.id FROM operations AS o, json_each(o.body, '$.losers') AS loser;

@@ -21,12 +21,13 @@ from kept.adapters.store.records import (
     verdict_slug,
 )
 from kept.adapters.store.values import CandidateRow, Draft, OperationRow, PassRow, Proposal
-from kept.model.errors import StoreError
+from kept.model.errors import DamagedError, StoreError
 from kept.model.fold import apply, undone
 from kept.model.memory import Memory, Status
 from kept.model.operation import Operation, Pass, mentioned
 
 NOTHING_CHANGED = "nothing was changed"
+UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)  # what reading a row that is not as it was written can raise
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,8 +87,11 @@ def commitments(operations: Iterable[OperationRow], candidates: Iterable[Candida
 
 
 def operation_of(row: OperationRow) -> Operation:
-    """The operation of a row, its words empty where they were erased."""
-    return read_operation(unseal(row.body, row.words))
+    """The operation of a row, its words empty where they were erased. Raises DamagedError."""
+    try:
+        return read_operation(unseal(row.body, row.words))
+    except UNREADABLE as error:
+        raise DamagedError(f"operation {row.id} cannot be read", hint="run `kept check`") from error
 
 
 def proposal_of(row: CandidateRow) -> Proposal:

@@ -2,7 +2,7 @@
 
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import groupby, islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from kept.adapters.store.values import VERSION, EventRow, FileRow, OptedOut, Out
 from kept.model.codec import canonical, dump, load
 from kept.model.document import Line
 from kept.model.errors import DamagedError, StoreError, UsageError
+from kept.model.memory import Memory
 from kept.model.project import Project
 
 _TAKEN = 500  # events of one archive block when a store is loaded
@@ -105,11 +106,14 @@ class SqliteStore:
             links = [
                 f"row {row[1]} of {row[0]} points nowhere" for row in self._database.raw("PRAGMA foreign_key_check").fetchall()
             ]
-            cited = citations(self._log.memories(), self._log.imported())
-            found = (*self._archive.damage(), *self._log.damage(), *self._archive.misquotes(cited))
-            return (*links, *found, *self._wrong_index())
+            stored, unreadable = self._log.stored()
+            if unreadable:
+                links += [f"memory {each}: cannot be read" for each in unreadable]
+            cited = citations(stored.values(), self._log.imported())
+            found = (*links, *self._archive.damage(), *self._log.damage(stored), *self._archive.misquotes(cited))
+            return found if unreadable else (*found, *self._wrong_index(stored))
 
-    def _wrong_index(self) -> Iterator[str]:
+    def _wrong_index(self, stored: Mapping[str, Memory]) -> Iterator[str]:
         """Compare the full-text index of memories with one made anew, term by term."""
         raw = self._database.raw
         made = (
@@ -121,10 +125,10 @@ class SqliteStore:
             for statement in made:
                 raw(statement)
             rowids = {row["id"]: row["rowid"] for row in raw("SELECT rowid, id FROM memories")}
-            for memory in self._log.memories():
+            for number, memory in stored.items():
                 raw(
                     "INSERT INTO temp.anew (rowid, words) VALUES (:rowid, :words)",
-                    {"rowid": rowids[memory.id], "words": indexed(memory)},
+                    {"rowid": rowids[number], "words": indexed(memory)},
                 )
             rows = raw(
                 "SELECT (SELECT count(*) FROM (SELECT * FROM kept_terms EXCEPT SELECT * FROM anew_terms))"

@@ -11,6 +11,7 @@ from functools import lru_cache
 from kept.model.event import Author, Event, Kind, Tool
 from kept.model.failure import error_lines, readable, rule_of, weight
 from kept.stages.extract.commands import VIEWERS, Step, steps_of, weightiest
+from kept.stages.extract.toolwords import CONFIG_ENDINGS, CONFIG_NAMES
 
 ARROW = "→"
 PATCH_FILE = " File: "
@@ -123,6 +124,17 @@ def _edit(place: int, call: Event, tool: Tool) -> Edit:
         return Edit(place=place, call=call, path=named.partition(PATCH_FILE)[2].strip(), old=gone, new=come)
     old, arrow, new = tool.detail.partition(f"\n{ARROW}\n")
     return Edit(place=place, call=call, path=tool.target, old=old if arrow else "", new=new if arrow else old)
+
+
+def changed_line(edit: Edit) -> str:
+    """The first line that an edit brought in; empty where it wrote a whole file."""
+    return next((line for line in edit.new.splitlines() if line.strip() and line not in edit.old), "") if edit.old else ""
+
+
+def configures(path: str) -> bool:
+    """Whether a file configures rather than runs, by its name."""
+    name = path.replace("\\", "/").rsplit("/", 1)[-1]
+    return name in CONFIG_NAMES or name.endswith(CONFIG_ENDINGS) or name.startswith((".env", "Dockerfile", "tsconfig"))
 
 
 def _command(place: int, call: Event, output: Event) -> Command:

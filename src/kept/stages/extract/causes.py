@@ -45,6 +45,43 @@ _BARE = re2.compile(
     r"(?i)^(?:it|its|it's|this|that|that's|these|those|they|there|he|she|here|both|same|which|so|and|but|however|es|das|dies|esto|eso|cela|c'est|isso)\b",
 )
 
+# A state that work has ended, or that only this work knows: told in the past, or of "our" code, a line, "the new test".
+_ENDED = re2.compile(
+    r"(?i)\b(?:was|were|wasn't|weren't|had|hadn't|did|didn't|could(?:n't| not)|wrote|got|ran|broke|threw|came|went|took|made|lost|left|no longer|right now|currently|so far|yet"
+    r"|our|my|your|we|i|you|lines? \d+|line numbers?|(?:the|this) (?:new|old|current|existing|previous|earlier|last) \w+|(?:the|this) (?:test|change|commit|function|file|implementation|refactor\w*)"
+    r"|wurde|wurden|war|waren|hatte|était|avait|estaba|tenía|estava|tinha)\b",
+)
+_CONSEQUENCE = re2.compile(r"(?i)^(.{25,}?),\s+(?:so|which|hence|therefore|thus|sodass|also|donc|por eso)\b.*$")
+_DANGLES = re2.compile(r"(?i)\b(?:it|them|this|that|these|those|one|ones)\s*(?:[(.,;:]|$)")
+_BE = frozenset(
+    (
+        "is",
+        "are",
+        "be",
+        "been",
+        "being",
+        "isn't",
+        "aren't",
+        "not",
+        "never",
+        "always",
+        "only",
+        "the",
+        "a",
+        "an",
+        "and",
+        "or",
+        "get",
+        "gets",
+        "as",
+        "if",
+        "when",
+        "must",
+        "explicitly",
+        "already",
+    )
+)
+
 _YES = re2.compile(
     r"(?i)^(?:(?:ok|okay|yes|yeah|yep|ah|oh|omfg|omg|wow|nice|great|cool|thanks|perfect|awesome|super|gut|ja|sí|oui|sim)\b[,.! ]*)*"
     r"(?:(?:it |that |this |all |everything |now )?(?:it )?(?:works?|worked|working|fixed|resolved|solved|passes|green)(?:[.,!]| now| great| fine| again| well| perfectly|$)|that(?:'s| is| was) it\b|that did it|that fixed"
@@ -126,6 +163,34 @@ def cause_in(text: str, *, about: frozenset[str]) -> str:
         if (announced or pointed or (causal and shares)) and points > score:
             best, score = piece, points
     return best
+
+
+def lasting(sentence: str) -> str:
+    """What of a stated cause stays true when the work is done, without its announcement; empty where nothing does.
+
+    A tool's or platform's way of being lasts ("go-git ignores the global gitignore"); what was wrong with the code does not, nor does
+    a sentence whose last word points elsewhere. A consequence told in the past is left out.
+    """
+    whole = plain(sentence)
+    parts = _CONSEQUENCE.match(whole)
+    for text in (whole, str(parts[1]) if parts else ""):
+        if text and usable(text, loose=False) and not _ENDED.search(text) and not _DANGLES.search(text) and not _narrates(text):
+            return text if text.endswith((".", "。", "…")) else f"{text}."
+    return ""
+
+
+def _narrates(text: str) -> bool:
+    """Whether one of the first words is a verb in the past ("the skill created session files")."""
+    words = [word.casefold().strip("`*,()") for word in text.split()[:9]]
+    return any(
+        len(word) > 4
+        and word.endswith("ed")
+        and word.isalpha()
+        and words[place - 1] not in _BE
+        and not word.endswith(("need", "eed"))
+        for place, word in enumerate(words)
+        if place > 0
+    )
 
 
 def remedy_in(text: str) -> str:

@@ -7,6 +7,9 @@ import re2
 from kept.model.artifact import artifacts
 from kept.model.lexicon import Lexicon
 
+# A capital inside a sentence: a name.
+_NAME = re2.compile(r"[a-z,] ([A-Z][a-z]+)\b")
+
 
 @cache
 def _compiled(source: str) -> "re2._Regexp":
@@ -33,8 +36,16 @@ def specific(text: str, lexicon: Lexicon) -> bool:
     """Whether a text names something concrete: an artifact, two different nouns of the trade, or one in a general rule or a comparison."""
     if artifacts(text):
         return True
-    terms = {text[low:high].casefold() for low, high in places(lexicon.technical, text)}
-    return len(terms) > 1 or (len(terms) == 1 and (has(lexicon.generaliser, text) or has(lexicon.versus, text)))
+    # Two words side by side share the space between them.
+    wide = text.replace(" ", "  ")
+    terms = {wide[low:high].casefold() for low, high in places(lexicon.technical, wide)}
+    terms.update(name[1].casefold() for name in _NAME.finditer(text))
+    return len(terms) > 1 or (len(terms) == 1 and any(has(cue, text) for cue in general(lexicon)))
+
+
+def general(lexicon: Lexicon) -> tuple[str, ...]:
+    """The cues that make a text with one concrete noun a rule about it."""
+    return lexicon.generaliser, lexicon.versus, lexicon.practice, lexicon.hard
 
 
 def places(source: str, text: str) -> list[tuple[int, int]]:

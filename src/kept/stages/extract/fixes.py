@@ -1,6 +1,7 @@
 """Error→fix pairs as candidates: a failure, what was tried, and the change after which the same thing passes.
 
-Ordinary development (code written minutes ago and mended by editing it) is no fix, nor are probes, typing slips and calls that
+Only what is still true afterwards counts: a changed command, flag, setting, preparation or linter rule, or how a tool or platform is.
+Code of the project that was mended by editing it is no fix, for its error cannot come back; nor are probes, typing slips and calls that
 were refused. Whether a candidate becomes a memory is decided elsewhere; its confidence is a sum of stated signals.
 """
 
@@ -10,7 +11,7 @@ from collections.abc import Callable, Sequence
 from kept.model.codec import digest
 from kept.model.event import Event, least
 from kept.model.failure import fingerprint
-from kept.model.memory import Candidate, Evidence
+from kept.model.memory import USER_SCOPE, Candidate, Evidence
 from kept.model.profile import Profile
 from kept.stages.extract import pairs, pasted
 from kept.stages.extract.actions import actions_of
@@ -38,7 +39,6 @@ SIGNALS = {
     "cause stated": 0.15,
     "remedy stated": 0.05,
     "configuration changed": 0.1,
-    "code changed": -0.2,
     "the error points into code": -0.15,
     "pasted by the user": 0.1,
     "something was changed": 0.05,
@@ -79,7 +79,7 @@ def confidence(signals: Sequence[str]) -> float:
 
 
 def _candidate(fix: Fix, mark: str, profile: Profile, scope: Callable[[str], str]) -> Candidate:
-    where = scope(fix.success.project)
+    where = USER_SCOPE if fix.machine else scope(fix.success.project)
     evidence = tuple(each for event, quote in fix.quotes if (each := _evidence(event, quote)) is not None)
     return Candidate(
         id=digest(profile.id, CATEGORY, where, TRIGGER, fix.success.key, fix.content),

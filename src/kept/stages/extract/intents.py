@@ -15,12 +15,12 @@ from kept.model.lexicon import Lexicon
 from kept.model.memory import USER_SCOPE, Candidate, Evidence
 from kept.model.profile import Profile
 from kept.model.text import likeness, tokens
-from kept.stages.extract.cues import has, specific
+from kept.stages.extract.cues import has, specific, strip_first
 from kept.stages.extract.picks import pick
 from kept.stages.extract.prose import Passage, Voice, passages
 from kept.stages.extract.sentences import Span, sentences
 from kept.stages.extract.signals import Reading, Setting, read
-from kept.stages.extract.view import Before, before, is_prompt, referent
+from kept.stages.extract.view import Before, before, granted, is_prompt, referent
 from kept.stages.extract.writing import LONGEST, finish, fit, join, plain, write
 
 # Below this a sentence is not even proposed: it would only fill the review.
@@ -42,6 +42,9 @@ class _Turn:
     profile: Profile
     lexicon: Lexicon
     scope: str
+    granted: bool
+    mending: bool
+    tasked: bool
 
 
 def propose(
@@ -53,13 +56,29 @@ def propose(
         if is_prompt(events[index]):
             seen = before(events, start, index)
             place = scope(events[index].project)
-            found += _of_prompt(_Turn(event=events[index], seen=seen, profile=profile, lexicon=lexicon, scope=place))
+            found += _of_prompt(
+                _Turn(
+                    event=events[index],
+                    seen=seen,
+                    profile=profile,
+                    lexicon=lexicon,
+                    scope=place,
+                    granted=granted(events, index, stop, lexicon),
+                    tasked=has(lexicon.task, strip_first(lexicon.request, events[index].text[:200].lstrip())),
+                    mending=has(lexicon.defect, events[index].text[:_READ]),
+                )
+            )
     return tuple(found)
 
 
 def _of_prompt(turn: _Turn) -> list[Candidate]:
     answered = _of_answer(turn)
-    said = _of_words(turn)
+    # What an answer says in its first paragraph is part of what it agrees to.
+    said = [
+        each
+        for each in _of_words(turn)
+        if answered is None or each.evidence[0].quote not in turn.event.text.strip().split("\n\n", 1)[0]
+    ]
     best = sorted(said, key=lambda each: -each.confidence)[:MOST]
     return ([answered] if answered else []) + [each for each in said if each in best]
 
@@ -77,7 +96,8 @@ def _of_words(turn: _Turn) -> list[Candidate]:
         if sure < LEAST or turn.profile.category(reading.category) is None:
             continue
         used.update(group)
-        candidate = _candidate(turn, [spoken[each] for each in group], reading, sure)
+        lead = max((readings[each] for each in group if readings[each].category), key=lambda each: each.confidence)
+        candidate = _candidate(turn, [spoken[each] for each in group], lead, sure)
         if candidate is not None:
             found.append(candidate)
     return found
@@ -133,9 +153,14 @@ def _read(turn: _Turn, said: tuple[Passage, Span]) -> Reading:
         reported=passage.voice is Voice.REPORTED,
         aside=span.aside,
         item=span.bullet,
-        again=_said_before(words, turn.seen),
+        mending=turn.mending,
+        tasked=turn.tasked and span.start > len(turn.event.text) - len(turn.event.text.lstrip()),
+        granted=turn.granted,
     )
-    return read(words, turn.lexicon, setting)
+    reading = read(words, turn.lexicon, setting)
+    # Whether it was said before is asked only of what says something: it costs the most.
+    again = bool(reading.category) and _said_before(words, turn.seen)
+    return read(words, turn.lexicon, replace(setting, again=True)) if again else reading
 
 
 def _said_before(words: str, seen: Before) -> bool:
@@ -179,6 +204,7 @@ def _ends_the_matter(reading: Reading) -> bool:
 def _candidate(turn: _Turn, said: list[tuple[Passage, Span]], reading: Reading, sure: float) -> Candidate | None:
     event, seen, profile, lexicon = turn.event, turn.seen, turn.profile, turn.lexicon
     raw = [event.text[span.start : span.end] for _, span in said]
+    raw = [words for words in raw if len(words.split()) > 1 or len(raw) == 1 or not words.isascii()]
     content = write(raw[0], lexicon)
     for words in raw[1:]:
         more = write(words, lexicon)
@@ -209,14 +235,20 @@ def _of_answer(turn: _Turn) -> Candidate | None:
     chosen = pick(event.text, texts, lexicon)
     if chosen is None or not chosen.content:
         return None
-    topic, asked = _topic(seen, lexicon)
-    content = f"{lexicon.phrase('agreed')}: {chosen.content}"
-    if topic and len(content) + len(topic) + 30 <= LONGEST:
-        content = f"{content.rstrip('.')} ({lexicon.phrase('regarding')}: {topic.rstrip('.')})."
-    evidence = (said, _evidence(_holder(replies, chosen.quote), chosen.quote), *([asked] if asked else []))
+    evidence = [said, _evidence(_holder(replies, chosen.quote), chosen.quote)]
+    content = chosen.content
+    question, asked = _question(seen, lexicon)
+    if asked and not any(len(word) > 3 and word in tokens(content) for word in tokens(question)):
+        content = finish(f"{content.rstrip('.')} ({lexicon.phrase('question')}: {question})")
+        evidence.append(asked)
     sure = 0.75 if chosen.sure else 0.55
     return _made(
-        turn, ("decision", "agreement"), content, sure=sure, evidence=evidence, signals=["agrees to the assistant's proposal"]
+        turn,
+        ("decision", "agreement"),
+        content,
+        sure=sure,
+        evidence=evidence,
+        signals=["agrees to the assistant's proposal"],
     )
 
 
@@ -225,18 +257,19 @@ def _holder(replies: Sequence[Event], quote: str) -> Event:
     return next(reply for reply in replies if quote in reply.text)
 
 
-def _topic(seen: Before, lexicon: Lexicon) -> tuple[str, Evidence | None]:
-    """What was being talked about: the last request or question among the person's last three prompts, written short."""
-    for event in seen.asked[:2]:
-        for passage in reversed(passages(event.text, lexicon)):
-            if passage.voice is not Voice.OWN:
-                continue
-            for span in reversed(sentences(event.text, passage.start, passage.end)):
+def _question(seen: Before, lexicon: Lexicon) -> tuple[str, Evidence | None]:
+    """The question of the person's last prompt, without its mark; empty where it asks none that is short."""
+    for event in seen.asked[:1]:
+        for passage in passages(event.text, lexicon):
+            for span in sentences(event.text, passage.start, passage.end) if passage.voice is Voice.OWN else ():
                 words = event.text[span.start : span.end]
-                topic = write(words, lexicon)
-                asks = words.rstrip().endswith("?") or has(lexicon.request, words) or has(lexicon.task, words)
-                if asks and len(topic.split()) >= 6 and len(topic) <= 160 and not has(lexicon.profanity, topic):
-                    return topic, _evidence(event, words)
+                if (
+                    words.endswith("?")
+                    and not has(lexicon.request, words)
+                    and 4 <= len(words.split()) <= 20
+                    and not has(lexicon.profanity, words)
+                ):
+                    return plain(words).rstrip("? "), _evidence(event, words)
     return "", None
 
 
@@ -272,7 +305,9 @@ def _made(
     category = profile.category(name)
     if category is None:
         return None
-    where = USER_SCOPE if category.user_wide else turn.scope
+    # A wish about one part of a project is no wish about all of them.
+    local = any("/" in each and not each.startswith("http") for each in artifacts(content))
+    where = USER_SCOPE if category.user_wide and not local else turn.scope
     return Candidate(
         id=digest(profile.id, name, where, trigger, event.key, content),
         profile=profile.id,

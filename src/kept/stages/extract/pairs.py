@@ -6,24 +6,23 @@ another program in its place. Never any failure followed by any success.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from kept.model.event import Author, Event, Kind
 from kept.model.failure import fingerprint, fingerprints, place_of, readable, rule_of, weight
 from kept.model.text import one_line
-from kept.stages.extract.actions import Command, Edit
-from kept.stages.extract.causes import cause_in, plain, words_of
+from kept.stages.extract.actions import Command, Edit, changed_line, configures
+from kept.stages.extract.causes import cause_in, lasting, words_of
 from kept.stages.extract.commands import VIEWERS, Step, difference, is_setting, unquoted, weightiest
-from kept.stages.extract.phrasing import COMMAND_CHARS, compose, fit, shown_command, shown_pipe, ticked
+from kept.stages.extract.phrasing import COMMAND_CHARS, compose, compose_rule, fit, shown_command, shown_pipe, ticked
 from kept.stages.extract.toolwords import (
     ABSENT_PATH,
     CHOOSES,
-    CONFIG_ENDINGS,
-    CONFIG_NAMES,
     INTERPRETERS,
     LACKING,
     LAYOUT,
+    MACHINE,
     MISUSED,
     PREPARES,
     PRESCRIBES,
@@ -37,18 +36,20 @@ _TELLING = 3
 _COMPLAINT = 5  # heavier lines are typed errors of code
 _WORDS_CHANGED = 12
 
-_OBEYED = "the check passes once the code follows the rule"
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fix:
-    """An error, the line that states its remedy, the signals that speak for it, its evidence, and the event that shows success."""
+    """An error, the line that states its remedy, the signals that speak for it, its evidence, and the event that shows success.
+
+    ``machine`` says that it is about a program of the machine rather than of the project.
+    """
 
     error: str
     content: str
     signals: tuple[str, ...]
     quotes: tuple[tuple[Event, str], ...]
     success: Event
+    machine: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -176,7 +177,7 @@ def _rework(pair: _Pair) -> Fix | None:
         error,
         shown_command(culprit, gone if not requoted else (unquoted(requoted),)),
         remedy=f"use `{ticked(working)}` instead",
-        cause=plain(cause[1]) if cause else "",
+        cause=cause[2] if cause else "",
     )
     signals = (
         *_statuses(pair),
@@ -186,7 +187,8 @@ def _rework(pair: _Pair) -> Fix | None:
         *(("next attempt",) if pair.distance <= 2 else ()),
         *(("cause stated",) if cause else ()),
     )
-    return _fix(pair, content, signals, working=pair.success, step=step.text, cause=cause)
+    machine = culprit.program in MACHINE and (complains or LACKING.search(error) is not None)
+    return replace(_fix(pair, content, signals, working=pair.success, step=step.text, cause=cause), machine=machine)
 
 
 def _requoted(gone: tuple[str, ...], new: tuple[str, ...], error: str) -> str:
@@ -234,38 +236,52 @@ def _rerun(pair: _Pair) -> Fix | None:
                 *(("only one thing was done between",) if alone else ()),
             )
             return _fix(pair, content, (*signals, *more), working=command, step=step.text)
+    if not pair.edits or not all(configures(each.path) for each in pair.edits):
+        return None  # the project's own code was mended: the error cannot come back
     cause = _cause(pair)
-    if not pair.edits or cause is None or _compiles(error):
+    remedy = next((found for each in pair.edits if (found := written(each, error))), "")
+    if not remedy and not (cause and cause[2]):
         return None
-    configured = all(_configures(each.path) for each in pair.edits)
-    content = compose(error, shown_command(culprit, ()), remedy="", cause=plain(cause[1]))
+    content = compose(error, shown_command(culprit, ()), remedy=remedy, cause=cause[2] if cause else "")
     more = (
-        "cause stated",
-        *(("configuration changed",) if configured else ("code changed",)),
+        "configuration changed",
+        *(("cause stated",) if cause else ()),
+        *(("remedy stated",) if remedy else ()),
         *(("the error points into code",) if place_of(error) or weight(error) > _COMPLAINT else ()),
     )
     return _fix(pair, content, (*signals, *more), working=pair.success, cause=cause, edit=pair.edits[-1])
 
 
 def _ruled(pair: _Pair, rule: str) -> Fix | None:
-    """A linter's rule that rejects a pattern, and what was written instead."""
+    """A linter's rule that rejects a pattern, and what to write instead."""
     name = place_of(pair.error).rsplit("/", 1)[-1]
     edits = sorted(pair.edits, key=lambda each: not (name and each.path.endswith(name)))
     if rule in LAYOUT or not edits or f"({rule})" in pair.success.output.text:
         return None
+    about = frozenset({rule.casefold()})
     cause = next(
-        ((event, found) for event in pair.said if rule in (found := cause_in(event.text, about=frozenset({rule.casefold()})))), None
+        (
+            (event, found, kept)
+            for event in pair.said
+            if rule in (found := cause_in(event.text, about=about)) and (kept := lasting(found))
+        ),
+        None,
     )
-    edit, remedy = next(((each, found) for each in edits if (found := _written(each, pair.error))), (edits[0], ""))
-    if not remedy and cause is None and not PRESCRIBES.search(readable(pair.error)):
+    edit, remedy = next(((each, found) for each in edits if (found := written(each, pair.error))), (edits[0], ""))
+    command = shown_command(pair.culprit, ())
+    message = readable(pair.error)
+    if remedy or cause:
+        said = cause[2] if cause else ""
+        content = compose(pair.error, command, remedy=remedy or said, cause=said if remedy else "")
+    elif PRESCRIBES.search(message):
+        content = compose_rule(rule, message, command)
+    else:
         return None
-    said = plain(cause[1]) if cause else ""
-    content = compose(pair.error, shown_command(pair.culprit, ()), remedy=remedy or said or _OBEYED, cause=said if remedy else "")
     signals = (*_statuses(pair), "same command passes", "linter rule", *(("cause stated",) if cause else ()))
     return _fix(pair, content, signals, working=pair.success, cause=cause, edit=edit)
 
 
-def _written(edit: Edit, error: str) -> str:
+def written(edit: Edit, error: str) -> str:
     """What an edit wrote, in a clause, where one line of it was replaced or added and bears on the error."""
     old, new = edit.old.splitlines(), edit.new.splitlines()
     gone, come = [line for line in old if line not in new], [line for line in new if line not in old]
@@ -274,14 +290,26 @@ def _written(edit: Edit, error: str) -> str:
     if not gone:
         line = one_line(come[0])
         return f"add `{ticked(line)}`" if len(line) <= 80 and words_of(line) & words_of(error) else ""
+    line = one_line(come[0])
+    if configures(edit.path) and len(line) <= 80:
+        return f"set `{ticked(line)}` in `{edit.path.rsplit('/', 1)[-1]}`" if words_of(line) & words_of(error) else ""
     left, right = (re.split(r"(\s+|[(,])", line.strip()[:200]) for line in (gone[0], come[0]))
     while left and right and left[0] == right[0]:
         left, right = left[1:], right[1:]
     while left and right and left[-1] == right[-1]:
         left, right = left[:-1], right[:-1]
-    before, after = ("".join(side).strip(" ,") for side in (left, right))
+    before, after = (_balanced("".join(side).strip(" ,")) for side in (left, right))
     bears = any(word in error.casefold() for word in words_of(before))
-    return f"write `{ticked(after)}` instead of `{ticked(before)}`" if bears and len(before) <= 60 and 3 <= len(after) <= 60 else ""
+    return (
+        f"write `{ticked(after)}` instead of `{ticked(before)}`"
+        if bears and len(before) <= 60 and 3 <= len(after) <= 60 and before != after
+        else ""
+    )
+
+
+def _balanced(code: str) -> str:
+    """A piece of code up to a bracket that it opens and does not close."""
+    return code if code.count("(") == code.count(")") else code.split("(", 1)[0]
 
 
 def _fix(
@@ -291,19 +319,16 @@ def _fix(
     *,
     working: Command,
     step: str = "",
-    cause: tuple[Event, str] | None = None,
+    cause: tuple[Event, str, str] | None = None,
     edit: Edit | None = None,
 ) -> Fix:
-    changed = (
-        next((line for line in edit.new.splitlines() if line.strip() and line not in edit.old), "") if edit and edit.old else ""
-    )
     passed = step or next((each.text for each in working.steps if _same(each, pair.culprit)), "")
     quotes = (
         (pair.failure.output, pair.error),
         (pair.failure.call, pair.culprit.text),
         (working.call, passed),
-        *(((edit.call, changed),) if edit else ()),
-        *((cause,) if cause else ()),
+        *(((edit.call, changed_line(edit)),) if edit else ()),
+        *((cause[:2],) if cause else ()),
     )
     return Fix(error=pair.error, content=content, signals=signals, quotes=quotes, success=pair.success.output)
 
@@ -347,20 +372,11 @@ def _slip(left: str, right: str) -> bool:
     return min(len(left), len(right)) >= 4 and SequenceMatcher(a=left[:80], b=right[:80], autojunk=False).ratio() >= 0.8
 
 
-def _compiles(error: str) -> bool:
-    """Whether the error is one of code that does not compile: it points into a file that is no test."""
-    name = place_of(error).rsplit("/", 1)[-1].casefold()
-    return bool(name) and "test" not in name and "spec" not in name
-
-
-def _configures(path: str) -> bool:
-    name = path.replace("\\", "/").rsplit("/", 1)[-1]
-    return name in CONFIG_NAMES or name.endswith(CONFIG_ENDINGS) or name.startswith((".env", "Dockerfile", "tsconfig"))
-
-
-def _cause(pair: _Pair) -> tuple[Event, str] | None:
+def _cause(pair: _Pair) -> tuple[Event, str, str] | None:
+    """Where a cause is stated: the event, its verbatim sentence, and what of it lasts; one that lasts is preferred."""
     about = words_of(readable(pair.error)) | words_of(pair.culprit.text[:200]) | frozenset(pair.culprit.words)
-    return next(((event, found) for event in pair.said if (found := cause_in(event.text, about=about))), None)
+    causes = [(event, found, lasting(found)) for event in pair.said if (found := cause_in(event.text, about=about))]
+    return next((each for each in causes if each[2]), causes[0] if causes else None)
 
 
 def checks(command: Command) -> bool:

@@ -9,9 +9,9 @@ import re2
 
 from kept.model.event import Author, Event, Kind
 from kept.model.failure import error_lines, fingerprint, fingerprints, readable, weight
-from kept.stages.extract.actions import Command, Edit
-from kept.stages.extract.causes import cause_in, confirms, denies, plain, remedy_in, words_of
-from kept.stages.extract.pairs import LOOKBACK, Fix, checks, said_between
+from kept.stages.extract.actions import Command, Edit, changed_line, configures
+from kept.stages.extract.causes import cause_in, confirms, denies, lasting, plain, remedy_in, words_of
+from kept.stages.extract.pairs import LOOKBACK, Fix, checks, said_between, written
 from kept.stages.extract.phrasing import compose
 
 _PROMPTS = 12  # prompts after a pasted error among which it can be confirmed as mended
@@ -77,28 +77,36 @@ def _fix(
     session = events[place].session
     said = said_between(events, place, end)
     about = words_of(readable(error))
-    causes = [(event, found) for event in said if (found := cause_in(event.text, about=about))]
+    causes = [(event, found, kept) for event in said if (found := cause_in(event.text, about=about)) and (kept := lasting(found))]
     changes = [each for each in edits if place < each.place < end and each.call.session == session]
     ran = [each for each in commands if place < each.place < end and each.call.session == session]
-    if not causes or not (changes or ran):
+    if not (changes or ran):
         return None
-    cause = causes[-1]
-    remedy = next(((event, found) for event in said if (found := remedy_in(event.text)) and found != cause[1]), None)
+    cause = causes[-1] if causes else None
+    told = next(((event, found) for event in said if (found := remedy_in(event.text)) and not (cause and found == cause[1])), None)
+    configured = bool(changes) and all(configures(each.path) for each in changes)
+    change = next(((each, found) for each in changes if (found := written(each, error))), None) if configured else None
+    if cause is None and change is None:
+        return None
+    remedy = plain(told[1]) if told else change[1] if change else ""
     fresh = {each.path for each in changes} & {each.path for each in edits if each.place < place and each.call.session == session}
     checked = bool(changes) and any(each.place > changes[0].place and checks(each) for each in ran)
     signals = (
-        *("pasted by the user", "error text", "cause stated"),
+        *("pasted by the user", "error text"),
+        *(("cause stated",) if cause else ()),
         *(("something was changed",) if changes else ()),
         *(("remedy stated",) if remedy else ()),
+        *(("configuration changed",) if change else ()),
         *(("a check passes after the change",) if checked else ()),
         *(("the code was written just before",) if fresh else ()),
         *(("the user says it works",) if confirmed else ()),
     )
-    content = compose(error, "", remedy=plain(remedy[1]) if remedy else "", cause=plain(cause[1]))
+    content = compose(error, "", remedy=remedy, cause=cause[2] if cause else "")
     quotes = (
         (events[place], error),
-        cause,
-        *((remedy,) if remedy else ()),
+        *((cause[:2],) if cause else ()),
+        *((told,) if told else ()),
+        *(((change[0].call, changed_line(change[0])),) if change else ()),
         *(((events[end], events[end].text.strip()),) if confirmed else ()),
     )
     return Fix(error=error, content=content, signals=signals, quotes=quotes, success=events[end])

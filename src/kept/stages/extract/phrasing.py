@@ -28,6 +28,12 @@ def compose(error: str, command: str, *, remedy: str, cause: str) -> str:
     return line if line.endswith(("。", "…")) else f"{line}."
 
 
+def compose_rule(rule: str, message: str, command: str) -> str:
+    """One line for a linter's rule whose own message says what to write."""
+    said = message.removesuffix(f"({rule})").removeprefix(f"{rule}:").strip().removesuffix("(staticcheck)").strip(" .")
+    return f"Linter rule `{rule}` (`{command}`): {_sentence(fit(said, CONTENT_CHARS - len(rule) - len(command) - 30))}."
+
+
 def _sentence(text: str) -> str:
     """The text with a capital at its start, unless it starts with a name in its own spelling."""
     return text[:1].upper() + text[1:] if text.split(" ", 1)[0].isalpha() else text

@@ -12,12 +12,14 @@ from kept.model.artifact import artifacts
 from kept.model.lexicon import Lexicon
 from kept.stages.extract.cues import has, specific, strip_first
 from kept.stages.extract.sentences import sentences
-from kept.stages.extract.writing import finish, fit, plain, write
+from kept.stages.extract.writing import LONGEST, finish, fit, plain
 
 _ITEM = re2.compile(
     r"(?m)^[ \t]*(?:#+ *)?(?:[-*] +)?(?:\*\*|__)?(?:[A-Z][a-z]+ +)?(?P<mark>[A-H]|[0-9][0-9]?)(?:[.):]| *[—–-]|\*\*)[ \t]*(?P<rest>\S.+)$"
 )
 _OPTION = re2.compile(r"(\pL+)\s+#?([A-Ha-h]|\d\d?)(?:$|[^\pL\pN])")
+# "1, because …": a pick with its reason.
+_LEADING = re2.compile(r"(?i)^\s*#?([A-H]|\d\d?)(?:(?:\s+please)?\s*[,;–—]\s*|\s+(?:because|since|as|but|with)\s)(\S.+)$")
 _MARK = re2.compile(r"[A-Za-z0-9]+")
 _HEAD = re2.compile(r"^\s*(?:#+\s|\*\*[^*]+\*\*:?\s*$)")
 _TOO_MANY = 4
@@ -37,18 +39,29 @@ def pick(answer: str, replies: Sequence[str], lexicon: Lexicon) -> Pick | None:
     if not replies:
         return None
     first = answer.strip().split("\n\n", 1)[0]
+    if (lead := _LEADING.match(first)) and len(first.split()) <= 30 and not first.rstrip().endswith("?"):
+        return (
+            _items((lead[1].upper(),), replies[0], lexicon, reason=_reason(lead[2], lexicon))
+            if _asks(replies[0], lexicon)
+            else None
+        )
     option = _option(first, lexicon)
     if option:
         found = (item for reply in replies if (item := _items((option,), reply, lexicon, words=first)) is not None)
         return next(found, None)
     marks = _marks(answer)
     if marks:
-        return _items(marks, replies[0], lexicon) if "?" in replies[0][-600:] else None
+        return _items(marks, replies[0], lexicon) if len(marks) == 1 and _asks(replies[0], lexicon) else None
     if not _agrees(answer, lexicon):
         return None
     after = strip_first(lexicon.agreement, answer.strip())
     offered = _offered(replies[0], after, lexicon)
-    return _recommended(replies[0], lexicon) or offered
+    return offered if offered and offered.sure else _recommended(replies[0], lexicon) or offered
+
+
+def _asks(reply: str, lexicon: Lexicon) -> bool:
+    """Whether a reply leaves a choice: it ends with a question, or lays out options."""
+    return "?" in reply[-600:] or has(lexicon.option, reply)
 
 
 def _option(answer: str, lexicon: Lexicon) -> str:
@@ -72,13 +85,18 @@ def _marks(answer: str) -> tuple[str, ...]:
     return found if len(words) - len(found) <= 3 and not (len(found) == 1 and found[0] == "A" and len(words) > 1) else ()
 
 
-def _items(marks: tuple[str, ...], reply: str, lexicon: Lexicon, *, words: str = "") -> Pick | None:
+def _items(marks: tuple[str, ...], reply: str, lexicon: Lexicon, *, words: str = "", reason: str = "") -> Pick | None:
     if len(marks) > _TOO_MANY:
         return None
     listed: dict[str, str] = {}
+    named: dict[str, str] = {}
     for match in _ITEM.finditer(reply):
-        if not words or has(lexicon.option, match[0][: match.start(2) - match.start()]):
-            listed.setdefault(match["mark"].upper(), match[0].strip())
+        mark, line = match["mark"].upper(), match[0].strip()
+        if has(lexicon.option, match[0][: match.start(1) - match.start()].strip(" \t#*_-")):
+            named[mark] = line
+        listed[mark] = line
+    # A list that calls its items options is the one an answer picks from; else the last one is.
+    listed = named if named or words else listed
     chosen = [(mark, listed[mark]) for mark in marks if mark in listed]
     if not chosen or len(chosen) != len(marks) or len(listed) < 2:
         return None
@@ -87,12 +105,38 @@ def _items(marks: tuple[str, ...], reply: str, lexicon: Lexicon, *, words: str =
     if not all(texts):
         return None
     content = "; ".join(text.rstrip(".:") for text in texts)
-    said = write(words, lexicon) if len(words.split()) > 5 else ""
-    if said and len(said) + len(content) < 240:
-        content = f"{said.rstrip('.')} ({content})"
     return Pick(
-        content=finish(content), quote=chosen[0][1][:400], sure=_is_choice(words, lexicon) if words else _lasts(chosen, lexicon)
+        content=_stated(content, reason or _added(words, marks, lexicon), lexicon),
+        quote=chosen[0][1][:400],
+        sure=_is_choice(words, lexicon) if words else bool(reason) or _lasts(chosen, lexicon),
     )
+
+
+def _stated(content: str, reason: str, lexicon: Lexicon) -> str:
+    """What was chosen as a sentence: a way of doing it is said to be used, an order is left as it is; the person's reason in brackets."""
+    content = strip_first(lexicon.chooser, content).strip(" .:;")
+    named = not has(lexicon.task, content) and not has(lexicon.rule_start, content) and not has(lexicon.finite, content)
+    if named:
+        head, _, rest = content.partition(" ")
+        # "Per-file watches" begins with a plain word, "Postgres" may be a name.
+        content = f"{lexicon.phrase('chosen')} {head.lower() if '-' in head else head} {rest}".rstrip()
+    if reason and len(content) + len(reason) < 290:
+        content = f"{content} ({reason})"
+    return finish(content)
+
+
+def _added(words: str, marks: tuple[str, ...], lexicon: Lexicon) -> str:
+    """What an answer says besides naming the option: its reason or its addition."""
+    named = [match for match in _OPTION.finditer(words) if match[2].upper() in marks]
+    rest = words[named[-1].end(2) :] if named else ""
+    return _reason(rest, lexicon)
+
+
+def _reason(rest: str, lexicon: Lexicon) -> str:
+    rest = strip_first(lexicon.joint, rest.lstrip(" ,;:.–—-"))
+    rest = strip_first(lexicon.reason, rest) if has(lexicon.reason, rest[:12]) else rest
+    rest = plain(rest).strip(" .!,;")
+    return rest if len(rest.split()) >= 3 and not has(lexicon.chatter, rest) and len(rest) <= 160 else ""
 
 
 def _is_choice(words: str, lexicon: Lexicon) -> bool:
@@ -122,8 +166,8 @@ def _short(text: str, longest: int) -> str:
 
 
 def _recommended(reply: str, lexicon: Lexicon) -> Pick | None:
-    """The first sentence in which the assistant recommended something that has a name."""
-    for span in sentences(reply, 0, len(reply)):
+    """The last sentence in which the assistant recommended something that has a name."""
+    for span in reversed(sentences(reply, 0, len(reply))):
         words = reply[span.start : span.end]
         if (
             not has(lexicon.proposal, words)
@@ -135,19 +179,23 @@ def _recommended(reply: str, lexicon: Lexicon) -> Pick | None:
         option = _option(words, lexicon)
         if option and (item := _items((option,), reply, lexicon)) is not None:
             return item
-        content = fit(finish(plain(words)))
-        if content and not option and specific(content, lexicon):
+        content = _stated(plain(words), "", lexicon)
+        if content and len(content) <= LONGEST and not option and specific(content, lexicon):
             return Pick(content=content, quote=words[:400], sure=True)
     return None
 
 
 def _offered(reply: str, after: str, lexicon: Lexicon) -> Pick | None:
-    """What the assistant offered to do at its end, with what the person added; sure only when it names a command and is completed."""
+    """What the assistant asked about at its end, with what the person added: sure where it asks how things shall be rather than
+    whether to do a step.
+    """
     for span in reversed(sentences(reply, max(0, len(reply) - 600), len(reply))):
         words = reply[span.start : span.end]
         rest = strip_first(lexicon.offer, words)
         if rest != words and words.rstrip().endswith("?"):
             names, added = artifacts(rest), len(after.split()) >= 2
-            said = finish(f"{plain(rest).rstrip('?')}, {plain(after)}" if added else plain(rest).rstrip("?"))
-            return Pick(content=fit(said) if names else "", quote=words[:400], sure=added and any(" " in name for name in names))
+            said = f"{plain(rest).rstrip('?')}, {plain(after)}" if added else plain(rest).rstrip("?")
+            lasting = has(lexicon.versus, said) or has(lexicon.generaliser, said) or not has(lexicon.task, said)
+            sure = (added and any(" " in name for name in names)) or (lasting and bool(names))
+            return Pick(content=fit(finish(said)) if names else "", quote=words[:400], sure=sure)
     return None

@@ -18,7 +18,7 @@ _INTRO = re2.compile(r"[:：]\s*$")
 _FOREIGN = re2.compile(
     r"(?i)^\s*(?:"
     r"diff --git |@@ |\+\+\+ |--- |index [0-9a-f]{6,}|[+]\s?\S|\d+ *[+-] ?\S|\d+[→|]"  # diffs, numbered listings
-    r"|>|\|.*\||<[/!a-z][^>]*>\s*$"  # quotes, tables, tags
+    r"|(?:[-*] |\d+[.)] )?\*\*[^*\n]{2,60}(?::\*\*|\*\*:)|>|\|.*\||<[/!a-z][^>]*>\s*$"  # quotes, tables, tags
     r"|[❯➜$%»] \S|>>> |\[[^\]]*\d[^\]]*\]\s*\S"  # shell prompts, stamped lines
     r"|at \S+ ?\(|at <|at \S+:\d|file \"|caused by:|traceback"  # stacks
     r"|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d"  # log times
@@ -145,7 +145,7 @@ def _resumes(paragraph: str, lexicon: Lexicon, *, after_output: bool) -> bool:
 
 def _voice(paragraph: str, lexicon: Lexicon) -> Voice:
     """Reported: a reviewer's phrases, or long faultless prose in which nobody speaks or is spoken to."""
-    if has(lexicon.review, paragraph):
+    if has(lexicon.review, paragraph) or has(lexicon.passed_on, paragraph):
         return Voice.REPORTED
     long = len(paragraph.split()) >= 25 and paragraph.lstrip()[:1].isupper() and paragraph.rstrip().endswith((".", "。"))
     return Voice.REPORTED if long and not has(lexicon.person, paragraph) else Voice.OWN

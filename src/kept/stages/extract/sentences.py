@@ -8,6 +8,8 @@ import re2
 _STOP = re2.compile(r"[.!?…]+[\"'”’)\]]*(?:\s+|$)|[。！？]+[」』”]*")
 _BULLET = re2.compile(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)]|[a-zA-Z][.)])[ \t]+")
 _ASIDE = re2.compile(r"\(([^()\n]{20,240})\)")
+# "2." at the start of a line numbers it.
+_NUMBER = re2.compile(r"(?:^|\n)[ \t]*\d{1,2}\.$")
 _SHORT = frozenset(
     {
         "e.g.",
@@ -91,7 +93,7 @@ def _split(text: str, low: int, high: int) -> list[tuple[int, int]]:
         end = low + stop.start() + len(stop[0].rstrip())
         words = text[at:end].split()
         trails = stop[0].startswith(("..", "…")) and text[low + stop.end() : low + stop.end() + 1].islower()
-        if trails or (words and words[-1].lower().lstrip("(") in _SHORT):
+        if trails or _NUMBER.search(text[max(low, end - 8) : end]) or (words and words[-1].lower().lstrip("(") in _SHORT):
             continue
         pieces.append((at, end))
         at = low + stop.end()

@@ -10,7 +10,7 @@ import re2
 from kept.model.artifact import artifacts
 from kept.model.lexicon import Lexicon
 from kept.stages.extract.cues import count, has, specific, strip_first, strip_last
-from kept.stages.extract.writing import after_step, without_question
+from kept.stages.extract.writing import after_step, after_verdict, without_question, without_trailer
 
 BASE = 0.3
 # What a person only passes on, or asks, is never sure enough to count without them.
@@ -25,7 +25,7 @@ WEIGHTS = {
     "choice": 0.25,
     "decision": 0.15,
     "preference": 0.4,
-    "fact": 0.25,
+    "fact": 0.3,
     "goal": 0.3,
     "general": 0.15,
     "reason": 0.1,
@@ -42,12 +42,17 @@ WEIGHTS = {
     "vague": -0.3,
     "names a list item": -0.5,
     "step of the task": -0.3,
+    "one-off order": -0.6,
+    "tells of a defect": -0.45,
+    "asked and not granted": -0.6,
+    "mere wish": -0.2,
+    "part of a task": -0.3,
     "points outside": -0.25,
-    "short": -0.2,
+    "short": -0.25,
     "chatter": -0.4,
     "about remembering": -0.6,
     "about the agent": -0.6,
-    "reported": -0.25,
+    "reported": -0.45,
     "item of a list": -0.3,
     "aside": 0.05,
 }
@@ -70,7 +75,8 @@ class Reading:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
     """Where a sentence stands: an assistant's turn is before it; it is passed on from others; it is in brackets, or a point of a list; its
-    like was said before in the session.
+    like was said before in the session; its prompt tells of a defect (``mending``) or opens with an
+    order (``tasked``); what follows grants what it asks for (``granted``).
     """
 
     answers: bool = False
@@ -78,19 +84,25 @@ class Setting:
     aside: bool = False
     item: bool = False
     again: bool = False
+    mending: bool = False
+    tasked: bool = False
+    granted: bool = False
 
 
 def read(sentence: str, lexicon: Lexicon, setting: Setting) -> Reading:
     """Read a sentence: what it does, what speaks for and against remembering it, how sure that makes it."""
-    bare = without_question(_bare(sentence, lexicon), lexicon)
+    bare = without_trailer(without_question(_bare(sentence, lexicon), lexicon), lexicon)
     requested = strip_first(lexicon.request, bare)
     acts = _acts(bare, sentence, lexicon, answers=setting.answers)
-    checks = (*(_supports(sentence, lexicon, setting) if acts else ()), *_objections(sentence, bare, requested, acts, lexicon))
+    checks = (
+        *(_supports(sentence, lexicon, setting) if acts else ()),
+        *_objections(sentence, (bare, requested), acts, lexicon, setting),
+    )
     signals = acts + tuple(name for name, holds in (*checks, *_placed(setting, alone=after_step(bare, lexicon) != bare)) if holds)
-    category, trigger = _category(set(acts))
+    category, trigger = _category(set(acts), bare, lexicon)
     weights = [WEIGHTS[name] for name in signals]
     total = min(0.95, BASE + sum(weight for weight in weights if weight > 0)) + sum(weight for weight in weights if weight < 0)
-    most = UNSURE if {"reported", "question"} & set(signals) else 0.95
+    most = UNSURE if {"reported", "question", "doubt", "supposed"} & set(signals) else 0.95
     return Reading(category=category, trigger=trigger, signals=signals, confidence=round(min(most, max(0.0, total)), 2))
 
 
@@ -109,15 +121,20 @@ def _supports(sentence: str, lexicon: Lexicon, setting: Setting) -> _Checks:
     )
 
 
-def _objections(sentence: str, bare: str, requested: str, acts: tuple[str, ...], lexicon: Lexicon) -> _Checks:
+def _objections(sentence: str, forms: tuple[str, str], acts: tuple[str, ...], lexicon: Lexicon, setting: Setting) -> _Checks:
+    bare, requested = forms
     plain = bare.rstrip("\"'”) ?？")
     asks = bare.rstrip("\"'”) ").endswith(("?", "？"))
     tagged = asks and strip_last(lexicon.tag, plain) != plain
     statement = tagged or requested != bare
     practice = "practice" in acts
     return (
-        ("question", not statement and (asks or (has(lexicon.question, bare) and not practice))),
+        (
+            "question",
+            not statement and (asks or (has(lexicon.question, bare) and not practice and not has(lexicon.conditional, bare))),
+        ),
         ("asks for agreement", tagged),
+        ("asked and not granted", asks and statement and not setting.granted),
         ("doubt", has(lexicon.hedge, sentence)),
         ("supposed", has(lexicon.hypothetical, sentence)),
         ("of the moment", has(lexicon.transient, bare)),
@@ -126,14 +143,62 @@ def _objections(sentence: str, bare: str, requested: str, acts: tuple[str, ...],
         ("names a list item", bool(_LISTED.search(bare))),
         (
             "step of the task",
-            not {"choice", "preference"} & set(acts) and has(lexicon.task, requested) and after_step(bare, lexicon) == bare,
+            not {"choice", "preference"} & set(acts)
+            and has(lexicon.task, requested)
+            and not has(lexicon.recurring, bare)
+            and after_step(bare, lexicon) == bare,
         ),
-        ("points outside", has(lexicon.deictic, requested) and not (practice and has(lexicon.practice, requested[:20]))),
-        ("short", len(bare.split()) < (3 if "preference" in acts else 6) and len(_LETTERS.findall(bare)) < 30),
+        ("one-off order", _passes(bare, requested, acts, lexicon, setting)),
+        ("tells of a defect", has(lexicon.defect, after_verdict(bare, lexicon)) and "strong rule" not in acts),
+        ("part of a task", setting.tasked and not _outlasts(acts, bare, lexicon)),
+        ("mere wish", _merely_wishes(sentence, bare, acts, lexicon)),
+        (
+            "points outside",
+            has(lexicon.deictic, requested)
+            and not has(lexicon.anchored, requested[:24])
+            and not (practice and has(lexicon.practice, requested[:20])),
+        ),
+        ("short", len(bare.split()) < _least_words(acts) and len(_LETTERS.findall(bare)) < 30),
         ("chatter", has(lexicon.chatter, bare)),
         ("about remembering", has(lexicon.memory_talk, sentence)),
         ("about the agent", has(lexicon.agent_talk, sentence)),
     )
+
+
+def _passes(bare: str, requested: str, acts: tuple[str, ...], lexicon: Lexicon, setting: Setting) -> bool:
+    """Whether a sentence orders a step, or a change of the thing at hand, rather than stating what holds from now on."""
+    if "preference" in acts or has(lexicon.recurring, bare) or after_step(bare, lexicon) != bare:
+        return False
+    assured = strip_first(lexicon.assurance, requested)
+    if assured != requested:
+        return setting.mending or not has(lexicon.widely, assured)
+    if has(lexicon.finite, requested):
+        return False
+    if has(lexicon.task, requested):
+        return not ({"reason", "decision"} <= set(acts) or has(lexicon.versus, bare) or {"general", "strong rule"} <= set(acts))
+    firm = has(lexicon.hard, bare) or has(lexicon.versus, bare) or {"general", "reason"} & set(acts)
+    return has(lexicon.imperative, requested) and not firm and not artifacts(bare)
+
+
+def _outlasts(acts: tuple[str, ...], bare: str, lexicon: Lexicon) -> bool:
+    """Whether a sentence among orders is more than a part of what is ordered: a practice, a wish for all work, a firm general rule."""
+    firm = has(lexicon.hard, bare) or has(lexicon.assurance, bare)
+    return (
+        bool({"practice", "preference", "goal", "decision"} & set(acts))
+        or (firm and bool({"general", "reason"} & set(acts)))
+        or ("rule" not in acts and "choice" not in acts)
+    )
+
+
+def _merely_wishes(sentence: str, bare: str, acts: tuple[str, ...], lexicon: Lexicon) -> bool:
+    """Whether a sentence says how one thing should be, without a reason, a name or anything general."""
+    firm = {"general", "reason", "practice", "preference", "choice", "fact"} & set(acts)
+    return "rule" in acts and not firm and not has(lexicon.hard, bare) and has(lexicon.soft, bare) and not artifacts(sentence)
+
+
+def _least_words(acts: tuple[str, ...]) -> int:
+    """The words below which a sentence is short for what it does."""
+    return 3 if "preference" in acts else 8 if "goal" in acts else 6
 
 
 def _placed(setting: Setting, *, alone: bool) -> _Checks:
@@ -174,16 +239,22 @@ def _acts(bare: str, sentence: str, lexicon: Lexicon, *, answers: bool) -> tuple
     return acts + tuple(name for name, holds in more if holds)
 
 
-def _category(acts: set[str]) -> tuple[str, str]:
+def _category(acts: set[str], bare: str, lexicon: Lexicon) -> tuple[str, str]:
     """The category and trigger of what was found, the most telling first."""
+    corrects = "correction" if "correction" in acts else ""
+    ruled = "decision" if has(lexicon.soft, bare) and not has(lexicon.craft, bare) else "constraint"
     order = (
-        ("practice", "convention", "teaching"),
-        ("preference", "preference", "preference"),
-        ("choice", "decision", "decision"),
-        ("rule", "constraint", "correction" if "correction" in acts else "constraint"),
-        ("goal", "goal", "goal"),
-        ("fact", "project_fact", "correction" if "correction" in acts else "statement"),
-        ("decision", "decision", "decision"),
-        ("correction", "project_fact", "correction"),
+        ("practice" in acts and has(lexicon.forbids, bare), "constraint", corrects or "teaching"),
+        ({"practice", "goal"} <= acts, "decision", "decision"),
+        ("practice" in acts, "convention", "teaching"),
+        ("preference" in acts, "preference", "preference"),
+        ("rule" in acts and has(lexicon.hard, bare), "constraint", corrects or "constraint"),
+        ("choice" in acts, "decision", "decision"),
+        ("rule" in acts and "fact" not in acts, ruled, corrects or "constraint"),
+        ("goal" in acts, "goal", "goal"),
+        ("fact" in acts, "project_fact", corrects or "statement"),
+        ("rule" in acts, ruled, corrects or "constraint"),
+        ("decision" in acts, "decision", "decision"),
+        ("correction" in acts, "project_fact", "correction"),
     )
-    return next(((category, trigger) for act, category, trigger in order if act in acts), ("", ""))
+    return next(((category, trigger) for holds, category, trigger in order if holds), ("", ""))

@@ -29,7 +29,9 @@ TRANSIENT = re.compile(
     re.IGNORECASE,
 )
 # A linter's message that says what to write.
-PRESCRIBES = re.compile(r"\b(?:use|instead|make it|replace|must|should|prefer|avoid|rename|wrap)\b", re.IGNORECASE)
+PRESCRIBES = re.compile(
+    r"\buse [\w`'\"&(]|\binstead of\b|\bmust (?:not )?\w|\bshould (?:not |be |use |have )|\bprefer \w|\bavoid \w", re.IGNORECASE
+)
 # Steps that make something ready for another one.
 PREPARES = frozenset(
     {"install", "add", "build", "rebuild", "mkdir", "chmod", "chown", "login", "auth", "init", "up", "submodule"}
@@ -71,4 +73,62 @@ CONFIG_ENDINGS = (
 )
 CONFIG_NAMES = frozenset(
     {"Dockerfile", "Makefile", "justfile", "Procfile", "Gemfile", "requirements.txt", "go.work", ".gitignore"} | {".gitattributes"}
+)
+# Programs of the machine, not of a project: how they want to be called is true everywhere on it.
+MACHINE = frozenset(
+    {
+        "grep",
+        "egrep",
+        "fgrep",
+        "sed",
+        "awk",
+        "cat",
+        "find",
+        "xargs",
+        "date",
+        "readlink",
+        "realpath",
+        "stat",
+        "tar",
+        "base64",
+        "timeout",
+    }
+    | {
+        "md5sum",
+        "sha256sum",
+        "shasum",
+        "seq",
+        "head",
+        "tail",
+        "sort",
+        "cp",
+        "mv",
+        "rm",
+        "ls",
+        "ln",
+        "ps",
+        "mktemp",
+        "du",
+        "df",
+        "tr",
+    }
+    | {
+        "cut",
+        "wc",
+        "tee",
+        "touch",
+        "chmod",
+        "chown",
+        "zip",
+        "unzip",
+        "kill",
+        "lsof",
+        "netstat",
+        "ss",
+        "ping",
+        "which",
+        "python",
+        "pip",
+    }
+    | {"open", "xdg-open", "pbcopy", "xclip", "watch", "tree", "jq", "rg", "fd", "apt", "apt-get", "brew", "dnf", "pacman"}
 )

@@ -5,11 +5,14 @@ Looks back only, at most LOOKBACK events, so that what is seen at a prompt never
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import PurePosixPath
 
 from kept.model.artifact import artifacts
 from kept.model.event import Author, Event, Kind
+from kept.model.lexicon import Lexicon
 from kept.model.text import tokens
+from kept.stages.extract.cues import has
 
 LOOKBACK = 300
 _CHANGES = ("edit", "write", "create", "patch", "replace", "update", "insert")
@@ -61,6 +64,20 @@ def before(events: Sequence[Event], start: int, index: int) -> Before:
     return Before(replies=tuple(replies), older=tuple(older[:_OLDER]), edited=tuple(edited), asked=tuple(asked))
 
 
+def granted(events: Sequence[Event], index: int, stop: int, lexicon: Lexicon) -> bool:
+    """Whether the exchange that the prompt at ``index`` opens grants what it asks: the assistant says so, or changes files."""
+    for event in islice(events, index + 1, stop):
+        if event.kind is Kind.PROMPT:
+            break
+        if event.author is not Author.ASSISTANT:
+            continue
+        if event.kind is Kind.TOOL_CALL and _changed(event):
+            return True
+        if event.kind is Kind.RESPONSE and has(lexicon.concession, event.text.lstrip(" *_#")[:80]):
+            return True
+    return False
+
+
 def referent(content: str, seen: Before, *, points_back: bool) -> str:
     """The one file a sentence is about: for "that file" the only one the prompt before names; else the only one changed since then, if
     the assistant's messages hold most of the sentence's words. Empty if unclear.
@@ -69,8 +86,8 @@ def referent(content: str, seen: Before, *, points_back: bool) -> str:
     asked = [name.lstrip("@") for name in named if _is_file(name)]
     if len(asked) == 1:
         return asked[0]
-    files = [name for name in seen.edited if _is_file(name)]
     said = " ".join(reply.text[-_READ:] for reply in seen.replies).casefold()
+    files = [name for name in seen.edited if _is_file(name) and name.casefold() in said]
     words = {word for word in tokens(content) if len(word) > 4}
     return files[0] if len(files) == 1 and words and sum(word in said for word in words) * 3 >= len(words) else ""
 

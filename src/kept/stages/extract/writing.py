@@ -19,18 +19,24 @@ _LIST = re2.compile(r"[ \t]*[,;.]?[ \t]*\n\s*(?:[-*•][ \t]+|\d+[.)][ \t]+)?")
 _COMMA = re2.compile(r"[,;，；]\s*")
 # A memory is written into files where "@path" would import that path.
 _IMPORT = re2.compile(r"(^|[\s`(\"'])@([\w~.-]*/)")
+_SHOUTED = re2.compile(r"(?:\b[A-Z']+\b[ ,]+){2,}\b[A-Z']{2,}\b")
 _STOPS = re2.compile(r"\s+([.,;:!?])(?:\s|$)|(?:\.{2,}|…)(?:\s|$)|([!?])[!?]+")
 
 
 def write(sentence: str, lexicon: Lexicon) -> str:
     """The sentence as a statement that stands alone: openers, request forms, tags, profanity and markdown off; empty if nothing is left."""
     text = plain(_LIST.sub("; ", _LISTED.sub(": ", sentence)) if _LISTED.search(sentence) else sentence)
+    text = _lowered(text)
     text = text[1:-1] if text.startswith("(") and text.endswith(")") else text
     for source, words in lexicon.softer:
         text = replace(source, words, text)
+    text = plain(text)
     text = _without_oaths(strip_all(lexicon.expletive, text), lexicon)
-    text = without_question(_after_verdict(_strip_openers(text, lexicon), lexicon), lexicon)
-    text = after_step(text, lexicon)
+    text = without_question(after_verdict(_strip_openers(text, lexicon), lexicon), lexicon)
+    text = after_step(_announced(text, lexicon), lexicon)
+    banned = strip_first(lexicon.ban, text)
+    text = f"{lexicon.phrase('do not')} {banned}" if banned != text else text
+    text = strip_first(lexicon.duty, text) if not has(lexicon.finite, strip_first(lexicon.duty, text)) else text
     asked = text.rstrip("\"'”) ").endswith("?")
     requested = strip_first(lexicon.request, text)
     if requested != text:
@@ -39,7 +45,7 @@ def write(sentence: str, lexicon: Lexicon) -> str:
         text = f"{lexicon.phrase('do not')} {denied}" if denied != text else text
     if asked:
         text = strip_last(lexicon.tag, text.rstrip("\"'”) ?!."))
-    return finish(text)
+    return finish(without_trailer(text, lexicon))
 
 
 def plain(text: str) -> str:
@@ -93,7 +99,7 @@ def _strip_openers(text: str, lexicon: Lexicon) -> str:
     return text
 
 
-def _after_verdict(text: str, lexicon: Lexicon) -> str:
+def after_verdict(text: str, lexicon: Lexicon) -> str:
     """What comes after "that is not correct, …" when the words before it are long and what comes after can stand alone."""
     head, tail = split_at(lexicon.verdict, text)
     tail = _strip_openers(tail.lstrip(" ,.;:–—-"), lexicon) if len(tail.split()) >= 6 else ""
@@ -108,7 +114,7 @@ def after_step(text: str, lexicon: Lexicon) -> str:
     cuts = sorted([(comma.start(), comma.end()) for comma in _COMMA.finditer(text)] + places(lexicon.joint, text))
     for low, high in cuts:
         head, tail = text[:low].rstrip(), strip_first(lexicon.opener, text[high:].lstrip())
-        if len(head.split()) > 18 or has(lexicon.constraint, head):
+        if len(head.split()) > 18 or has(lexicon.constraint, head) or has(lexicon.relative, head):
             break
         if head.count("(") == head.count(")") and len(tail.split()) >= 5 and has(lexicon.rule_start, tail):
             step = strip_first(lexicon.request, head)
@@ -139,6 +145,25 @@ def _without_oaths(text: str, lexicon: Lexicon) -> str:
     head, _ = split_at(lexicon.reason, before)
     cut = max(before.rfind(","), before.rfind(";"), len(head) - len(found(lexicon.reason, before)) if head != before else -1)
     return text[:cut].rstrip(" ,;") if cut > 0 and len(text[:cut].split()) >= 6 else text
+
+
+def _announced(text: str, lexicon: Lexicon) -> str:
+    """The rule in a sentence that says which rule was broken ("x breaks the rule that …"); the whole text where there is none."""
+    _, tail = split_at(lexicon.stated, text)
+    return tail.strip() if len(tail.split()) >= 5 and not has(lexicon.deictic, tail.strip()) else text
+
+
+def without_trailer(text: str, lexicon: Lexicon) -> str:
+    """The text up to a last clause that only complains ("…, I had to revert it twice"), if enough is left before it."""
+    comma = text.rfind(",")
+    tail = text[comma + 1 :].strip()
+    enough = comma > 0 and len(text[:comma].split()) >= 5 and text[:comma].count("(") == text[:comma].count(")")
+    return text[:comma] if enough and has(lexicon.trailing, tail) else text
+
+
+def _lowered(text: str) -> str:
+    """The text with runs of three or more shouted words in small letters."""
+    return str(_SHOUTED.sub(lambda run: run[0].lower(), text))
 
 
 def _is_name(word: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kept.app import person
+from kept.app.backups import holding
 from kept.app.browsing import exported
 from kept.app.desk import Desk
 from kept.app.running import settle
@@ -137,8 +138,10 @@ def pin(
 
 def forget(
     context: typer.Context,
-    numbers: Ids,
+    numbers: Annotated[list[str] | None, typer.Argument(metavar="[ID…]", help="Memories, by id or the beginning of one.")] = None,
     *,
+    source: Annotated[str, typer.Option(metavar="X", help="All that rests on a session or file, and its turns.")] = "",
+    since: Annotated[str, typer.Option(metavar="DATE", help="All that was first seen on this day or later.")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
 ) -> int:
@@ -147,14 +150,32 @@ def forget(
     What stays is that there was one, and a keyed fingerprint that keeps it from coming back.
     """
     with at_desk(context) as desk:
-        memories = [person.find(desk, each) for each in numbers]
+        if numbers and (source or since):
+            raise UsageError("ids and --source or --since do not go together", hint="forget them one after the other")
+        first = desk.span(desk.day(since))[0] if since else None
+        memories = (
+            [person.find(desk, each) for each in numbers] if numbers else list(person.derived(desk, source=source, since=first))
+        )
         if not yes:
             _confirm(desk, memories)
-        gone, written = settle(desk, lambda: person.forget(desk, [each.id for each in memories]))
+        sessions: tuple[str, ...] = ()
+
+        def erase() -> tuple[str, ...]:
+            nonlocal sessions
+            sessions = person.forget_source(desk, source) if source and not since else ()
+            return person.forget(desk, [each.id for each in memories])
+
+        gone, written = settle(desk, erase)
+        copies = holding(desk, memories)
         if as_json:
-            show.write_json({"forgotten": list(gone)})
+            show.write_json({"forgotten": list(gone), "sessions": list(sessions), "backups": [str(each) for each in copies]})
         elif not asked(context).quiet:
-            show.write([line(("Forgotten: ", "green"), ", ".join(gone))])
+            show.write([line(("Forgotten: ", "green"), ", ".join(gone) or "no memory")])
+            if sessions:
+                show.write([line(("Turns erased, never read again: ", "green"), ", ".join(sessions))])
+        if copies and not as_json:
+            show.write([line(("These copies of the store still hold the words; delete them to be rid of them:", "yellow"))])
+            show.write(line(f"  {show.place(each)}") for each in copies)
         return told_problems(written)
 
 

@@ -30,7 +30,7 @@ GROUPS = {
             "list", "looking:list_", "the memories, now or at a past date",
             ("kept list", "kept list --project website --category decision", "kept list --at 2026-01-31 --json"),
         ),
-        Command("show", "looking:show_", "one memory", ("kept show 3fa2b1c0de",)),
+        Command("show", "looking:show_", "one memory; with --turns the conversation it comes from", ("kept show 3fa2b1c0de", "kept show 3fa2b1c0de --history", "kept show 3fa2 --turns", "kept show --session 7f3a")),
         Command(
             "why", "tracing:why", "where a memory comes from: whose words, when, what happened to it",
             ("kept why 3fa2b1c0de", "kept why 3fa2 --context 5"),
@@ -77,13 +77,27 @@ GROUPS = {
     "Keep it safe": (
         Command("check", "safety:check", "prove that nothing is damaged", ("kept check",)),
         Command("rebuild", "safety:rebuild", "recreate everything derived from the log", ("kept rebuild",)),
+        Command("backup", "safety:backup", "copy everything into one verified file", ("kept backup ~/kept-2026-02-01.db",)),
         Command(
-            "export", "safety:export", "everything out, as JSON lines, JSON or Markdown",
-            ("kept export > memories.jsonl", "kept export --format md --output memories.md"),
+            "restore", "safety:restore", "put a backup in the place of the store", ("kept restore ~/kept-2026-02-01.db",),
+        ),
+        Command(
+            "export", "safety:export", "everything out, as JSON lines, JSON, Markdown or an archive",
+            (
+                "kept export > memories.jsonl", "kept export --format md --output memories.md",
+                "kept export --format archive --output kept.jsonl.gz",
+            ),
+        ),
+        Command(
+            "import", "safety:import_", "take up what an export wrote",
+            ("kept import memories.jsonl", "kept import kept.jsonl.gz --home ~/another-home"),
         ),
     ),
     "Set up": (
-        Command("sources", "setup:sources", "what is read, and the account of every record", ("kept sources", "kept sources --verbose")),
+        Command(
+            "sources", "sources:sources", "what is read, what is not and why, and the account of every record",
+            ("kept sources", "kept sources --verbose", "kept sources disable cursor", "kept sources exclude '~/work/secret'", "kept sources --session 7f3a"),
+        ),
         Command("profiles", "setup:profiles", "the ways of remembering", ("kept profiles",)),
         Command(
             "config", "setup:config", "settings",

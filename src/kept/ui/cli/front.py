@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import typer
 
-from kept.app.desk import Desk, find_home, opened
+from kept.app.desk import Desk, Home, find_home, opened
 from kept.model.errors import UsageError
 from kept.ui.cli.call import Call
 from kept.ui.cli.show import safe
@@ -27,8 +27,13 @@ _END_OF_INPUT = "\x04"  # Ctrl-D
 def at_desk(context: typer.Context) -> Iterator[Desk]:
     """The desk the global options ask for. Raises KeptError where it cannot be opened."""
     call = asked(context)
-    with opened(find_home(call.home, os.environ), profile=call.profile, zone=call.zone) as desk:
+    with opened(home_of(context), profile=call.profile, zone=call.zone) as desk:
         yield desk
+
+
+def home_of(context: typer.Context) -> Home:
+    """The home the global options ask for. Raises ConfigError."""
+    return find_home(asked(context).home, os.environ)
 
 
 def on_terminal() -> bool:

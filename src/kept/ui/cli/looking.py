@@ -12,25 +12,17 @@ from kept.app.desk import Desk
 from kept.app.history import memories_at
 from kept.app.person import find
 from kept.model.errors import UsageError
-from kept.model.event import Author, Event, Kind, Origin
+from kept.model.event import Origin
 from kept.model.memory import Judged, Memory, Status
 from kept.ui.cli import show
 from kept.ui.cli.front import at_desk, one_of
+from kept.ui.cli.happened import happened, happened_body
 from kept.ui.cli.lists import FORGOTTEN, grouped, memory_line, scope_name
 from kept.ui.cli.show import Line, counted, entry, line
+from kept.ui.cli.turns import show_session, turn_line, turns_around, turns_body
 
 _LAYERS = ("memories", "summaries", "turns")
-_SHOWN = 240  # characters of a turn among search results
 
-WHOSE = {
-    Author.HUMAN.value: "you",
-    Author.ASSISTANT.value: "the assistant",
-    Author.TOOL.value: "a tool",
-    Author.INJECTED.value: "text a program put in",
-    Author.SUBAGENT.value: "a sub-agent",
-    Author.COMPACTION.value: "a summary the tool made",
-    Author.ABANDONED.value: "a branch you left",
-}
 TRUST = {Origin.USER: "your own words", Origin.ASSISTANT: "the assistant's words", Origin.TOOL: "what tools and files said"}
 
 
@@ -96,17 +88,29 @@ def _detail(judged: Judged) -> str:
 
 def show_(
     context: typer.Context,
-    number: Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or its first characters.")],
+    number: Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or its first characters.")] = "",
     *,
+    turns: Annotated[bool, typer.Option("--turns", help="And the conversation around the words it rests on.")] = False,
+    session: Annotated[str, typer.Option("--session", metavar="ID", help="Instead: the archived turns of a session.")] = "",
+    history: Annotated[bool, typer.Option("--history", help="And everything that happened to it.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """One memory, with everything that is known about it."""
+    """One memory, with everything that is known about it; or the archived turns of a session."""
+    if bool(number) == bool(session):
+        raise UsageError("give the id of a memory, or --session ID", hint="kept show 3fa2 --turns, or kept show --session 7f3a")
     with at_desk(context) as desk:
+        if session:
+            show_session(desk, session, as_json=as_json)
+            return
         memory = find(desk, number)
+        past = desk.store.log.operations_on(memory.id) if history else ()
         if as_json:
-            show.write_json(exported(desk, memory))
+            extra = ({"history": happened_body(past)} if history else {}) | ({"turns": turns_body(desk, memory)} if turns else {})
+            show.write_json(exported(desk, memory) | extra)
         else:
             show.write(card(desk, memory))
+            show.write(happened(desk, past) if history else ())
+            show.write(turns_around(desk, memory) if turns else ())
             show.write([line((f"{counted(len(memory.evidence), 'piece')} of evidence → kept why {memory.id}", "dim"))])
 
 
@@ -166,15 +170,6 @@ def _hit_line(desk: Desk, hit: Hit) -> Line:
         )
         return memory_line(hit.memory, desk.zone, mark)
     return turn_line(desk, hit.turn) if hit.turn is not None else line()
-
-
-def turn_line(desk: Desk, turn: Event, most: int = _SHOWN) -> Line:
-    """One archived turn on one line, cut to ``most`` characters; whose it is, and when."""
-    text = " ".join((turn.text or (turn.tool.target if turn.tool else ""))[: 4 * most].split())
-    what = f"{turn.tool.name}: " if turn.tool is not None and turn.kind is Kind.TOOL_CALL else ""
-    short = text if len(text) <= most else f"{text[: most - 1]}…"
-    head = f"    {show.moment(turn.at, desk.zone)}  {WHOSE.get(turn.author.value, turn.author.value)}: "
-    return entry([(head, "dim")], what, short)
 
 
 def _hit_body(desk: Desk, hit: Hit) -> dict[str, object]:

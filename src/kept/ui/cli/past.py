@@ -8,7 +8,7 @@ import typer
 
 from kept.app.browsing import exported
 from kept.app.desk import Desk
-from kept.app.history import Entry, Undone, difference, history, last_run
+from kept.app.history import Entry, Later, Undone, difference, history, last_run
 from kept.app.history import redo as bring_back
 from kept.app.history import undo as take_back
 from kept.app.running import settle
@@ -39,14 +39,15 @@ def log(
         if as_json:
             show.write_json([_entry_body(each) for each in found])
         else:
+            names = desk.names()
             show.write(
-                [each for one in found for each in _entry_lines(desk, one)]
+                [each for one in found for each in _entry_lines(desk, one, names)]
                 or [line("Nothing happened yet.", (" → kept run", "dim"))]
             )
 
 
-def _entry_lines(desk: Desk, one: Entry) -> Iterator[Line]:
-    run, names = one.run, desk.names()
+def _entry_lines(desk: Desk, one: Entry, names: Mapping[str, str]) -> Iterator[Line]:
+    run = one.run
     all_off = all(off for _, off in one.passes)
     state = (("  undone", "yellow"),) if all_off else (("  cut short", "yellow"),) if run.ended_at is None else ()
     yield line((f"run {run.id}", "bold"), f"  {show.moment(run.started_at, desk.zone)}  {run.command}", *state)
@@ -115,11 +116,35 @@ def _switch(
         chosen = what(desk)  # before edits made by hand are taken over: what is meant is the run before them
         done, written = settle(desk, lambda: act(desk, chosen))
         if as_json:
-            show.write_json({"passes": list(done.passes), "changed": _changes_body(desk, done.changed)})
+            later = [_later_body(each) for each in done.later]
+            show.write_json({"passes": list(done.passes), "changed": _changes_body(desk, done.changed), "later": later})
         elif not asked(context).quiet:
             show.write([line((f"{told} {counted(len(done.passes), 'pass', 'passes')}.", "green"))])
             show.write(_changes(done.changed, _CHANGES_SHOWN))
+            show.write(_later_lines(done.later))
         return told_problems(written)
+
+
+def _later_lines(later: Sequence[Later]) -> Iterator[Line]:
+    """What was done later to the same memories: what has nothing to act on any more, and what still holds."""
+    for idle, told in ((True, "has nothing to act on any more"), (False, "still holds, on what is there now")):
+        found = [each for each in later if each.idle is idle]
+        if found:
+            yield line((f"What was done later and {told}:", "yellow" if idle else "dim"))
+        for each in found[:_CHANGES_SHOWN]:
+            kind = type(each.operation).__name__.lower()
+            yield entry(
+                [(f"  pass {each.made.id:<5}", "dim"), (f"{kind:<10} ", "")],
+                each.operation.memory,
+                (f"  {each.operation.reason}", "dim"),
+            )
+        if len(found) > _CHANGES_SHOWN:
+            yield line((f"  … and {len(found) - _CHANGES_SHOWN:,} more → --json", "dim"))
+
+
+def _later_body(each: Later) -> dict[str, Any]:
+    kind = type(each.operation).__name__.lower()
+    return {"pass": each.made.id, "kind": kind, "memory": each.operation.memory, "reason": each.operation.reason, "idle": each.idle}
 
 
 def diff(

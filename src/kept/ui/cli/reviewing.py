@@ -15,8 +15,8 @@ from kept.ui.cli import show
 from kept.ui.cli.changing import told_problems
 from kept.ui.cli.front import asked, at_desk, key, on_terminal, revised
 from kept.ui.cli.lists import scope_name
-from kept.ui.cli.looking import WHOSE
 from kept.ui.cli.show import Line, counted, entry, line
+from kept.ui.cli.turns import WHOSE
 
 _QUOTES = 3
 _CHOICES = line(

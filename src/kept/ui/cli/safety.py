@@ -1,46 +1,78 @@
-"""``kept check``, ``rebuild``, ``export``: proof that nothing is damaged, what derives made anew, everything out."""
+"""``kept check``, ``rebuild``, ``backup``, ``restore``, ``export``, ``import``: proof that nothing is damaged; out, back in, and put back."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from kept.app.backups import backup as make_backup
 from kept.app.browsing import Filter, chosen, exported
 from kept.app.desk import Desk
+from kept.app.running import settle
 from kept.app.safety import check as prove
-from kept.app.safety import put
+from kept.app.safety import export_archive, import_file, put
 from kept.app.safety import rebuild as recreate
+from kept.app.safety import restore as put_back
+from kept.app.writing import Standing
+from kept.model.errors import UsageError
 from kept.model.markup import fact_line, sentence
 from kept.model.memory import Memory
 from kept.ui.cli import show
 from kept.ui.cli.changing import told_problems
-from kept.ui.cli.front import asked, at_desk, one_of
+from kept.ui.cli.front import asked, at_desk, home_of, one_of
 from kept.ui.cli.lists import FORGOTTEN, scope_name
 from kept.ui.cli.show import counted, line
 
-_FORMATS = ("jsonl", "json", "md")
+_FORMATS = ("jsonl", "json", "md", "archive")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
-def check(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> int:
-    """Prove that nothing is damaged: pages, hashes, the chain of passes, memories against the log. Exits 2 where something is."""
+def check(context: typer.Context, *, as_json: AsJson = False) -> int:
+    """Prove that nothing is damaged: pages, hashes, the chain of passes, memories, evidence, indexes, files. Exits 2 where something is.
+
+    A memory file that you edited by hand is not damaged: the next run takes your edit over.
+    """
     with at_desk(context) as desk:
-        found = prove(desk).damage
+        found = prove(desk)
         if as_json:
-            show.write_json({"ok": not found, "damage": list(found)})
-        else:
-            show.write(line(("damaged  ", "red"), each) for each in found)
-            if found:
-                show.write(
-                    [
-                        line(
-                            (f"{counted(len(found), 'thing')} wrong", "bold red"),
-                            (" → kept rebuild mends what derives from the log", "dim"),
-                        )
-                    ]
-                )
-            elif not asked(context).quiet:
-                show.write([line(("All is well: ", "green"), "the log, the archive and the memories agree.")])
-        return 2 if found else 0
+            outputs = [{"path": path, "state": state.value, "reason": reason} for path, state, reason in found.outputs]
+            show.write_json({"ok": not found.damage, "damage": list(found.damage), "outputs": outputs})
+            return 2 if found.damage else 0
+        show.write(line(("damaged  ", "red"), each) for each in found.damage)
+        notes = [(path, state) for path, state, _ in found.outputs if state in (Standing.EDITED, Standing.MISSING)]
+        if not asked(context).quiet:
+            show.write(line((f"{state.value}  ", "yellow"), show.place(path), (" → kept run", "dim")) for path, state in notes)
+        if found.damage:
+            told = " → kept rebuild mends what derives from the log; kept restore FILE puts a backup back"
+            show.write([line((f"{counted(len(found.damage), 'thing')} wrong", "bold red"), (told, "dim"))])
+        elif not asked(context).quiet:
+            show.write([line(("All is well: ", "green"), "the log, the archive and the memories agree.")])
+        return 2 if found.damage else 0
+
+
+def backup(
+    context: typer.Context, file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file; nothing is overwritten.")]
+) -> None:
+    """Copy everything kept knows into one file, as of one moment, verified; other commands may go on meanwhile."""
+    with at_desk(context) as desk:
+        made = make_backup(desk, file)
+        if not asked(context).quiet:
+            size = f" ({made.stat().st_size / 1e6:.1f} MB; as private as your memories)"
+            show.write([line(("Backed up and verified: ", "green"), show.place(made), (size, "dim"))])
+
+
+def restore(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup: of yours, or one of ~/.local/share/kept/backups.")],
+) -> int:
+    """Put a backup in the place of the store. The present store is put aside, your edits by hand since are kept."""
+    done = put_back(home_of(context), file, lambda: at_desk(context))
+    if not asked(context).quiet:
+        show.write([line(("Restored: ", "green"), show.place(file.absolute()))])
+        if done.aside:
+            show.write([line((f"What was there before is kept at {show.place(done.aside)}", "dim"))])
+    return told_problems(done.written)
 
 
 def rebuild(context: typer.Context) -> int:
@@ -55,12 +87,23 @@ def rebuild(context: typer.Context) -> int:
 def export(
     context: typer.Context,
     *,
-    kind: Annotated[str, typer.Option("--format", metavar="FORMAT", help="jsonl (one memory a line), json or md.")] = "jsonl",
+    kind: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="jsonl (one memory a line), json, md, or archive (everything).")
+    ] = "jsonl",
     output: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write to this file instead.")] = None,
 ) -> None:
-    """Everything out: every memory of every status with its evidence (md: the active ones, to read)."""
+    """Everything out: every memory of every status with its evidence (md: the active ones, to read).
+
+    `--format archive` writes the whole store (history, archived turns, what was forgotten as fingerprints), for `kept import` elsewhere.
+    """
     one_of(kind, _FORMATS, "--format")
     with at_desk(context) as desk:
+        if kind == "archive":
+            if output is None:
+                raise UsageError("an archive goes to a file", hint="kept export --format archive --output kept.jsonl.gz")
+            rows = export_archive(desk, output)
+            show.write([line(("Wrote ", "green"), show.place(output.absolute()), (f" ({counted(rows, 'row')})", "dim"))])
+            return
         which = Filter(everything=kind != "md")
         memories = chosen(desk, desk.store.log.memories(), which, desk.clock())
         text = _text(desk, memories, kind)
@@ -77,6 +120,27 @@ def export(
                     )
                 ]
             )
+
+
+def import_(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `kept export` wrote, as archive or as jsonl.")],
+    *,
+    as_json: AsJson = False,
+) -> int:
+    """Take up an export: an archive into an empty home, with all its history; or memories (jsonl), as one pass that `kept undo` takes back.
+
+    What was forgotten stays forgotten, what is remembered already is left out, rules that are not in your own words wait for you.
+    """
+    with at_desk(context) as desk:
+        done, written = settle(desk, lambda: import_file(desk, file))
+        if as_json:
+            show.write_json({"whole": done.whole, "added": dict(done.added), "left_out": dict(done.left_out)})
+        elif not asked(context).quiet:
+            told = ", ".join(f"{count} {status}" for status, count in sorted(done.added.items())) or "nothing"
+            show.write([line(("Imported: ", "green"), told)])
+            show.write(line((f"  left out, {reason}: {count}", "dim")) for reason, count in sorted(done.left_out.items()))
+        return told_problems(written)
 
 
 def _text(desk: Desk, memories: tuple[Memory, ...], kind: str) -> str:

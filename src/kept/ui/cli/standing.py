@@ -118,7 +118,9 @@ def _day_lines(desk: Desk, found: Day) -> Iterator[Line]:
     for each in found.sittings:
         spent = f"  {each.first_at.astimezone(desk.zone):%H:%M}–{each.last_at.astimezone(desk.zone):%H:%M}  "
         what = f"  {counted(each.prompts, 'prompt')}, {counted(each.events, 'event')}"
-        yield entry([(spent, "")], scope_name(desk.scope(each.project, each.path), desk.names()), (f"{what}  {each.session}", "dim"))
+        yield entry(
+            [(spent, "")], scope_name(desk.scope(each.project, each.path), desk.names()), (f"{what}  {each.session}", "dim")
+        )
     for title, memories in (("Learnt", found.learnt), ("Confirmed", found.confirmed)):
         if memories:
             yield line((f"{title}: {counted(len(memories), 'memory', 'memories')}", "cyan"))

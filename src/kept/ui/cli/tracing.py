@@ -10,14 +10,13 @@ from kept.app.desk import Desk
 from kept.app.person import find
 from kept.model.event import Event
 from kept.model.memory import Evidence
-from kept.model.operation import Operation
 from kept.model.times import to_text
 from kept.ui.cli import show
 from kept.ui.cli.front import at_desk
-from kept.ui.cli.looking import WHOSE, card, turn_line
+from kept.ui.cli.happened import happened, happened_body
+from kept.ui.cli.looking import card
 from kept.ui.cli.show import Line, entry, line
-
-_ACTORS = {"machine": "kept", "person": "you", "agent": "an agent"}
+from kept.ui.cli.turns import WHOSE, turn_line
 
 
 def why(
@@ -51,12 +50,7 @@ def _lines(desk: Desk, found: Trace) -> Iterator[Line]:
             else ("Its words were erased.", "dim")
         )
     yield line()
-    yield line(("What happened to it", "bold"))
-    for made, operation in found.history:
-        head = f"  {show.moment(made.recorded_at, desk.zone)}  {_kind(operation):<10}"
-        yield entry(
-            [(head, "")], operation.reason, (f"  (by {_ACTORS[made.actor.value]}, pass {made.id} of run {made.run})", "dim")
-        )
+    yield from happened(desk, found.history)
 
 
 def _evidence(desk: Desk, evidence: Evidence, events: tuple[Event, ...]) -> Iterator[Line]:
@@ -71,10 +65,6 @@ def _evidence(desk: Desk, evidence: Evidence, events: tuple[Event, ...]) -> Iter
 def _turn(desk: Desk, event: Event) -> Line:
     told = turn_line(desk, event, 160)
     return Line(head=told.head, body=tuple((words, "dim") for words, _ in told.body))
-
-
-def _kind(operation: Operation) -> str:
-    return type(operation).__name__.lower()
 
 
 def _body(desk: Desk, found: Trace) -> dict[str, Any]:
@@ -92,12 +82,5 @@ def _body(desk: Desk, found: Trace) -> dict[str, Any]:
             }
             for evidence, events in found.evidence
         ],
-        "history": [
-            {
-                "pass": made.id, "run": made.run, "stage": made.stage, "actor": made.actor.value,
-                "recorded_at": to_text(made.recorded_at), "kind": _kind(operation), "memory": operation.memory,
-                "at": to_text(operation.at) if operation.at else None, "reason": operation.reason,
-            }
-            for made, operation in found.history
-        ],
+        "history": happened_body(found.history),
     }  # fmt: skip

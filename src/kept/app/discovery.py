@@ -1,0 +1,170 @@
+"""Discovery: what is on this machine, tool by tool: what is read, what is not, and why. Opens files as far as their format needs."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from kept.adapters.sources import Skip, Skipped, examine, find_files
+from kept.adapters.sources.formats import LEFT_OUT, SOURCES, in_zone
+from kept.adapters.sources.retention import days_kept
+from kept.adapters.store import FileState, OptedOut, Thread
+from kept.app.desk import Desk
+from kept.app.reading import is_excluded
+from kept.model.errors import UsageError
+from kept.model.event import Account, Event
+
+_WARNED = 7  # days before a tool deletes a transcript from which on kept says so
+_OTHERWISE = (".sqlite", ".sqlite3", ".db", ".vscdb", ".zst")  # files whose cursor says nothing about their size
+
+
+@dataclass(kw_only=True, slots=True)
+class Tool:
+    """What there is of one tool.
+
+    ``places`` are where it is looked for, with whether anything is there. ``files`` and ``size`` (bytes) are what lies there now,
+    ``fresh`` of them never read, ``grown`` changed since. ``sessions`` were archived, from ``first_at`` to ``last_at``; ``gone`` of
+    their files are not there any more. ``unreadable`` are paths with reasons. ``doomed`` are files that the tool deletes within a
+    week and that are not archived whole; ``days_kept`` says after how many days it does.
+    """
+
+    name: str
+    enabled: bool
+    places: tuple[tuple[Path, bool], ...] = ()
+    files: int = 0
+    size: int = 0
+    fresh: int = 0
+    grown: int = 0
+    gone: int = 0
+    excluded: int = 0
+    sessions: int = 0
+    account: Account = field(default_factory=Account)
+    first_at: datetime | None = None
+    last_at: datetime | None = None
+    unreadable: list[tuple[str, str]] = field(default_factory=list)
+    doomed: list[str] = field(default_factory=list)
+    days_kept: int | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether there is or was anything of it."""
+        return bool(
+            self.files or self.account.records or self.unreadable or self.excluded or any(there for _, there in self.places)
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Survey:
+    """What is on this machine: by tool; how many files in their places are no transcripts; what is left out by the user's word."""
+
+    tools: tuple[Tool, ...]
+    others: int
+    opted_out: tuple[OptedOut, ...]
+    projects: Mapping[str, tuple[str, ...]]
+    plugins_left_out: tuple[tuple[str, str], ...]
+
+
+def survey(desk: Desk) -> Survey:
+    """Look at every known place. Reads at most the first 64 KB of a file, and changes nothing."""
+    states = {(each.source, each.path): each for each in desk.store.archive.files()}
+    tools = {each.name: each for each in _archived(desk, states)}
+    others = 0
+    for path, place_of_tool in _paths(desk, tools):
+        others += _count(desk, path, place_of_tool, tools, states)
+    for source, known in states:
+        tools[source].gone += not Path(known).exists()
+    return Survey(
+        tools=tuple(tools.values()), others=others, opted_out=desk.store.archive.opted_out(), projects=_projects(desk),
+        plugins_left_out=tuple(LEFT_OUT),
+    )  # fmt: skip
+
+
+def _archived(desk: Desk, states: Mapping[tuple[str, str], FileState]) -> Iterator[Tool]:
+    """Every tool, with what the archive has of it."""
+    threads: dict[str, list[Thread]] = {}
+    for thread in desk.store.archive.threads():
+        threads.setdefault(thread.source, []).append(thread)
+    names = dict.fromkeys((*(each.name for each in SOURCES), *(source for source, _ in states)))
+    for name in names:
+        own = threads.get(name, [])
+        times = [at for each in own for at in (each.first_at, each.last_at) if at is not None]
+        yield Tool(
+            name=name, enabled=name not in desk.settings.sources_off, sessions=len({each.session for each in own}),
+            account=sum((each.account for each in states.values() if each.source == name), Account()),
+            first_at=min(times, default=None), last_at=max(times, default=None), days_kept=days_kept(name, desk.home.user, desk.env),
+        )  # fmt: skip
+
+
+def _paths(desk: Desk, tools: Mapping[str, Tool]) -> Iterator[tuple[Path, Tool]]:
+    """Every file in the places of a tool, each once."""
+    seen: set[Path] = set()
+    for source in SOURCES:
+        roots = dict.fromkeys((desk.home.user, desk.home.root))
+        found = dict.fromkeys(place for root in roots for place in source.places(root, desk.env))
+        tools[source.name].places = tuple((place, place.exists()) for place in found)
+        for place, there in tools[source.name].places:
+            for path in find_files(place) if there else ():
+                if path not in seen:
+                    seen.add(path)
+                    yield path, tools[source.name]
+
+
+def _count(desk: Desk, path: Path, place_of: Tool, tools: Mapping[str, Tool], states: Mapping[tuple[str, str], FileState]) -> int:
+    """Count one file; 1 where it is no transcript."""
+    if is_excluded(str(path), desk.settings.exclude):
+        place_of.excluded += 1
+        return 0
+    found = examine(path, sources=in_zone(desk.zone))
+    if isinstance(found, Skipped):
+        if found.reason in (Skip.UNKNOWN_FORMAT, Skip.EMPTY):
+            return 1
+        place_of.unreadable.append((os.fsencode(path).decode("utf-8", "backslashreplace"), found.reason.value))
+        return 0
+    tool, info = tools[found.name], path.stat()
+    state = states.get((found.name, str(path)))
+    tool.files += 1
+    tool.size += info.st_size
+    tool.fresh += state is None
+    grown = state is not None and path.suffix not in _OTHERWISE and state.offset + state.account.pending != info.st_size
+    tool.grown += grown
+    if (state is None or grown) and tool.days_kept is not None:
+        changed = datetime.fromtimestamp(info.st_mtime, UTC)
+        if changed + timedelta(days=tool.days_kept - _WARNED) <= desk.clock():
+            tool.doomed.append(str(path))
+    return 0
+
+
+def _projects(desk: Desk) -> dict[str, tuple[str, ...]]:
+    """The directories of every project, by what it is called."""
+    names = desk.names()
+    found: dict[str, list[str]] = {}
+    for each in desk.store.archive.projects():
+        scope = desk.scope(each.directory)
+        found.setdefault(names.get(scope, scope), []).append(each.directory)
+    return {name: tuple(sorted(directories)) for name, directories in sorted(found.items())}
+
+
+def conversation(desk: Desk, session: str) -> tuple[tuple[Thread, tuple[Event, ...]], ...]:
+    """The archived turns of a session (or an unambiguous beginning of its id), once whatever the number of its copies.
+
+    Raises UsageError where there is none, or more than one.
+    """
+    threads = desk.store.archive.threads()
+    found = [each for each in threads if each.session == session] or [
+        each for each in threads if session and each.session.startswith(session)
+    ]
+    if not found:
+        raise UsageError(f"no session {session!r} is archived", hint="see `kept day`, or `kept why ID`, for sessions")
+    names = Counter(each.session for each in found)
+    if len(names) > 1:
+        raise UsageError(f"{session!r} could be {len(names)} sessions", hint=", ".join(sorted(names)[:3]))
+    seen: set[str] = set()
+    result: list[tuple[Thread, tuple[Event, ...]]] = []
+    for thread in found:
+        events = tuple(each for each in desk.store.archive.events(thread.id, 0, thread.events) if each.key not in seen)
+        seen.update(each.key for each in events)
+        if events:
+            result.append((thread, events))
+    return tuple(result)

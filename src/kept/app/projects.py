@@ -1,0 +1,119 @@
+"""Projects: what each directory is, recorded when it is first seen; and memories that move when a person corrects that."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from kept.adapters.store import Draft, Proposal
+from kept.app.desk import Desk, place_of
+from kept.app.extracting import extract_anew
+from kept.app.progress import Progress, silent
+from kept.model.memory import Actor, Judged, Memory
+from kept.model.operation import Move
+from kept.model.project import Project, name_of, scope_of
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Moved:
+    """What a correction of projects did: the scopes that memories left or came to, and how many moved."""
+
+    scopes: frozenset[str] = frozenset()
+    memories: int = 0
+
+
+def record(desk: Desk) -> None:
+    """Note what every directory is that was not seen before. One that disappears later keeps what was noted. Raises StoreError."""
+    archive = desk.store.archive
+    places = {place for directory, path in archive.directories() if (place := place_of(directory, path))}
+    fresh = sorted(places - {each.directory for each in archive.projects()})
+    if fresh:
+        with desk.store.transaction():
+            for place in fresh:
+                note(desk, place)
+
+
+def note(desk: Desk, place: str) -> None:
+    """Note what a directory is, where that is not known yet."""
+    if desk.store.archive.project(place) is None:
+        identity = desk.found(place)
+        desk.store.archive.put_project(Project(directory=place, identity=identity, name=name_of(identity), scope=desk.scope(place)))
+
+
+def move(desk: Desk, run: int, progress: Progress = silent) -> Moved:
+    """Bring memories to where a person's corrections in the settings say their directories belong, as one pass.
+
+    What was said in such a directory is extracted again, so that its candidates stand in the new scope; a memory that rests on
+    nothing else goes with them, with its id, its history and what a person made of it. Raises StoreError.
+    """
+    changed = {each.directory: each for each in misplaced(desk)}
+    if not changed:
+        return Moved()
+    threads = [each for each in desk.store.archive.threads() if place_of(each.project, each.path) in changed]
+    with desk.store.transaction():
+        renamed: dict[str, Judged] = {}
+        for number, thread in enumerate(threads):
+            progress("moving", number, len(threads))
+            renamed |= _renamed(*extract_anew(desk, run, thread))
+        progress("moving", len(threads), len(threads))
+        for each in changed.values():
+            desk.store.archive.put_project(_placed(desk, each))
+        operations = tuple(_moves(desk, {each.scope for each in changed.values()}, renamed, _targets(desk, changed)))
+        if operations:
+            desk.store.log.commit(
+                Draft(run=run, stage="move", subject=", ".join(sorted(changed))[:200], actor=Actor.MACHINE, recorded_at=desk.clock(), operations=operations)
+            )  # fmt: skip
+    return Moved(
+        scopes=frozenset({each.scope for each in changed.values()} | {desk.scope(each) for each in changed}),
+        memories=len(operations),
+    )
+
+
+def misplaced(desk: Desk) -> tuple[Project, ...]:
+    """The directories whose memories lie elsewhere than the settings say."""
+    return tuple(each for each in desk.store.archive.projects() if desk.scope(each.directory) != each.scope)
+
+
+def _placed(desk: Desk, project: Project) -> Project:
+    return Project(
+        directory=project.directory, identity=project.identity, name=project.name, scope=scope_of(desk.identity(project.directory))
+    )
+
+
+def _renamed(before: tuple[Proposal, ...], after: tuple[Judged, ...]) -> dict[str, Judged]:
+    """What each candidate became, by its old id."""
+    found = {_said(each): each for each in after}
+    return {each.judged.candidate.id: found[_said(each.judged)] for each in before if _said(each.judged) in found}
+
+
+def _said(judged: Judged) -> tuple[object, ...]:
+    each = judged.candidate
+    return each.profile, each.category, each.trigger, each.at, each.content, tuple((one.event, one.quote) for one in each.evidence)
+
+
+def _targets(desk: Desk, changed: dict[str, Project]) -> dict[str, str]:
+    """Where a scope that no directory belongs to any more goes as a whole: to where all its directories went, where that is one place."""
+    held = {each.scope for each in desk.store.archive.projects()}
+    reached: dict[str, set[str]] = {}
+    for directory, each in changed.items():
+        reached.setdefault(each.scope, set()).add(desk.scope(directory))
+    return {scope: min(found) for scope, found in reached.items() if scope not in held and len(found) == 1}
+
+
+def _moves(desk: Desk, scopes: set[str], renamed: dict[str, Judged], whole: dict[str, str]) -> list[Move]:
+    operations: list[Move] = []
+    for memory in desk.store.log.memories():
+        if memory.scope in scopes:
+            target = _target(desk, memory, renamed, whole)
+            if target and target != memory.scope:
+                became = tuple(sorted({renamed[each].candidate.id if each in renamed else each for each in memory.candidates}))
+                reason = f"moved to {desk.name(target)}"
+                operations.append(Move(memory=memory.id, at=memory.last_seen, reason=reason, scope=target, candidates=became))
+    return operations
+
+
+def _target(desk: Desk, memory: Memory, renamed: dict[str, Judged], whole: dict[str, str]) -> str:
+    """Where a memory goes: with the candidates it rests on if all that live went; else with its scope, if that went as a whole."""
+    stay = {each.judged.candidate.id for each in desk.store.log.proposals(memory.profile, memory.scope)}
+    if stay & set(memory.candidates):
+        return ""
+    reached = Counter(renamed[each].candidate.scope for each in memory.candidates if each in renamed)
+    return max(sorted(reached), key=lambda scope: reached[scope]) if reached else whole.get(memory.scope, "")

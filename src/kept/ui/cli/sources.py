@@ -1,0 +1,227 @@
+"""``kept sources``: what is on this machine and read, what is not and why; switching sources off and on; a session's turns."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kept.app import configuring
+from kept.app.browsing import plain
+from kept.app.desk import Desk, find_home
+from kept.app.discovery import Survey, Tool, survey
+from kept.model.errors import UsageError
+from kept.model.event import Account
+from kept.ui.cli import show
+from kept.ui.cli.front import asked, at_desk, one_of
+from kept.ui.cli.report import account_text
+from kept.ui.cli.show import Line, counted, entry, line
+from kept.ui.cli.turns import show_session
+
+_ACTIONS = {
+    "disable": ("sources_off", True),
+    "enable": ("sources_off", False),
+    "exclude": ("exclude", True),
+    "include": ("exclude", False),
+}
+_SHOWN = 5  # paths named without --verbose
+
+
+def sources(
+    context: typer.Context,
+    action: Annotated[str, typer.Argument(metavar="[disable|enable|exclude|include", help="What to switch.")] = "",
+    item: Annotated[str, typer.Argument(metavar="NAME or GLOB]", help="A source, or a pattern of paths or project folders.")] = "",
+    *,
+    session: Annotated[str, typer.Option("--session", metavar="ID", help="Print the archived turns of a session.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """What is read, from where, and what is not and why. With --verbose the account of every record: kept, or set aside and why."""
+    if action:
+        _switch(context, action, item, as_json=as_json)
+        return
+    with at_desk(context) as desk:
+        if session:
+            show_session(desk, session, as_json=as_json)
+            return
+        found = survey(desk)
+        if as_json:
+            show.write_json(_body(desk, found))
+        else:
+            show.write(_lines(desk, found, verbose=asked(context).verbose))
+
+
+def _switch(context: typer.Context, action: str, item: str, *, as_json: bool) -> None:
+    name, there = _ACTIONS[one_of(action, tuple(_ACTIONS), "the action")]
+    if not item:
+        raise UsageError(
+            f"`kept sources {action}` needs {'a source' if name == 'sources_off' else 'a pattern'}", hint="see `kept sources`"
+        )
+    if name == "sources_off":
+        from kept.adapters.sources.formats import SOURCES  # noqa: PLC0415 - only here
+
+        one_of(item, tuple(each.name for each in SOURCES), f"{action}:")
+    else:
+        item = str(Path(item).expanduser())
+    home = find_home(asked(context).home, os.environ)
+    listed = configuring.include(home, name, item, there=there)
+    if as_json:
+        show.write_json({name: list(listed)})
+        return
+    told = {
+        "disable": "is not read from now on",
+        "enable": "is read again",
+        "exclude": "is not read from now on",
+        "include": "is read again",
+    }
+    show.write(
+        [
+            line(
+                (item, "bold"),
+                f" {told[action]}.",
+                (" What was remembered stays; kept forget erases it." if there else " → kept run", "dim"),
+            )
+        ]
+    )
+
+
+def _lines(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
+    here = [each for each in found.tools if each.known]
+    for tool in here:
+        yield from _tool_lines(desk, tool, verbose=verbose)
+    if not here:
+        yield line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))
+    yield from _not_read(desk, found)
+    yield from _project_lines(desk, found, verbose=verbose)
+    if verbose:
+        yield from _file_lines(desk)
+
+
+def _tool_lines(desk: Desk, tool: Tool, *, verbose: bool) -> Iterator[Line]:
+    span = f", {show.day(tool.first_at, desk.zone)} – {show.day(tool.last_at, desk.zone)}" if tool.first_at else ""
+    there = f"{counted(tool.files, 'file')}, {show.size(tool.size)}" if tool.files else "no file there now"
+    read = (
+        f"; archived: {counted(tool.sessions, 'session')}, {counted(tool.account.events, 'event')}{span}"
+        if tool.account.records
+        else ""
+    )
+    off = ("  not read: switched off in the settings", "yellow") if not tool.enabled else ("", "")
+    yield line((tool.name, "bold"), f"  {there}{read}", off)
+    yield from (line("  ", show.place(place)) for place, exists in tool.places if exists)
+    news = [f"{tool.fresh:,} not read yet" if tool.fresh else "", f"{tool.grown:,} changed since" if tool.grown else ""]
+    if any(news) and tool.enabled:
+        yield line((f"  {', '.join(filter(None, news))}", "yellow"), (" → kept run", "dim"))
+    if tool.gone:
+        yield line((f"  {counted(tool.gone, 'file')} that was read is not there any more; the archive has the turns", "dim"))
+    if tool.doomed:
+        yield line(
+            (
+                f"  {counted(len(tool.doomed), 'file')} not archived will soon be deleted by the tool itself (after {tool.days_kept} days)",
+                "red",
+            ),
+            (" → kept run", "dim"),
+        )
+    elif tool.days_kept is not None and tool.files:
+        yield line((f"  deleted by the tool itself after {tool.days_kept} days; what it deletes soon is archived", "dim"))
+    shown = tool.unreadable if verbose else tool.unreadable[:_SHOWN]
+    yield from (line(("  cannot be read: ", "yellow"), f"{show.place(path)} ({reason})") for path, reason in shown)
+    if len(shown) < len(tool.unreadable):
+        yield line((f"  … and {len(tool.unreadable) - len(shown):,} more → kept sources --verbose", "dim"))
+    if verbose:
+        yield from _account_lines(tool.account)
+
+
+def _account_lines(account: Account) -> Iterator[Line]:
+    yield entry([("  ", "")], account_text(account.records, account.kept, account.dropped))
+    if account.noted:
+        noted = ", ".join(f"{count:,} {what}" for what, count in sorted(account.noted.items()))
+        yield entry([("  ", "")], (f"inside kept records: {noted}", "dim"))
+    yield from (line("  ", f"{show.place(each.path)}:{each.line}", (f"  {each.reason}", "dim")) for each in account.problems)
+    if account.malformed > len(account.problems):
+        yield line((f"  … and {account.malformed - len(account.problems):,} more malformed records", "dim"))
+
+
+def _not_read(desk: Desk, found: Survey) -> Iterator[Line]:
+    """What is not read, and why: for a reader who has never seen this."""
+    absent = [each.name for each in found.tools if not each.known and each.places]
+    given = [each.name for each in found.tools if not each.known and not each.places]
+    yield line()
+    yield line(("Not read", "bold"))
+    if absent:
+        yield entry([("  ", "")], "nothing found of: ", ", ".join(absent))
+    if given:
+        yield entry([("  ", "")], "no known place, only where you name them: ", ", ".join(given), (" → kept run PATH", "dim"))
+    if found.others:
+        yield line(f"  {counted(found.others, 'other file')} in these folders: no transcript, or empty")
+    for pattern in desk.settings.exclude:
+        yield line(f"  what fits {pattern}: excluded by you", (f" → kept sources include '{pattern}'", "dim"))
+    for name in desk.settings.sources_off:
+        yield line(f"  {name}: switched off by you", (f" → kept sources enable {name}", "dim"))
+    for each in found.opted_out:
+        yield line(
+            f"  session {each.session}: you wrote in it that it is not to be remembered", (f"  {show.place(each.path)}", "dim")
+        )
+    for name, reason in found.plugins_left_out:
+        yield line(f"  the format {name} of another package: {reason}")
+    yield line(("  a conversation in which you write <!-- kept: ignore --> on a line of its own is left out as a whole", "dim"))
+
+
+def _project_lines(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
+    if not found.projects:
+        return
+    yield line()
+    yield line(("Projects", "bold"))
+    for name, directories in found.projects.items():
+        shown = directories if verbose else directories[:_SHOWN]
+        more = f" … {len(directories) - len(shown):,} more" if len(shown) < len(directories) else ""
+        yield entry([(f"  {name}  ", "cyan")], ", ".join(show.place(each) for each in shown), (more, "dim"))
+    yield line(
+        (f'  Two that are one: [projects] "/one/folder" = "/the/other" in {show.place(desk.home.settings)}, then kept run', "dim")
+    )
+
+
+def _file_lines(desk: Desk) -> Iterator[Line]:
+    files = desk.store.archive.files()
+    if files:
+        yield line()
+        yield line(("Every file", "bold"))
+    for each in files:
+        pending = f", {show.size(each.account.pending)} unfinished at its end" if each.account.pending else ""
+        told = f"  {account_text(each.account.records, each.account.kept, each.account.dropped)}{pending}"
+        yield line("  ", show.place(each.path), (told, "dim"))
+
+
+def _body(desk: Desk, found: Survey) -> dict[str, Any]:
+    return {
+        "sources": [_tool_body(each) for each in found.tools if each.known or not each.enabled],
+        "not_found": [
+            {"name": each.name, "places": [str(place) for place, _ in each.places]} for each in found.tools if not each.known
+        ],
+        "other_files": found.others,
+        "excluded": list(desk.settings.exclude),
+        "opted_out": [plain(each) for each in found.opted_out],
+        "projects": {name: list(directories) for name, directories in found.projects.items()},
+        "plugins_left_out": [{"name": name, "reason": reason} for name, reason in found.plugins_left_out],
+        "files": [
+            {"path": each.path, "source": each.source, "bytes_read": each.offset} | _account_body(each.account)
+            for each in desk.store.archive.files()
+        ],
+    }
+
+
+def _tool_body(tool: Tool) -> dict[str, Any]:
+    return {
+        "name": tool.name, "enabled": tool.enabled, "places": [str(place) for place, there in tool.places if there],
+        "files": tool.files, "bytes": tool.size, "new": tool.fresh, "grown": tool.grown, "gone": tool.gone,
+        "excluded": tool.excluded, "sessions": tool.sessions, "first_at": plain(tool.first_at), "last_at": plain(tool.last_at),
+        "unreadable": [{"path": path, "reason": reason} for path, reason in tool.unreadable],
+        "deleted_soon": tool.doomed, "deleted_after_days": tool.days_kept,
+    } | _account_body(tool.account)  # fmt: skip
+
+
+def _account_body(account: Account) -> dict[str, Any]:
+    return {
+        "records": account.records, "kept": account.kept, "events": account.events, "dropped": dict(account.dropped),
+        "noted": dict(account.noted), "malformed": account.malformed, "pending_bytes": account.pending,
+        "problems": [{"path": each.path, "line": each.line, "reason": each.reason} for each in account.problems],
+    }  # fmt: skip

@@ -1,0 +1,36 @@
+"""Small things are committed together, large ones alone, and the outcome is the same."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kept.app import reading
+from kept.app.batches import batches
+from kept.app.running import Options, run
+
+
+@given(st.lists(st.integers(0, 50)), st.integers(1, 60))
+def test_batches_keep_the_order_and_only_a_batch_of_one_is_over_the_limit(sizes, most):
+    made = list(batches(sizes, lambda size: size, most))
+    assert [size for batch in made for size in batch] == sizes
+    assert all(batch for batch in made)
+    assert all(sum(batch) <= most or len(batch) == 1 for batch in made)
+
+
+def test_what_is_committed_together_makes_no_difference(desk_at, tmp_path, transcripts, monkeypatch):
+    found = []
+    for number, most in enumerate((1, 2**30)):
+        monkeypatch.setattr(reading, "BATCH_BYTES", most)
+        with desk_at(tmp_path / f"h{number}") as desk:
+            run(desk, [transcripts], Options())
+            found.append([(each.id, each.content, each.status) for each in desk.store.log.memories()])
+    assert found[0] == found[1]
+    assert found[0]
+
+
+def test_a_file_that_cannot_be_read_does_not_undo_those_read_with_it(desk_at, tmp_path, transcripts):
+    whole = sorted(transcripts.rglob("*.jsonl"))
+    whole[-1].with_name("wide.jsonl").write_bytes(whole[-1].read_text().encode("utf-16"))
+    with desk_at(tmp_path / "home2") as desk:
+        report = run(desk, [transcripts], Options())
+        assert [reason for _, reason in report.reading.skipped] == ["is UTF-16, not UTF-8"]
+        assert report.reading.files == len(desk.store.archive.files()) == len(whole)

@@ -1,0 +1,167 @@
+"""What is on this machine: what is read, what is not and why; and what is not to be remembered."""
+
+import json
+import os
+
+import pytest
+from talking import OTHER, RULE, say
+
+from kept.adapters.store import FORGOTTEN_MARK
+from kept.app.configuring import include
+from kept.app.desk import find_home
+from kept.app.discovery import conversation, survey
+from kept.app.running import Options, run
+from kept.model.errors import UsageError
+from kept.model.memory import Status
+
+DAY = 86_400
+
+
+def tool(desk, name="claude-code"):
+    return next(each for each in survey(desk).tools if each.name == name)
+
+
+def active(desk):
+    return [each.content for each in desk.store.log.memories() if each.status is Status.ACTIVE]
+
+
+def aged(path, days, clock):
+    then = clock.moment.timestamp() - days * DAY
+    os.utime(path, (then, then))
+
+
+def test_what_is_new_and_what_has_grown_is_told_before_and_after_a_run(desk_at, home):
+    path = say(home, "s1", RULE)
+    with desk_at(home) as desk:
+        assert (tool(desk).files, tool(desk).fresh, tool(desk).grown, tool(desk).sessions) == (1, 1, 0, 0)
+        run(desk, [], Options())
+        found = tool(desk)
+        assert (found.fresh, found.grown, found.sessions, found.size) == (0, 0, 1, path.stat().st_size)
+        assert found.first_at.date().isoformat() == "2026-01-05"
+        say(home, "s1", OTHER, start=1)
+        assert (tool(desk).fresh, tool(desk).grown) == (0, 1)
+        with path.open("a") as file:
+            file.write('{"type":"user"')
+        run(desk, [], Options())
+        assert tool(desk).grown == 0
+        path.unlink()
+        assert (tool(desk).files, tool(desk).gone) == (0, 1)
+
+
+def test_files_that_a_tool_deletes_soon_are_named_until_they_are_archived(desk_at, home, clock):
+    old, young = say(home, "old", RULE), say(home, "young", OTHER)
+    aged(old, 25, clock)
+    aged(young, 3, clock)
+    with desk_at(home) as desk:
+        assert tool(desk).doomed == [str(old)]
+        (home / ".claude" / "settings.json").write_text(json.dumps({"cleanupPeriodDays": 90}))
+        assert (tool(desk).doomed, tool(desk).days_kept) == ([], 90)
+        (home / ".claude" / "settings.json").write_text("not JSON")
+        assert tool(desk).days_kept == 30
+        run(desk, [], Options())
+        assert tool(desk).doomed == []
+
+
+def test_what_cannot_be_read_and_what_is_no_transcript_is_told(desk_at, home):
+    folder = say(home, "s1", RULE).parent
+    os.mkfifo(folder / "pipe.jsonl")
+    (folder / "notes.txt").write_text("nothing")
+    with desk_at(home) as desk:
+        found = survey(desk)
+        assert tool(desk).unreadable == [(str(folder / "pipe.jsonl"), "not a regular file")]
+        assert found.others == 1
+
+
+def test_a_source_that_is_switched_off_is_found_and_not_read(desk_at, home):
+    say(home, "s1", RULE)
+    include(find_home(str(home), {}), "sources_off", "claude-code", there=True)
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        found = tool(desk)
+        assert (found.enabled, found.files, found.sessions) == (False, 1, 0)
+
+
+@pytest.mark.parametrize("pattern", ["/x/secret", "/x/sec*", "/x/secret/"])
+def test_what_is_said_in_an_excluded_project_is_not_archived_and_counted(desk_at, home, pattern):
+    say(home, "s1", RULE, cwd="/x/secret/deep")
+    say(home, "s2", OTHER, cwd="/x/open")
+    include(find_home(str(home), {}), "exclude", pattern, there=True)
+    with desk_at(home) as desk:
+        report = run(desk, [], Options())
+        assert report.reading.account.noted["events-of-excluded-projects"] == 2
+        assert active(desk) == [OTHER]
+
+
+def test_an_excluded_path_is_not_read(desk_at, home):
+    path = say(home, "s1", RULE)
+    include(find_home(str(home), {}), "exclude", str(path.parent), there=True)
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        assert desk.store.archive.files() == ()
+        assert tool(desk).excluded == 1
+
+
+MARKERS = ("<!-- kept: ignore -->", "kept: ignore this conversation", "Kept: ignore this conversation.", "Please note:\n<!-- kept: ignore -->\nthanks")
+
+
+@pytest.mark.parametrize("marker", MARKERS)
+def test_a_conversation_in_which_the_user_says_so_is_not_remembered(desk_at, home, marker):
+    say(home, "s1", RULE, marker)
+    say(home, "s2", OTHER)
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        assert active(desk) == [OTHER]
+        assert [each.session for each in survey(desk).opted_out] == ["s1"]
+        assert "ISO 8601" not in str([desk.store.archive.events(each.id, 0, 99) for each in desk.store.archive.threads()])
+
+
+def test_what_was_archived_of_it_is_erased_and_its_memories_retired_and_nothing_more_is_archived(desk_at, home):
+    path = say(home, "s1", RULE)
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        assert active(desk) == [RULE]
+        say(home, "s1", "<!-- kept: ignore -->", start=1)
+        report = run(desk, [], Options())
+        assert report.reading.erased == 2
+        assert active(desk) == []
+        say(home, "s1", OTHER, start=2)
+        run(desk, [], Options())
+        say(home, "s1", OTHER, start=3, name="copy-under-another-name")
+        run(desk, [], Options(force=True))
+        assert active(desk) == []
+        (_, turns), *_ = conversation(desk, "s1")
+        assert {each.text for each in turns} == {FORGOTTEN_MARK}
+        assert desk.store.damage() == ()
+    assert path.exists()
+
+
+@pytest.mark.parametrize("words", ["```\n<!-- kept: ignore -->\n```", "what does <!-- kept: ignore --> do?", "kept: ignore this conversation, please say the docs"])
+def test_talking_about_the_marker_is_not_asking_for_it(desk_at, home, words):
+    say(home, "s1", RULE, words)
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        assert active(desk) == [RULE]
+        assert survey(desk).opted_out == ()
+
+
+def test_a_marker_that_only_an_assistant_or_a_tool_wrote_is_nobodys_wish(desk_at, home):
+    path = say(home, "s1", RULE)
+    with path.open("a") as file:
+        content = [{"type": "text", "text": "<!-- kept: ignore -->"}]
+        file.write(json.dumps({"type": "assistant", "uuid": "x", "sessionId": "s1", "timestamp": "2026-01-05T11:00:00.000Z", "message": {"role": "assistant", "id": "x", "content": content}}) + "\n")
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        assert survey(desk).opted_out == ()
+
+
+def test_evidence_opens_after_the_transcript_is_gone_and_a_session_is_shown_once(desk_at, home):
+    path = say(home, "session-1", RULE)
+    say(home, "session-1", RULE, name="copy")
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        path.unlink()
+        ((thread, turns),) = conversation(desk, "session")
+        assert [each.text for each in turns] == [RULE, "Done."]
+        assert thread.session == "session-1"
+        with pytest.raises(UsageError):
+            conversation(desk, "nobody")

@@ -1,0 +1,120 @@
+"""Going back: any pass, what was done later, and what was true or believed at a past moment."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from kept.adapters.store import Draft
+from kept.app import person
+from kept.app.history import difference, history, memories_at, redo, undo
+from kept.model.errors import UsageError
+from kept.model.event import Origin
+from kept.model.memory import Actor, Evidence, Memory, Status
+from kept.model.operation import Add, Pin, Reaffirm, Retire, Supersede
+
+JAN, MAR, MAY = (datetime(2026, month, 1, 12, tzinfo=UTC) for month in (1, 3, 5))
+
+
+def memory(number: str, seen: datetime | None, content: str = "words") -> Memory:
+    quote = Evidence(quote=f"{number} {seen}", event="", session="s", path="f", at=seen, author="human", origin=Origin.USER)
+    return Memory(
+        id=number, profile="coding", category="decision", scope="user", status=Status.ACTIVE, content=content, confidence=0.8,
+        origin=Origin.USER, first_seen=seen, last_seen=seen, evidence=(quote,),
+    )  # fmt: skip
+
+
+def add(number: str, seen: datetime | None = MAR, content: str = "words") -> Add:
+    return Add(memory=number, at=seen, reason="new", value=memory(number, seen, content))
+
+
+def commit(desk, *operations, stage="curate"):
+    now = desk.clock()
+    run = desk.store.log.start_run("run", now)
+    return desk.store.log.commit(
+        Draft(run=run, stage=stage, subject="", actor=Actor.MACHINE, recorded_at=now, operations=operations)
+    )
+
+
+@pytest.fixture
+def desk(desk_at, home):
+    with desk_at(home) as opened:
+        yield opened
+
+
+def test_any_past_pass_can_be_undone_and_what_was_done_later_is_told(desk):
+    first = commit(desk, add("m1"), add("m2"))
+    commit(desk, add("m3"))
+    pinned = commit(desk, Pin(memory="m1", at=MAR, reason="x"))
+    replaced = commit(desk, Supersede(memory="m3", at=MAR, reason="x", by="m2"))
+    done = undo(desk, str(first.id))
+    assert sorted(done.changed) == ["m1", "m2"]
+    assert [(each.made.id, each.operation.memory, each.idle) for each in done.later] == [
+        (pinned.id, "m1", True),
+        (replaced.id, "m3", False),
+    ]
+    back = redo(desk, str(first.id))
+    assert desk.store.log.memory("m1").pinned
+    assert not any(each.idle for each in back.later)
+    assert desk.store.damage() == ()
+
+
+def test_an_undo_in_the_middle_keeps_what_came_after(desk):
+    commit(desk, add("m1"))
+    middle = commit(desk, Retire(memory="m1", at=MAR, reason="x"))
+    commit(desk, Pin(memory="m1", at=MAR, reason="x"))
+    done = undo(desk, str(middle.id))
+    assert [(type(each.operation).__name__, each.idle) for each in done.later] == [("Pin", False)]
+    found = desk.store.log.memory("m1")
+    assert (found.status, found.pinned) == (Status.ACTIVE, True)
+
+
+@pytest.mark.parametrize("what", ["99", "r99", "x", "-1", "²", "9" * 40])
+def test_a_pass_that_is_not_there_is_told_so(desk, what):
+    commit(desk, add("m1"))
+    with pytest.raises(UsageError):
+        undo(desk, what)
+
+
+def test_the_history_is_that_of_the_last_runs_with_their_operations(desk):
+    for number in range(5):
+        commit(desk, add(f"m{number}"))
+    found = history(desk, 2)
+    assert [each.run.id for each in found] == [5, 4]
+    assert [operation.memory for each in found for made, _ in each.passes for operation in made.operations] == ["m4", "m3"]
+
+
+def test_what_was_true_then_counts_by_event_time_whenever_it_was_read(desk):
+    commit(desk, add("m1", MAR))
+    facts = replace(person.facts_of(memory("m1", MAR)), first_seen=JAN, last_seen=MAY)
+    facts = replace(facts, added=tuple(memory("m1", at).evidence[0] for at in (JAN, MAY)))
+    commit(desk, Reaffirm(memory="m1", at=MAY, reason="seen again", facts=facts))
+    commit(desk, Retire(memory="m1", at=MAY, reason="x"))
+    day = timedelta(days=1)
+    assert memories_at(desk, JAN - day) == ()
+    (then,) = memories_at(desk, JAN + day)
+    assert (then.status, then.first_seen) == (Status.ACTIVE, JAN)
+    (then,) = memories_at(desk, MAR + day)
+    assert (then.status, then.last_seen) == (Status.ACTIVE, MAR)
+    (then,) = memories_at(desk, MAY)
+    assert (then.status, len(then.evidence)) == (Status.RETIRED, 3)
+
+
+def test_what_kept_believed_then_counts_by_when_it_was_recorded(desk):
+    before = desk.clock()
+    made = commit(desk, add("m1", JAN))
+    between = desk.clock()
+    undo(desk, str(made.id))
+    assert memories_at(desk, before, recorded=True) == ()
+    assert [each.id for each in memories_at(desk, between, recorded=True)] == ["m1"]
+    assert memories_at(desk, desk.clock(), recorded=True) == ()
+    assert memories_at(desk, between) == ()
+
+
+def test_as_of_now_what_was_true_is_what_is_remembered_undated_memories_included(desk):
+    commit(desk, add("m1"), add("m2", None), add("m3", MAY))
+    commit(desk, Supersede(memory="m1", at=MAY, reason="x", by="m3"))
+    assert sorted(each.id for each in memories_at(desk, desk.clock())) == ["m1", "m2", "m3"]
+    assert {each.id: each for each in memories_at(desk, desk.clock())} == {each.id: each for each in desk.store.log.memories()}
+    changed = difference(desk, MAR, MAY).changed
+    assert set(changed) == {"m1", "m3"}

@@ -1,0 +1,126 @@
+"""Projects: one for all its directories, recorded, and corrected by a person."""
+
+import json
+import shutil
+
+import pytest
+from talking import OTHER, RULE, say
+
+from kept.app import person
+from kept.app.history import undo
+from kept.app.running import Options, run
+from kept.model.memory import USER_SCOPE, Status
+
+
+def settings(home, **projects):
+    folder = home / ".config" / "kept"
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [f"{json.dumps(left)} = {json.dumps(right)}" for left, right in projects.items()]
+    (folder / "config.toml").write_text("\n".join(["[projects]", *lines]) + "\n")
+
+
+def repository(folder, url=""):
+    git = folder / ".git"
+    git.mkdir(parents=True)
+    (git / "config").write_text(f'[remote "origin"]\n\turl = {url}\n' if url else "")
+    return folder
+
+
+def active(desk):
+    return {each.content: each.scope for each in desk.store.log.memories() if each.status is Status.ACTIVE}
+
+
+def scopes(desk):
+    return set(active(desk).values()) - {USER_SCOPE}
+
+
+def test_two_checkouts_of_one_origin_are_one_project_even_after_one_is_gone(desk_at, home):
+    one = repository(home / "a" / "harbor", "git@example.org:office/harbor.git")
+    two = repository(home / "b" / "harbor-copy", "https://example.org/office/harbor")
+    say(home, "s1", RULE, cwd=one)
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        shutil.rmtree(one)
+        say(home, "s2", OTHER, cwd=two / "src")
+        run(desk, [], Options())
+        assert len(scopes(desk)) == 1
+        assert list(desk.names().values()) == ["harbor"]
+
+
+def test_a_home_under_version_control_is_no_project_of_all_that_lies_below_it(desk_at, home):
+    repository(home, "git@example.org:me/dotfiles.git")
+    say(home, "s1", RULE, cwd=home / "a" / "harbor")
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        assert set(desk.names().values()) == {"harbor"}
+
+
+def test_a_conversation_without_a_directory_is_not_for_the_user_everywhere(desk_at, home):
+    path = home / "exports" / "old" / "chat.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(json.dumps({"role": role, "content": words, "timestamp": "2026-01-05T10:00:00Z"}) + "\n" for role, words in (("user", RULE), ("assistant", "Done."))))
+    with desk_at(home) as desk:
+        run(desk, [path], Options())
+        assert active(desk)
+        assert USER_SCOPE not in active(desk).values()
+        assert list(desk.names().values()) == ["old"]
+
+
+def test_a_corrected_project_takes_its_memories_along_in_one_pass_that_can_be_undone(desk_at, home):
+    rules = (
+        RULE,
+        "Never commit generated files to this repo, always leave them to `make docs`.",
+        "We always use `pnpm` here, never `npm`.",
+        "Always run `make check` before you push, never push without it.",
+        "In this repo we never mock the database, always use a temporary one.",
+    )
+    say(home, "s1", *rules, cwd="/old/place/harbor")
+    say(home, "s2", OTHER, cwd="/new/place/port")
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        before = desk.store.log.memories()
+        edited = next(each for each in before if "dates" in each.content)
+        person.edit(desk, edited.id, "Dates are ISO 8601, always.")
+        told = person.add(desk, "The harbor master is Ida.", "project_fact", project="/old/place/harbor")
+    settings(home, **{"/old/place/harbor": "/new/place/port"})
+    with desk_at(home) as desk:
+        report = run(desk, [], Options())
+        assert report.curated.stopped == []
+        assert report.moved >= 4
+        assert len(scopes(desk)) == 1
+        assert set(active(desk)) >= {"Dates are ISO 8601, always.", "The harbor master is Ida."}
+        assert {each.id for each in before} <= {each.id for each in desk.store.log.memories()}
+        assert desk.store.log.memory(told.id).reason == "moved to port"
+        assert desk.store.damage() == ()
+        passes = [each for each in desk.store.log.passes() if each.stage == "move"]
+        assert len(passes) == 1
+        assert run(desk, [], Options()).run == 0
+        undo(desk)
+        assert len(scopes(desk)) == 2
+        assert desk.store.damage() == ()
+
+
+def test_a_folder_mapped_to_itself_leaves_the_repository_it_lies_in(desk_at, home):
+    mono = repository(home / "mono", "git@example.org:office/mono.git")
+    say(home, "s1", RULE, cwd=mono / "web")
+    say(home, "s2", OTHER, cwd=mono / "api")
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        assert len(scopes(desk)) == 1
+    settings(home, **{str(mono / "web"): str(mono / "web")})
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        assert len(scopes(desk)) == 2
+        assert set(desk.names().values()) == {"mono", "web"}
+        assert desk.store.damage() == ()
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_nothing_moves_where_nothing_was_corrected(desk_at, home, force):
+    say(home, "s1", RULE, cwd="/x/harbor")
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        before = active(desk)
+        run(desk, [], Options(force=force))
+        assert active(desk) == before
+        assert not [each for each in desk.store.log.passes() if each.stage == "move"]

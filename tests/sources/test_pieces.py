@@ -1,0 +1,70 @@
+"""What readers cut, they cut so that no secret is halved."""
+
+import json
+import random
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reading import lines, read_bytes
+
+from kept.adapters.sources import source_for
+from kept.adapters.sources.pieces import TARGET_LIMIT, TEXT_LIMIT, bounded, change_of, cut
+from kept.stages.clean import Limits, clean
+from kept.stages.redact import redact
+
+TOKEN = "ghp_" + "".join(random.Random(9).choices("abcdefghijkmnpqrstuvwxyzABCDEFGH123456789", k=36))
+
+
+@given(st.integers(0, 80))
+def test_a_long_text_is_cut_at_white_space(shift):
+    text = "x" * 20 + " word" * ((TARGET_LIMIT - 60 - shift) // 5) + " " + TOKEN + " more" * 2000
+    assert TOKEN in bounded(text) or TOKEN[:8] not in bounded(text)
+    assert len(bounded(text)) <= TARGET_LIMIT
+
+
+def test_text_without_white_space_is_cut_and_something_stays():
+    assert 0 < len(bounded("字" * 3 * TARGET_LIMIT)) < TARGET_LIMIT
+    noted = {}
+    assert len(cut("字" * 3 * TEXT_LIMIT, noted)) > TEXT_LIMIT // 2
+    assert noted == {"text-cut": 1}
+
+
+def test_both_sides_of_an_edit_stay():
+    before, _, after = change_of("old " * 9000, "new " * 9000).partition("\n→\n")
+    assert before.startswith("old")
+    assert after.startswith("new")
+
+
+CALLS = {
+    "claude-code": lambda command: {
+        "type": "assistant", "uuid": "u", "sessionId": "s", "parentUuid": None, "timestamp": "2026-01-05T10:00:00.000Z",
+        "message": {"role": "assistant", "id": "m", "content": [{"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": command}}]},
+    },
+    "codex": lambda command: {
+        "timestamp": "2026-01-05T10:00:00.000Z", "type": "response_item",
+        "payload": {"type": "function_call", "name": "shell", "call_id": "c", "arguments": json.dumps({"command": ["bash", "-lc", command]})},
+    },
+    "pi": lambda command: {
+        "type": "message", "id": "m", "parentId": None, "timestamp": "2026-01-05T10:00:00.000Z",
+        "message": {"role": "assistant", "content": [{"type": "toolCall", "id": "c", "name": "bash", "arguments": {"command": command}}]},
+    },
+}  # fmt: skip
+OPENING = {"codex": {"timestamp": "2026-01-05T10:00:00.000Z", "type": "session_meta", "payload": {"id": "x", "cwd": "/p"}}}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("place", [1_990, 2_000, 7_985, 7_999])
+def test_a_secret_at_any_place_of_a_command_leaves_no_piece_of_itself(tmp_path, name, place):
+    command = ("echo " * 4000)[:place] + " " + TOKEN + " && make" * 400
+    records = [OPENING[name]] if name in OPENING else []
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(lines(*records, CALLS[name](command)))
+    events = read_bytes(source_for(path), path, path.read_bytes())
+    assert events
+    for event in events:
+        done = clean(event, redact=partial(redact, key=b"k"), limits=Limits()).event
+        stored = done.text + (done.tool.target if done.tool else "")
+        assert not any(TOKEN[i : i + 8] in stored for i in range(len(TOKEN) - 7))
+        assert len(done.tool.target) <= 2_000

@@ -1,0 +1,67 @@
+"""Every file of the shared transcripts and samples: nothing is lost, nothing is read twice, growth changes nothing."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from reading import at_once, read, read_in_pieces
+
+from kept.adapters.sources import Skipped, examine, find_files
+from kept.adapters.store.in_memory import InMemoryStore
+from kept.model.event import Account, Cursor
+
+GROWING = {"claude-code", "codex", "gemini-cli", "pi", "copilot-cli", "cursor-agent", "generic"}
+LARGEST = 200_000  # bytes of a file that is grown: each length is read on its own
+
+
+def claimed(shared: Path):
+    for folder in ("transcripts", "samples"):
+        for path in find_files(shared / folder):
+            found = examine(path)
+            if not isinstance(found, Skipped):
+                yield found, path
+
+
+@pytest.mark.shared
+def test_every_record_of_every_file_is_kept_or_set_aside_by_a_reason(shared):
+    formats = set()
+    for source, path in claimed(shared):
+        events, account, _ = read(source, path)  # asserts that the account adds up
+        assert len({each.key for each in events}) == len(events), path
+        assert all(each.at is not None or each.precision == "none" for each in events), path
+        formats.add(source.name)
+    assert len(formats) >= 12
+
+
+@pytest.mark.shared
+def test_reading_everything_twice_adds_nothing_and_an_untouched_file_gives_no_slice(shared):
+    with InMemoryStore() as store:
+        cursors = {}
+        for turn in range(2):
+            for source, path in claimed(shared):
+                fresh = 0
+                for part in source.read(path, Cursor()):
+                    fresh += store.archive.add(source.name, str(path), part.events, Account(), part.cursor, anew=True)
+                    cursors[path] = part.cursor
+                assert turn == 0 or fresh == 0, path
+        for source, path in claimed(shared):
+            again = list(source.read(path, cursors[path])) if path in cursors else []
+            assert not [each for part in again for each in part.events], path
+
+
+@pytest.mark.shared
+def test_a_growing_file_gives_each_record_once_wherever_it_was_cut(shared, tmp_path):
+    draw, seen = random.Random(7), 0
+    for source, path in claimed(shared):
+        if source.name in GROWING and path.suffix == ".jsonl" and path.stat().st_size <= LARGEST:
+            data, copy = path.read_bytes(), tmp_path / path.name
+            ends = sorted(draw.sample(range(1, len(data)), min(12, len(data) - 1)))
+            whole, whole_account, whole_cursor = at_once(source, copy, data)
+            pieces, account, cursor = read_in_pieces(source, copy, data, ends)
+            assert pieces == whole, path
+            assert replace(account, pending=0, noted={}) == replace(whole_account, pending=0, noted={}), path
+            assert cursor == whole_cursor, path
+            copy.unlink()
+            seen += 1
+    assert seen >= 10

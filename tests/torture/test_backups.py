@@ -1,0 +1,142 @@
+"""A backup made while others write is one moment of the store; restoring gives it back; a good one never goes for a bad one."""
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from faults import SAMPLE, desk_at, environment, kept, memory_file, ran, remembered, state, store_of, stuffed, tmpfs
+
+from kept.adapters.store import SqliteStore
+from kept.adapters.store.backups import add_copy, is_intact, kept_copies, rotate
+from kept.app import person
+
+WRITER = Path(__file__).parent / "writer.py"
+RULE = "Quokka releases go out on Tuesdays only."
+NEVER = "1000000"
+
+
+def backups_under_writers(folder: Path, count: int) -> None:
+    home = folder / "home"
+    ran(home)
+    writers = [
+        subprocess.Popen(
+            [sys.executable, str(WRITER), str(home), str(folder / f"acked{number}"), f"p{number}x", NEVER, "store"],
+            env=environment(home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
+        for number in range(2)
+    ]  # fmt: skip
+    try:
+        acked = [folder / f"acked{number}" for number in range(2)]
+        while not all(each.exists() and each.stat().st_size for each in acked):
+            assert all(each.poll() is None for each in writers)
+        with desk_at(home) as desk:
+            sizes = []
+            for number in range(count):
+                copy = folder / f"copy{number}.db"
+                desk.store.copy_to(copy)
+                with SqliteStore(copy) as store:
+                    assert store.damage() == ()
+                    texts = {each.content for each in store.log.memories()}
+                    sizes.append(len(texts))
+                for writer in range(2):  # each writer's sentences are there from the first to some last one: one moment
+                    own = sorted(int(each.split()[1]) for each in texts if f"of p{writer}x " in each)
+                    assert own == list(range(len(own)))
+                copy.unlink()
+                written = sum(len(each.read_text().splitlines()) for each in acked)
+                while sum(len(each.read_text().splitlines()) for each in acked) == written:
+                    assert all(each.poll() is None for each in writers)
+            assert sizes == sorted(set(sizes))
+    finally:
+        for each in writers:
+            assert each.poll() is None, "a writer gave up"
+            each.kill()
+            each.wait()
+
+
+def test_backups_made_while_two_others_write_are_whole(tmp_path):
+    backups_under_writers(tmp_path, 4)
+
+
+@pytest.mark.slow
+def test_a_hundred_backups_made_while_two_others_write_are_whole(tmp_path):
+    backups_under_writers(tmp_path, 100)
+
+
+def test_a_restored_store_holds_what_was_backed_up_and_the_old_one_is_put_aside(tmp_path):
+    home, copy = tmp_path / "home", tmp_path / "copy.db"
+    before = ran(home)
+    text = memory_file(home).read_bytes()
+    assert kept(home, "backup", copy).code == 0
+    assert kept(home, "backup", copy).code == 2, "a backup overwrites nothing"
+    assert kept(home, "add", RULE, "--type", "constraint").code == 0
+    newer = store_of(home).read_bytes()
+    done = kept(home, "restore", copy)
+    assert done.code == 0, done
+    assert state(home) == before
+    assert memory_file(home).read_bytes() == text
+    assert any(each.read_bytes() == newer for each in home.rglob("*.db*") if each != store_of(home)), "the newer store is gone"
+    other = tmp_path / "other"
+    other.mkdir()
+    assert kept(other, "restore", copy).code == 0
+    assert state(other) == before
+
+
+def test_a_damaged_backup_is_refused_and_the_store_stays(tmp_path):
+    home, copy = tmp_path / "home", tmp_path / "copy.db"
+    ran(home)
+    assert kept(home, "backup", copy).code == 0
+    with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
+        connection.execute("UPDATE passes SET hash = 'x' WHERE id = 1")
+    before = store_of(home).read_bytes()
+    done = kept(home, "restore", copy)
+    assert done.code == 2, done
+    assert "damaged" in done.err
+    assert store_of(home).read_bytes() == before
+
+
+def test_a_store_that_was_emptied_is_restored_from_a_backup(tmp_path):
+    home, copy = tmp_path / "home", tmp_path / "copy.db"
+    before = ran(home)
+    assert kept(home, "backup", copy).code == 0
+    store_of(home).write_bytes(b"")
+    refused = kept(home, "run", SAMPLE)
+    assert refused.code == 2
+    assert "kept restore" in refused.err
+    assert kept(home, "restore", copy).code == 0
+    assert state(home) == before
+
+
+def test_a_newer_damaged_copy_never_pushes_out_an_older_good_one(tmp_path):
+    home, folder = tmp_path / "home", tmp_path / "copies"
+    ran(home)
+    folder.mkdir()
+    with desk_at(home) as desk:
+        for day in range(1, 7):
+            made = add_copy(desk.store, folder, f"2026-01-0{day}")
+            if day > 2:
+                data = bytearray(made.read_bytes())
+                data[len(data) // 2] ^= 1
+                made.write_bytes(data)
+            person.add(desk, f"Rule {day} holds for crate c{day}.", "constraint")
+        rotate(folder, 2)
+        intact = [each for each in kept_copies(folder) if is_intact(each)]
+        assert len(intact) == 2
+        for each in intact:
+            with SqliteStore(each) as store:
+                assert store.damage() == ()
+        assert len(remembered(desk)) > 6
+
+
+def test_a_backup_onto_a_full_disk_leaves_nothing_behind(tmp_path):
+    home = tmp_path / "home"
+    before = ran(home)
+    with tmpfs(tmp_path / "disk", "size=128k,mode=700") as disk:
+        ballast = stuffed(disk, spare=65_536)
+        done = kept(home, "backup", disk / "copy.db")
+        assert done.code == 2, done
+        assert "full" in done.err or "space" in done.err, done.err
+        assert list(disk.iterdir()) == [ballast]
+    assert state(home) == before

@@ -1,0 +1,110 @@
+"""Backup and restore, export and import, the past of one memory, from the command line."""
+
+import json
+
+import pytest
+from cli_world import OTHER, RULE, kept, memory_file, told, transcript
+
+
+@pytest.fixture
+def ran(capsys, home):
+    """A home after one run over one session."""
+    transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE, OTHER)
+    kept(capsys, "run")
+    return home
+
+
+def test_a_backup_can_be_restored_and_the_present_store_is_put_aside(capsys, ran, tmp_path):
+    file = tmp_path / "copies" / "one.db"
+    code, out, err = kept(capsys, "backup", file)
+    assert (code, err) == (0, "")
+    assert out.startswith("Backed up and verified: ")
+    before = memory_file(ran).read_bytes()
+    kept(capsys, "add", "Answer in short sentences.", "--type", "preference")
+    code, out, err = kept(capsys, "restore", file)
+    assert (code, err) == (0, "")
+    assert "What was there before is kept at" in out
+    assert memory_file(ran).read_bytes() == before
+    assert kept(capsys, "check")[0] == 0
+
+
+def test_a_backup_overwrites_nothing_and_a_restore_takes_no_other_file(capsys, ran, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    code, _, err = kept(capsys, "backup", tmp_path / "notes.txt")
+    assert (code, err.count("\n")) == (2, 1)
+    before = told(capsys, "list")
+    code, _, err = kept(capsys, "restore", tmp_path / "notes.txt")
+    assert (code, err.count("\n")) == (2, 1)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert told(capsys, "list") == before
+
+
+def test_an_archive_fills_an_empty_home_and_memories_can_be_imported_into_any(capsys, ran, tmp_path):
+    before = told(capsys, "list")
+    assert kept(capsys, "export", "--format", "archive", "--output", tmp_path / "all.gz")[0] == 0
+    assert kept(capsys, "export", "--output", tmp_path / "m.jsonl")[0] == 0
+    other = ("--home", tmp_path / "other")
+    done = told(capsys, "import", tmp_path / "all.gz", *other)
+    assert done["whole"]
+    assert told(capsys, "list", *other) == before
+    code, _, err = kept(capsys, "import", tmp_path / "all.gz", *other)
+    assert (code, err.count("\n")) == (2, 1)
+    third = ("--home", tmp_path / "third")
+    done = told(capsys, "import", tmp_path / "m.jsonl", *third)
+    assert done["added"] == {"active": len(before)}
+    assert [each["content"] for each in told(capsys, "list", *third)] == [each["content"] for each in before]
+    assert kept(capsys, "undo", *third)[0] == 0
+    assert told(capsys, "list", *third) == []
+
+
+def test_an_archive_needs_a_file_to_go_to(capsys, ran):
+    code, _, err = kept(capsys, "export", "--format", "archive")
+    assert code == 2
+    assert "--output" in err
+
+
+def test_forgetting_names_the_backups_that_still_hold_the_words(capsys, ran, tmp_path):
+    kept(capsys, "backup", tmp_path / "one.db")
+    (memory, *_) = told(capsys, "list")
+    code, out, _ = kept(capsys, "forget", memory["id"], "--yes")
+    assert code == 0
+    assert "one.db" in out
+
+
+def test_a_memory_is_shown_with_its_history(capsys, ran):
+    (memory, *_) = told(capsys, "list")
+    kept(capsys, "pin", memory["id"])
+    _, out, _ = kept(capsys, "show", memory["id"], "--history")
+    assert "What happened to it" in out
+    body = told(capsys, "show", memory["id"], "--history")
+    assert [each["kind"] for each in body["history"]] == ["add", "pin"]
+    assert body["history"][0]["evidence"]
+    assert "history" not in told(capsys, "show", memory["id"])
+
+
+def test_undoing_a_past_pass_tells_what_was_done_later(capsys, ran):
+    (memory, *_) = told(capsys, "list")
+    kept(capsys, "pin", memory["id"])
+    made = next(each["pass"] for each in told(capsys, "show", memory["id"], "--history")["history"])
+    code, out, _ = kept(capsys, "undo", str(made))
+    assert code == 0
+    assert "has nothing to act on any more" in out
+    kept(capsys, "redo", str(made))
+    later = told(capsys, "undo", str(made))["later"]
+    assert [(each["kind"], each["idle"]) for each in later] == [("pin", True)]
+
+
+def test_a_check_tells_which_files_were_edited_by_hand(capsys, ran):
+    path = memory_file(ran)
+    path.write_text(path.read_text().replace("UTC", "UTC or Zulu"))
+    found = told(capsys, "check")
+    assert found["damage"] == []
+    assert [each["state"] for each in found["outputs"]] == ["edited by hand"]
+    assert "edited by hand" in kept(capsys, "check")[1]
+
+
+def test_a_list_as_of_a_date_knows_what_was_true_and_what_was_believed(capsys, ran):
+    assert told(capsys, "list", "--at", "2026-01-04") == []
+    assert len(told(capsys, "list", "--at", "2026-01-05")) == 2
+    assert told(capsys, "list", "--at", "2026-01-05", "--recorded") == []
+    assert len(json.loads(kept(capsys, "diff", "2026-01-04", "2026-01-05", "--json")[1])["changed"]) == 2
