@@ -101,7 +101,12 @@ def test_an_excluded_path_is_not_read(desk_at, home):
         assert tool(desk).excluded == 1
 
 
-MARKERS = ("<!-- kept: ignore -->", "kept: ignore this conversation", "Kept: ignore this conversation.", "Please note:\n<!-- kept: ignore -->\nthanks")
+MARKERS = (
+    "<!-- kept: ignore -->",
+    "kept: ignore this conversation",
+    "Kept: ignore this conversation.",
+    "Please note:\n<!-- kept: ignore -->\nthanks",
+)
 
 
 @pytest.mark.parametrize("marker", MARKERS)
@@ -135,7 +140,14 @@ def test_what_was_archived_of_it_is_erased_and_its_memories_retired_and_nothing_
     assert path.exists()
 
 
-@pytest.mark.parametrize("words", ["```\n<!-- kept: ignore -->\n```", "what does <!-- kept: ignore --> do?", "kept: ignore this conversation, please say the docs"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "```\n<!-- kept: ignore -->\n```",
+        "what does <!-- kept: ignore --> do?",
+        "kept: ignore this conversation, please say the docs",
+    ],
+)
 def test_talking_about_the_marker_is_not_asking_for_it(desk_at, home, words):
     say(home, "s1", RULE, words)
     with desk_at(home) as desk:
@@ -148,7 +160,18 @@ def test_a_marker_that_only_an_assistant_or_a_tool_wrote_is_nobodys_wish(desk_at
     path = say(home, "s1", RULE)
     with path.open("a") as file:
         content = [{"type": "text", "text": "<!-- kept: ignore -->"}]
-        file.write(json.dumps({"type": "assistant", "uuid": "x", "sessionId": "s1", "timestamp": "2026-01-05T11:00:00.000Z", "message": {"role": "assistant", "id": "x", "content": content}}) + "\n")
+        file.write(
+            json.dumps(
+                {
+                    "type": "assistant",
+                    "uuid": "x",
+                    "sessionId": "s1",
+                    "timestamp": "2026-01-05T11:00:00.000Z",
+                    "message": {"role": "assistant", "id": "x", "content": content},
+                }
+            )
+            + "\n"
+        )
     with desk_at(home) as desk:
         run(desk, [], Options())
         assert survey(desk).opted_out == ()

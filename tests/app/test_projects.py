@@ -58,7 +58,12 @@ def test_a_home_under_version_control_is_no_project_of_all_that_lies_below_it(de
 def test_a_conversation_without_a_directory_is_not_for_the_user_everywhere(desk_at, home):
     path = home / "exports" / "old" / "chat.jsonl"
     path.parent.mkdir(parents=True)
-    path.write_text("".join(json.dumps({"role": role, "content": words, "timestamp": "2026-01-05T10:00:00Z"}) + "\n" for role, words in (("user", RULE), ("assistant", "Done."))))
+    path.write_text(
+        "".join(
+            json.dumps({"role": role, "content": words, "timestamp": "2026-01-05T10:00:00Z"}) + "\n"
+            for role, words in (("user", RULE), ("assistant", "Done."))
+        )
+    )
     with desk_at(home) as desk:
         run(desk, [path], Options())
         assert active(desk)

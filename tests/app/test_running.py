@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from kept.adapters.files import locked
-from kept.app import person
+from kept.app import curating, person
 from kept.app.browsing import exported, search
 from kept.app.history import history, redo, undo
 from kept.app.running import Options, run, settle
 from kept.model.errors import BusyError, UsageError
 from kept.model.memory import Status
+from kept.stages.guard import Stop
 
 
 def snapshot(folder: Path) -> dict[str, tuple[str, int]]:
@@ -269,7 +270,7 @@ def test_memories_and_turns_are_found_by_their_words(desk_at, home, transcripts)
         run(desk, [], Options())
         assert any("Parquet" in hit.memory.content for hit in search(desk, "how do we store predictions in parquet?"))
         assert search(desk, "rsync permission", within=("turns",))[0].turn is not None
-        assert search(desk, '"; DROP TABLE memories; -- NEAR( * ^') == ()
+        assert search(desk, '"; -- ( * ^ : {') == ()
 
 
 def test_the_history_lists_what_each_run_did(desk_at, home, transcripts):
@@ -318,3 +319,33 @@ def test_what_was_first_seen_since_a_day_can_be_forgotten_together(desk_at, home
         assert {each.first_seen.day for each in chosen} == {21}
         with pytest.raises(UsageError, match="say what"):
             person.derived(desk)
+
+
+def test_what_a_guard_stopped_is_noted_once_waits_and_is_let_through_by_a_person(desk_at, home, transcripts, monkeypatch):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        before = outcome(desk)
+        stop = [Stop(category="constraint", active=8, lost=7)]
+        monkeypatch.setattr(curating, "overreach", lambda *_: tuple(stop))
+        grown = next(transcripts.rglob("*.jsonl"))
+        grown.write_text(
+            grown.read_text() + said("from now on we always tag releases as harbor-2026.x in release.yml, never with a v")
+        )
+        report = run(desk, [], Options())
+        assert report.partly
+        assert report.curated.stopped
+        assert outcome(desk) == before
+        passes = len(list(desk.store.log.heads()))
+        assert run(desk, [], Options()).curated.stopped
+        assert len(list(desk.store.log.heads())) == passes
+        report = run(desk, [], Options(allow=True))
+        assert report.curated.operations["add"] == 1
+        assert any("release.yml" in each.content for each in desk.store.log.memories())
+
+
+def said(words: str) -> str:
+    record = {
+        "type": "user", "uuid": "11111111-aaaa-4aaa-8aaa-111111111111", "parentUuid": None, "sessionId": "s", "isSidechain": False,
+        "timestamp": "2026-09-25T10:00:00.000Z", "cwd": "/home/sam/code/harbor", "message": {"role": "user", "content": words},
+    }  # fmt: skip
+    return json.dumps(record) + "\n"

@@ -36,7 +36,11 @@ def test_names_are_short_and_get_a_parent_only_where_two_are_the_same():
     assert set(short_names({each: each for each in identities[:2]}.copy()).values()) == {"app (me)", "app (work)"}
 
 
-@given(st.sets(st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=4).map(lambda parts: "dir:/" + "/".join(parts)), max_size=8))
+@given(
+    st.sets(
+        st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=4).map(lambda parts: "dir:/" + "/".join(parts)), max_size=8
+    )
+)
 def test_no_two_projects_have_the_same_name(identities):
     names = short_names({each: each for each in identities})
     assert len({name.casefold() for name in names.values()}) == len(identities)

@@ -117,7 +117,10 @@ def test_a_claude_code_file_is_recognised(tmp_path, head):
             b'{"type":"session","version":3,"id":"x","cwd":"/p","timestamp":"2026-01-01T00:00:00Z"}\n{"type":"message","message":{"role":"user","content":"x"}}\n',
             "pi",
         ),
-        (b'{"type":"session","id":"x","cwd":"/p","timestamp":"2026-01-01T00:00:00Z"}\n{"type":"message","message":{"role":"user","content":"x"}}\n', "pi"),
+        (
+            b'{"type":"session","id":"x","cwd":"/p","timestamp":"2026-01-01T00:00:00Z"}\n{"type":"message","message":{"role":"user","content":"x"}}\n',
+            "pi",
+        ),
         (b'{"role":"user","message":{"content":[{"type":"text","text":"x"}]}}\n', "cursor-agent"),
         (b'{"sessionId":"s","projectHash":"h"}\n{"id":"1","type":"user","content":"x"}\n', "gemini-cli"),
         (b'{"type":"session.start","data":{},"id":"1","parentId":null}\n', "copilot-cli"),

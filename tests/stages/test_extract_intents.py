@@ -40,7 +40,81 @@ STATED = [
     ("all log entries should carry the tenant id", "tenant id"),
 ]
 
+# Other projects, other people, other ways of saying it.
+ELSEWHERE = [
+    (
+        "no please, in this codebase errors are always wrapped with fmt.Errorf and %w, never returned bare",
+        "constraint",
+        "never returned",
+    ),
+    ("dont touch the generated files in gen/, they are overwritten by make proto", "constraint", "Don't touch the generated files"),
+    ("our staging db is on db-stage-2, the old one was shut down", "project_fact", "db-stage-2"),
+    ("prices are stored in cents as integers, never as floats", "constraint", "Prices are stored in cents"),
+    ("we use conventional commits here, scope is the package name", "convention", "We use conventional commits"),
+    ("feature flags live in config/flags.yaml", "project_fact", "Feature flags live"),
+    ("let's go with zod instead of yup because the types can be inferred", "decision", "zod instead of yup"),
+    ("All API responses use snake_case keys. We convert in the serializer.", "convention", "snake_case"),
+    ("Ensure every new endpoint has an integration test in tests/api/.", "convention", "every new endpoint"),
+    ("translations are maintained in Crowdin, never edit locales/*.json by hand", "constraint", "Crowdin"),
+    (
+        "it was actually the proxy_read_timeout in nginx that cut the stream, not the app",
+        "project_fact",
+        "The cause was the proxy_read_timeout",
+    ),
+    ("we deploy only on tuesdays, the customer freezes the rest of the week", "convention", "only on tuesdays"),
+    ("you keep forgetting: run `cargo fmt` before every commit", "constraint", "Run `cargo fmt` before every commit."),
+    (
+        "you forgot the changelog again. every user-visible change gets a line in CHANGELOG.md",
+        "convention",
+        "Every user-visible change",
+    ),
+    ("Please write commit messages in the imperative and without emojis.", "constraint", "Write commit messages"),
+    ("wait. nothing gets merged without a test in this repo.", "constraint", "Nothing gets merged"),
+    ("btw python on this machine is python3.12, there is no plain `python`", "project_fact", "python3.12"),
+    ("We run everything through `just`, don't call docker compose directly", "convention", "`just`"),
+    ("the service account for BigQuery lives in secrets/bq.json, it isn't in git", "project_fact", "secrets/bq.json"),
+]
+
+# How the agent shall work: for the user, wherever they work.
+WORKING = [
+    ("please never do anything without asking me", "without asking me"),
+    ("before you change anything in the infrastructure show me the plan output first", "show me the plan output"),
+    ("I don't want you to run the migrations yourself, I'll do that", "Do not run the migrations yourself."),
+    ("answer in german please", "Answer in german."),
+    ("stop adding comments that just restate the code", "Stop adding comments"),
+    ("read the full file before you edit it", "Read the full file"),
+    ("do not run the e2e tests automatically anymore", "Do not run the e2e tests automatically"),
+    ("only touch the files I mention", "Only touch the files I mention."),
+    ("don't be so verbose, two sentences are enough", "Don't be so verbose"),
+    ("i want to decide on the architecture myself, give me options and wait", "decide on the architecture myself"),
+    ("let me know what you think before doing anything", "Let me know what you think"),
+    ("YOU ARE TO ASK ME! Not make decisions.", "Ask me! Not make decisions."),
+    ("explain the tradeoffs before implementing anything, and wait for my ok", "Explain the tradeoffs"),
+]
+
 NOT_TAUGHT = [
+    "make the button blue and move it to the right",
+    "ensure the login button is centered on mobile as well",
+    "remove the file tree by default",
+    "update the version everywhere to 1.25.6",
+    "change the package from pkg/core/pay to pkg/core/billing",
+    "rename getUser to fetchUser everywhere",
+    "the sidebar doesn't show anymore when I resize",
+    "the header in index.html is still too big, should be 14px",
+    "there are only 3 rows in the table, should be 5",
+    "that should be in utils.py, not there",
+    "no, only the first two",
+    "I want a dark mode toggle in the header, should be off by default",
+    "let me know if you need anything else before you start",
+    "I think the problem is somewhere in cache.py but not sure",
+    "don't change anything yet",
+    "use the existing function instead of writing a new one",
+    "write a script that always picks the newest backup in /var/backups and never deletes more than 3 files",
+    "You should see a red box in the corner when you open index.html",
+    "The user reported that exports must always include the header row in export.py.",
+    "In step 3 we should always use the second option from config.yaml",
+    "when I click save nothing happens, the network tab shows a 404 for /api/save",
+    "AFAIK we always use the replica in db.py",
     "// always use tabs in main.c",
     "# never push to main.go",
     "let me look at `main.go` first, then we will see",
@@ -78,6 +152,103 @@ def test_what_a_person_says_in_answer_to_the_assistant_is_learnt(words, part):
 def test_what_is_stated_outright_needs_no_assistant_before_it(words, part):
     contents = active(user(words))
     assert any(part in content for content in contents), contents
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "we chose Kafka over RabbitMQ because orders must be replayed",
+        "we will use SQLite instead of Postgres because it must run offline",
+        "we're going with FastAPI rather than Flask since the models are typed",
+        "decision: the public API stays at v2.3 and only adds fields",
+        "no, don't use moment.js, use date-fns instead",
+        "in this project we always name the branches after the ticket",
+    ],
+)
+def test_explicit_decisions_corrections_and_teaching_are_learnt(words):
+    assert active(DONE, user(words)), words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "```\nwe decided to always use tabs in main.c\n```",
+        "// we decided to always use tabs in main.c",
+        "# we decided to always use tabs in main.c",
+        "TypeError: we must never use tabs in main.c",
+        "    at parse (main.c:10:4)",
+        "let me decide that later, first look at main.c",
+        "now use tabs",
+        "always tabs",
+        "{ tabs: always };",
+        "/etc/always/use/tabs",
+        "https://example.com/we-always-use-tabs",
+        "I like working with you on main.c",
+    ],
+)
+def test_code_comments_traces_fragments_paths_and_chatter_are_not_learnt(words):
+    assert active(DONE, user(words)) == []
+
+
+@pytest.mark.parametrize(("words", "category", "part"), ELSEWHERE)
+def test_what_a_person_states_is_learnt_under_the_category_that_it_belongs_to(words, category, part):
+    kept = [each for each in found(DONE, user(words)) if isinstance(judge(each, PROFILE, lexicon=LEXICON), Accepted)]
+    assert [(each.category, part in each.content) for each in kept] == [(category, True)], kept
+
+
+@pytest.mark.parametrize(("words", "part"), WORKING)
+def test_how_the_agent_shall_work_is_a_preference_of_the_user_everywhere(words, part):
+    kept = [each for each in found(DONE, user(words)) if isinstance(judge(each, PROFILE, lexicon=LEXICON), Accepted)]
+    assert [(each.category, each.scope, part in each.content) for each in kept] == [("preference", "user", True)], kept
+
+
+def test_a_wish_about_one_part_of_a_project_belongs_to_that_project():
+    (candidate,) = found(
+        DONE, user("please explain what you want to change before you edit anything under jobs/, I had to revert things twice")
+    )
+    assert (candidate.category, candidate.scope) == ("preference", "project:shop")
+    assert candidate.content == "Explain what you want to change before you edit anything under jobs/."
+
+
+def test_a_question_is_learnt_as_a_rule_only_once_the_assistant_has_done_it():
+    asked = user("could we use `pathlib` instead of os.path everywhere?")
+    assert active(DONE, asked) == []
+    assert active(DONE, asked, agent("No, the old API needs strings.")) == []
+    assert active(DONE, asked, edit("a.py"), agent("All modules use pathlib.")) == ["Use `pathlib` instead of os.path everywhere."]
+
+
+def test_a_picked_option_is_one_memory_in_its_own_words_with_the_persons_reason():
+    offer = agent(
+        "Three options:\n\nOption A: SQLite, one file.\n\nOption B: Parquet files under `data/tides/`\n\nI recommend Option A."
+    )
+    contents = active(
+        user("how should we store the tides?"), offer, user("I like option B, the office reads them with duckdb anyway")
+    )
+    assert contents == ["We use Parquet files under `data/tides/` (the office reads them with duckdb anyway)."]
+
+
+def test_a_number_picks_from_the_list_of_options_and_not_from_another_one():
+    reply = agent(
+        "The test does this:\n\n1. It opens `a.db`\n2. It waits\n\nOptions:\n\n1. Postgres with `SKIP LOCKED`\n2. Redis\n\nWhich one?"
+    )
+    contents = active(user("which queue for the jobs?"), reply, user("1, since the ops team knows it already"))
+    assert len(contents) == 1
+    assert contents[0].startswith("We use Postgres with `SKIP LOCKED` (the ops team knows it already")
+
+
+@pytest.mark.parametrize("answer", ["1 and 3", "yes", "1, 2 and 3"])
+def test_findings_of_a_review_that_are_to_be_fixed_are_no_decisions(answer):
+    review = agent(
+        "Findings:\n\n1. Missing null check in `a.py`\n2. Unused import in `b.py`\n3. Typo in README.md\n\nShould I fix them?"
+    )
+    assert active(user("review the PR"), review, user(answer)) == []
+
+
+def test_a_yes_to_a_question_is_what_the_question_asks():
+    asked = agent("Should we put the retry logic in the `HttpClient` wrapper instead of every caller?")
+    assert active(user("where should retries live?"), asked, user("yes")) == [
+        "Put the retry logic in the `HttpClient` wrapper instead of every caller."
+    ]
 
 
 @pytest.mark.parametrize("words", NOT_TAUGHT)

@@ -71,6 +71,40 @@ def test_a_content_that_is_not_fit_is_refused_with_its_reason(content, reason):
     assert verdict(content=content, artifacts=()) == Refused(reason=reason)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "We never write this to `orders.sql` from the worker.",
+        "The `orders.sql` file should be written like the others.",
+        "We always write `orders.sql` as in option 5.",
+        "Call it lastGame and override it every minute.",
+        "Never write to `orders.sql (from the worker.",
+        "Never write to `orders.sql` (from the worker.",
+        'Never write to "orders.sql from the worker.',
+        "The list in `orders.sql` is still empty after the import.",
+        "Root cause: the table in `orders.sql` must always be locked.",
+        "We always write to `orders.sql` because of the.",
+    ],
+)
+def test_a_sentence_that_cannot_be_understood_alone_waits_for_a_person(content):
+    result = verdict(content=content)
+    assert isinstance(result, Held), result
+    assert result.reason == "does not stand alone"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "In this repo we never write to `orders.sql`.",
+        "The worker may read `orders.sql`, but it must never write to it.",
+        "Ensure that every line that goes to `orders.sql` is one row.",
+        "Rows without a code go to `rejected.csv`, so that the office can fix them.",
+    ],
+)
+def test_a_pronoun_with_something_to_stand_for_is_understood(content):
+    assert verdict(content=content) == Accepted()
+
+
 @pytest.mark.parametrize("author", ["injected", "subagent", "compaction", "abandoned", "tool"])
 def test_words_that_are_not_to_be_trusted_support_no_rule(author):
     assert verdict(evidence=(QUOTE, replace(QUOTE, author=author))) == Refused(reason="untrusted author")

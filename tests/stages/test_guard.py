@@ -1,13 +1,14 @@
 """The guard against wipes (K6)."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from kept.model.event import Origin
-from kept.model.memory import Memory, Status
-from kept.model.operation import Facts, Merge, Resolve, Retire, Revise, Supersede
+from kept.model.fold import apply
+from kept.model.memory import Actor, Memory, Status
+from kept.model.operation import WITHDRAWN, Facts, Merge, Resolve, Retire, Revise, Supersede
 from kept.stages.guard import overreach
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -77,3 +78,40 @@ def test_categories_are_counted_apart():
     everything = [*memories(10), *memories(4, "goal")]
     (stop,) = overreach(everything, [ENDINGS["retire"](f"goal{i}") for i in range(3)])
     assert stop.category == "goal"
+
+
+def nights(share: float, count: int) -> tuple[int, int]:
+    """A hostile curator that takes a share of what is left each night, each night's pass guarded; what is left, passes stopped."""
+    state = {each.id: each for each in memories(100)}
+    stopped = 0
+    for night in range(count):
+        at = AT + timedelta(days=night)
+        active = [each.id for each in state.values() if each.status is Status.ACTIVE]
+        wanted = [Retire(memory=each, at=at, reason="outdated") for each in active[: max(1, round(len(active) * share))]]
+        if overreach(state.values(), wanted):
+            stopped += 1
+            continue
+        for operation in wanted:
+            state.update(apply(state, operation, Actor.MACHINE))
+    return sum(each.status is Status.ACTIVE for each in state.values()), stopped
+
+
+def test_slow_erosion_is_stopped_at_half_within_thirty_days():
+    left, stopped = nights(0.1, 29)
+    assert left >= 50
+    assert stopped > 10
+
+
+def test_a_memory_that_was_only_proposed_anew_does_not_spend_the_budget():
+    everything = [replace(each, status=Status.RETIRED, reason=WITHDRAWN, ended_at=AT) for each in memories(10)]
+    everything += [replace(each, id=f"new{i}") for i, each in enumerate(memories(6))]
+    assert overreach(everything, [Retire(memory="new0", at=AT, reason="x")]) == ()
+
+
+def test_losses_of_more_than_thirty_days_ago_are_no_longer_counted():
+    old = [replace(each, status=Status.RETIRED, reason="x", ended_at=AT - timedelta(days=31)) for each in memories(10)]
+    now = [replace(each, id=f"now{i}") for i, each in enumerate(memories(10))]
+    some = [Retire(memory=f"now{i}", at=AT, reason="x") for i in range(5)]
+    assert overreach([*old, *now], some) == ()
+    recent = [replace(each, ended_at=AT - timedelta(days=29)) for each in old]
+    assert overreach([*recent, *now], some) != ()

@@ -100,16 +100,25 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("what", PLANTED)
+OPEN = {  # no row hash covers these yet; see docs/reliability.md
+}
+
+
+@pytest.mark.parametrize(
+    "what", [pytest.param(each, marks=pytest.mark.xfail(reason=OPEN[each])) if each in OPEN else each for each in PLANTED]
+)
 def test_check_finds_planted_damage(hurt, what):
     changed(hurt, PLANTED[what])
+    before = store_of(hurt).read_bytes()
+    assert found(hurt)
+    assert store_of(hurt).read_bytes() == before, "checking repaired what it found"
+
+
+def test_the_check_command_names_damage_and_exits_2(hurt):
+    changed(hurt, PLANTED["a pass that is gone"])
     done = kept(hurt, "check")
     assert done.code == 2
-    assert "Traceback" not in done.err
-    assert "unexpected" not in done.err
-    assert f"{done.out}{done.err}".strip()
-    with desk_at(hurt) as desk:
-        assert check(desk).damage, "checking repaired what it found"
+    assert "pass 2: missing" in done.out
 
 
 def test_an_undamaged_store_has_no_damage_and_checking_writes_nothing(hurt):

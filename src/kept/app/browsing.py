@@ -7,6 +7,7 @@ from datetime import date, datetime
 from typing import Any
 
 from kept.adapters.store import Run, Sitting
+from kept.app.covering import Covered, cover
 from kept.app.desk import Desk
 from kept.model.codec import dump
 from kept.model.event import Event
@@ -91,12 +92,13 @@ def search(desk: Desk, query: str, *, within: Sequence[str] = ("memories",), lim
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Day:
-    """What a day was: sessions with events on it, and the memories that were learnt or confirmed on it."""
+    """What a day was: sessions with events on it, the memories learnt or confirmed on it, and what they cover of its topics."""
 
     day: date
     sittings: tuple[Sitting, ...]
     learnt: tuple[Memory, ...]
     confirmed: tuple[Memory, ...]
+    covered: Covered = Covered()
 
 
 def day(desk: Desk, which: date) -> Day:
@@ -109,7 +111,11 @@ def day(desk: Desk, which: date) -> Day:
         for each in active
         if each not in learnt and any(item.at is not None and start <= item.at < stop for item in each.evidence)
     )
-    return Day(day=which, sittings=desk.store.archive.sittings(start, stop), learnt=learnt, confirmed=confirmed)
+    sittings = desk.store.archive.sittings(start, stop)
+    told = {(each.source, each.path, each.session) for each in sittings}
+    threads = [each for each in desk.store.archive.threads() if (each.source, each.path, each.session) in told]
+    covered = cover(desk, threads, (start, stop))
+    return Day(day=which, sittings=sittings, learnt=learnt, confirmed=confirmed, covered=covered)
 
 
 def days(desk: Desk) -> tuple[date, ...]:

@@ -1,6 +1,7 @@
 """Curating: groups whose candidates changed → operations, validated, guarded and applied in one transaction a group."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kept.adapters.store import Draft
@@ -9,6 +10,8 @@ from kept.app.progress import Progress, silent
 from kept.model.memory import Actor
 from kept.stages.curate import PROMOTIONS, curate
 from kept.stages.guard import overreach
+
+CURATE, GUARD = "curate", "guard"
 
 
 @dataclass(kw_only=True, slots=True)
@@ -20,11 +23,12 @@ class Curated:
 
 
 def curate_dirty(
-    desk: Desk, run: int, *, allow: bool = False, freed: frozenset[str] = frozenset(), progress: Progress = silent
+    desk: Desk, run: Callable[[], int], *, allow: bool = False, freed: frozenset[str] = frozenset(), progress: Progress = silent
 ) -> Curated:
     """Curate every group whose live candidates changed. ``allow`` lets passes through that a guard would stop. Raises StoreError.
 
-    ``freed`` are scopes that a person's own doing changed: no guard watches them.
+    ``run`` gives the number of the run, asked for only where something is to be noted. ``freed`` are scopes that a person's own
+    doing changed: no guard watches them. A group that a guard stopped keeps its candidates and waits, noted once.
     """
     result = Curated()
     groups = desk.store.log.dirty()
@@ -32,28 +36,39 @@ def curate_dirty(
     for number, (profile, scope) in enumerate(groups):
         progress("curating", number, len(groups))
         with desk.store.transaction():
-            _curate_group(desk, run, (profile, scope), result, blocked=blocked, allow=allow or scope in freed)
-            desk.store.log.cleaned(profile, scope)
+            if _curate_group(desk, run, (profile, scope), result, blocked=blocked, allow=allow or scope in freed):
+                desk.store.log.cleaned(profile, scope)
     progress("curating", len(groups), len(groups))
     return result
 
 
-def _curate_group(desk: Desk, run: int, group: tuple[str, str], result: Curated, *, blocked: frozenset[str], allow: bool) -> None:
+def _curate_group(
+    desk: Desk, run: Callable[[], int], group: tuple[str, str], result: Curated, *, blocked: frozenset[str], allow: bool
+) -> bool:
+    """Whether the group is curated; False where a guard stopped the pass."""
     log, (profile, scope) = desk.store.log, group
     memories = log.memories(group=(profile, scope))
     judged = [each.judged for each in log.proposals(profile, scope)]
     promotions = {low: high for low, high in PROMOTIONS.items() if desk.profile.category(high) is not None}
     operations = curate(judged, memories, blocked=blocked, promotions=promotions)
     if not operations:
-        return
+        return True
     subject = f"{profile} · {scope}"
     stops = () if allow else overreach(memories, operations)
     if stops:
         note = f"stopped by the guard: {'; '.join(map(str, stops))}"
-        log.commit(Draft(run=run, stage="guard", subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), note=note))
+        if not _noted(desk, subject, note):
+            log.commit(Draft(run=run(), stage=GUARD, subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), note=note))
         result.stopped.append(f"{desk.name(scope)}: {'; '.join(map(str, stops))}")
-        return
+        return False
     log.commit(
-        Draft(run=run, stage="curate", subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), operations=operations)
+        Draft(run=run(), stage=CURATE, subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), operations=operations)
     )
     result.operations.update(type(each).__name__.lower() for each in operations)
+    return True
+
+
+def _noted(desk: Desk, subject: str, note: str) -> bool:
+    """Whether this stop was the last thing that happened to the group."""
+    last = [each for each in desk.store.log.heads() if each.subject == subject and each.stage in (GUARD, CURATE)][-1:]
+    return bool(last) and (last[0].stage, last[0].note) == (GUARD, note)

@@ -14,8 +14,9 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from kept.adapters.files import locked
-from kept.adapters.store import Run
+from kept.adapters.store import Run, Thread
 from kept.app.backups import safeguard
+from kept.app.covering import Covered, cover
 from kept.app.curating import Curated, curate_dirty
 from kept.app.desk import Desk
 from kept.app.extracting import Extracted, Within, extract_pending
@@ -53,6 +54,7 @@ class Report:
     reading: Reading = field(default_factory=Reading)
     extracted: Extracted = field(default_factory=Extracted)
     curated: Curated = field(default_factory=Curated)
+    covered: Covered = field(default_factory=Covered)
     written: Written = field(default_factory=Written)
     new: tuple[Memory, ...] = ()
     held: int = 0
@@ -86,6 +88,7 @@ class Report:
             "operations": dict(self.curated.operations + self.written.operations),
             "moved": self.moved,
             "stopped": list(self.curated.stopped),
+            "coverage": self.covered.body(),
             "outputs": [{"path": path, "bytes": size} for path, size in self.written.files],
             "problems": list(self.written.problems),
             "skipped": [{"path": path, "reason": reason} for path, reason in self.reading.skipped],
@@ -123,11 +126,14 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
     record(desk)
     moved = move(desk, run_number(), progress) if misplaced(desk) else Moved()
     report.moved = moved.memories
+    grown: tuple[Thread, ...] = ()
     if options.force or desk.store.archive.threads(pending=True):
         within = _limits(desk, options)
+        grown = desk.store.archive.threads(pending=not options.force)
         report.extracted = extract_pending(desk, run_number(), force=options.force, within=within, progress=progress)
     if desk.store.log.dirty() and (options.dry or _safe(desk, report.written)):
-        report.curated = curate_dirty(desk, run_number(), allow=options.allow, freed=moved.scopes, progress=progress)
+        report.curated = curate_dirty(desk, run_number, allow=options.allow, freed=moved.scopes, progress=progress)
+    report.covered = cover(desk, grown)
     write_outputs(desk, run_number, report.written)
     if report.reading.erased and not options.dry:
         desk.store.compact()  # no byte of them stays in the file

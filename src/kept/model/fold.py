@@ -84,26 +84,28 @@ def apply(memories: Mapping[str, Memory], operation: Operation, actor: Actor) ->
             taken = {each: memories[each] for each in losers if each in memories and each != memory.id}
             winner = replace(with_facts(changed, facts), supersedes=_union(memory.supersedes, tuple(taken)))
             return {memory.id: winner} | {
-                each: replace(loser, status=Status.SUPERSEDED, superseded_by=memory.id, reason=operation.reason)
+                each: replace(
+                    loser, status=Status.SUPERSEDED, superseded_by=memory.id, reason=operation.reason, ended_at=operation.at
+                )
                 for each, loser in taken.items()
             }
         case Supersede(by=by):
-            after = {memory.id: replace(changed, status=Status.SUPERSEDED, superseded_by=by)}
+            after = {memory.id: replace(changed, status=Status.SUPERSEDED, superseded_by=by, ended_at=operation.at)}
             if by in memories:
                 after[by] = replace(memories[by], supersedes=_union(memories[by].supersedes, (memory.id,)))
             return after
         case Resolve(by=by):
-            return {memory.id: replace(changed, status=Status.RESOLVED, resolved_by=by)}
+            return {memory.id: replace(changed, status=Status.RESOLVED, resolved_by=by, ended_at=operation.at)}
         case Retire():
-            return {memory.id: replace(changed, status=Status.RETIRED)}
+            return {memory.id: replace(changed, status=Status.RETIRED, ended_at=operation.at)}
         case Promote(category=category):
             return {memory.id: replace(changed, category=category)}
         case Move(scope=scope, candidates=candidates):
             return {memory.id: replace(changed, scope=scope, candidates=candidates)}
         case Approve():
-            return {memory.id: replace(changed, status=Status.ACTIVE, superseded_by="", resolved_by="")}
+            return {memory.id: replace(changed, status=Status.ACTIVE, superseded_by="", resolved_by="", ended_at=None)}
         case Reject():
-            return {memory.id: replace(changed, status=Status.REJECTED)}
+            return {memory.id: replace(changed, status=Status.REJECTED, ended_at=operation.at)}
         case Pin(on=on):
             return {memory.id: replace(changed, pinned=on)}
         case Forget():

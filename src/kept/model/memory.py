@@ -110,8 +110,8 @@ class Memory:
     """What the operations on one id add up to.
 
     ``candidates`` are the ids of the proposals it rests on. ``owned`` says that a person wrote, edited or decided it: no machine
-    changes its content or status then. ``first_seen`` and ``last_seen`` are event times; ``observations`` counts distinct
-    sessions with evidence. ``reason`` is that of the last operation.
+    changes its content or status then. ``first_seen`` and ``last_seen`` are event times, and so is ``ended_at``, when it stopped
+    being held or active; ``observations`` counts distinct sessions with evidence. ``reason`` is that of the last operation.
     """
 
     id: str
@@ -136,6 +136,7 @@ class Memory:
     supersedes: tuple[str, ...] = ()
     superseded_by: str = ""
     resolved_by: str = ""
+    ended_at: datetime | None = None
     reason: str = ""
 
     def status_at(self, moment: datetime) -> Status:

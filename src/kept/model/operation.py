@@ -10,6 +10,9 @@ from datetime import datetime
 from kept.model.event import Origin
 from kept.model.memory import Actor, Evidence, Memory
 
+# The reason for retiring what a later look at the same events no longer proposes: no judgement on the memory.
+WITHDRAWN = "its evidence is no longer proposed"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Facts:

@@ -69,7 +69,11 @@ def short_names(identities: Mapping[str, str]) -> dict[str, str]:
     for _, group in groupby(alike, key=lambda each: each[0]):
         scopes = [scope for _, scope in group]
         longest = max(len(parts[scope]) for scope in scopes)
-        reach = next(n for n in count() if n >= longest or len({tuple(map(str.casefold, parts[scope][-1 - n :])) for scope in scopes}) == len(scopes))
+        reach = next(
+            n
+            for n in count()
+            if n >= longest or len({tuple(map(str.casefold, parts[scope][-1 - n :])) for scope in scopes}) == len(scopes)
+        )
         for scope in scopes:
             parents = "/".join(each for each in parts[scope][-1 - reach : -1] if each != "/")
             named[scope] = name_of(identities[scope]) + (f" ({parents})" if parents else "")

@@ -7,6 +7,7 @@ candidates or memories.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kept.model.text import NEGATIONS, likeness, normal_form, numbers, tokens
 
@@ -80,6 +81,7 @@ class Statement:
     words: frozenset[str]
     content: frozenset[str]
     artifacts: frozenset[str]
+    numbers: frozenset[str]
     denials: int
     chosen: frozenset[str]
     refused: frozenset[str]
@@ -97,6 +99,7 @@ def statement(text: str, artifacts: Iterable[str] = (), fingerprint: str = "") -
         words=words,
         content=frozenset(stem(word) for word in words if word not in _EMPTY and not _denies(word)),
         artifacts=frozenset(each.casefold() for each in artifacts),
+        numbers=frozenset(word for word in words if not word.isalpha() and numbers(frozenset((word,)))),
         denials=sum(_denies(word) for word in words) + sum(form.count(each) for each in _UNSPACED if each in form),
         chosen=chosen,
         refused=refused,
@@ -105,6 +108,7 @@ def statement(text: str, artifacts: Iterable[str] = (), fingerprint: str = "") -
     )
 
 
+@lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
     """A word without the endings that English hangs on it; other words as they are."""
     if not (word.isascii() and word.isalpha() and len(word) > 3):
@@ -126,7 +130,7 @@ def same(left: Statement, right: Statement) -> bool:
         return True
     if left.fingerprint and left.fingerprint == right.fingerprint and left.remedy and right.remedy:
         return left.remedy == right.remedy
-    if numbers(left.words) != numbers(right.words) or left.denials != right.denials or _crossed(left, right):
+    if left.numbers != right.numbers or left.denials != right.denials or _crossed(left, right):
         return False
     if not (left.artifacts <= right.artifacts or right.artifacts <= left.artifacts):
         return False
@@ -135,7 +139,7 @@ def same(left: Statement, right: Statement) -> bool:
     if min(len(left.content), len(right.content)) < _LEAST:
         return False
     alike = likeness(left.content, right.content)
-    if left.fingerprint and left.fingerprint == right.fingerprint:
+    if left.fingerprint and left.fingerprint == right.fingerprint and not (left.remedy or right.remedy):
         return alike >= NEAR / 2
     contained = left.content <= right.content or right.content <= left.content
     return alike >= NEAR or (alike >= CLOSE and contained and bool(left.artifacts) and left.artifacts == right.artifacts)
@@ -154,8 +158,8 @@ def handles(each: Statement) -> Iterator[tuple[str, object]]:
         yield "matter", each.content
     for word in each.chosen | each.refused:
         yield "choice", word
-    if len(numbers(each.words)) == 1:
-        yield "measure", each.content - numbers(each.words)
+    if len(each.numbers) == 1:
+        yield "measure", each.content - each.numbers
     subject, _ = _attribute(each)
     if subject:
         yield "attribute", subject
@@ -189,7 +193,7 @@ def _revalued(later: Statement, earlier: Statement) -> bool:
     """The same matter, or the same attribute, with another value."""
     if later.denials or earlier.denials:
         return False
-    new, old = numbers(later.words), numbers(earlier.words)
+    new, old = later.numbers, earlier.numbers
     if len(new) == len(old) == 1 and new != old and later.content - new == earlier.content - old:
         (value,), (before,) = new, old
         return (

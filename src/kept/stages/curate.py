@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import combinations
 from math import ceil
 
 from kept.model.codec import digest
@@ -85,9 +86,11 @@ def curate(
     groups = clusters(statements, _rests_on(proposals, standing))
     owners = _owners(groups, proposals, standing, memories)
     taken = {each.id for each in memories}
-    plans = [
-        _plan([proposals[i] for i in group if i < len(proposals)], owners.get(group[0], ()), taken, promotions) for group in groups
-    ]
+    plans = []
+    for group in groups:
+        members = [proposals[i] for i in group if i < len(proposals)]
+        known = {(each.candidate.content, each.candidate.artifacts): statements[i] for i, each in zip(group, members, strict=False)}
+        plans.append(_plan(members, owners.get(group[0], ()), taken, promotions, known))
     replaced, doubtful = _conflicts(plans)
     operations = [
         operation
@@ -124,7 +127,7 @@ def clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, int]] 
 
     ``linked`` pairs belong together whatever they say.
 
-    Equal texts are one from the start. Of the others only pairs that share a rare word are compared (the prefix filter of an exact
+    Equal texts are one from the start. Of the others only pairs that share two rare words are compared (the prefix filter of an exact
     Jaccard join: Bayardo, Ma, Srikant 2007), so the cost stays near linear for statements about different things.
     """
     parent = list(range(len(statements)))
@@ -138,10 +141,11 @@ def clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, int]] 
     for i, j in linked:
         a, b = root(i), root(j)
         parent[max(a, b)] = min(a, b)
-    first: dict[str, int] = {}
+    first: dict[tuple[object, ...], int] = {}
     for i, each in enumerate(statements):
-        a, b = root(first.setdefault(each.form, i)), root(i)
-        parent[max(a, b)] = min(a, b)
+        for key in ((each.form,), *(((each.fingerprint, each.remedy),) if each.fingerprint and each.remedy else ())):
+            a, b = root(first.setdefault(key, i)), root(i)
+            parent[max(a, b)] = min(a, b)
     distinct = {(each.form, each.artifacts, each.fingerprint): i for i, each in reversed([*enumerate(statements)])}
     for i, j in _pairs(statements, sorted(distinct.values())):
         a, b = root(i), root(j)
@@ -154,27 +158,34 @@ def clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, int]] 
 
 
 def _pairs(statements: Sequence[Statement], places: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """The pairs that can say the same, at least: they share a rare word of their content, or error and remedy."""
+    """The pairs that can say the same: they share two rare words of their content and are of like length."""
     frequency = Counter(word for each in statements for word in each.content)
-    index: dict[tuple[str, object], list[int]] = {}
+    index: dict[tuple[object, tuple[str, str]], list[int]] = {}
     for i in places:
         each = statements[i]
+        size = len(each.content)
         rare = sorted(each.content, key=lambda word: (frequency[word], word))
-        keys: list[tuple[str, object]] = [("", word) for word in rare[: _prefix(len(rare), CLOSE if each.artifacts else NEAR)]]
-        if each.fingerprint:
-            keys += [(each.fingerprint, word) for word in rare[: _prefix(len(rare), NEAR / 2)]]
-            keys.append((each.fingerprint, each.remedy))
+        least = NEAR
+        keys: list[tuple[object, tuple[str, str]]] = [("", pair) for pair in _prefix(rare, NEAR)]
+        if each.artifacts:
+            least = CLOSE
+            keys += [(each.artifacts, pair) for pair in _prefix(rare, CLOSE)]
+        if each.fingerprint and not each.remedy:
+            least = NEAR / 2
+            keys += [(each.fingerprint, pair) for pair in _prefix(rare, NEAR / 2)]
         seen: set[int] = set()
         for key in keys:
-            for j in index.setdefault(key, []):
-                if j not in seen:
+            others = index.setdefault(key, [])
+            for j in others:
+                if j not in seen and least * size <= len(statements[j].content) <= size / least:
                     seen.add(j)
                     yield j, i
-            index[key].append(i)
+            others.append(i)
 
 
-def _prefix(size: int, least: float) -> int:
-    return size - ceil(least * size) + 1
+def _prefix(rare: Sequence[str], least: float) -> Iterator[tuple[str, str]]:
+    """The pairs of rare words of which two sets as alike as ``least`` share at least one; both sets have two words or more."""
+    return combinations(rare[: len(rare) - ceil(least * len(rare)) + 2], 2)
 
 
 def _owners(
@@ -196,7 +207,13 @@ def _seniority(memory: Memory) -> tuple[bool, datetime, str]:
     return (not _untouchable(memory), memory.first_seen or _DAWN, memory.id)
 
 
-def _plan(members: Sequence[Judged], found: tuple[Memory, ...], taken: set[str], promotions: Mapping[str, str]) -> _Plan:
+def _plan(
+    members: Sequence[Judged],
+    found: tuple[Memory, ...],
+    taken: set[str],
+    promotions: Mapping[str, str],
+    known: Mapping[tuple[str, tuple[str, ...]], Statement],
+) -> _Plan:
     facts, status = _facts(members) if members else (None, Status.ACTIVE)
     ids = {each.id for each in found}
     living = [each for each in found if _untouchable(each) or each.status in (Status.ACTIVE, Status.HELD)]
@@ -216,7 +233,7 @@ def _plan(members: Sequence[Judged], found: tuple[Memory, ...], taken: set[str],
         winner=winner,
         number=winner.id if winner else _new_id(members[0].candidate, taken),
         ended=ended,
-        says=statement(source.content, source.artifacts, source.fingerprint),
+        says=known.get((source.content, source.artifacts)) or statement(source.content, source.artifacts, source.fingerprint),
         category=promotions.get(source.category, source.category) if often else source.category,
     )
 

@@ -74,7 +74,10 @@ def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refu
         ("self-reference", _found(lexicon.agent_talk, text) or _found(lexicon.memory_talk, text)),
         ("chatter", _found(lexicon.chatter, text) and len(text.split()) < 12),
         ("profanity", _found(lexicon.profanity, text)),
-        ("unresolved reference", _found(lexicon.deictic, text) and not candidate.artifacts),
+        (
+            "unresolved reference",
+            _found(lexicon.deictic, text) and not _found(lexicon.anchored, text[:60]) and not candidate.artifacts,
+        ),
         ("unspecific", category.specific and not candidate.fingerprint and not _specific(text, lexicon)),
         ("not actionable", category.actionable and not _found(lexicon.actionable, text)),
     )
@@ -106,7 +109,7 @@ def _dangles(text: str, lexicon: Lexicon) -> bool:
     free = _LITERAL.sub(" X ", text)
     if lexicon.anchored:
         free = _compiled(lexicon.anchored).sub(" X ", free)
-    if _found(lexicon.dangling, free):
+    if _found(lexicon.dangling, free) or _found(lexicon.pointer, free):
         return True
     pronoun = _compiled(lexicon.pronoun).search(free) if lexicon.pronoun else None
     if pronoun is None:

@@ -3,29 +3,37 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from kept.model.fold import apply
 from kept.model.memory import Actor, Memory, Status
-from kept.model.operation import Operation
+from kept.model.operation import WITHDRAWN, Operation
 
-LEAST = 4  # a category with fewer active memories than this is too small for a share to mean anything
+LEAST = 4  # a category with fewer memories than this is too small for a share to mean anything
 SHARE = 0.5
+WINDOW = timedelta(days=30)  # of event time, over which losses add up: nine passes of a tenth each are a wipe as well
+_ENDED = frozenset({Status.RETIRED, Status.SUPERSEDED, Status.RESOLVED})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stop:
-    """Why a pass was stopped: the category, how many active memories it had and how many the pass would deactivate."""
+    """Why a pass was stopped: the category, how many active memories it had, how many the pass would deactivate, and how many
+    machines already have deactivated in the 30 days before.
+    """
 
     category: str
     active: int
     lost: int
+    spent: int = 0
 
     def __str__(self) -> str:
-        return f"it would deactivate {self.lost} of {self.active} memories in {self.category}"
+        before = f", after {self.spent} in the 30 days before" if self.spent else ""
+        return f"it would deactivate {self.lost} of {self.active} memories in {self.category}{before}"
 
 
 def overreach(memories: Iterable[Memory], operations: Sequence[Operation], actor: Actor = Actor.MACHINE) -> tuple[Stop, ...]:
-    """The categories in which the operations would deactivate more than half of the active memories (K6).
+    """The categories of which the operations would take too much (K6): more than half of the active memories in this pass, or,
+    together with what machines took in the 30 days of event time before, more than half of what there was.
 
     Whatever ends a memory counts in full: retiring, superseding, merging away, resolving, emptying its content. Moving to another
     category does not. A pass with any stop must not be applied at all.
@@ -40,8 +48,25 @@ def overreach(memories: Iterable[Memory], operations: Sequence[Operation], actor
         for each in before.values()
         if each.status is Status.ACTIVE and (after[each.id].status is not Status.ACTIVE or not after[each.id].content.strip())
     )
+    spent = _spent(before.values(), max((each.at for each in operations if each.at is not None), default=None))
     return tuple(
-        Stop(category=category, active=active[category], lost=count)
+        Stop(category=category, active=active[category], lost=count, spent=spent[category])
         for category, count in sorted(lost.items())
-        if active[category] >= LEAST and count > SHARE * active[category]
+        if active[category] + spent[category] >= LEAST
+        and (
+            (active[category] >= LEAST and count > SHARE * active[category])
+            or (spent[category] and count + spent[category] > SHARE * (active[category] + spent[category]))
+        )
+    )
+
+
+def _spent(memories: Iterable[Memory], until: datetime | None) -> Counter[str]:
+    """By category, how many memories machines ended in the window before ``until``; one without a time counts."""
+    return Counter(
+        each.category
+        for each in memories
+        if each.status in _ENDED
+        and not each.owned
+        and each.reason != WITHDRAWN
+        and (until is None or each.ended_at is None or until - WINDOW < each.ended_at <= until)
     )

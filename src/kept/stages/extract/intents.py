@@ -15,7 +15,7 @@ from kept.model.lexicon import Lexicon
 from kept.model.memory import USER_SCOPE, Candidate, Evidence
 from kept.model.profile import Profile
 from kept.model.text import likeness, tokens
-from kept.stages.extract.cues import has, specific, strip_first
+from kept.stages.extract.cues import has, places, specific, strip_first
 from kept.stages.extract.picks import pick
 from kept.stages.extract.prose import Passage, Voice, passages
 from kept.stages.extract.sentences import Span, sentences
@@ -204,7 +204,12 @@ def _ends_the_matter(reading: Reading) -> bool:
 def _candidate(turn: _Turn, said: list[tuple[Passage, Span]], reading: Reading, sure: float) -> Candidate | None:
     event, seen, profile, lexicon = turn.event, turn.seen, turn.profile, turn.lexicon
     raw = [event.text[span.start : span.end] for _, span in said]
-    raw = [words for words in raw if len(words.split()) > 1 or len(raw) == 1 or not words.isascii()]
+    # A lone "No!" or a reproach before the rule says nothing itself.
+    raw = [
+        words for words in raw if len(raw) == 1 or (strip_first(lexicon.opener, words) and (" " in words or not words.isascii()))
+    ]
+    if not raw:
+        return None
     content = write(raw[0], lexicon)
     for words in raw[1:]:
         more = write(words, lexicon)
@@ -220,7 +225,12 @@ def _candidate(turn: _Turn, said: list[tuple[Passage, Span]], reading: Reading, 
     vague = kind is not None and kind.specific and (back or not specific(content, lexicon))
     about = referent(content, seen, points_back=back) if vague else ""
     if about and len(content) + len(about) + 12 <= LONGEST:
-        content = finish(f"{content.rstrip('.')} ({lexicon.phrase('about')} `{about}`)")
+        pointed = places(lexicon.pointer, content)
+        if pointed:
+            low, high = pointed[0]
+            content = f"{content[:low]}`{about}`{content[high:]}"
+        else:
+            content = finish(f"{content.rstrip('.')} ({lexicon.phrase('about')} `{about}`)")
         signals.append("named from the turn before")
         evidence += _naming(about, seen)
     return _made(turn, (reading.category, reading.trigger), content, sure=sure, evidence=evidence, signals=signals)
@@ -238,7 +248,7 @@ def _of_answer(turn: _Turn) -> Candidate | None:
     evidence = [said, _evidence(_holder(replies, chosen.quote), chosen.quote)]
     content = chosen.content
     question, asked = _question(seen, lexicon)
-    if asked and not any(len(word) > 3 and word in tokens(content) for word in tokens(question)):
+    if asked and not _names_any(question, content, lexicon):
         content = finish(f"{content.rstrip('.')} ({lexicon.phrase('question')}: {question})")
         evidence.append(asked)
     sure = 0.75 if chosen.sure else 0.55
@@ -255,6 +265,12 @@ def _of_answer(turn: _Turn) -> Candidate | None:
 def _holder(replies: Sequence[Event], quote: str) -> Event:
     """The reply that holds a quote taken from one of them."""
     return next(reply for reply in replies if quote in reply.text)
+
+
+def _names_any(question: str, content: str, lexicon: Lexicon) -> bool:
+    """Whether the content has any of the telling words of a question, in whatever form."""
+    telling = (word for word in tokens(question) if len(word) > 4 and not has(lexicon.question, word))
+    return any(word[:4] in content.casefold() for word in telling)
 
 
 def _question(seen: Before, lexicon: Lexicon) -> tuple[str, Evidence | None]:

@@ -39,7 +39,7 @@ def pick(answer: str, replies: Sequence[str], lexicon: Lexicon) -> Pick | None:
     if not replies:
         return None
     first = answer.strip().split("\n\n", 1)[0]
-    if (lead := _LEADING.match(first)) and len(first.split()) <= 30 and not first.rstrip().endswith("?"):
+    if (lead := _LEADING.match(first)) and len(first.split()) <= 30 and len(_marks(first)) < 2 and not first.rstrip().endswith("?"):
         return (
             _items((lead[1].upper(),), replies[0], lexicon, reason=_reason(lead[2], lexicon))
             if _asks(replies[0], lexicon)

@@ -155,7 +155,7 @@ def _objections(sentence: str, forms: tuple[str, str], acts: tuple[str, ...], le
         (
             "points outside",
             has(lexicon.deictic, requested)
-            and not has(lexicon.anchored, requested[:24])
+            and not has(lexicon.anchored, requested[:60])
             and not (practice and has(lexicon.practice, requested[:20])),
         ),
         ("short", len(bare.split()) < _least_words(acts) and len(_LETTERS.findall(bare)) < 30),
@@ -167,8 +167,11 @@ def _objections(sentence: str, forms: tuple[str, str], acts: tuple[str, ...], le
 
 def _passes(bare: str, requested: str, acts: tuple[str, ...], lexicon: Lexicon, setting: Setting) -> bool:
     """Whether a sentence orders a step, or a change of the thing at hand, rather than stating what holds from now on."""
-    if "preference" in acts or has(lexicon.recurring, bare) or after_step(bare, lexicon) != bare:
+    if "preference" in acts or has(lexicon.recurring, bare):
         return False
+    rule = after_step(bare, lexicon)
+    if rule != bare:
+        return _passes(rule, rule, acts, lexicon, setting)
     assured = strip_first(lexicon.assurance, requested)
     if assured != requested:
         return setting.mending or not has(lexicon.widely, assured)
@@ -182,6 +185,8 @@ def _passes(bare: str, requested: str, acts: tuple[str, ...], lexicon: Lexicon, 
 
 def _outlasts(acts: tuple[str, ...], bare: str, lexicon: Lexicon) -> bool:
     """Whether a sentence among orders is more than a part of what is ordered: a practice, a wish for all work, a firm general rule."""
+    if len(artifacts(bare)) > 2:
+        return True
     firm = has(lexicon.hard, bare) or has(lexicon.assurance, bare)
     return (
         bool({"practice", "preference", "goal", "decision"} & set(acts))

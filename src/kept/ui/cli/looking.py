@@ -139,6 +139,19 @@ def card(desk: Desk, memory: Memory) -> Iterator[Line]:
             yield line((f"{words} {ids}", "dim"))
     if memory.reason and status is not Status.ACTIVE:
         yield line((f"because: {memory.reason}", "dim"))
+    yield from _before_and_after(desk, memory)
+
+
+def _before_and_after(desk: Desk, memory: Memory) -> Iterator[Line]:
+    """What stands in the place of a memory now, and what stood in its place before."""
+    now = desk.store.log.memory(memory.superseded_by) if memory.superseded_by else None
+    if now is not None:
+        yield line(("now: ", "dim"), now.content or FORGOTTEN)
+    for number in memory.supersedes:
+        old = desk.store.log.memory(number)
+        if old is not None and old.superseded_by == memory.id and old.content != memory.content:
+            since = f" {old.reason}" if old.reason.startswith("it was so until") else ""
+            yield line(("before: ", "dim"), old.content or FORGOTTEN, (since, "dim"))
 
 
 def search(

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from zoneinfo import ZoneInfo
 
+from kept.app.covering import Covered
 from kept.app.running import Options, Report
 from kept.model.memory import Held, Memory, Refused
 from kept.model.profile import Profile
@@ -27,6 +28,7 @@ def report_lines(
     yield from _read(report, verbose=verbose)
     yield from _new(report.new, profile, names, zone)
     yield from _edited(report.written.operations)
+    yield from missed_lines(report.covered, zone, whole=verbose)
     yield from troubles(report, verbose=verbose)
     for path, bytes_ in report.written.files:
         yield line(("Would write " if options.dry else "Wrote ", "green"), show.place(path), (f" ({show.size(bytes_)})", "dim"))
@@ -104,6 +106,16 @@ def _new(new: tuple[Memory, ...], profile: Profile, names: Mapping[str, str], zo
 def _first(new: tuple[Memory, ...], profile: Profile) -> tuple[Memory, ...]:
     weights = {each.id: each.weight for each in profile.categories}
     return tuple(sorted(new, key=lambda each: (-weights.get(each.category, 0) * each.confidence, each.id))[:_NEW_SHOWN])
+
+
+def missed_lines(covered: Covered, zone: ZoneInfo, *, whole: bool, hint: str = "kept run --verbose") -> Iterator[Line]:
+    """What was talked about and looks worth remembering, but is not remembered: how much, or each where ``whole``."""
+    if not covered.missed:
+        return
+    what = f"{counted(len(covered.missed), 'topic')} of {covered.topics:,} left nothing although the words look worth it"
+    yield line((what, "yellow"), ("" if whole else f" → {hint}", "dim"))
+    for each in covered.missed if whole else ():
+        yield line((f"  {show.moment(each.at, zone)}  ", "dim"), each.told, (f"  ({', '.join(each.words)})", "dim"))
 
 
 def _edited(operations: Mapping[str, int]) -> Iterator[Line]:

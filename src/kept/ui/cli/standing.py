@@ -14,6 +14,7 @@ from kept.model.times import to_text
 from kept.ui.cli import show
 from kept.ui.cli.front import at_desk
 from kept.ui.cli.lists import grouped, scope_name
+from kept.ui.cli.report import missed_lines
 from kept.ui.cli.show import Line, counted, entry, line
 
 
@@ -125,6 +126,7 @@ def _day_lines(desk: Desk, found: Day) -> Iterator[Line]:
         if memories:
             yield line((f"{title}: {counted(len(memories), 'memory', 'memories')}", "cyan"))
             yield from grouped(memories, desk.profile, desk.names(), desk.zone)
+    yield from missed_lines(found.covered, desk.zone, whole=True)
 
 
 def _day_body(desk: Desk, found: Day) -> dict[str, Any]:
@@ -133,6 +135,7 @@ def _day_body(desk: Desk, found: Day) -> dict[str, Any]:
         "sessions": [_sitting_body(each) for each in found.sittings],
         "learnt": [exported(desk, each) for each in found.learnt],
         "confirmed": [exported(desk, each) for each in found.confirmed],
+        "coverage": found.covered.body(),
     }
 
 
