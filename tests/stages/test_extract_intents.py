@@ -54,7 +54,7 @@ ELSEWHERE = [
     ("feature flags live in config/flags.yaml", "project_fact", "Feature flags live"),
     ("let's go with zod instead of yup because the types can be inferred", "decision", "zod instead of yup"),
     ("All API responses use snake_case keys. We convert in the serializer.", "convention", "snake_case"),
-    ("Ensure every new endpoint has an integration test in tests/api/.", "convention", "every new endpoint"),
+    ("Ensure every new endpoint has an integration test in tests/api/.", "constraint", "every new endpoint"),
     ("translations are maintained in Crowdin, never edit locales/*.json by hand", "constraint", "Crowdin"),
     (
         "it was actually the proxy_read_timeout in nginx that cut the stream, not the app",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from faults import SAMPLE, calls_of, copy, desk_at, kept, ran, state, store_of, written
+from faults import SAMPLE, Point, copy, desk_at, kept, points_of, ran, state, store_of, written
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,13 +52,13 @@ CASE = {each.name: each for each in CASES}
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """A command's home (``home``, as it was in ``before``), what is remembered before and after it, how many writing calls it makes."""
+    """A command's home (``home``, as it was in ``before``), what is remembered before and after it, which writing calls it makes."""
 
     case: Case
     home: Path
     before: Path
     arguments: tuple[object, ...]
-    calls: int
+    points: tuple[Point, ...]
     old: list
     new: list
     old_file: bytes | None
@@ -75,9 +75,9 @@ def world(case: Case, folder: Path) -> World:
     arguments = case.arguments(home)
     old = state(home) if store_of(home).exists() else []
     old_file = written(home)
-    calls = calls_of(home, *arguments)
+    points = points_of(home, *arguments)
     output = (None, (home / case.output).read_bytes()) if case.output else ()
     return World(
-        case=case, home=home, before=before, arguments=tuple(arguments), calls=calls, old=old, new=state(home), old_file=old_file,
+        case=case, home=home, before=before, arguments=tuple(arguments), points=points, old=old, new=state(home), old_file=old_file,
         new_file=written(home), output=output,
     )  # fmt: skip

@@ -12,6 +12,7 @@ import sqlite3
 import struct
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -44,6 +45,14 @@ class Result:
     err: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """The ``number``-th (from 1) of the calls of a name: strace counts each name for itself."""
+
+    call: str
+    number: int
+
+
 def kept(
     home: Path,
     *arguments: object,
@@ -73,25 +82,21 @@ def environment(home: Path) -> dict[str, str]:
     return plain | {"HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1", "TZ": "UTC"}
 
 
-def injected(fault: str, when: object, calls: str = WRITES, *paths: Path) -> list[str]:
-    """The prefix that injects a fault (``signal=KILL``, ``error=EIO``, ``retval=100``) at the ``when``-th of the calls.
+def injected(fault: str, point: Point, *paths: Path) -> list[str]:
+    """The prefix that injects a fault (``signal=KILL``, ``error=EIO``, ``retval=100``) at a call. With paths, only calls on those count."""
+    return _strace([(point.call, f"{fault}:when={point.number}")], paths)
 
-    With paths, only calls on those files count.
-    """
-    optional = ",".join(f"?{each}" for each in calls.split(","))
+
+def injected_from(fault: str, points: Sequence[Point], place: int) -> list[str]:
+    """The prefix that injects a fault at a call and at all after it, of whatever name."""
+    before = Counter(each.call for each in points[:place])
+    return _strace([(each, f"{fault}:when={before[each] + 1}+") for each in sorted({point.call for point in points})], ())
+
+
+def _strace(faults: Sequence[tuple[str, str]], paths: Sequence[Path]) -> list[str]:
     only = [word for each in paths for word in ("-P", str(each))]
-    return [
-        need("strace"),
-        "-f",
-        "-qq",
-        "-o",
-        "/dev/null",
-        *only,
-        "-e",
-        f"trace={optional}",
-        "-e",
-        f"inject={optional}:{fault}:when={when}",
-    ]
+    made = [word for call, fault in faults for word in ("-e", f"inject={call}:{fault}")]
+    return [need("strace"), "-f", "-qq", "-o", "/dev/null", *only, "-e", f"trace={','.join(call for call, _ in faults)}", *made]
 
 
 def traced(calls: str, into: Path) -> list[str]:
@@ -99,11 +104,12 @@ def traced(calls: str, into: Path) -> list[str]:
     return [need("strace"), "-f", "-qq", "-o", str(into), "-e", "trace=" + ",".join(f"?{each}" for each in calls.split(","))]
 
 
-def calls_of(home: Path, *arguments: object, calls: str = WRITES) -> int:
-    """How many of the calls a command makes, undisturbed; the home is changed by it."""
+def points_of(home: Path, *arguments: object, calls: str = WRITES) -> tuple[Point, ...]:
+    """The calls a command makes, undisturbed, in order; the home is changed by it."""
     listed = home.parent / f"{home.name}.calls"
     assert kept(home, *arguments, prefix=traced(calls, listed)).code == 0
-    return len(listed.read_text().splitlines())
+    names = [found[1] for line in listed.read_text().splitlines() if (found := re.match(r"\d+ +(\w+)\(", line))]
+    return tuple(Point(call=name, number=names[: place + 1].count(name)) for place, name in enumerate(names))
 
 
 def need(tool: str) -> str:

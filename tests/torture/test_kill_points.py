@@ -2,16 +2,16 @@
 
 import pytest
 from commands import CASE, World
-from faults import copy, injected, kept, leftovers, ran, state, store_of, written
+from faults import Point, copy, injected, kept, leftovers, ran, state, store_of, written
 
 PARTS = 6
-SHORT = {"first run": 3, "add": 2, "forget": 2, "undo": 1}  # how many kills of which commands the short version makes
+SHORT = {"first run": (0.1, 0.5, 0.95), "add": (0.6, 0.9), "forget": (0.5, 0.9), "undo": (0.7,)}  # at which parts of the way
 
 
-def kill_at(made: World, number: int) -> None:
-    """Kill the command at its ``number``-th writing call, and see that nothing is lost, torn or left lying about."""
+def kill_at(made: World, point: Point) -> None:
+    """Kill the command as it makes a writing call, and see that nothing is lost, torn or left lying about."""
     case, home = made.case, copy(made.before, made.home)
-    killed = kept(home, *made.arguments, prefix=injected("signal=KILL", number))
+    killed = kept(home, *made.arguments, prefix=injected("signal=KILL", point))
     assert killed.code in (-9, 0), killed
     assert "Traceback" not in killed.err
     assert written(home) in (made.old_file, made.new_file)
@@ -34,8 +34,8 @@ def kill_at(made: World, number: int) -> None:
 @pytest.mark.parametrize("name", SHORT)
 def test_a_command_killed_here_and_there_is_all_or_nothing(worlds, name):
     made = worlds(name)
-    for step in range(SHORT[name]):
-        kill_at(made, 1 + (2 * step + 1) * made.calls // (2 * SHORT[name]))
+    for place in SHORT[name]:
+        kill_at(made, made.points[int(place * len(made.points))])
 
 
 @pytest.mark.slow
@@ -43,5 +43,5 @@ def test_a_command_killed_here_and_there_is_all_or_nothing(worlds, name):
 @pytest.mark.parametrize("name", CASE)
 def test_a_command_killed_at_each_writing_call_is_all_or_nothing(worlds, name, part):
     made = worlds(name)
-    for number in range(1 + part, made.calls + 2, PARTS):
-        kill_at(made, number)
+    for point in made.points[part::PARTS]:
+        kill_at(made, point)

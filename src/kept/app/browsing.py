@@ -98,7 +98,7 @@ class Day:
     sittings: tuple[Sitting, ...]
     learnt: tuple[Memory, ...]
     confirmed: tuple[Memory, ...]
-    covered: Covered = Covered()
+    covered: Covered
 
 
 def day(desk: Desk, which: date) -> Day:

@@ -29,7 +29,6 @@ _LEAST_WORDS = 4  # a prompt with fewer words of its own goes on with what was u
 _COHESION = 0.4  # share of the weight of a prompt's words that the running topic must know
 _RECENT = 3  # exchanges of the running topic that count
 _SHARED_NAMES = 2  # names in common that keep a prompt with the running topic
-_TELLING = 2  # kinds of cue in one sentence of the user that make it worth remembering
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _SENTENCE_CHARS = 400
 
@@ -143,15 +142,15 @@ def _topic(events: Sequence[Event], run: Sequence[_Exchange], weigh: dict[str, f
 
 
 def _telling(prompt: str, lexicon: Lexicon) -> str:
-    """The first sentence of a prompt with two kinds of cue: a rule and its reach, a choice and its reason."""
-    kinds = (
-        lexicon.constraint, lexicon.generaliser, lexicon.decision, lexicon.reason, lexicon.preference, lexicon.versus,
-        lexicon.correction_start,
-    )  # fmt: skip
+    """The first sentence of a prompt that rules, decides, prefers or corrects, and says how far or why."""
+    acts = (lexicon.rule_start, lexicon.decision, lexicon.preference, lexicon.correction_start)
+    grounds = (lexicon.constraint, lexicon.generaliser, lexicon.reason, lexicon.versus)
     for sentence in _SENTENCE.split(prompt[:READ_CHARS]):
         line = one_line(sentence[:_SENTENCE_CHARS])
-        against = line.endswith(("?", "？", ":")) or len(line.split()) < _LEAST_WORDS or _has(lexicon.hedge, line)
-        if not against and sum(_has(source, line) for source in kinds) >= _TELLING:
+        against = line.endswith(("?", "？", ":")) or len(line.split()) < _LEAST_WORDS or _span(lexicon.hedge, line) is not None
+        done = [found for source in acts if not against and (found := _span(source, line))]
+        why = [found for source in grounds if done and (found := _span(source, line))]
+        if any(left[1] <= right[0] or right[1] <= left[0] for left in done for right in why):
             return line
     return ""
 
@@ -169,5 +168,10 @@ def _compiled(source: str) -> "re2._Regexp":
     return re2.compile(source)
 
 
-def _has(source: str, text: str) -> bool:
-    return bool(source) and _compiled(source).search(text) is not None
+def _span(source: str, text: str) -> tuple[int, int] | None:
+    """Where the cue of a pattern stands: its last group."""
+    found = _compiled(source).search(text) if source else None
+    if found is None:
+        return None
+    start, stop = found.span(found.lastindex or 0)
+    return start, stop

@@ -183,7 +183,7 @@ def _narrates(text: str) -> bool:
     """Whether one of the first words is a verb in the past ("the skill created session files")."""
     words = [word.casefold().strip("`*,()") for word in text.split()[:9]]
     return any(
-        len(word) > 4
+        len(word) > 3
         and word.endswith("ed")
         and word.isalpha()
         and words[place - 1] not in _BE

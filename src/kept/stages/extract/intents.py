@@ -180,7 +180,8 @@ def _group(turn: _Turn, spoken: list[tuple[Passage, Span]], readings: list[Readi
     text, (passage, span) = turn.event.text, spoken[place]
     group, sure = [place], readings[place].confidence
     signals = readings[place].signals
-    if span.aside:
+    # What is asked may be granted later: it must not change what stands beside it.
+    if span.aside or "asks" in signals:
         return group, sure
     near = [at for at in (place - 1, place + 1) if 0 <= at < len(spoken) and spoken[at][0] == passage and not spoken[at][1].aside]
     back = "points outside" in signals or has(turn.lexicon.pointer, text[span.start : span.end])
@@ -198,7 +199,9 @@ def _group(turn: _Turn, spoken: list[tuple[Passage, Span]], readings: list[Readi
 
 
 def _ends_the_matter(reading: Reading) -> bool:
-    return bool({"question", "chatter", "about the agent", "step of the task", "of the moment", "report"} & set(reading.signals))
+    return bool(
+        {"asks", "question", "chatter", "about the agent", "step of the task", "of the moment", "report"} & set(reading.signals)
+    )
 
 
 def _candidate(turn: _Turn, said: list[tuple[Passage, Span]], reading: Reading, sure: float) -> Candidate | None:

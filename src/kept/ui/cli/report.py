@@ -112,7 +112,7 @@ def missed_lines(covered: Covered, zone: ZoneInfo, *, whole: bool, hint: str = "
     """What was talked about and looks worth remembering, but is not remembered: how much, or each where ``whole``."""
     if not covered.missed:
         return
-    what = f"{counted(len(covered.missed), 'topic')} of {covered.topics:,} left nothing although the words look worth it"
+    what = f"{counted(covered.topics - covered.covered - covered.nothing, 'topic')} of {covered.topics:,} left nothing although the words look worth it"
     yield line((what, "yellow"), ("" if whole else f" → {hint}", "dim"))
     for each in covered.missed if whole else ():
         yield line((f"  {show.moment(each.at, zone)}  ", "dim"), each.told, (f"  ({', '.join(each.words)})", "dim"))
