@@ -13,9 +13,9 @@ from kept.model.memory import Accepted, Candidate, Evidence, Held, Judged, Memor
 from kept.model.operation import Operation, Retire
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
-times = st.none() | st.datetimes(datetime(2001, 1, 1), datetime(2090, 1, 1), timezones=st.just(UTC)).map(
-    lambda each: each.replace(microsecond=each.microsecond // 1000 * 1000)
-)
+times = st.none() | st.datetimes(
+    datetime.fromisoformat("2001-01-01"), datetime.fromisoformat("2090-01-01"), timezones=st.just(UTC)
+).map(lambda each: each.replace(microsecond=each.microsecond // 1000 * 1000))
 evidence = st.builds(
     Evidence, quote=texts, event=texts, session=texts, path=texts, at=times, author=texts, origin=st.sampled_from(list(Origin))
 )

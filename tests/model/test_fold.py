@@ -140,9 +140,7 @@ def test_a_rejected_memory_is_not_active():
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 4)), max_size=12))
 def test_a_pass_is_off_exactly_when_its_last_switch_turned_it_off(switches):
     passes = [switch(10 + i, **({"undoes": (n,)} if off else {"redoes": (n,)})) for i, (off, n) in enumerate(switches)]
-    last = {}
-    for off, number in switches:
-        last[number] = off
+    last = {number: off for off, number in switches}
     assert undone(passes) == {number for number, off in last.items() if off}
 
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing, suppress
 from hashlib import file_digest
 from pathlib import Path
 
-from kept.adapters.store.database import Database, flush, free_name, new_file
+from kept.adapters.store.database import Database, drop, flush, free_name, new_file
 from kept.adapters.store.protocol import Store
 from kept.adapters.store.records import unpack
 from kept.adapters.store.sqlite import SqliteStore
@@ -27,7 +27,7 @@ def kept_copies(folder: Path) -> tuple[Path, ...]:
 def add_copy(store: Store, folder: Path, name: str) -> Path:
     """Keep a verified copy of a store as ``kept-<name>`` in a folder. Raises StoreError, with no file left behind."""
     fresh = folder / "fresh.db"
-    _drop(fresh)  # of a copying that was cut short
+    drop(fresh)  # of a copying that was cut short
     store.copy_to(fresh)
     return fresh.rename(folder / f"kept-{name}.{_digest(fresh)}.db")
 
@@ -66,7 +66,7 @@ def put_in_place(backup: Path, place: Path, aside: Path) -> Path | None:
     if not backup.is_file():
         raise UsageError("there is no such file", where=str(backup))
     staged = place.with_name(f"{place.name}.restoring")
-    _drop(staged)
+    drop(staged)
     with new_file(staged):
         shutil.copyfile(backup, staged)
     try:
@@ -77,13 +77,7 @@ def put_in_place(backup: Path, place: Path, aside: Path) -> Path | None:
                 )
         return _swap(staged, place, aside)
     finally:
-        _drop(staged)
-
-
-def _drop(path: Path) -> None:
-    for each in (path, path.with_name(f"{path.name}-journal")):
-        with suppress(OSError):  # what is in the way shows when the file is made
-            each.unlink()
+        drop(staged)
 
 
 def _swap(staged: Path, place: Path, aside: Path) -> Path | None:

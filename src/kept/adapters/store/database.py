@@ -258,6 +258,12 @@ def flush(path: Path) -> None:
         os.close(handle)
 
 
+def drop(path: Path) -> None:
+    """Delete a database file and its journal, where they are there. Raises OSError."""
+    for each in (path, path.with_name(f"{path.name}-journal")):
+        each.unlink(missing_ok=True)
+
+
 def free_name(path: Path) -> Path:
     """The path, or the first like it with a number that is free."""
     number, free = 1, path

@@ -3,14 +3,14 @@
 import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Self
 
 from kept.adapters.store.archive import SqliteArchive
 from kept.adapters.store.checking import citations
-from kept.adapters.store.database import Database
+from kept.adapters.store.database import Database, drop, flush
 from kept.adapters.store.log import SqliteLog, indexed
 from kept.adapters.store.protocol import Archive, Log
 from kept.adapters.store.values import VERSION, EventRow, FileRow, OptedOut, Output, Row, StoreRow, ThreadRow
@@ -150,18 +150,30 @@ class SqliteStore:
         self._database.raw("VACUUM")
 
     def copy_to(self, path: Path) -> None:
-        """Write the whole store, as of one moment, durably into a new file that opens as a store and has no damage."""
-        self._database.copy_to(path)
+        """Write the whole store, as of one moment, durably into a new file that opens as a store and has no damage.
+
+        The file gets its name when it is whole: a copying that is cut short leaves nothing of that name.
+        """
+        fresh = path.with_name(f".{path.name}.new")
         try:
-            with SqliteStore(path) as copy:
+            drop(fresh)  # of a copying that was cut short
+            self._database.copy_to(fresh)
+            with SqliteStore(fresh) as copy:
                 found = copy.damage()
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-        if found:
-            path.unlink()
-            more = f" and {len(found) - 1} more" if found[1:] else ""
-            raise DamagedError(f"the store is damaged: {found[0]}{more}", where=str(self.path), hint="run `kept check`")
+            if found:
+                more = f" and {len(found) - 1} more" if found[1:] else ""
+                raise DamagedError(f"the store is damaged: {found[0]}{more}", where=str(self.path), hint="run `kept check`")
+            if path.exists():
+                raise StoreError("there is a file of that name already", where=str(path), hint="choose another name")
+            fresh.rename(path)
+            flush(path.parent)
+        except OSError as error:
+            raise StoreError(
+                f"the file cannot be written: {error.strerror}", where=str(path), hint="choose another place"
+            ) from error
+        finally:
+            with suppress(OSError):
+                drop(fresh)
 
     def rows(self) -> Iterator[Row]:
         """The whole store, as of one moment, in a form that any store can load."""
