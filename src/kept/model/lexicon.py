@@ -26,7 +26,7 @@ class Lexicon:
     a project is made of (tests, commits), ``defect`` tells of something broken, ``concession`` opens an answer that grants a point.
     ``dangling`` points at something said elsewhere unless it is part of ``anchored`` words; ``pronoun`` needs a noun before it;
     ``chooser`` opens a recommendation; ``passed_on`` marks a report on the user in the third person; ``trailing`` opens a clause
-    at the end that only complains. ``option`` names a pick from a list.
+    at the end that only complains. ``option`` names a pick from a list. ``announced`` opens a decision told as one ("we decided").
     ``softer`` replaces swearing that carries meaning: (pattern source, words). ``phrases`` are the few words that kept itself adds, by name, in the first language.
     """
 
@@ -35,6 +35,7 @@ class Lexicon:
     request: str = ""
     task: str = ""
     agreement: str = ""
+    announced: str = ""
     refusal: str = ""
     question: str = ""
     verdict: str = ""

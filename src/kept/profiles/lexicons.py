@@ -21,6 +21,7 @@ _FIRST = frozenset(
         "request",
         "task",
         "agreement",
+        "announced",
         "acceptance",
         "refusal",
         "question",

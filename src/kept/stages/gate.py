@@ -139,7 +139,7 @@ def _specific(text: str, lexicon: Lexicon) -> bool:
         else set()
     )
     terms |= {name[1].casefold() for name in _NAME.finditer(text)}
-    cues = (lexicon.generaliser, lexicon.versus, lexicon.practice, lexicon.hard)
+    cues = (lexicon.generaliser, lexicon.versus, lexicon.practice, lexicon.hard, lexicon.announced)
     return len(terms) > 1 or (len(terms) == 1 and any(_found(cue, text) for cue in cues))
 
 

@@ -45,7 +45,7 @@ def specific(text: str, lexicon: Lexicon) -> bool:
 
 def general(lexicon: Lexicon) -> tuple[str, ...]:
     """The cues that make a text with one concrete noun a rule about it."""
-    return lexicon.generaliser, lexicon.versus, lexicon.practice, lexicon.hard
+    return lexicon.generaliser, lexicon.versus, lexicon.practice, lexicon.hard, lexicon.announced
 
 
 def places(source: str, text: str) -> list[tuple[int, int]]:

@@ -24,6 +24,7 @@ WEIGHTS = {
     "only a correction": -0.1,
     "choice": 0.25,
     "decision": 0.15,
+    "announced": 0.25,
     "preference": 0.4,
     "fact": 0.3,
     "goal": 0.3,
@@ -205,7 +206,7 @@ def _merely_wishes(sentence: str, bare: str, acts: tuple[str, ...], lexicon: Lex
 
 def _least_words(acts: tuple[str, ...]) -> int:
     """The words below which a sentence is short for what it does."""
-    return 3 if "preference" in acts else 8 if "goal" in acts else 6
+    return 3 if "preference" in acts else 8 if "goal" in acts else 5 if {"announced", "correction"} & set(acts) else 6
 
 
 def _placed(setting: Setting, *, alone: bool) -> _Checks:
@@ -223,13 +224,15 @@ def _bare(sentence: str, lexicon: Lexicon) -> str:
 
 def _acts(bare: str, sentence: str, lexicon: Lexicon, *, answers: bool) -> tuple[str, ...]:
     corrects = has(lexicon.correction, sentence) or has(lexicon.correction_start, sentence)
+    announced = has(lexicon.announced, bare) or has(lexicon.announced, sentence)
     checks = (
         ("rule", has(lexicon.constraint, bare)),
         ("strong rule", count(lexicon.constraint, bare) > 1),
         ("practice", has(lexicon.practice, bare)),
         ("correction", corrects and answers),
         ("choice", has(lexicon.choice, bare)),
-        ("decision", has(lexicon.decision, sentence)),
+        ("decision", has(lexicon.decision, sentence) or announced),
+        ("announced", announced),
         ("preference", has(lexicon.preference, sentence)),
         ("fact", has(lexicon.fact, bare)),
         ("goal", has(lexicon.goal, bare)),
