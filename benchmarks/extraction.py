@@ -40,7 +40,12 @@ def candidates(events: list[Event], by: Profile) -> list[Candidate]:
         candidate
         for episode in segment(events, by.buffer)
         for candidate in extract(
-            events, episode.start, episode.stop, profile=by, lexicon=words, scope=lambda directory: scope_of(FOLDER + root_of(directory))
+            events,
+            episode.start,
+            episode.stop,
+            profile=by,
+            lexicon=words,
+            scope=lambda directory: scope_of(FOLDER + root_of(directory)),
         )
     ]
 
