@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
+from kept.adapters.scanner import scanner
 from kept.adapters.sources import Skip, Skipped, examine, find_files
 from kept.adapters.sources.base import Source
 from kept.adapters.sources.formats import SOURCES, in_zone
@@ -143,7 +144,7 @@ def read(desk: Desk, found: Found, *, force: bool = False, progress: Progress = 
     """
     sessions = {each.session for each in desk.store.archive.opted_out()}
     result = Reading(skipped=list(found.skipped), others=found.others, opted_out=sessions)
-    without_secrets = partial(redact, key=desk.store.key("redaction"))
+    without_secrets = partial(redact, key=desk.store.key("redaction"), more=scanner())
     number = 0
     for batch in batches(found.inputs, _size, BATCH_BYTES):
         # A file that is a batch of its own commits slice by slice, so that a run cut short goes on within it.

@@ -29,6 +29,33 @@ def statements() -> Mapping[str, str]:
     return {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
 
 
+class _Rows(sqlite3.Cursor):
+    """A cursor that tells its failures as errors of the store: many show only while its rows are read."""
+
+    path = Path()
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise _explained(error, self.path) from error
+
+    def __next__(self) -> Any:
+        try:
+            return super().__next__()
+        except sqlite3.Error as error:
+            raise _explained(error, self.path) from error
+
+    def fetchone(self) -> Any:
+        with self.told():
+            return super().fetchone()
+
+    def fetchall(self) -> list[Any]:
+        with self.told():
+            return super().fetchall()
+
+
 class Database:
     """A connection to a store file: created with the newest schema where there is none, migrated to it where it is older.
 
@@ -125,10 +152,10 @@ class Database:
 
     def _execute(self, sql: str, values: Mapping[str, Any]) -> sqlite3.Cursor:
         self._check_process()
-        try:
-            return self._connection.execute(sql, values)
-        except sqlite3.Error as error:
-            raise _explained(error, self.path) from error
+        cursor = self._connection.cursor(_Rows)
+        cursor.path = self.path
+        with cursor.told():
+            return cursor.execute(sql, values)
 
     def _check_process(self) -> None:
         if os.getpid() != self._pid:

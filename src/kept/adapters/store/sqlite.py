@@ -13,6 +13,7 @@ from kept.adapters.store.checking import citations
 from kept.adapters.store.database import Database, drop, flush
 from kept.adapters.store.log import SqliteLog, indexed
 from kept.adapters.store.protocol import Archive, Log
+from kept.adapters.store.rows import UNREADABLE
 from kept.adapters.store.values import VERSION, EventRow, FileRow, OptedOut, Output, Row, StoreRow, ThreadRow
 from kept.model.codec import canonical, dump, load
 from kept.model.document import Line
@@ -110,7 +111,12 @@ class SqliteStore:
             if unreadable:
                 links += [f"memory {each}: cannot be read" for each in unreadable]
             cited = citations(stored.values(), self._log.imported())
-            found = (*links, *self._archive.damage(), *self._log.damage(stored), *self._archive.misquotes(cited))
+            found = (
+                *links,
+                *_told("archive", self._archive.damage()),
+                *_told("log", self._log.damage(stored)),
+                *_told("archive", self._archive.misquotes(cited)),
+            )
             return found if unreadable else (*found, *self._wrong_index(stored))
 
     def _wrong_index(self, stored: Mapping[str, Memory]) -> Iterator[str]:
@@ -209,3 +215,11 @@ class SqliteStore:
                 self._database.run("put_setting", name="key:forget", value=bytes.fromhex(row.key).hex())
             else:
                 self._log.take(row)
+
+
+def _told(part: str, found: Iterator[str]) -> Iterator[str]:
+    """What is found in a part of the store, and where it ends early that a row of it cannot be read."""
+    try:
+        yield from found
+    except (*UNREADABLE, DamagedError) as error:
+        yield f"the {part}: a row cannot be read ({type(error).__name__}), so the rest of it was not checked"

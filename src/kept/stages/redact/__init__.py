@@ -6,6 +6,7 @@ strip invisible characters: that happens before.
 """
 
 from bisect import bisect_right
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -14,7 +15,7 @@ from kept.stages.redact.disguises import disguised
 from kept.stages.redact.places import Span, scan
 from kept.stages.redact.shape import pattern
 
-__all__ = ["Found", "Redacted", "Rule", "redact", "rules"]
+__all__ = ["Found", "Redacted", "Rule", "Scan", "redact", "rules"]
 
 _PASSES = 8  # redaction is repeated until nothing more is found, for a mark can bare what stood beside the secret
 _MARK = pattern(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
@@ -38,17 +39,21 @@ class Redacted:
     found: tuple[Found, ...]
 
 
-def redact(text: str, *, key: bytes) -> Redacted:
+Scan = Callable[[bytes], Iterable[tuple[int, int, str]]]
+
+
+def redact(text: str, *, key: bytes, more: Scan | None = None) -> Redacted:
     """The text with every secret replaced by ``[redacted:kind:fingerprint]``; equal secrets get equal fingerprints under one key.
 
-    ``key`` has 1 to 64 bytes. Redacting a redacted text changes nothing. Raises ValueError for a key of another length.
+    ``key`` has 1 to 64 bytes. ``more`` is another scanner's findings in UTF-8 bytes, as (start, end, kind in lower case and hyphens);
+    they add to the rules here. Redacting a redacted text changes nothing. Raises ValueError for a key of another length.
     """
     if not 1 <= len(key) <= blake2b.MAX_KEY_SIZE:
         raise ValueError("the fingerprint key must have 1 to 64 bytes")
     data = text.encode("utf-8", "surrogatepass")
     marks: list[tuple[int, int, str, str]] = []
     for _ in range(_PASSES):
-        spans = _secrets(data)
+        spans = _secrets(data, more)
         if not spans:
             break
         data, marks = _mark(data, spans, marks, key)
@@ -67,10 +72,13 @@ def rules() -> tuple[Rule, ...]:
     return book().rules
 
 
-def _secrets(data: bytes) -> list[Span]:
+def _secrets(data: bytes, more: Scan | None) -> list[Span]:
     """The secrets of a text, sorted, apart from each other and from the marks that already stand in it."""
     called = book().called(data)
-    spans = [*scan(data, called), *disguised(data, called)]
+    others = more(data) if more is not None else ()
+    last = len(book().rules)
+    found = [Span(start=start, end=end, order=last, kind=kind, secret=data[start:end]) for start, end, kind in others]
+    spans = [*scan(data, called), *disguised(data, called), *found]
     return _apart(spans, data) if spans else []
 
 
