@@ -235,7 +235,8 @@ def leftovers(home: Path) -> list[Path]:
     return [
         each
         for each in home.rglob("*")
-        if each.name.startswith(TEMPORARY) or (each.name.endswith(("-journal", "-wal", "-shm")) and each.read_bytes()[:8].strip(b"\0"))
+        if each.name.startswith(TEMPORARY)
+        or (each.name.endswith(("-journal", "-wal", "-shm")) and each.read_bytes()[:8].strip(b"\0"))
     ]
 
 

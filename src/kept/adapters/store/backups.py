@@ -27,9 +27,12 @@ def kept_copies(folder: Path) -> tuple[Path, ...]:
 def add_copy(store: Store, folder: Path, name: str) -> Path:
     """Keep a verified copy of a store as ``kept-<name>`` in a folder. Raises StoreError, with no file left behind."""
     fresh = folder / "fresh.db"
-    drop(fresh)  # of a copying that was cut short
-    store.copy_to(fresh)
-    return fresh.rename(folder / f"kept-{name}.{_digest(fresh)}.db")
+    try:
+        drop(fresh)  # of a copying that was cut short
+        store.copy_to(fresh)
+        return fresh.rename(folder / f"kept-{name}.{_digest(fresh)}.db")
+    except OSError as error:
+        raise StoreError(f"the copy cannot be made: {error.strerror}", where=str(folder), hint="move what is in the way") from error
 
 
 def rotate(folder: Path, keep: int) -> tuple[Path, ...]:

@@ -71,11 +71,17 @@ class SqliteStore:
         return bytes.fromhex(row["value"])
 
     def output(self, path: str) -> tuple[Output, ...]:
-        """What was last written to a file, and after it what is being written where a write was cut short; empty where nothing was."""
-        return tuple(
-            Output(hash=row["hash"], lines=load(tuple[Line, ...], json.loads(row["lines"])))
-            for row in self._database.run("output", path=path)
-        )
+        """What was last written to a file, and after it what is being written where a write was cut short; empty where nothing was.
+
+        Raises DamagedError.
+        """
+        rows = self._database.run("output", path=path).fetchall()
+        try:
+            return tuple(Output(hash=row["hash"], lines=load(tuple[Line, ...], json.loads(row["lines"]))) for row in rows)
+        except UNREADABLE as error:
+            raise DamagedError(
+                f"what was written to {path} is damaged", where=str(self.path), hint="restore a backup: kept restore FILE"
+            ) from error
 
     def intend(self, path: str, output: Output) -> None:
         """Note what is about to be written to a file."""

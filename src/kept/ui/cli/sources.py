@@ -122,7 +122,7 @@ def _tool_lines(desk: Desk, tool: Tool, *, verbose: bool) -> Iterator[Line]:
             (" → kept run", "dim"),
         )
     elif tool.days_kept is not None and tool.files:
-        yield line((f"  deleted by the tool itself after {tool.days_kept} days; what it deletes soon is archived", "dim"))
+        yield line((f"  deleted by the tool itself after {tool.days_kept} days; nothing that is due soon is unread", "dim"))
     shown = tool.unreadable if verbose else tool.unreadable[:_SHOWN]
     yield from (line(("  cannot be read: ", "yellow"), f"{show.place(path)} ({reason})") for path, reason in shown)
     if len(shown) < len(tool.unreadable):
