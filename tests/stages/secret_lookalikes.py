@@ -17,7 +17,7 @@ def negatives() -> list[str]:
         f"image@sha256:{drawn(rng, HEX, 64)}",
         f'"integrity": "sha512-{drawn(rng, B64, 86)}=="',
         f"integrity sha1-{drawn(rng, B64, 27)}=",
-        f"resolved https://registry.yarnpkg.com/x/-/x-1.2.3.tgz#{drawn(rng, HEX, 40)}",
+        f"resolved https://registry.example.org/x/-/x-1.2.3.tar#{drawn(rng, HEX, 40)}",
         f'checksum = "{drawn(rng, HEX, 64)}"',
         f"pip hash --hash=sha256:{drawn(rng, HEX, 64)}",
         f"uuid {uuid(rng)}",
