@@ -16,7 +16,7 @@ test: .venv/ready-dev  ## set up and pass the checks and tests
 	$(BIN)/pytest -n 2 -m "not slow" --cov --cov-report=term:skip-covered
 
 torture: .venv/ready-dev  ## the long proofs: kills, power cuts, failing disks, long fuzzing
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -n 2 -m slow -rs
 
 bench: .venv/ready-dev  ## speed, as ratios and throughput
 	$(BIN)/python benchmarks/speed.py

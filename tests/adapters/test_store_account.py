@@ -166,3 +166,11 @@ def test_projects_and_opted_out_conversations_travel_with_a_store(store, tmp_pat
         other.load(store.rows())
         assert tuple(other.rows()) == tuple(store.rows())
         assert archived(other, COPY, path="b") == archived(store, COPY, path="b")
+
+
+def test_a_thread_forks_only_where_a_prompt_has_a_sibling(store):
+    first, answer = event("u1", text="first"), replace(event("a1", text="answer"), kind=Kind.RESPONSE, parent="u1")
+    archived(store, first, answer, path="a")
+    assert not store.archive.forks(1)
+    archived(store, replace(event("u2", text="again"), parent="u1"), path="a")
+    assert store.archive.forks(1)

@@ -116,6 +116,8 @@ def _span(desk: Desk, thread: Thread, forgotten: frozenset[str], key: bytes, *, 
 
 def _mark_branches(desk: Desk, thread: Thread) -> list[int]:
     """Update which events a rewind replaced; the ordinals whose mark changed before the first open episode."""
+    if not desk.store.archive.forks(thread.id):
+        return []  # as nearly always: the tree of a long conversation need not be held in memory
     nodes = desk.store.archive.nodes(thread.id)
     gone = {int(each) for each in abandoned([node for node, _ in nodes])}
     changes = [(node.order, node.order in gone) for node, marked in nodes if marked != (node.order in gone)]

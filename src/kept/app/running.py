@@ -92,7 +92,12 @@ class Report:
             "outputs": [{"path": path, "bytes": size} for path, size in self.written.files],
             "problems": list(self.written.problems),
             "skipped": [{"path": path, "reason": reason} for path, reason in self.reading.skipped],
-            "cleaning": {"bytes_in": self.reading.bytes_in, "bytes_kept": self.reading.bytes_kept, "secrets": self.reading.secrets},
+            "cleaning": {
+                "bytes_in": self.reading.bytes_in,
+                "bytes_kept": self.reading.bytes_kept,
+                "secrets": self.reading.secrets,
+                "removed": dict(self.reading.removed),
+            },
             "memories": {"active": self.active, "held": self.held},
             "sample": self.sample,
             "llm": {"calls": 0, "input_tokens": 0, "output_tokens": 0, "cost": 0},

@@ -175,6 +175,10 @@ class SqliteArchive:
             for row in self._database.run("thread_nodes", thread=thread)
         )
 
+    def forks(self, thread: int) -> bool:
+        """Whether any event of a thread may have been, or is marked as, replaced by a rewind."""
+        return bool(self._database.one("thread_forks", thread=thread)["forks"])
+
     def mark_abandoned(self, thread: int, changes: Iterable[tuple[int, bool]]) -> None:
         """Set or clear the mark of events (by ordinal) that a later rewind of the conversation replaced."""
         for ordinal, value in changes:

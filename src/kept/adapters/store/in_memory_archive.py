@@ -12,7 +12,7 @@ from kept.adapters.store.values import EventRow, FileRow, FileState, OptedOut, S
 from kept.model.event import Account, Author, Cursor, Event, Kind
 from kept.model.project import Project
 from kept.model.text import index_words
-from kept.model.threads import Node
+from kept.model.threads import Node, abandoned
 
 Transaction = Callable[[], AbstractContextManager[None]]
 
@@ -113,6 +113,9 @@ class InMemoryArchive:
         row = self._state.threads[thread - 1]
         events = [self._state.events[key].event for key in row.events]
         return tuple((_node(order, each), order in row.abandoned) for order, each in enumerate(events))
+
+    def forks(self, thread: int) -> bool:
+        return bool(self._state.threads[thread - 1].abandoned) or bool(abandoned([node for node, _ in self.nodes(thread)]))
 
     def mark_abandoned(self, thread: int, changes: Iterable[tuple[int, bool]]) -> None:
         row = self._state.threads[thread - 1]

@@ -44,6 +44,10 @@ class Archive(Protocol):
         """The tree of a thread in its order, keyed by ordinal, each point with whether it is marked as abandoned."""
         ...
 
+    def forks(self, thread: int) -> bool:
+        """Whether any event of a thread may have been, or is marked as, replaced by a rewind; cheap, without the tree in memory."""
+        ...
+
     def mark_abandoned(self, thread: int, changes: Iterable[tuple[int, bool]]) -> None:
         """Set or clear the mark of events (by ordinal) that a later rewind of the conversation replaced."""
         ...

@@ -126,6 +126,16 @@ FROM thread_events AS te JOIN events AS e ON e.id = te.event
 WHERE te.thread = :thread
 ORDER BY te.ordinal;
 
+-- name: thread_forks
+SELECT EXISTS (SELECT 1 FROM thread_events WHERE thread = :thread AND abandoned)
+    OR EXISTS (
+        SELECT 1
+        FROM thread_events AS te JOIN events AS e ON e.id = te.event
+        WHERE te.thread = :thread AND e.parent <> 0
+        GROUP BY e.parent
+        HAVING count(DISTINCT e.record) > 1 AND max(e.kind = 'prompt' AND e.author IN ('human', 'abandoned'))
+    ) AS forks;
+
 -- name: mark_abandoned
 UPDATE thread_events SET abandoned = :abandoned WHERE thread = :thread AND ordinal = :ordinal;
 

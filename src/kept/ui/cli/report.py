@@ -70,6 +70,8 @@ def _read(report: Report, *, verbose: bool) -> Iterator[Line]:
         details.append(f"cleaning took out {max(0.0, 100 * (1 - reading.bytes_kept / reading.bytes_in)):.0f} %")
     if reading.secrets:
         details.append(f"{counted(reading.secrets, 'secret')} redacted")
+    if reading.removed.get("invisible"):
+        details.append(f"{counted(reading.removed['invisible'], 'byte')} of invisible text removed")
     yield line(("Read ", "green"), f"{what} from {sources}", (f": {', '.join(details)}", "dim"))
     verdicts = [each.verdict for each in report.extracted.judged]
     reasons = Counter(each.reason for each in verdicts if isinstance(each, Refused))
