@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from kept.model.event import Origin
 from kept.model.fold import apply
 from kept.model.memory import Accepted, Actor, Candidate, Evidence, Held, Judged, Memory, Refused, Status
-from kept.model.operation import Add, Merge, Promote, Reaffirm, Retire, Revise, Supersede
+from kept.model.operation import WITHDRAWN, Add, Merge, Promote, Reaffirm, Retire, Revise, Supersede
 from kept.model.statement import replaces, statement
-from kept.stages.curate import GONE, OFTEN, curate
+from kept.stages.curate import OFTEN, curate
 
 DAWN = datetime(2026, 1, 1, tzinfo=UTC)
 ACCEPTED = Accepted()
@@ -133,7 +133,7 @@ def test_a_memory_whose_evidence_is_no_longer_proposed_is_retired():
     before = after([proposal(BUN)])
     (operation,) = curate([], tuple(before.values()))
     assert isinstance(operation, Retire)
-    assert operation.reason == GONE
+    assert operation.reason == WITHDRAWN
 
 
 def test_evidence_that_comes_back_brings_the_memory_back():

@@ -15,10 +15,9 @@ from math import ceil
 from kept.model.codec import digest
 from kept.model.event import Origin
 from kept.model.memory import Accepted, Candidate, Evidence, Judged, Memory, Refused, Status
-from kept.model.operation import Add, Approve, Facts, Merge, Operation, Promote, Reaffirm, Retire, Revise, Supersede
+from kept.model.operation import WITHDRAWN, Add, Approve, Facts, Merge, Operation, Promote, Reaffirm, Retire, Revise, Supersede
 from kept.model.statement import CLOSE, NEAR, Statement, handles, replaces, same, statement
 
-GONE = "its evidence is no longer proposed"
 OFTEN = 3  # distinct sessions that say the same make it certain
 PROMOTIONS = {"decision": "convention"}
 LASTING = frozenset({"known_fix", "open_question"})  # categories of which several can hold at once: none replaces another
@@ -101,7 +100,7 @@ def curate(
         operations += _supersede(plans[place], plans[by].number, at)
     kept = {each.id for plan in plans for each in plan.found}
     operations += [
-        Retire(memory=each.id, at=each.last_seen, reason=GONE)
+        Retire(memory=each.id, at=each.last_seen, reason=WITHDRAWN)
         for each in memories
         if each.id not in kept and each.status in (Status.ACTIVE, Status.HELD) and each.candidates and not _untouchable(each)
     ]
@@ -217,7 +216,7 @@ def _plan(
     facts, status = _facts(members) if members else (None, Status.ACTIVE)
     ids = {each.id for each in found}
     living = [each for each in found if _untouchable(each) or each.status in (Status.ACTIVE, Status.HELD)]
-    ended = not living and any(each.status in _ENDED and each.reason != GONE for each in found)
+    ended = not living and any(each.status in _ENDED and each.reason != WITHDRAWN for each in found)
     merged = [each for each in found if each.superseded_by in ids]
     winner = next(iter((*living, *(each for each in found if each not in merged), *found)), None)
     fixed = winner is not None and _untouchable(winner)
