@@ -1,27 +1,22 @@
 """The archive in SQLite: cleaned turns, the threads they form, and how far each file was read. Append-only but for forget."""
 
 import json
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
-from kept.adapters.store.checking import misquoted
-from kept.adapters.store.database import Database, all_of, any_of
-from kept.adapters.store.records import FORGOTTEN_MARK, block_hash, likeness_of, pack, retold, unpack, withheld
+from kept.adapters.store import archive_care as care
+from kept.adapters.store.blocks import Blocks, columns, is_indexed
+from kept.adapters.store.database import Database, any_of
+from kept.adapters.store.records import FORGOTTEN_MARK, likeness_of, retold, withheld
 from kept.adapters.store.values import EventRow, FileRow, FileState, OptedOut, Row, Sitting, Thread, ThreadRow
-from kept.model.codec import canonical, digest, dump, load
-from kept.model.errors import DamagedError
+from kept.model.codec import canonical, dump, load
 from kept.model.event import Account, Author, Cursor, Event, Kind
 from kept.model.project import Project
 from kept.model.text import index_words
 from kept.model.threads import Node
 from kept.model.times import from_text, to_text
-
-_INDEXED = frozenset({Author.HUMAN, Author.ASSISTANT})
-_SAMPLED = 500  # turns of which `check` looks up the index entry: the rest derives from the same code
 
 
 class SqliteArchive:
@@ -29,8 +24,7 @@ class SqliteArchive:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._blocks = lru_cache(maxsize=8)(self._read_block)
-        self._seen = 0
+        self._blocks = Blocks(database)
 
     def cursor(self, source: str, path: str) -> Cursor | None:
         """How far a file was read; None where it never was."""
@@ -74,8 +68,7 @@ class SqliteArchive:
                 new.setdefault(each.twin or each.key, each)
         fresh = list({each.key: each for each in new.values()}.values())
         if fresh:
-            body, checksum = pack(fresh)
-            (block,) = self._database.one("add_block", body=body, hash=checksum)
+            block = self._blocks.add(fresh)
             for place, each in enumerate(fresh):
                 self._add_event(each, block, place)
         told = [(each, found or self._known(each)) for each, found in zip(events, known, strict=True)]
@@ -97,7 +90,7 @@ class SqliteArchive:
         for event, row in told:
             if row["twin"] and (row["parent"] or not event.parent):
                 continue  # what is there has a time of its own and its place in the tree: nothing knows more
-            better = retold(self._block(row["block"])[row["place"]], event)
+            better = retold(self._blocks.event(row), event)
             if better is not None:
                 changed.setdefault(row["block"], {})[row["place"]] = (row["id"], better)
         self._rewrite(changed)
@@ -108,23 +101,21 @@ class SqliteArchive:
     def _rewrite(self, changed: Mapping[int, Mapping[int, tuple[int, Event]]]) -> None:
         """Put events (row number, event) in the places of others, by block and place."""
         for block, places in changed.items():
-            events = list(self._block(block))
+            events = list(self._blocks.at(block))
             for place, (number, event) in places.items():
                 before, events[place] = events[place], event
-                self._database.run("put_event", id=number, **_columns(event))
-                if _is_indexed(before):
+                self._database.run("put_event", id=number, **columns(event))
+                if is_indexed(before):
                     self._database.run("unindex_turn", id=number, words=index_words(before.text))
-                if _is_indexed(event):
+                if is_indexed(event):
                     self._database.run("index_turn", id=number, words=index_words(event.text))
-            body, checksum = pack(events)
-            self._database.run("put_block", body=body, hash=checksum, id=block)
-        self._blocks.cache_clear()
+            self._blocks.put(block, events)
 
     def _add_event(self, event: Event, block: int, place: int) -> None:
         (number,) = self._database.one(
-            "add_event", key=event.key, block=block, place=place, **_columns(event),
+            "add_event", key=event.key, block=block, place=place, **columns(event),
         )  # fmt: skip
-        if _is_indexed(event):
+        if is_indexed(event):
             self._database.run("index_turn", id=number, words=index_words(event.text))
         if mark := likeness_of(event):
             self._database.run("add_likeness", mark=mark, event=number, path=event.pointer.path)
@@ -188,7 +179,7 @@ class SqliteArchive:
         """The events of a thread with ordinals in [start, stop); abandoned ones are labelled so. Raises DamagedError."""
         found = []
         for row in self._database.run("thread_slice", thread=thread, start=start, stop=stop).fetchall():
-            event = self._block(row["block"])[row["place"]]
+            event = self._blocks.event(row)
             found.append(
                 replace(event, author=Author.ABANDONED, label_reason="a later rewind replaced it") if row["abandoned"] else event
             )
@@ -197,7 +188,7 @@ class SqliteArchive:
     def event(self, key: str) -> Event | None:
         """The event of that key, or None."""
         row = self._database.one("event_place", key=key)
-        return self._block(row["block"])[row["place"]] if row else None
+        return self._blocks.event(row) if row else None
 
     def around(self, key: str, before: int, after: int) -> tuple[Event, ...]:
         """An event in its conversation, with so many events before and after it; empty where it is unknown."""
@@ -248,7 +239,7 @@ class SqliteArchive:
             rows = self._database.run("events_of_session_alone", session=session).fetchall()
             changed: dict[int, dict[int, tuple[int, Event]]] = {}
             for row in rows:
-                event = withheld(self._block(row["block"])[row["place"]], FORGOTTEN_MARK)
+                event = withheld(self._blocks.event(row), FORGOTTEN_MARK)
                 changed.setdefault(row["block"], {})[row["place"]] = (row["id"], event)
                 self._database.run("drop_likeness", event=row["id"])
             self._rewrite(changed)
@@ -263,7 +254,7 @@ class SqliteArchive:
     def search(self, words: Sequence[str], limit: int) -> tuple[tuple[Event, float], ...]:
         """Turns that match a prepared full-text query, best first, with their score (higher is better)."""
         return tuple(
-            (self._block(row["block"])[row["place"]], -row["rank"])
+            (self._blocks.event(row), -row["rank"])
             for row in self._database.run("search_turns", query=any_of(words), limit=limit).fetchall()
         )
 
@@ -272,7 +263,7 @@ class SqliteArchive:
         row = self._database.one("event_place", key=key)
         if row is None:
             return False
-        events = list(self._block(row["block"]))
+        events = list(self._blocks.at(row["block"]))
         event = events[row["place"]]
         text, tool = event.text, event.tool
         for quote in quotes:
@@ -282,78 +273,27 @@ class SqliteArchive:
         if text == event.text and tool == event.tool:
             return False
         events[row["place"]] = replace(event, text=text, tool=tool, twin="")
-        body, checksum = pack(events)
-        self._database.run("put_block", body=body, hash=checksum, id=row["block"])
-        if _is_indexed(event):
+        self._blocks.put(row["block"], events)
+        if is_indexed(event):
             self._database.run("unindex_turn", id=row["id"], words=index_words(event.text))
             self._database.run("index_turn", id=row["id"], words=index_words(text))
-        self._blocks.cache_clear()
         return True
 
     def damage(self) -> Iterator[str]:
-        """Every block whose bytes are not what was written, every gap, and every sampled turn that is not found by its words."""
-        for row in self._database.run("blocks"):
-            if block_hash(row["body"]) != row["hash"]:
-                yield f"archive block {row['id']}: its bytes do not match their hash"
-        for row in self._database.run("events_adrift"):
-            yield f"event {row['key']}: its archive block is missing"
-        for row in self._database.run("archive_gaps"):
-            yield f"{row['what']}: {row['most'] - row['found']} of {row['most']} are missing"
-        for row in self._database.run("wrong_threads"):
-            yield f"thread {row['id']}: {row['events']} events noted, {row['found']} found"
-        yield from self._lost_entries()
-
-    def _lost_entries(self) -> Iterator[str]:
-        for row in self._database.run("sampled_events", most=_SAMPLED).fetchall():
-            try:
-                event = self._block(row["block"])[row["place"]]
-            except (DamagedError, IndexError):
-                continue  # told above
-            words = index_words(event.text).split()
-            if not _is_indexed(event) or not words:
-                continue
-            longest = sorted(set(words), key=lambda word: (len(word), word))[-4:]
-            if self._database.one("turn_found", id=row["id"], query=all_of(longest)) is None:
-                yield f"event {row['key']}: not in the full-text index under its words"
-
-    def reindex(self) -> None:
-        """Recreate what turns are found by from the archive alone."""
-        with self._database.transaction():
-            self._database.run("clear_turn_index")
-            for row in self._database.run("places_all").fetchall():
-                event = self._block(row["block"])[row["place"]]
-                if _is_indexed(event):
-                    self._database.run("index_turn", id=row["id"], words=index_words(event.text))
+        """Every way in which the archive contradicts itself, its hashes and its index."""
+        yield from care.damage(self._database, self._blocks)
 
     def misquotes(self, cited: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
         """Every memory that cites an event for words it does not say; ``cited`` is of :func:`kept.adapters.store.checking.citations`."""
-        known = set()
-        for row in self._database.run(
-            "places", keys=canonical(sorted(cited))
-        ).fetchall():  # in the order of blocks: each is read once
-            known.add(row["key"])
-            try:
-                event = self._block(row["block"])[row["place"]]
-            except (DamagedError, IndexError):
-                continue  # told by damage()
-            yield from misquoted(row["key"], event, cited[row["key"]])
-        for key in sorted(cited.keys() - known):
-            yield from misquoted(key, None, cited[key])
+        yield from care.misquotes(self._database, self._blocks, cited)
+
+    def reindex(self) -> None:
+        """Recreate what turns are found by from the archive alone."""
+        care.reindex(self._database, self._blocks)
 
     def rows(self) -> Iterator[Row]:
-        """The archive written out: files, events in order, threads."""
-        for row in self._database.run("all_files"):
-            cursor = Cursor(inode=row["inode"], offset=row["offset"], prefix=row["prefix"], line=row["line"], carry=row["carry"])
-            yield FileRow(source=row["source"], path=row["path"], cursor=cursor, account=load(Account, json.loads(row["account"])))
-        for row in self._database.run("all_events"):
-            yield EventRow(event=self._block(row["block"])[row["place"]], twin=row["twin"] or "")
-        for row in self._database.run("thread_rows").fetchall():
-            members = self._database.run("thread_keys", thread=row["id"]).fetchall()
-            yield ThreadRow(
-                id=row["id"], source=row["source"], path=row["path"], session=row["session"], project=row["project"],
-                extracted=row["extracted"], seen=row["seen"], events=tuple(each["key"] for each in members),
-                abandoned=tuple(each["ordinal"] for each in members if each["abandoned"]),
-            )  # fmt: skip
+        """The archive written out: files, events in order, threads, projects, conversations that opted out."""
+        yield from care.rows(self._database, self._blocks)
         yield from self.projects()
         yield from self.opted_out()
 
@@ -361,8 +301,7 @@ class SqliteArchive:
         """Take up rows of :meth:`rows` of one kind, inside the transaction that loads them all. Raises ValueError, KeyError."""
         events = [each for each in rows if isinstance(each, EventRow)]
         if events:
-            body, checksum = pack([each.event for each in events])
-            (block,) = self._database.one("add_block", body=body, hash=checksum)
+            block = self._blocks.add([each.event for each in events])
             for place, each in enumerate(events):
                 self._add_event(replace(each.event, twin=each.twin), block, place)
         for row in rows:
@@ -389,43 +328,6 @@ class SqliteArchive:
         )
         self.mark_abandoned(row.id, ((ordinal, True) for ordinal in row.abandoned))
 
-    def _block(self, number: int) -> tuple[Event, ...]:
-        """The events of a block; read again once another process changed the store, for it may have forgotten words of them."""
-        seen = self._database.others()
-        if seen != self._seen:
-            self._blocks.cache_clear()
-            self._seen = seen
-        return self._blocks(number)
-
-    def _read_block(self, number: int) -> tuple[Event, ...]:
-        row = self._database.one("block", id=number)
-        if row is None:
-            raise DamagedError(f"archive block {number} is missing", where=str(self._database.path), hint="run `kept check`")
-        try:
-            return unpack(row["body"])
-        except (ValueError, zlib.error) as error:
-            raise DamagedError(
-                f"archive block {number} is damaged", where=str(self._database.path), hint="run `kept check`"
-            ) from error
-
-
-def _columns(event: Event) -> dict[str, Any]:
-    """What the row of an event says of it."""
-    return {
-        "twin": event.twin or None, "at": to_text(event.at) if event.at else None, "kind": event.kind.value,
-        "author": event.author.value, "record": short_hash(event.record), "parent": short_hash(event.parent),
-        "turn": short_hash(event.turn),
-    }  # fmt: skip
-
-
-def _is_indexed(event: Event) -> bool:
-    return event.author in _INDEXED and bool(event.text) and event.kind in (Kind.PROMPT, Kind.RESPONSE)
-
 
 def _at(text: str | None) -> datetime | None:
     return from_text(text) if text else None
-
-
-def short_hash(text: str) -> int:
-    """A signed 64-bit hash of a native id; 0 for the empty one."""
-    return int.from_bytes(bytes.fromhex(digest(text, size=8)), "big", signed=True) if text else 0

@@ -4,15 +4,13 @@ Everything here commits in one transaction. Memories are a projection that :meth
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from kept.adapters.store.checking import IMPORTED, broken_log, disagreements
-from kept.adapters.store.database import Database, any_of
-from kept.adapters.store.rows import UNREADABLE, Appended, appended, candidates_of, effects, operation_of, proposal_of, put_together
+from kept.adapters.store.memories import SqliteMemories, fields, listed
+from kept.adapters.store.rows import Appended, appended, candidates_of, effects, operation_of, proposal_of, put_together
 from kept.adapters.store.values import (
     CandidateRow,
     Draft,
@@ -25,20 +23,16 @@ from kept.adapters.store.values import (
     Run,
     RunRow,
 )
-from kept.model.codec import canonical, dump, load
+from kept.model.codec import canonical
 from kept.model.errors import DamagedError
 from kept.model.fold import fold, undone
-from kept.model.memory import Actor, Judged, Memory, Status
+from kept.model.memory import Actor, Judged, Memory
 from kept.model.operation import Operation, Pass, mentioned
-from kept.model.text import index_words
 from kept.model.times import from_text, to_text
 
 
-class SqliteLog:
+class SqliteLog(SqliteMemories):
     """The append-only history and what it adds up to."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     # Runs
 
@@ -90,9 +84,6 @@ class SqliteLog:
                 self._project(effects(written.made, self.memory))
             return written.made
 
-    def _last(self, name: str) -> int:
-        return int(self._database.one(name)["number"])
-
     def _append(self, written: Appended) -> None:
         self._add_passes([written.row])
         self._add_operations(written.operations)
@@ -109,14 +100,14 @@ class SqliteLog:
     def _add_operations(self, rows: Iterable[OperationRow]) -> None:
         rows = tuple(rows)
         self._database.many(
-            "add_operation", (_values(each, "id", "pass_id", "memory", "kind", "body", "commitment") for each in rows)
+            "add_operation", (fields(each, "id", "pass_id", "memory", "kind", "body", "commitment") for each in rows)
         )
         self._seal((f"o{each.id}", each) for each in rows)
 
     def _add_candidates(self, rows: Iterable[CandidateRow]) -> None:
         rows = tuple(rows)
         names = ("row", "pass_id", "thread", "ordinal", "id", "profile", "scope", "verdict", "body", "commitment", "live")
-        self._database.many("add_candidate", (_values(each, *names) for each in rows))
+        self._database.many("add_candidate", (fields(each, *names) for each in rows))
         self._seal((f"c{each.row}", each) for each in rows)
 
     def _seal(self, rows: Iterable[tuple[str, OperationRow | CandidateRow]]) -> None:
@@ -131,7 +122,7 @@ class SqliteLog:
 
     def _switch(self, draft: Draft) -> None:
         switched, off = (*draft.undoes, *draft.redoes), undone(self.switches())
-        self._database.run("relive_candidates", undone=_list(off), switched=_list(switched))
+        self._database.run("relive_candidates", undone=listed(off), switched=listed(switched))
         related = self.related(switched)
         after: dict[str, Memory | None] = {number: None for each in related for one in each.operations for number in mentioned(one)}
         self._project(after | fold(each for each in related if each.id not in off))
@@ -148,7 +139,7 @@ class SqliteLog:
         """The whole log in order, or only those passes, with their operations."""
         if only is None:
             return put_together(self.heads(), self._operations("operations"))
-        ids = _list(only)
+        ids = listed(only)
         heads = (_pass(row).head for row in self._database.run("passes_of", ids=ids))
         return put_together(heads, self._operations("operations_of", ids=ids))
 
@@ -161,78 +152,15 @@ class SqliteLog:
     def related(self, passes: Iterable[int]) -> tuple[Pass, ...]:
         """What folds to the memories that the given passes concern, and to all that are tied to those, however indirectly."""
         given = set(passes)
-        rows = tuple(self._operations("operations_tied", passes=_list(given)))
-        heads = self._database.run("passes_of", ids=_list(given.union(each.pass_id for each in rows)))
+        rows = tuple(self._operations("operations_tied", passes=listed(given)))
+        heads = self._database.run("passes_of", ids=listed(given.union(each.pass_id for each in rows)))
         return tuple(put_together((_pass(row).head for row in heads), rows))
 
     def operations_on(self, memory: str) -> tuple[tuple[Pass, Operation], ...]:
         """Everything that happened to a memory, in order, merges into others included; each with the head of its pass."""
         rows = tuple(self._operations("operations_on", memory=memory))
-        heads = self._database.run("passes_of", ids=_list({each.pass_id for each in rows}))
+        heads = self._database.run("passes_of", ids=listed({each.pass_id for each in rows}))
         return tuple((each, one) for each in put_together((_pass(row).head for row in heads), rows) for one in each.operations)
-
-    # Memories
-
-    def memory(self, number: str) -> Memory | None:
-        """The memory of that id, or None."""
-        row = self._database.one("memory", id=number)
-        return _memory(row["body"]) if row else None
-
-    def memories(self, *, group: tuple[str, str] | None = None) -> tuple[Memory, ...]:
-        """All memories by id, or those of a (profile, scope)."""
-        if group is None:
-            return self._memories("memories")
-        return self._memories("memories_of", profile=group[0], scope=group[1])
-
-    def _memories(self, name: str, **values: Any) -> tuple[Memory, ...]:
-        return tuple(_memory(row["body"]) for row in self._database.run(name, **values))
-
-    def memories_between(self, start: datetime, stop: datetime) -> tuple[Memory, ...]:
-        """The memories first seen before ``stop`` and last seen at ``start`` or later, by id."""
-        return self._memories("memories_between", start=to_text(start), stop=to_text(stop))
-
-    def ids(self) -> frozenset[str]:
-        """The ids of all memories."""
-        return frozenset(row["id"] for row in self._database.run("memory_ids"))
-
-    def ids_like(self, prefix: str) -> tuple[str, ...]:
-        """At most three ids that begin so, in order."""
-        return tuple(row["id"] for row in self._database.run("memory_ids_like", prefix=prefix))
-
-    def census(self, moment: datetime) -> Mapping[tuple[Status, str], int]:
-        """How many memories there are by (status at a moment, category)."""
-        rows = self._database.run("census", moment=to_text(moment))
-        return Counter({(Status(row["state"]), row["category"]): row["memories"] for row in rows})
-
-    def search(self, words: Iterable[str], limit: int) -> tuple[tuple[Memory, float], ...]:
-        """Memories with any of the words, best first, with their score (higher is better)."""
-        rows = self._database.run("search_memories", query=any_of(words), limit=limit)
-        return tuple((_memory(row["body"]), -row["rank"]) for row in rows)
-
-    def _project(self, after: Mapping[str, Memory | None]) -> None:
-        """Make memories what ``after`` says (None: not there), and their index entries with them."""
-        known = {row["id"]: (row["rowid"], row["body"]) for row in self._database.run("memories_with", ids=_list(after))}
-        number = self._last("last_memory")
-        puts, drops, entries, stale = [], [], [], []
-        for memory_id, memory in after.items():
-            rowid, old = known.get(memory_id, (0, ""))
-            body = canonical(dump(memory)) if memory is not None else ""
-            if body == old:
-                continue
-            if not rowid:
-                number = rowid = number + 1
-            before, words = _words_of(old), _words_of(body)
-            if old and before != words:
-                stale.append({"rowid": rowid, "words": before})
-            if memory is None:
-                drops.append({"rowid": rowid})
-                continue
-            if not old or before != words:
-                entries.append({"rowid": rowid, "words": words})
-            values = _values(memory, "id", "profile", "category", "scope") | {"status": memory.status.value}
-            puts.append(values | {"rowid": rowid, "body": body})
-        for name, rows in (("unindex_memory", stale), ("drop_memory", drops), ("put_memory", puts), ("index_memory", entries)):
-            self._database.many(name, rows)
 
     # Candidates
 
@@ -260,9 +188,9 @@ class SqliteLog:
         off = undone(self.switches())
         if not off:
             return frozenset()
-        undone_rows = self._operations("operations_undone", undone=_list(off))
+        undone_rows = self._operations("operations_undone", undone=listed(off))
         gone = frozenset(each for row in undone_rows for each in candidates_of(row))
-        standing = self._database.run("rests_standing", undone=_list(off), candidates=_list(gone))
+        standing = self._database.run("rests_standing", undone=listed(off), candidates=listed(gone))
         return gone - {row["id"] for row in standing}
 
     def dirty(self) -> tuple[tuple[str, str], ...]:
@@ -278,7 +206,7 @@ class SqliteLog:
     def erase(self, memory: str, candidates: Iterable[str], fingerprints: Iterable[str], made: Pass) -> None:
         """Erase the words of every operation on a memory and of every candidate it rests on; keep the fingerprints."""
         self._database.run("unseal_operations", memory=memory)
-        self._database.run("unseal_candidates", ids=_list(candidates))
+        self._database.run("unseal_candidates", ids=listed(candidates))
         self._database.many("add_fingerprint", ({"fingerprint": each, "pass_id": made.id} for each in fingerprints))
 
     def forgotten(self) -> frozenset[str]:
@@ -286,17 +214,6 @@ class SqliteLog:
         return frozenset(row["fingerprint"] for row in self._database.run("forgotten"))
 
     # Check and rebuild
-
-    def stored(self) -> tuple[dict[str, Memory], tuple[str, ...]]:
-        """The memories that can be read, by id, and the ids of those that cannot."""
-        found: dict[str, Memory] = {}
-        unreadable: list[str] = []
-        for row in self._database.run("memory_bodies"):
-            try:
-                found[row["id"]] = _memory(row["body"])
-            except DamagedError:
-                unreadable.append(row["id"])
-        return found, tuple(unreadable)
 
     def damage(self, stored: Mapping[str, Memory]) -> Iterator[str]:
         """Every way in which the log contradicts its hashes, or what is derived (``stored``: the memories) contradicts the log."""
@@ -368,21 +285,13 @@ class SqliteLog:
             self._database.run("drop_mentions")
             self._database.run("fill_mentions")
             passes = tuple(self.passes())
-            self._database.run("relive_candidates", undone=_list(undone(passes)), switched=_list(each.id for each in passes))
+            self._database.run("relive_candidates", undone=listed(undone(passes)), switched=listed(each.id for each in passes))
             self._project(dict(sorted(fold(passes).items())))
-
-
-def _list(values: Iterable[Any]) -> str:
-    return canonical(sorted(set(values)))
-
-
-def _values(value: Any, *names: str) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in names}
 
 
 def _pass_values(row: PassRow) -> dict[str, Any]:
     head = row.head
-    return _values(head, "id", "run", "stage", "subject", "note") | {
+    return fields(head, "id", "run", "stage", "subject", "note") | {
         "actor": head.actor.value, "recorded_at": to_text(head.recorded_at), "undoes": canonical(list(head.undoes)),
         "redoes": canonical(list(head.redoes)), "hash": row.hash,
     }  # fmt: skip
@@ -396,24 +305,6 @@ def _pass(row: Any) -> PassRow:
     )  # fmt: skip
     covers = tuple((thread, start) for thread, start in json.loads(row["covers"]))
     return PassRow(head=head, hash=row["hash"], covers=covers)
-
-
-@lru_cache(maxsize=20_000)
-def _memory(body: str) -> Memory:
-    try:
-        memory: Memory = load(Memory, json.loads(body))
-    except UNREADABLE as error:
-        raise DamagedError("a memory cannot be read", hint="run `kept check`; `kept rebuild` recreates memories") from error
-    return memory
-
-
-def _words_of(body: str) -> str:
-    return indexed(_memory(body)) if body else ""
-
-
-def indexed(memory: Memory) -> str:
-    """The words under which a memory is found."""
-    return index_words(" ".join((memory.content, *memory.artifacts)))
 
 
 def _instant(text: str | None) -> datetime | None:

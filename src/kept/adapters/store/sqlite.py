@@ -11,7 +11,8 @@ from typing import Self
 from kept.adapters.store.archive import SqliteArchive
 from kept.adapters.store.checking import citations
 from kept.adapters.store.database import Database, drop, flush
-from kept.adapters.store.log import SqliteLog, indexed
+from kept.adapters.store.log import SqliteLog
+from kept.adapters.store.memories import indexed
 from kept.adapters.store.protocol import Archive, Log
 from kept.adapters.store.rows import UNREADABLE
 from kept.adapters.store.values import VERSION, EventRow, FileRow, OptedOut, Output, Row, StoreRow, ThreadRow

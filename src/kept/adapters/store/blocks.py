@@ -1,0 +1,85 @@
+"""The blocks in which a store keeps cleaned turns: read once and kept at hand, written as a whole. And what an event's row says of it."""
+
+import zlib
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from kept.adapters.store.database import Database
+from kept.adapters.store.records import pack, unpack
+from kept.model.codec import digest
+from kept.model.errors import DamagedError
+from kept.model.event import Author, Event, Kind
+from kept.model.times import to_text
+
+_INDEXED = frozenset({Author.HUMAN, Author.ASSISTANT})
+
+
+class Blocks:
+    """The blocks of one store, a few of them unpacked in memory."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._unpacked = lru_cache(maxsize=8)(self._read)
+        self._seen = 0
+
+    def at(self, number: int) -> tuple[Event, ...]:
+        """The events of a block; read again once another process changed the store, for it may have forgotten words of them.
+
+        Raises DamagedError.
+        """
+        seen = self._database.others()
+        if seen != self._seen:
+            self._unpacked.cache_clear()
+            self._seen = seen
+        return self._unpacked(number)
+
+    def event(self, row: Any) -> Event:
+        """The event that lies where a row with ``block`` and ``place`` says. Raises DamagedError."""
+        events, place = self.at(row["block"]), row["place"]
+        if not 0 <= place < len(events):
+            raise self._damaged(f"archive block {row['block']} has no place {place}")
+        return events[int(place)]
+
+    def add(self, events: Sequence[Event]) -> int:
+        """Write a new block and return its number."""
+        body, checksum = pack(events)
+        (number,) = self._database.one("add_block", body=body, hash=checksum)
+        return int(number)
+
+    def put(self, number: int, events: Sequence[Event]) -> None:
+        """Write a block anew."""
+        body, checksum = pack(events)
+        self._database.run("put_block", body=body, hash=checksum, id=number)
+        self._unpacked.cache_clear()
+
+    def _read(self, number: int) -> tuple[Event, ...]:
+        row = self._database.one("block", id=number)
+        if row is None:
+            raise self._damaged(f"archive block {number} is missing")
+        try:
+            return unpack(row["body"])
+        except (ValueError, zlib.error) as error:
+            raise self._damaged(f"archive block {number} is damaged") from error
+
+    def _damaged(self, what: str) -> DamagedError:
+        return DamagedError(what, where=str(self._database.path), hint="run `kept check`")
+
+
+def columns(event: Event) -> dict[str, Any]:
+    """What the row of an event says of it."""
+    return {
+        "twin": event.twin or None, "at": to_text(event.at) if event.at else None, "kind": event.kind.value,
+        "author": event.author.value, "record": short_hash(event.record), "parent": short_hash(event.parent),
+        "turn": short_hash(event.turn),
+    }  # fmt: skip
+
+
+def is_indexed(event: Event) -> bool:
+    """Whether a turn is found by its words."""
+    return event.author in _INDEXED and bool(event.text) and event.kind in (Kind.PROMPT, Kind.RESPONSE)
+
+
+def short_hash(text: str) -> int:
+    """A signed 64-bit hash of a native id; 0 for the empty one."""
+    return int.from_bytes(bytes.fromhex(digest(text, size=8)), "big", signed=True) if text else 0

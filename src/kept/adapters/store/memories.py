@@ -1,0 +1,126 @@
+"""The memories in SQLite that a log adds up to: a projection, found by id, group, time and words."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from kept.adapters.store.database import Database, any_of
+from kept.adapters.store.rows import UNREADABLE
+from kept.model.codec import canonical, dump, load
+from kept.model.errors import DamagedError
+from kept.model.memory import Memory, Status
+from kept.model.text import index_words
+from kept.model.times import to_text
+
+
+class SqliteMemories:
+    """What a log adds up to."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def memory(self, number: str) -> Memory | None:
+        """The memory of that id, or None."""
+        row = self._database.one("memory", id=number)
+        return _memory(row["body"]) if row else None
+
+    def memories(self, *, group: tuple[str, str] | None = None) -> tuple[Memory, ...]:
+        """All memories by id, or those of a (profile, scope)."""
+        if group is None:
+            return self._memories("memories")
+        return self._memories("memories_of", profile=group[0], scope=group[1])
+
+    def _memories(self, name: str, **values: Any) -> tuple[Memory, ...]:
+        return tuple(_memory(row["body"]) for row in self._database.run(name, **values))
+
+    def memories_between(self, start: datetime, stop: datetime) -> tuple[Memory, ...]:
+        """The memories first seen before ``stop`` and last seen at ``start`` or later, by id."""
+        return self._memories("memories_between", start=to_text(start), stop=to_text(stop))
+
+    def ids(self) -> frozenset[str]:
+        """The ids of all memories."""
+        return frozenset(row["id"] for row in self._database.run("memory_ids"))
+
+    def ids_like(self, prefix: str) -> tuple[str, ...]:
+        """At most three ids that begin so, in order."""
+        return tuple(row["id"] for row in self._database.run("memory_ids_like", prefix=prefix))
+
+    def census(self, moment: datetime) -> Mapping[tuple[Status, str], int]:
+        """How many memories there are by (status at a moment, category)."""
+        rows = self._database.run("census", moment=to_text(moment))
+        return Counter({(Status(row["state"]), row["category"]): row["memories"] for row in rows})
+
+    def search(self, words: Iterable[str], limit: int) -> tuple[tuple[Memory, float], ...]:
+        """Memories with any of the words, best first, with their score (higher is better)."""
+        rows = self._database.run("search_memories", query=any_of(words), limit=limit)
+        return tuple((_memory(row["body"]), -row["rank"]) for row in rows)
+
+    def _project(self, after: Mapping[str, Memory | None]) -> None:
+        """Make memories what ``after`` says (None: not there), and their index entries with them."""
+        known = {row["id"]: (row["rowid"], row["body"]) for row in self._database.run("memories_with", ids=listed(after))}
+        number = self._last("last_memory")
+        puts, drops, entries, stale = [], [], [], []
+        for memory_id, memory in after.items():
+            rowid, old = known.get(memory_id, (0, ""))
+            body = canonical(dump(memory)) if memory is not None else ""
+            if body == old:
+                continue
+            if not rowid:
+                number = rowid = number + 1
+            before, words = _words_of(old), _words_of(body)
+            if old and before != words:
+                stale.append({"rowid": rowid, "words": before})
+            if memory is None:
+                drops.append({"rowid": rowid})
+                continue
+            if not old or before != words:
+                entries.append({"rowid": rowid, "words": words})
+            values = fields(memory, "id", "profile", "category", "scope") | {"status": memory.status.value}
+            puts.append(values | {"rowid": rowid, "body": body})
+        for name, rows in (("unindex_memory", stale), ("drop_memory", drops), ("put_memory", puts), ("index_memory", entries)):
+            self._database.many(name, rows)
+
+    def stored(self) -> tuple[dict[str, Memory], tuple[str, ...]]:
+        """The memories that can be read, by id, and the ids of those that cannot."""
+        found: dict[str, Memory] = {}
+        unreadable: list[str] = []
+        for row in self._database.run("memory_bodies"):
+            try:
+                found[row["id"]] = _memory(row["body"])
+            except DamagedError:
+                unreadable.append(row["id"])
+        return found, tuple(unreadable)
+
+    def _last(self, name: str) -> int:
+        return int(self._database.one(name)["number"])
+
+
+def listed(values: Iterable[Any]) -> str:
+    """Values for ``json_each``, in order, each once."""
+    return canonical(sorted(set(values)))
+
+
+def fields(value: Any, *names: str) -> dict[str, Any]:
+    """Fields of a value by their names, for a statement."""
+    return {name: getattr(value, name) for name in names}
+
+
+@lru_cache(maxsize=20_000)
+def _memory(body: str) -> Memory:
+    try:
+        memory: Memory = load(Memory, json.loads(body))
+    except UNREADABLE as error:
+        raise DamagedError("a memory cannot be read", hint="run `kept check`; `kept rebuild` recreates memories") from error
+    return memory
+
+
+def _words_of(body: str) -> str:
+    return indexed(_memory(body)) if body else ""
+
+
+def indexed(memory: Memory) -> str:
+    """The words under which a memory is found."""
+    return index_words(" ".join((memory.content, *memory.artifacts)))
