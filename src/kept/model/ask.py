@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 
@@ -11,9 +12,11 @@ from typing import Any
 class Ask:
     """One question to a language model; stateless, everything it may know is in it.
 
-    ``purpose`` names the budget it is paid from (``extract``, ``curate``, ``summary``, ``journal``), ``version`` the prompt it was
-    made with. ``system`` is the stable prefix that many asks share, ``prompt`` what differs. ``schema`` is the JSON Schema of the
-    reply (every field required, no further ones). ``most`` bounds the reply, in tokens.
+    ``purpose`` names what it is paid for (``extract``, ``curate``, ``summary``, ``journal``), ``version`` the prompt it was made with.
+    ``system`` is the stable prefix that many asks share, ``prompt`` what differs. ``schema`` is the JSON Schema of the reply (of
+    :func:`kept.model.schema.schema_of`: every field required, no further ones). ``most`` bounds the reply, in tokens. ``about`` are the
+    sessions whose words stand in it, so that forgetting one reaches its replies. ``waits`` says that the reply may come in a later
+    run, at half the price, where the user wants that.
     """
 
     purpose: str
@@ -22,11 +25,13 @@ class Ask:
     prompt: str
     schema: Mapping[str, Any]
     most: int = 4_096
+    about: tuple[str, ...] = ()
+    waits: bool = False
 
     def key(self, model: str) -> str:
         """What the reply is remembered under: content, prompt version, model and schema; 64 hex digits."""
         parts = [model, self.purpose, self.version, self.system, self.prompt, self.schema, self.most]
-        return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,6 +55,25 @@ class Usage:
         )
 
 
+class Fault(StrEnum):
+    """What is wrong with a reply, or why there is none."""
+
+    # Something came back, and nothing may be taken from it.
+    EMPTY = "empty"
+    REFUSAL = "refusal"
+    TRUNCATED = "truncated"
+    MALFORMED = "malformed"
+    AMBIGUOUS = "ambiguous"
+    SCHEMA = "schema"
+    # Nothing came back.
+    SETUP = "setup"  # no such program, no key, not logged in, no such model: asking again in this run cannot help
+    RATE_LIMIT = "rate_limit"
+    OVERLOADED = "overloaded"
+    TIMEOUT = "timeout"
+    CONNECTION = "connection"
+    FAILED = "failed"  # the program or the server said that it failed
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answered:
     """A complete reply that fits the schema. It may say that there is nothing; ``cached`` means that it was not paid for again."""
@@ -61,9 +85,10 @@ class Answered:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unreadable:
-    """Something came back that is no complete reply of the schema, also when asked once to repair it: nothing may be taken from it."""
+    """Something came back that is no complete reply of the schema, also when asked once more: nothing may be taken from it."""
 
     reason: str
+    fault: Fault = Fault.MALFORMED
     usage: Usage = field(default_factory=Usage)
 
 
@@ -72,6 +97,7 @@ class Unreachable:
     """No reply came: the model could not be reached, refused to serve, or ran out of time. Asking later may help."""
 
     reason: str
+    fault: Fault = Fault.FAILED
     usage: Usage = field(default_factory=Usage)
 
 
@@ -83,7 +109,15 @@ class Unaffordable:
     usage: Usage = field(default_factory=Usage)
 
 
-Reply = Answered | Unreadable | Unreachable | Unaffordable
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Awaited:
+    """The question is with the provider, in a batch at half the price; a later run gets the reply by asking the same again."""
+
+    reason: str
+    usage: Usage = field(default_factory=Usage)
+
+
+Reply = Answered | Unreadable | Unreachable | Unaffordable | Awaited
 
 # Asks in, replies out, in the same order. Whoever implements it does caching, retrying, budgets and recording.
 Asking = Callable[[Sequence[Ask]], Sequence[Reply]]

@@ -1,0 +1,91 @@
+"""Schemas of dataclasses, and strict reading."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import pytest
+
+from kept.model.schema import misfit, read, schema_of
+
+
+class Mood(StrEnum):
+    CALM = "calm"
+    CROSS = "cross"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fact:
+    category: str
+    text: str = field(metadata={"description": "one sentence"})
+    events: tuple[str, ...]
+    weight: float
+    count: int = 1
+    mood: Mood = Mood.CALM
+    until: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Keep:
+    number: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Merge:
+    numbers: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    facts: tuple[Fact, ...]
+    steps: tuple[Keep | Merge, ...] = ()
+
+
+def body(**changes: Any) -> dict[str, Any]:
+    fact = {"category": "decision", "text": "t", "events": ["e1"], "weight": 0.5, "count": 2, "mood": "cross", "until": None}
+    return {"facts": [fact | changes], "steps": []}
+
+
+def test_every_field_is_required_and_no_other_allowed() -> None:
+    schema = schema_of(Said, category=("decision", "problem"))
+    fact = schema["properties"]["facts"]["items"]
+    assert fact["required"] == ["category", "text", "events", "weight", "count", "mood", "until"]
+    assert fact["additionalProperties"] is False
+    assert fact["properties"]["category"] == {"type": "string", "enum": ["decision", "problem"]}
+    assert fact["properties"]["text"] == {"type": "string", "description": "one sentence"}
+    assert fact["properties"]["until"] == {"anyOf": [{"type": "string"}, {"type": "null"}]}
+
+
+def test_a_fitting_reply_is_read_into_values() -> None:
+    said = read(Said, body() | {"steps": [{"is": "merge", "numbers": ["1", "2"]}, {"is": "keep", "number": "3"}]})
+    assert said.facts[0].mood is Mood.CROSS
+    assert said.steps == (Merge(numbers=("1", "2")), Keep(number="3"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"weight": "high"}, "reply.facts[0].weight: expected number, found string"),
+        ({"weight": float("nan")}, "reply.facts[0].weight: no finite number"),
+        ({"weight": True}, "reply.facts[0].weight: expected number, found boolean"),
+        ({"count": 1.0}, "reply.facts[0].count: expected integer, found number"),
+        ({"category": "../../CLAUDE"}, "reply.facts[0].category: none of the allowed values"),
+        ({"text": "\ud800"}, "reply.facts[0].text: half a character"),
+        ({"events": "e1"}, "reply.facts[0].events: expected array, found string"),
+        ({"more": 1}, "reply.facts[0]: has properties that were not asked for"),
+        ({"until": 3}, "reply.facts[0].until: expected string, found integer"),
+    ],
+)
+def test_what_does_not_fit_is_named_with_its_place(changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError, match=r".+") as caught:
+        read(Said, body(**changes), category=("decision",))
+    assert told in str(caught.value)
+
+
+def test_a_missing_field_does_not_fit() -> None:
+    assert misfit(schema_of(Said), {"facts": []}) == "reply: 'steps' is missing"
+
+
+def test_a_kind_that_json_cannot_tell_has_no_schema() -> None:
+    with pytest.raises(TypeError):
+        schema_of(dict[str, Any])
