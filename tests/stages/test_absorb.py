@@ -53,7 +53,7 @@ def some():
 
 def document(memories):
     return render(
-        compose(tuple(memories.values()), PROFILE, as_of=START, names={"project:web-aaaaaa": "web"}, zone=ZoneInfo("UTC"))
+        compose(tuple(memories.values()), (PROFILE,), as_of=START, names={"project:web-aaaaaa": "web"}, zone=ZoneInfo("UTC"))
     )
 
 
@@ -154,7 +154,7 @@ def test_an_added_line_is_reported_with_its_place_and_section():
     )
     (added,) = edits.added
     assert (added.text, added.fact, added.after, added.scope, added.category) == (
-        "- Ask in German.\n", "Ask in German.", "b2", "user", "preference",
+        "- Ask in German.\n", "Ask in German.", "b2", "user", "p.preference",
     )  # fmt: skip
 
 

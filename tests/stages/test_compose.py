@@ -39,7 +39,7 @@ def memory(number, *, category="rule", scope=USER_SCOPE, day=0, content="", **mo
 
 
 def shown(memories, *, profile=PROFILE, as_of=START, names=NAMES, **more):
-    return compose(memories, profile, as_of=as_of, names=names, zone=ZoneInfo("Europe/Berlin"), **more)
+    return compose(memories, (profile,), as_of=as_of, names=names, zone=ZoneInfo("Europe/Berlin"), **more)
 
 
 def ids(document):

@@ -11,7 +11,9 @@ import tomlkit
 import tomlkit.exceptions
 
 from kept.model.errors import ConfigError
+from kept.model.profile import Use
 
+_TABLES = frozenset({"projects", "use"})
 _MOST = 1_000_000  # bytes; a settings file beyond this is a mistake
 
 
@@ -21,14 +23,17 @@ class Settings:
 
     ``timezone`` is an IANA name; empty means that of the machine. ``sources_off`` names formats that are not read; ``exclude`` holds
     glob patterns of transcript paths and project directories that are not read. ``projects`` maps a directory to the directory it
-    is the same project as.
+    is the same project as. ``profile`` is the profile of what no rule speaks of, ``profiles`` are others that are at work, ``use`` are
+    the rules, tables of ``profile``, ``sources`` and ``projects``; the first that fits decides.
     """
 
     timezone: str = ""
     profile: str = "coding"
+    profiles: tuple[str, ...] = ()
     sources_off: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     projects: Mapping[str, str] = field(default_factory=dict)
+    use: tuple[Use, ...] = ()
 
 
 def read(path: Path) -> Settings:
@@ -70,12 +75,27 @@ def _value(name: str, value: object, where: str) -> Any:
     match name:
         case "timezone" | "profile" if isinstance(value, str):
             return value
-        case "sources_off" | "exclude" if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        case "profiles" | "sources_off" | "exclude" if isinstance(value, list) and all(isinstance(each, str) for each in value):
             return tuple(value)
         case "projects" if isinstance(value, dict) and all(isinstance(each, str) for each in value.values()):
             return dict(value)
+        case "use" if isinstance(value, list):
+            return tuple(_use(each, f"{where}, [[use]] number {number}") for number, each in enumerate(value, 1))
         case _:
             raise ConfigError(f"{name} has a value of the wrong kind", where=where, hint="see `kept config --help`")
+
+
+def _use(body: object, where: str) -> Use:
+    known = {each.name for each in fields(Use)}
+    if not isinstance(body, dict) or not isinstance(body.get("profile"), str):
+        raise ConfigError("a rule names the profile it is for", where=where, hint='[[use]] profile = "vault" sources = ["vault"]')
+    lists = {name: value for name, value in body.items() if name != "profile"}
+    for name, value in lists.items():
+        if name not in known:
+            raise ConfigError(f"unknown setting {name!r}", where=where, hint=f"settings: {', '.join(sorted(known))}")
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise ConfigError(f"{name} must be a list of words", where=where)
+    return Use(profile=body["profile"], **{name: tuple(value) for name, value in lists.items()})
 
 
 def zone(name: str) -> ZoneInfo:
@@ -92,9 +112,10 @@ def write(path: Path, name: str, value: str | Sequence[str]) -> str:
     Comments and order are kept. Nothing is written here. Raises ConfigError for an unknown setting or a wrong value.
     """
     known = {each.name for each in fields(Settings)}
-    if name not in known - {"projects"}:
+    if name not in known - _TABLES:
         raise ConfigError(
-            f"unknown setting {name!r}", hint=f"settings: {', '.join(sorted(known))}; edit projects in the file itself"
+            f"unknown setting {name!r}",
+            hint=f"settings: {', '.join(sorted(known - _TABLES))}; edit {' and '.join(sorted(_TABLES))} in the file itself",
         )
     try:
         document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
@@ -102,7 +123,7 @@ def write(path: Path, name: str, value: str | Sequence[str]) -> str:
         raise ConfigError(f"the settings cannot be read: {error}", where=str(path)) from error
     if not value:
         document.pop(name, None)
-    elif name in ("sources_off", "exclude"):
+    elif name in ("profiles", "sources_off", "exclude"):
         items = value.split(",") if isinstance(value, str) else value
         document[name] = [each.strip() for each in items if each.strip()]
     else:

@@ -13,6 +13,7 @@ from kept.model.codec import dump
 from kept.model.event import Event
 from kept.model.memory import Evidence, Judged, Memory, Status
 from kept.model.operation import Operation, Pass
+from kept.model.profile import read_kind
 from kept.model.text import query_words
 from kept.model.times import to_text
 
@@ -30,20 +31,29 @@ class Filter:
 def chosen(desk: Desk, memories: Sequence[Memory], which: Filter, moment: datetime) -> tuple[Memory, ...]:
     """The memories a filter lets through, in the order of a list: by project, category, newest first."""
     names = desk.names()
-    order = {each.id: number for number, each in enumerate(desk.profile.categories)}
+    kinds = [(each.id, one.id) for each in desk.profiles for one in each.categories]
+    order = {each: number for number, each in enumerate(kinds)}
+    profile, category = read_kind(which.category)
 
     def fits(memory: Memory) -> bool:
         status = memory.status_at(moment)
         return (
             (which.everything or status in which.statuses)
-            and (not which.category or memory.category == which.category)
+            and (not category or memory.category == category)
+            and profile in ("", memory.profile)
             and (not which.project or which.project.lower() in names.get(memory.scope, memory.scope).lower())
         )
 
     def place(memory: Memory) -> tuple[Any, ...]:
         seen = to_text(memory.last_seen) if memory.last_seen else ""
         newest_first = tuple(-ord(char) for char in seen)
-        return (memory.scope != "user", memory.scope, order.get(memory.category, len(order)), newest_first, memory.id)
+        return (
+            memory.scope != "user",
+            memory.scope,
+            order.get((memory.profile, memory.category), len(order)),
+            newest_first,
+            memory.id,
+        )
 
     return tuple(sorted(filter(fits, memories), key=place))
 

@@ -56,15 +56,16 @@ class Covered:
 
 def cover(desk: Desk, threads: Iterable[Thread], within: tuple[datetime, datetime] | None = None) -> Covered:
     """The account of the topics of some threads; only of those that begin in [start, stop) where ``within`` is given. Raises StoreError."""
-    groups: dict[str, tuple[Memory, ...]] = {}
+    groups: dict[tuple[str, str], tuple[Memory, ...]] = {}
     total = covered = nothing = 0
     missed: dict[tuple[str, str], Missed] = {}
     for thread in threads:
-        scope = desk.scope(thread.project, thread.path)
-        for each in (scope, USER_SCOPE):
+        scope, profile = desk.scope(thread.project, thread.path), desk.profile_for(thread.source, thread.project, thread.path)
+        here, everywhere = (profile.id, scope), (profile.id, USER_SCOPE)
+        for each in (here, everywhere):
             if each not in groups:
-                groups[each] = desk.store.log.memories(group=(desk.profile.id, each))
-        for topic, at in _topics(desk, thread, groups[scope] + groups[USER_SCOPE]):
+                groups[each] = desk.store.log.memories(group=each)
+        for topic, at in _topics(desk, thread, groups[here] + groups[everywhere]):
             if within is not None and (at is None or not within[0] <= at < within[1]):
                 continue
             total += 1

@@ -49,7 +49,8 @@ def _curate_group(
     log, (profile, scope) = desk.store.log, group
     memories = log.memories(group=(profile, scope))
     judged = [each.judged for each in log.proposals(profile, scope)]
-    promotions = {low: high for low, high in PROMOTIONS.items() if desk.profile.category(high) is not None}
+    way = next((each for each in desk.profiles if each.id == profile), None)
+    promotions = {low: high for low, high in PROMOTIONS.items() if way is not None and way.category(high) is not None}
     operations = curate(judged, memories, blocked=blocked, promotions=promotions)
     if not operations:
         return True

@@ -6,7 +6,7 @@ Every path kept writes to lies below one home; a trial run with ``--home`` touch
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -20,11 +20,13 @@ from kept.adapters.settings import Settings
 from kept.adapters.store import SqliteStore, Store
 from kept.model.errors import ConfigError, UsageError
 from kept.model.lexicon import Lexicon
-from kept.model.memory import USER_SCOPE
-from kept.model.profile import Profile
+from kept.model.memory import USER_SCOPE, Memory
+from kept.model.profile import Category, Profile, Use, choose, read_kind
 from kept.model.project import FOLDER, PROJECT, REMOTE, corrected, folder_of, root_of, scope_of, short_names
 from kept.model.times import parse_instant
 from kept.profiles.lexicons import lexicon
+
+VAULT, VAULT_MARKER = "vault", ".memory-loop.json"
 
 Clock = Callable[[], datetime]
 
@@ -81,16 +83,56 @@ def find_home(option: str | None, env: Mapping[str, str]) -> Home:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Desk:
-    """What a use case works with. ``zone`` decides which day an instant belongs to."""
+    """What a use case works with. ``zone`` decides which day an instant belongs to. ``profiles`` are those at work, the default first."""
 
     home: Home
     settings: Settings
-    profile: Profile
+    profiles: tuple[Profile, ...]
     lexicon: Lexicon
     zone: ZoneInfo
     store: Store
     clock: Clock
     env: Mapping[str, str]
+
+    @property
+    def profile(self) -> Profile:
+        """The default profile: that of what no rule speaks of, and of what a person adds without naming another."""
+        return self.profiles[0]
+
+    def profile_for(self, source: str, directory: str, path: str = "") -> Profile:
+        """The profile that remembers what is said in a directory and told by a source; ``path`` is the transcript's."""
+        place = place_of(directory, path)
+        usual = VAULT if source == VAULT and (Path(root_of(place)) / VAULT_MARKER).is_file() else ""
+        uses = [
+            replace(each, projects=tuple(_expanded(one, self.home.user) for one in each.projects)) for each in self.settings.use
+        ]
+        return choose(uses, self.profiles, source, place, usual=usual)
+
+    def profile_of(self, memory: Memory) -> Profile | None:
+        """The profile a memory is of; None where it is not at work."""
+        return next((each for each in self.profiles if each.id == memory.profile), None)
+
+    def category(self, memory: Memory) -> Category | None:
+        """The category of a memory; None where its profile is not at work, or has it no more."""
+        found = self.profile_of(memory)
+        return found.category(memory.category) if found else None
+
+    def kind(self, name: str) -> tuple[Profile, Category]:
+        """The category a person names, as ``preference`` or ``coding.preference``, and its profile; the default's first.
+
+        Raises UsageError for one that no profile at work has.
+        """
+        wanted, category = read_kind(name)
+        for each in self.profiles:
+            found = each.category(category) if wanted in ("", each.id) else None
+            if found is not None:
+                return each, found
+        known = [one.id for one in self.profile.categories]
+        known += [f"{each.id}.{one.id}" for each in self.profiles[1:] for one in each.categories]
+        raise UsageError(
+            f"no category {name!r} in profile {', '.join(each.id for each in self.profiles)}",
+            hint=f"categories: {', '.join(known)}",
+        )
 
     def scope(self, directory: str, path: str = "") -> str:
         """The scope of what is said in a directory; where that is unknown, of the folder the transcript at ``path`` lies in."""
@@ -157,6 +199,10 @@ def place_of(directory: str, path: str) -> str:
     return directory if directory.strip() else folder_of(path) if path else ""
 
 
+def _expanded(pattern: str, user: Path) -> str:
+    return f"{user}{pattern[1:]}" if pattern == "~" or pattern.startswith("~/") else pattern
+
+
 def now() -> datetime:
     """The wall clock, in UTC."""
     return datetime.now(UTC)
@@ -171,12 +217,16 @@ def opened(
     Raises ConfigError for settings, profile or zone that cannot be followed, StoreError where the store cannot be opened.
     """
     chosen = settings_file.read(home.settings)
-    made = profiles.profile(profile or chosen.profile, home.config / "profiles")
+    if profile:  # for this call one profile remembers everything, whatever the rules say
+        chosen = replace(chosen, use=(Use(profile=profile),))
+    wanted = dict.fromkeys((profile or chosen.profile, chosen.profile, *chosen.profiles, *(each.profile for each in chosen.use)))
+    made = tuple(profiles.profile(each, home.config / "profiles") for each in wanted)
+    languages = tuple(dict.fromkeys(one for each in made for one in each.languages))
     name = zone or chosen.timezone
     local = settings_file.zone(name) if name else _local_zone()
     with SqliteStore(home.store) as store:
         yield Desk(
-            home=home, settings=chosen, profile=made, lexicon=lexicon(made.languages), zone=local, store=store, clock=clock,
+            home=home, settings=chosen, profiles=made, lexicon=lexicon(languages), zone=local, store=store, clock=clock,
             env=os.environ if env is None else env,
         )  # fmt: skip
 

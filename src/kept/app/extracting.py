@@ -14,7 +14,9 @@ from kept.app.desk import Desk
 from kept.app.progress import Progress, silent
 from kept.model.event import Event
 from kept.model.fingerprint import recognised
+from kept.model.lexicon import Lexicon
 from kept.model.memory import Accepted, Actor, Candidate, Evidence, Judged, Refused, Verdict
+from kept.model.profile import Profile
 from kept.model.threads import abandoned
 from kept.stages.extract import LOOKBACK, extract
 from kept.stages.gate import grounded, judge
@@ -94,20 +96,21 @@ def _span(desk: Desk, thread: Thread, forgotten: frozenset[str], key: bytes, *, 
     """The candidates from the first open episode on; the ordinal up to which episodes are closed now; how many were analysed."""
     changed = _mark_branches(desk, thread)
     start = 0 if force else min([thread.extracted, *changed])
-    scope = desk.scope(thread.project, thread.path)
+    scope, profile = desk.scope(thread.project, thread.path), desk.profile_for(thread.source, thread.project, thread.path)
+    rules = _Rules(profile=profile, lexicon=desk.lexicon, forgotten=forgotten, key=key)
     judged: list[tuple[int, Judged]] = []
     place, closed, count = start, start, 0
     while place < thread.events:
         base = max(0, place - LOOKBACK)
         stop = min(place + WINDOW, thread.events)
         events = desk.store.archive.events(thread.id, base, stop)
-        episodes = segment(events[place - base :], desk.profile.buffer)
+        episodes = segment(events[place - base :], profile.buffer)
         final = stop == thread.events
         usable = [each for each in episodes if each.closed or final] or list(episodes)
         for each in usable:
             first, last = place - base + each.start, place - base + each.stop
-            candidates = extract(events, first, last, profile=desk.profile, lexicon=desk.lexicon, scope=lambda _: scope)
-            judged += [(place + each.start, _judged(desk, located(one, events), events, forgotten, key)) for one in candidates]
+            candidates = extract(events, first, last, profile=profile, lexicon=desk.lexicon, scope=lambda _: scope)
+            judged += [(place + each.start, _judged(rules, located(one, events), events)) for one in candidates]
             count += 1
         closed = place + next((each.start for each in usable if not each.closed), usable[-1].stop)
         place = place + usable[-1].stop
@@ -138,14 +141,24 @@ def _at(evidence: Evidence, event: Event) -> Evidence:
     )
 
 
-def _judged(desk: Desk, candidate: Candidate, events: Sequence[Event], forgotten: frozenset[str], key: bytes) -> Judged:
-    return Judged(candidate=candidate, verdict=_verdict(desk, candidate, events, forgotten, key))
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Rules:
+    """What a thread's candidates are judged by."""
+
+    profile: Profile
+    lexicon: Lexicon
+    forgotten: frozenset[str]
+    key: bytes
 
 
-def _verdict(desk: Desk, candidate: Candidate, events: Sequence[Event], forgotten: frozenset[str], key: bytes) -> Verdict:
-    if forgotten and recognised(candidate.content, forgotten, key):
+def _judged(rules: _Rules, candidate: Candidate, events: Sequence[Event]) -> Judged:
+    return Judged(candidate=candidate, verdict=_verdict(rules, candidate, events))
+
+
+def _verdict(rules: _Rules, candidate: Candidate, events: Sequence[Event]) -> Verdict:
+    if rules.forgotten and recognised(candidate.content, rules.forgotten, rules.key):
         return Refused(reason="forgotten")
-    verdict = judge(candidate, desk.profile, lexicon=desk.lexicon)
+    verdict = judge(candidate, rules.profile, lexicon=rules.lexicon)
     if isinstance(verdict, Accepted) and not grounded(candidate, texts(events)):
         return Refused(reason="ungrounded")
     return verdict

@@ -44,26 +44,32 @@ def add(desk: Desk, text: str, category: str, *, project: str = "", until: datet
     Raises UsageError for an unknown category, an unusable text, or one that is remembered already.
     """
     content = usable(desk, text)
-    kind = desk.profile.category(category)
-    if kind is None:
-        known = ", ".join(each.id for each in desk.profile.categories)
-        raise UsageError(f"no category {category!r} in profile {desk.profile.id!r}", hint=f"categories: {known}")
+    profile, kind = desk.kind(category)
     if project:
         note(desk, project)
     scope = desk.scope(project) if project else USER_SCOPE
-    for memory in desk.store.log.memories(group=(desk.profile.id, scope)):
+    for memory in desk.store.log.memories(group=(profile.id, scope)):
         if memory.status in (Status.ACTIVE, Status.HELD) and normal_form(memory.content) == normal_form(content):
             raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
     now = desk.clock()
-    number = digest(desk.profile.id, scope, category, content, now.isoformat(), size=5)
+    number = digest(profile.id, scope, kind.id, content, now.isoformat(), size=5)
     value = Memory(
-        id=number, profile=desk.profile.id, category=category, scope=scope, status=Status.HELD if agent else Status.ACTIVE,
+        id=number, profile=profile.id, category=kind.id, scope=scope, status=Status.HELD if agent else Status.ACTIVE,
         content=content, confidence=0.6 if agent else 1.0, origin=Origin.ASSISTANT if agent else Origin.USER, first_seen=now,
         last_seen=now, artifacts=artifacts(content), owned=not agent, valid_until=until, trigger="suggested" if agent else "told",
     )  # fmt: skip
     actor, reason = (Actor.AGENT, "held: suggested by an agent") if agent else (Actor.PERSON, "told by the user")
     _commit(desk, "suggest" if agent else "add", Add(memory=number, at=now, reason=reason, value=value), actor=actor)
     return find(desk, number)
+
+
+def _within(desk: Desk, memory: Memory, category: str) -> str:
+    """The category of a memory's own profile that a person names. Raises UsageError for one that it has not."""
+    profile, wanted = desk.profile_of(memory) or desk.profile, category.removeprefix(f"{memory.profile}.")
+    if profile.category(wanted) is None:
+        known = ", ".join(each.id for each in profile.categories)
+        raise UsageError(f"no category {category!r} in profile {profile.id!r}", hint=f"categories: {known}")
+    return wanted
 
 
 def usable(desk: Desk, text: str, *, most: int = MOST) -> str:
@@ -79,8 +85,7 @@ def usable(desk: Desk, text: str, *, most: int = MOST) -> str:
 def edit(desk: Desk, number: str, text: str, *, category: str | None = None) -> Memory:
     """Give a memory the words (or category) a person wants. Raises UsageError."""
     memory = find(desk, number)
-    if category is not None and desk.profile.category(category) is None:
-        raise UsageError(f"no category {category!r} in profile {desk.profile.id!r}")
+    category = None if category is None else _within(desk, memory, category)
     content = usable(desk, text)
     facts = replace(facts_of(memory), content=content, category=category or memory.category, artifacts=artifacts(content))
     return _once(desk, "edit", Revise(memory=memory.id, at=desk.clock(), reason="edited by the user", facts=facts))
@@ -131,9 +136,7 @@ def resolve(desk: Desk, number: str, category: str, text: str = "") -> tuple[Mem
     """Close a memory (an open question) with the decision or insight that answers it. Returns both. Raises UsageError."""
     memory = find(desk, number)
     _need(memory, Status.ACTIVE, Status.HELD)
-    if desk.profile.category(category) is None:
-        known = ", ".join(each.id for each in desk.profile.categories)
-        raise UsageError(f"no category {category!r} in profile {desk.profile.id!r}", hint=f"categories: {known}")
+    category = _within(desk, memory, category)
     now = desk.clock()
     content = usable(desk, text or memory.content)
     answer = digest(memory.id, category, content, now.isoformat(), size=5)

@@ -203,10 +203,11 @@ def _body(line: bytes, number: int) -> Mapping[str, Any]:
 def _memory(desk: Desk, body: Mapping[str, Any]) -> Memory | str:
     """The memory of an exported line, or why it is left out."""
     status, scope = body.get("status", "active"), body.get("scope", USER_SCOPE)
-    kind = desk.profile.category(str(body.get("category", "")))
+    profile = next((each for each in desk.profiles if each.id == body.get("profile", desk.profile.id)), None)
+    kind = profile.category(str(body.get("category", ""))) if profile else None
     if status not in (Status.ACTIVE, Status.HELD):
         return f"it is {status}" if status in list(Status) else "unknown status"
-    if body.get("profile", desk.profile.id) != desk.profile.id:
+    if profile is None:
         return "of another profile"
     if kind is None:
         return "unknown category"
@@ -224,7 +225,7 @@ def _memory(desk: Desk, body: Mapping[str, Any]) -> Memory | str:
     plain = len(number) == 10 and all(char in "0123456789abcdef" for char in number)
     first, last = (parse_instant(body.get(name)) for name in ("first_seen", "last_seen"))
     return Memory(
-        id=number if plain else digest(desk.profile.id, scope, kind.id, content, size=5), profile=desk.profile.id, category=kind.id,
+        id=number if plain else digest(profile.id, scope, kind.id, content, size=5), profile=profile.id, category=kind.id,
         scope=scope, status=Status(status) if trusted else Status.HELD, content=content, confidence=_share(body.get("confidence")),
         origin=origin, first_seen=first, last_seen=last or first, artifacts=_texts(body.get("artifacts")), evidence=evidence,
         observations=_count(body.get("observations")), pinned=trusted and body.get("pinned") is True, owned=trusted,

@@ -27,6 +27,7 @@ from kept.model.event import Origin
 from kept.model.markup import encode, size_of
 from kept.model.memory import USER_SCOPE, Actor, Evidence, Memory, Status
 from kept.model.operation import Add, Approve, Operation, Reject, Retire, Revise
+from kept.model.profile import Profile, kind_of, read_kind
 from kept.model.project import root_of
 from kept.model.text import normal_form
 from kept.stages import section
@@ -42,9 +43,12 @@ RunNumber = Callable[[], int]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
-    """One file with lines of kept's: the whole file, or (``heading``) a section of it, with the memories of ``scope`` (empty: all)."""
+    """One file with lines of kept's: the whole file, or (``heading``) a section of it, with the memories of some profiles and of
+    ``scope`` (empty: all).
+    """
 
     path: Path
+    profiles: tuple[Profile, ...]
     heading: str = ""
     scope: str = ""
 
@@ -74,17 +78,33 @@ class _Read:
 
 
 def targets(desk: Desk) -> tuple[Target, ...]:
-    """The files the profile writes: the memory file, and where it says so a section in each project that lies under the home."""
-    outputs = desk.profile.outputs
-    found = [Target(path=desk.home.root / outputs.memory_file)]
-    if outputs.project_section:
-        folders: dict[Path, str] = {}
-        for scope, directory in sorted((desk.scope(each), root_of(each)) for each, _ in desk.store.archive.directories() if each):
-            folder = _folder(desk, directory)
-            if folder is not None:
-                folders.setdefault(folder, scope)  # a folder that goes by several names is written once
-        found += [Target(path=folder / "CLAUDE.md", heading=outputs.section, scope=scope) for folder, scope in folders.items()]
+    """The files that the profiles at work write: their memory files, and where one says so a section in each project below the home.
+
+    Profiles that name the same file write it together, and so do all that write sections, under the heading of the first.
+    """
+    names = dict.fromkeys(each.outputs.memory_file for each in desk.profiles)
+    found = [Target(path=desk.home.root / name, profiles=_of_file(desk, name)) for name in names]
+    members = tuple(each for each in desk.profiles if each.outputs.project_section)
+    if members:
+        found += [
+            Target(path=folder / "CLAUDE.md", profiles=members, heading=members[0].outputs.section, scope=scope)
+            for folder, scope in _projects(desk).items()
+        ]
     return tuple(found)
+
+
+def _of_file(desk: Desk, name: str) -> tuple[Profile, ...]:
+    return tuple(each for each in desk.profiles if each.outputs.memory_file == name)
+
+
+def _projects(desk: Desk) -> dict[Path, str]:
+    """The scope of each project folder below the home; a folder that goes by several names is there once."""
+    folders: dict[Path, str] = {}
+    for scope, directory in sorted((desk.scope(each), root_of(each)) for each, _ in desk.store.archive.directories() if each):
+        folder = _folder(desk, directory)
+        if folder is not None:
+            folders.setdefault(folder, scope)
+    return folders
 
 
 def _folder(desk: Desk, directory: str) -> Path | None:
@@ -246,21 +266,29 @@ def _addition(desk: Desk, target: Target, added: Added, memories: tuple[Memory, 
         if not any(each.status in (Status.ACTIVE, Status.HELD) for each in same):
             yield Approve(memory=same[0].id, at=now, reason="written again by hand")
         return
-    trusted = desk.profile.outputs.trust_added_lines
-    category = added.category if desk.profile.category(added.category) else desk.profile.categories[0].id
+    profile, category = _kind(target, added.category)
+    trusted = profile.outputs.trust_added_lines
     scope = added.scope or target.scope or USER_SCOPE
-    number = digest(str(target.path), scope, category, content, size=5)
+    number = digest(str(target.path), scope, kind_of(profile.id, category), content, size=5)
     origin = Origin.USER if trusted else Origin.TOOL
     evidence = Evidence(
         quote=content, event="", session="", path=str(target.path), at=now, author="file", origin=origin
     )  # fmt: skip
     value = Memory(
-        id=number, profile=desk.profile.id, category=category, scope=scope, status=Status.ACTIVE if trusted else Status.HELD,
+        id=number, profile=profile.id, category=category, scope=scope, status=Status.ACTIVE if trusted else Status.HELD,
         content=content, confidence=1.0 if trusted else 0.6, origin=origin, first_seen=now, last_seen=now,
         artifacts=artifacts(content), evidence=(evidence,), owned=trusted, trigger="written",
     )  # fmt: skip
     reason = "written by hand" if trusted else "held: somebody wrote it into the file"
     yield Add(memory=number, at=now, reason=reason, value=value)
+
+
+def _kind(target: Target, kind: str) -> tuple[Profile, str]:
+    """The profile and category that a line belongs to which stands in a section; the first of the file where it stands in none."""
+    name, category = read_kind(kind)
+    found = (each for each in target.profiles if each.id == name and each.category(category))
+    profile = next(found, None)
+    return (profile, category) if profile else (target.profiles[0], target.profiles[0].categories[0].id)
 
 
 def _commit(desk: Desk, target: Target, run: RunNumber, operations: tuple[Operation, ...]) -> None:
@@ -278,10 +306,12 @@ def _told(target: Target, operations: tuple[Operation, ...]) -> str:
 
 def _document(desk: Desk, target: Target, edits: Edits) -> Document:
     memories = desk.store.log.memories()
-    sections = {each.scope for each in targets(desk) if each.heading}
-    shown = [each for each in memories if (each.scope == target.scope if target.scope else each.scope not in sections)]
+    elsewhere = {(each.scope, one.id) for each in targets(desk) if each.heading for one in each.profiles}
+    shown = [
+        each for each in memories if (each.scope == target.scope if target.scope else (each.scope, each.profile) not in elsewhere)
+    ]
     reserved = size_of([each.text for each in edits.foreign])
-    return compose(shown, desk.profile, as_of=desk.clock(), names=desk.names(), zone=desk.zone, reserved=reserved)
+    return compose(shown, target.profiles, as_of=desk.clock(), names=desk.names(), zone=desk.zone, reserved=reserved)
 
 
 def _rendered(target: Target, document: Document) -> tuple[Line, ...]:

@@ -21,7 +21,9 @@ class Fact:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
-    """The facts of one (category, scope). ``name`` is what the scope is called, ``title`` what the category is called."""
+    """The facts of one (category, scope). ``category`` is a kind (profile and category); ``name`` is what the scope is called, ``title``
+    what the category is called.
+    """
 
     scope: str
     category: str

@@ -1,7 +1,9 @@
 """A profile: a way of remembering as data. Categories with their gates, when stages run, outputs and budgets."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from fnmatch import fnmatchcase
 
 
 class Shape(StrEnum):
@@ -79,3 +81,54 @@ class Profile:
     def category(self, name: str) -> Category | None:
         """The category of that id, or None."""
         return next((each for each in self.categories if each.id == name), None)
+
+
+def kind_of(profile: str, category: str) -> str:
+    """A category with the profile it is of, as one word: ``coding.preference``."""
+    return f"{profile}.{category}"
+
+
+def read_kind(kind: str) -> tuple[str, str]:
+    """The profile (empty where none is named) and the category of :func:`kind_of`."""
+    profile, _, category = kind.rpartition(".")
+    return profile, category
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Use:
+    """A rule of the user's: ``profile`` remembers what comes from one of ``sources`` and is of one of ``projects``.
+
+    ``sources`` are names of formats, ``projects`` glob patterns of project directories; none means any.
+    """
+
+    profile: str
+    sources: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+
+    def fits(self, source: str, place: str) -> bool:
+        """Whether the rule speaks of a source and a directory."""
+        return (not self.sources or source in self.sources) and (
+            not self.projects
+            or any(fnmatchcase(place, each) or fnmatchcase(place, f"{each.rstrip('/')}/*") for each in self.projects)
+        )
+
+
+def choose(uses: Sequence[Use], profiles: Sequence[Profile], source: str, place: str, *, usual: str = "") -> Profile:
+    """The profile that remembers what ``source`` tells of the directory ``place``.
+
+    The first rule that fits decides; without one the ``usual`` profile of such a source, where it is among ``profiles``; else the
+    first of them. A rule whose profile is not among them is passed over.
+    """
+    known = {each.id: each for each in profiles}
+    named = [each.profile for each in uses if each.fits(source, place)]
+    return next((known[each] for each in (*named, usual) if each in known), profiles[0])
+
+
+def title_of(profiles: Sequence[Profile], profile: str, category: str) -> str:
+    """What a category is called among several profiles: its title, and its profile's where that is not the first with such a title."""
+    known = {(each.id, one.id): (each, one) for each in profiles for one in each.categories}
+    if (profile, category) not in known:
+        return category.replace("_", " ").capitalize()
+    whose, found = known[profile, category]
+    first = next(each for each, one in known.values() if one.title == found.title)
+    return found.title if first is whose else f"{found.title} ({whose.title})"

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from kept.model.document import Document, Fact, Section
 from kept.model.markup import LONGEST, fact_line, header_lines, heading_line, ids_line, sentence, size_of
 from kept.model.memory import USER_SCOPE, Memory, Status
-from kept.model.profile import Profile
+from kept.model.profile import Profile, kind_of, title_of
 from kept.model.project import PROJECT
 from kept.model.text import normal_form
 from kept.model.times import day_of
@@ -27,18 +27,18 @@ _DAY_SECONDS = 86_400
 
 def compose(
     memories: Sequence[Memory],
-    profile: Profile,
+    profiles: Sequence[Profile],
     *,
     as_of: datetime,
     names: Mapping[str, str],
     zone: ZoneInfo,
     reserved: int = 0,
 ) -> Document:
-    """The document of a profile's active memories: the user's own first, then projects, the most recently seen first.
+    """The document of the active memories of some profiles: the user's own first, then projects, the most recently seen first.
 
     Args:
         memories: any memories; those of other profiles and those not active at ``as_of`` are left out.
-        profile: its categories in their order, its budget.
+        profiles: their categories in their order; each has its own budget, and all share the hard cap.
         as_of: the moment whose expiry counts.
         names: what to call each project, by scope; the key of the scope where it is missing.
         zone: the zone that turns instants into days.
@@ -49,11 +49,11 @@ def compose(
     shown = tuple(
         each
         for each in memories
-        if each.profile == profile.id and each.status_at(as_of) is Status.ACTIVE and sentence(each.content, _NAME)
+        if each.profile in {one.id for one in profiles} and each.status_at(as_of) is Status.ACTIVE and sentence(each.content, _NAME)
     )
     called = _names(shown, names)
-    kept = _within(_by_relevance(shown, profile), profile, called, zone, HARD_CAP - reserved)
-    return Document(sections=_sections(kept, profile, called, zone, _recency(shown)))
+    kept = _within(_by_relevance(shown, profiles), profiles, called, zone, HARD_CAP - reserved)
+    return Document(sections=_sections(kept, profiles, called, zone, _recency(shown)))
 
 
 def relevance(memory: Memory, profile: Profile, newest: datetime | None) -> float:
@@ -71,47 +71,55 @@ def relevance(memory: Memory, profile: Profile, newest: datetime | None) -> floa
     return round(weight * memory.confidence * exp2(-halves) * log2(1 + max(1, memory.observations)), 9)
 
 
-def _by_relevance(memories: Sequence[Memory], profile: Profile) -> list[Memory]:
+def _by_relevance(memories: Sequence[Memory], profiles: Sequence[Profile]) -> list[Memory]:
     newest = max((each.last_seen for each in memories if each.last_seen is not None), default=None)
-    return sorted(memories, key=lambda each: (not each.pinned, -relevance(each, profile, newest), each.id))
+    known = {each.id: each for each in profiles}
+    return sorted(memories, key=lambda each: (not each.pinned, -relevance(each, known[each.profile], newest), each.id))
 
 
-def _within(ordered: Sequence[Memory], profile: Profile, names: Mapping[str, str], zone: ZoneInfo, cap: int) -> list[Memory]:
-    """The longest prefix that fits: one memory more pushes out the last ones only, whatever its size."""
-    room = min(profile.outputs.memory_bytes, cap)
-    used = size_of(header_lines(date.max))
+def _within(
+    ordered: Sequence[Memory], profiles: Sequence[Profile], names: Mapping[str, str], zone: ZoneInfo, cap: int
+) -> list[Memory]:
+    """The longest prefix of each profile's that fits: one memory more pushes out the last ones only, whatever its size."""
+    header = size_of(header_lines(date.max))
+    room = {each.id: min(each.outputs.memory_bytes, cap) - header for each in profiles}
+    lines = {each.id: each.outputs.memory_lines for each in profiles}
+    full: set[str] = set()
+    used = header
     scopes: set[str] = set()
-    sections: set[tuple[str, str]] = set()
+    sections: set[tuple[str, str, str]] = set()
     kept: list[Memory] = []
     for memory in ordered:
-        fact = _fact(memory, zone)
-        used += len(fact_line(fact.text, fact.day).encode()) + 1 + len(memory.id.encode()) + 1
+        fact, section = _fact(memory, zone), (memory.profile, memory.scope, memory.category)
+        size = len(fact_line(fact.text, fact.day).encode()) + 1 + len(memory.id.encode()) + 1
         if memory.scope not in scopes:
-            used += size_of(("", heading_line(2, names[memory.scope])))
-        if (memory.scope, memory.category) not in sections:
-            used += size_of(("", heading_line(3, _title(memory.category, profile)), ids_line(memory.scope, memory.category, ())))
-        over = len(kept) >= profile.outputs.memory_lines or used > room
-        if (over and not memory.pinned) or used > cap:
+            size += size_of(("", heading_line(2, names[memory.scope])))
+        if section not in sections:
+            title = _title(memory.profile, memory.category, profiles)
+            size += size_of(("", heading_line(3, title), ids_line(memory.scope, kind_of(memory.profile, memory.category), ())))
+        used, room[memory.profile], lines[memory.profile] = used + size, room[memory.profile] - size, lines[memory.profile] - 1
+        over = memory.profile in full or room[memory.profile] < 0 or lines[memory.profile] < 0
+        if used > cap:
             break
+        if over and not memory.pinned:
+            used -= size
+            full.add(memory.profile)
+            continue
         scopes.add(memory.scope)
-        sections.add((memory.scope, memory.category))
+        sections.add(section)
         kept.append(memory)
     return kept
 
 
 def _sections(
-    memories: Sequence[Memory], profile: Profile, names: Mapping[str, str], zone: ZoneInfo, recency: Mapping[str, float]
+    memories: Sequence[Memory], profiles: Sequence[Profile], names: Mapping[str, str], zone: ZoneInfo, recency: Mapping[str, float]
 ) -> tuple[Section, ...]:
-    rank = {each.id: number for number, each in enumerate(profile.categories)}
+    kinds = [(each.id, one.id) for each in profiles for one in each.categories]
+    rank = {each: number for number, each in enumerate(kinds)}
 
-    def place(memory: Memory) -> tuple[bool, float, str, int, str]:
-        return (
-            memory.scope != USER_SCOPE,
-            -recency[memory.scope],
-            memory.scope,
-            rank.get(memory.category, len(rank)),
-            memory.category,
-        )
+    def place(memory: Memory) -> tuple[bool, float, str, int, str, str]:
+        kind = (memory.profile, memory.category)
+        return (memory.scope != USER_SCOPE, -recency[memory.scope], memory.scope, rank.get(kind, len(rank)), *kind)
 
     def seen(memory: Memory) -> tuple[bool, float, str]:
         return (memory.first_seen is None, memory.first_seen.timestamp() if memory.first_seen else 0.0, memory.id)
@@ -120,12 +128,12 @@ def _sections(
     return tuple(
         Section(
             scope=scope,
-            category=category,
+            category=kind_of(profile, category),
             name=names[scope],
-            title=_title(category, profile),
+            title=_title(profile, category, profiles),
             facts=tuple(_fact(each, zone) for each in group),
         )
-        for (scope, category), group in groupby(ordered, key=lambda each: (each.scope, each.category))
+        for (scope, profile, category), group in groupby(ordered, key=lambda each: (each.scope, each.profile, each.category))
     )
 
 
@@ -142,9 +150,8 @@ def _fact(memory: Memory, zone: ZoneInfo) -> Fact:
     return Fact(id=memory.id, text=text, day=day_of(memory.last_seen, zone))
 
 
-def _title(category: str, profile: Profile) -> str:
-    known = profile.category(category)
-    return sentence(known.title if known else category.replace("_", " ").capitalize(), _NAME) or category
+def _title(profile: str, category: str, profiles: Sequence[Profile]) -> str:
+    return sentence(title_of(profiles, profile, category), _NAME) or category
 
 
 def _names(memories: Sequence[Memory], names: Mapping[str, str]) -> dict[str, str]:

@@ -1,12 +1,12 @@
 """Memories as lists: under their project, then their category, one line each with an id that every command accepts. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from zoneinfo import ZoneInfo
 
 from kept.model.memory import USER_SCOPE, Memory, Status
-from kept.model.profile import Profile
+from kept.model.profile import Profile, title_of
 from kept.model.project import PROJECT
 from kept.ui.cli import show
 from kept.ui.cli.show import Line, entry, line
@@ -15,20 +15,28 @@ EVERYWHERE, FORGOTTEN = "everywhere", "(forgotten)"
 
 
 def grouped(
-    memories: Iterable[Memory], profile: Profile, names: Mapping[str, str], zone: ZoneInfo, moment: datetime | None = None
+    memories: Iterable[Memory],
+    profiles: Sequence[Profile],
+    names: Mapping[str, str],
+    zone: ZoneInfo,
+    moment: datetime | None = None,
 ) -> Iterator[Line]:
     """Memories as a list: under their project, then their category; each with its id and the day it was last seen.
 
     With ``moment``, each that is not active then says what it is.
     """
-    titles = {each.id: each.title for each in profile.categories}
-    memories = tuple(memories)
-    order = {name: number for number, name in enumerate(titles)}
-    placed = sorted(memories, key=lambda each: (each.scope != USER_SCOPE, each.scope, order.get(each.category, len(order))))
+    kinds = [(each.id, one.id) for each in profiles for one in each.categories]
+    order = {kind: number for number, kind in enumerate(kinds)}
+
+    def place(memory: Memory) -> tuple[bool, str, int, str, str]:
+        kind = (memory.profile, memory.category)
+        return (memory.scope != USER_SCOPE, memory.scope, order.get(kind, len(order)), *kind)
+
+    placed = sorted(memories, key=place)
     for scope, inside in groupby(placed, key=lambda each: each.scope):
         yield line((scope_name(scope, names), "bold"))
-        for category, chosen in groupby(inside, key=lambda each: each.category):
-            yield line((f"  {titles.get(category, category)}", "cyan"))
+        for (profile, category), chosen in groupby(inside, key=lambda each: (each.profile, each.category)):
+            yield line((f"  {title_of(profiles, profile, category)}", "cyan"))
             for each in chosen:
                 status = each.status_at(moment) if moment else Status.ACTIVE
                 yield memory_line(each, zone, "" if status is Status.ACTIVE else status.value)

@@ -14,6 +14,7 @@ from kept.app.person import find
 from kept.model.errors import UsageError
 from kept.model.event import Origin
 from kept.model.memory import Judged, Memory, Status
+from kept.model.profile import kind_of, title_of
 from kept.ui.cli import show
 from kept.ui.cli.front import at_desk, one_of
 from kept.ui.cli.happened import happened, happened_body
@@ -54,14 +55,16 @@ def list_(
         if as_json:
             show.write_json([exported(desk, each, moment) for each in found])
         elif found:
-            show.write(grouped(found, desk.profile, desk.names(), desk.zone, None if held else moment))
+            show.write(grouped(found, desk.profiles, desk.names(), desk.zone, None if held else moment))
         else:
             show.write([line("Nothing to show.", ("" if memories else " → kept run", "dim"))])
 
 
 def _check_category(desk: Desk, category: str, memories: Sequence[Memory]) -> None:
-    known = {each.id for each in desk.profile.categories} | {each.category for each in memories}
-    if category:
+    known = {name for each in desk.profiles for one in each.categories for name in (one.id, kind_of(each.id, one.id))}
+    known |= {name for each in memories for name in (each.category, kind_of(each.profile, each.category))}
+    if category and category not in known:
+        known = {each for each in known if "." not in each}
         one_of(category, tuple(sorted(known)), "--category")
 
 
@@ -117,11 +120,8 @@ def show_(
 def card(desk: Desk, memory: Memory) -> Iterator[Line]:
     """A memory with its particulars."""
     status, zone = memory.status_at(desk.clock()), desk.zone
-    kind = desk.profile.category(memory.category)
     marks = (status.value, "pinned" if memory.pinned else "", "yours" if memory.owned else "")
-    place = (
-        f"  {kind.title if kind else memory.category} · {scope_name(memory.scope, desk.names())} · {', '.join(filter(None, marks))}"
-    )
+    place = f"  {title_of(desk.profiles, memory.profile, memory.category)} · {scope_name(memory.scope, desk.names())} · {', '.join(filter(None, marks))}"
     yield line((memory.id, "yellow"), (place, "dim"))
     yield line((memory.content or FORGOTTEN, "bold"))
     seen = f"first seen {show.day(memory.first_seen, zone)}, last seen {show.day(memory.last_seen, zone)}, in {counted(memory.observations, 'session')}"

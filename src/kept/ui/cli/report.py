@@ -1,7 +1,7 @@
 """What a run did, in words. Pure: a report in, lines out."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from zoneinfo import ZoneInfo
 
 from kept.app.covering import Covered
@@ -18,7 +18,13 @@ _EDITS = {"revise": "changed", "retire": "retired", "add": "added", "approve": "
 
 
 def report_lines(
-    report: Report, options: Options, *, profile: Profile, names: Mapping[str, str], zone: ZoneInfo, verbose: bool = False
+    report: Report,
+    options: Options,
+    *,
+    profiles: Sequence[Profile],
+    names: Mapping[str, str],
+    zone: ZoneInfo,
+    verbose: bool = False,
 ) -> Iterator[Line]:
     """The report of a run, for a person."""
     if options.dry:
@@ -26,7 +32,7 @@ def report_lines(
     if report.resumed:
         yield line(("The run before was cut short; this one went on where it stopped.", "dim"))
     yield from _read(report, verbose=verbose)
-    yield from _new(report.new, profile, names, zone)
+    yield from _new(report.new, profiles, names, zone)
     yield from _edited(report.written.operations)
     yield from missed_lines(report.covered, zone, whole=verbose)
     yield from troubles(report, verbose=verbose)
@@ -94,20 +100,22 @@ def account_text(records: int, kept: int, dropped: Mapping[str, int]) -> str:
     return f"{counted(records, 'record')} = {kept:,} kept + {sum(dropped.values()):,} set aside" + (f" ({gone})" if gone else "")
 
 
-def _new(new: tuple[Memory, ...], profile: Profile, names: Mapping[str, str], zone: ZoneInfo) -> Iterator[Line]:
+def _new(new: tuple[Memory, ...], profiles: Sequence[Profile], names: Mapping[str, str], zone: ZoneInfo) -> Iterator[Line]:
     if not new:
         return
     yield line()
     yield line((f"New: {counted(len(new), 'memory', 'memories')}", "bold green"))
-    yield from grouped(_first(new, profile), profile, names, zone)
+    yield from grouped(_first(new, profiles), profiles, names, zone)
     if len(new) > _NEW_SHOWN:
         yield line((f"    … and {len(new) - _NEW_SHOWN:,} more → kept list", "dim"))
     yield line()
 
 
-def _first(new: tuple[Memory, ...], profile: Profile) -> tuple[Memory, ...]:
-    weights = {each.id: each.weight for each in profile.categories}
-    return tuple(sorted(new, key=lambda each: (-weights.get(each.category, 0) * each.confidence, each.id))[:_NEW_SHOWN])
+def _first(new: tuple[Memory, ...], profiles: Sequence[Profile]) -> tuple[Memory, ...]:
+    weights = {(each.id, one.id): one.weight for each in profiles for one in each.categories}
+    return tuple(
+        sorted(new, key=lambda each: (-weights.get((each.profile, each.category), 0) * each.confidence, each.id))[:_NEW_SHOWN]
+    )
 
 
 def missed_lines(covered: Covered, zone: ZoneInfo, *, whole: bool, hint: str = "kept run --verbose") -> Iterator[Line]:

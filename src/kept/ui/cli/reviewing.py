@@ -11,6 +11,7 @@ from kept.app.browsing import Filter, chosen, exported
 from kept.app.desk import Desk
 from kept.app.running import settle
 from kept.model.memory import Memory, Status
+from kept.model.profile import title_of
 from kept.ui.cli import show
 from kept.ui.cli.changing import told_problems
 from kept.ui.cli.front import asked, at_desk, key, on_terminal, revised
@@ -98,8 +99,7 @@ def _apply(desk: Desk, memory: Memory, answer: str) -> None:
 
 def _card(desk: Desk, memory: Memory) -> Iterator[Line]:
     """What a person needs for a decision: the memory, the words and whose they are, and why it was held."""
-    kind = desk.profile.category(memory.category)
-    place = f"{kind.title if kind else memory.category} · {scope_name(memory.scope, desk.names())}"
+    place = f"{title_of(desk.profiles, memory.profile, memory.category)} · {scope_name(memory.scope, desk.names())}"
     yield entry([(memory.id, "yellow"), ("  ", "")], (memory.content, "bold"), (f"  ({place})", "dim"))
     for each in memory.evidence[:_QUOTES]:
         who = WHOSE.get(each.author, each.author or each.origin.value)

@@ -107,7 +107,7 @@ def _tell(desk: Desk, report: Report, options: Options, call: Call, *, as_json: 
     elif idle(report):
         show.write([idle_line(report)])
     else:
-        lines = report_lines(report, options, profile=desk.profile, names=desk.names(), zone=desk.zone, verbose=call.verbose)
+        lines = report_lines(report, options, profiles=desk.profiles, names=desk.names(), zone=desk.zone, verbose=call.verbose)
         show.write(lines)
     return int(report.partly)
 

@@ -17,6 +17,7 @@ from kept.app.writing import Standing
 from kept.model.errors import UsageError
 from kept.model.markup import fact_line, sentence
 from kept.model.memory import Memory
+from kept.model.profile import title_of
 from kept.ui.cli import show
 from kept.ui.cli.changing import told_problems
 from kept.ui.cli.front import asked, at_desk, home_of, one_of
@@ -154,14 +155,15 @@ def _text(desk: Desk, memories: tuple[Memory, ...], kind: str) -> str:
 
 
 def _markdown(desk: Desk, memories: tuple[Memory, ...]) -> str:
-    titles, names = {each.id: each.title for each in desk.profile.categories}, desk.names()
-    lines, above = ["# Memory"], ("", "")
+    names, above = desk.names(), ("", "")
+    lines = ["# Memory"]
     for each in memories:
         if each.scope != above[0]:
             lines += ["", f"## {sentence(scope_name(each.scope, names))}"]
-        if (each.scope, each.category) != above:
-            lines += ["", f"### {titles.get(each.category, each.category)}", ""]
-        above = (each.scope, each.category)
+        title = title_of(desk.profiles, each.profile, each.category)
+        if (each.scope, title) != above:
+            lines += ["", f"### {title}", ""]
+        above = (each.scope, title)
         seen = each.last_seen.astimezone(desk.zone).date() if each.last_seen else None
         lines.append(fact_line(sentence(each.content or FORGOTTEN), seen))
     return "\n".join(lines) + "\n"

@@ -29,9 +29,12 @@ def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--j
 
 
 def _state_lines(desk: Desk, found: State) -> Iterator[Line]:
-    titles = {each.id: each.title for each in desk.profile.categories}
+    titles = {one.id: one.title for each in reversed(desk.profiles) for one in each.categories}
     active = found.statuses[Status.ACTIVE]
-    yield line((counted(active, "memory", "memories"), "bold"), (f" · profile {desk.profile.id}", "dim"))
+    yield line(
+        (counted(active, "memory", "memories"), "bold"),
+        (f" · {'profiles' if len(desk.profiles) > 1 else 'profile'} {', '.join(each.id for each in desk.profiles)}", "dim"),
+    )
     for category, count in sorted(found.categories.items(), key=lambda each: (-each[1], each[0])):
         yield line(f"  {count:>5,}  {titles.get(category, category)}")
     others = ", ".join(
@@ -76,6 +79,7 @@ def _state_body(desk: Desk, found: State) -> dict[str, Any]:
         "unread_sessions": found.unread,
         "outputs": list(found.outputs),
         "profile": desk.profile.id,
+        "profiles": [each.id for each in desk.profiles],
         "timezone": str(desk.zone),
         "home": str(desk.home.root),
         "runs": [run_body(each) for each in found.last_runs],
@@ -125,7 +129,7 @@ def _day_lines(desk: Desk, found: Day) -> Iterator[Line]:
     for title, memories in (("Learnt", found.learnt), ("Confirmed", found.confirmed)):
         if memories:
             yield line((f"{title}: {counted(len(memories), 'memory', 'memories')}", "cyan"))
-            yield from grouped(memories, desk.profile, desk.names(), desk.zone)
+            yield from grouped(memories, desk.profiles, desk.names(), desk.zone)
     yield from missed_lines(found.covered, desk.zone, whole=True)
 
 
