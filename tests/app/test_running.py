@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from kept.adapters.files import locked
+from kept.adapters.index import Kind
 from kept.app import curating, person
-from kept.app.browsing import exported, search
+from kept.app.browsing import exported
 from kept.app.history import history, redo, undo
+from kept.app.recalling import search
 from kept.app.running import Options, run, settle
 from kept.model.errors import BusyError, UsageError
 from kept.model.memory import Status
@@ -268,8 +270,8 @@ def test_a_told_memory_is_in_the_file_at_once_and_undo_takes_it_out(desk_at, hom
 def test_memories_and_turns_are_found_by_their_words(desk_at, home, transcripts):
     with desk_at(home) as desk:
         run(desk, [], Options())
-        assert any("Parquet" in hit.memory.content for hit in search(desk, "how do we store predictions in parquet?"))
-        assert search(desk, "rsync permission", within=("turns",))[0].turn is not None
+        assert any("Parquet" in hit.text for hit in search(desk, "how do we store predictions in parquet?"))
+        assert search(desk, "rsync permission", where=(Kind.TURN,))[0].kind is Kind.TURN
         assert search(desk, '"; -- ( * ^ : {') == ()
 
 

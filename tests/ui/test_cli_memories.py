@@ -50,7 +50,7 @@ def test_why_shows_the_words_and_whose_they_are(capsys, home, rule):
 def test_a_search_gives_scores_and_reasons(capsys, rule):
     found = told(capsys, "search", "iso", "dates", "--in", "memories,turns")
     assert {each["kind"] for each in found["hits"]} == {"memory", "turn"}
-    assert all(each["score"] and each["why"] for each in found["hits"])
+    assert all(each["score"] and each["reasons"] for each in found["hits"])
     assert len(told(capsys, "search", "iso", "--in", "memories,turns", "--limit", "1")["hits"]) == 1
     assert kept(capsys, "search", "zeppelin")[1] == "Nothing found.\n"
 

@@ -14,7 +14,6 @@ from kept.model.event import Event
 from kept.model.memory import Evidence, Judged, Memory, Status
 from kept.model.operation import Operation, Pass
 from kept.model.profile import read_kind
-from kept.model.text import query_words
 from kept.model.times import to_text
 
 
@@ -71,33 +70,6 @@ def trace(desk: Desk, memory: Memory, *, context: int = 1) -> Trace:
     """The trace of a memory, each piece of evidence with ``context`` events of its conversation before and after."""
     evidence = tuple((each, desk.store.archive.around(each.event, context, context)) for each in memory.evidence)
     return Trace(memory=memory, evidence=evidence, history=desk.store.log.operations_on(memory.id))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Hit:
-    """Something found: a memory or a turn, its score (higher is better) and why it matched."""
-
-    memory: Memory | None
-    turn: Event | None
-    score: float
-    why: str
-
-
-def search(desk: Desk, query: str, *, within: Sequence[str] = ("memories",), limit: int = 10) -> tuple[Hit, ...]:
-    """Full-text search, best first: any word of the query, stemmed, identifiers and paths also by their parts."""
-    words = query_words(query)
-    if not words:
-        return ()
-    hits: list[Hit] = []
-    if "memories" in within:
-        for memory, score in desk.store.log.search(words, limit * 3):
-            if memory.status_at(desk.clock()) in (Status.ACTIVE, Status.HELD):
-                hits.append(Hit(memory=memory, turn=None, score=score, why="its words"))
-    if "turns" in within:
-        hits += [
-            Hit(memory=None, turn=event, score=score, why="its words") for event, score in desk.store.archive.search(words, limit)
-        ]
-    return tuple(sorted(hits, key=lambda each: -each.score)[:limit])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

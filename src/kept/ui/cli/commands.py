@@ -36,8 +36,8 @@ GROUPS = {
             ("kept why 3fa2b1c0de", "kept why 3fa2 --context 5"),
         ),
         Command(
-            "search", "looking:search", "find memories and archived turns",
-            ("kept search release token", "kept search parseConfig --in memories,turns --json"),
+            "search", "searching:search", "find memories, summaries and archived turns",
+            ("kept search release token", 'kept search "what did we decide last Tuesday"', "kept search parseConfig --in turns --json"),
         ),
         Command("day", "standing:day", "what a day was", ("kept day", "kept day 2026-02-13", "kept day yesterday")),
     ),

@@ -1,4 +1,4 @@
-"""``kept list``, ``kept show``, ``kept search``: what is remembered. Changes nothing."""
+"""``kept list``, ``kept show``: what is remembered. Changes nothing."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kept.app.browsing import Filter, Hit, chosen, exported, plain, refused
-from kept.app.browsing import search as find_words
+from kept.app.browsing import Filter, chosen, exported, plain, refused
 from kept.app.desk import Desk
 from kept.app.history import memories_at
 from kept.app.person import find
@@ -18,11 +17,9 @@ from kept.model.profile import kind_of, title_of
 from kept.ui.cli import show
 from kept.ui.cli.front import at_desk, one_of
 from kept.ui.cli.happened import happened, happened_body
-from kept.ui.cli.lists import FORGOTTEN, grouped, memory_line, scope_name
+from kept.ui.cli.lists import FORGOTTEN, grouped, scope_name
 from kept.ui.cli.show import Line, counted, entry, line
-from kept.ui.cli.turns import show_session, turn_line, turns_around, turns_body
-
-_LAYERS = ("memories", "summaries", "turns")
+from kept.ui.cli.turns import show_session, turns_around, turns_body
 
 TRUST = {Origin.USER: "your own words", Origin.ASSISTANT: "the assistant's words", Origin.TOOL: "what tools and files said"}
 
@@ -152,39 +149,3 @@ def _before_and_after(desk: Desk, memory: Memory) -> Iterator[Line]:
         if old is not None and old.superseded_by == memory.id and old.content != memory.content:
             since = f" {old.reason}" if old.reason.startswith("it was so until") else ""
             yield line(("before: ", "dim"), old.content or FORGOTTEN, (since, "dim"))
-
-
-def search(
-    context: typer.Context,
-    query: Annotated[list[str], typer.Argument(metavar="QUERY…", help="Words to look for.")],
-    *,
-    within: Annotated[
-        str, typer.Option("--in", metavar="LAYERS", help="Where to look: memories, summaries, turns (comma-separated).")
-    ] = "memories",
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many results.")] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="Print scores and reasons as JSON.")] = False,
-) -> None:
-    """Find memories by their words; identifiers and paths also by their parts."""
-    layers = tuple(one_of(each.strip(), _LAYERS, "--in") for each in within.split(",") if each.strip())
-    with at_desk(context) as desk:
-        words = " ".join(query)
-        hits = find_words(desk, words, within=layers, limit=limit)
-        if as_json:
-            show.write_json({"query": words, "hits": [_hit_body(desk, each) for each in hits]})
-        else:
-            show.write([_hit_line(desk, each) for each in hits] or [line("Nothing found.")])
-
-
-def _hit_line(desk: Desk, hit: Hit) -> Line:
-    if hit.memory is not None:
-        status = hit.memory.status_at(desk.clock())
-        mark = ", ".join(
-            filter(None, ("" if status is Status.ACTIVE else status.value, scope_name(hit.memory.scope, desk.names())))
-        )
-        return memory_line(hit.memory, desk.zone, mark)
-    return turn_line(desk, hit.turn) if hit.turn is not None else line()
-
-
-def _hit_body(desk: Desk, hit: Hit) -> dict[str, object]:
-    found = {"memory": exported(desk, hit.memory)} if hit.memory is not None else {"turn": plain(hit.turn)}
-    return {"kind": next(iter(found)), "score": round(hit.score, 6), "why": hit.why} | found

@@ -1,0 +1,34 @@
+"""What a question asks for: its telling words, without those that every text has. Knows nothing of what there is to find."""
+
+from kept.model.text import query_words
+
+MOST_WORDS = 40  # words of a question that are looked for; a long paste has its subject at its ends
+_ENDS = 4_900  # characters looked at, from each end of a long question
+
+# Words that say how a sentence is built, not what it is about, as `index_words` writes them. Where a word of one language means
+# something in English (German `die`, French `son`), it is not among them.
+_STOP_TEXT = """
+    a about above after again all also am an and any are arent as at be because been before being below between both but by can cant
+    could couldnt did didnt do does doesnt doing dont down during each few for from further had hadnt has hasnt have havent having he
+    her here hers herself him himself his how i id if im in into is isnt it its itself ive just lets me more most my myself no nor not
+    now of off on once only or other our ours ourselves out over own please same she should shouldnt so some such than that thats the
+    their theirs them themselves then there theres these they this those through to too under until up us very was wasnt we were werent
+    what whats when where which while who whom why will with wont would wouldnt you your youre yours yourself yourselves
+    s t d ll m o re ve
+    aber als am an auch auf aus bei bis das dass dem den der dies dieser doch du ein eine einem einen einer er es für
+    habe haben ich ihr im in ist ja kann mit nach nicht noch nur oder sein sich sie sind so um und uns von vom was wenn wer wie
+    wir wird zu zum zur
+    au avec ce ces dans de du en et il je la le les leur lui mais ne nous on ou où par pas qu que qui sa ses
+    sont un une vous
+    al como del el ella en es esta este la las lo los muy más no nos o para pero por que si su sus un una y ya
+    ao da das do dos e em foi isso mais mas na nas não no nos os ou para pela pelo por quando que sem seu sua são também um uma
+"""
+_STOP = frozenset(_STOP_TEXT.split())
+
+
+def telling_words(text: str) -> tuple[str, ...]:
+    """The words of a question to look for: at most :data:`MOST_WORDS`, each once; all of them where none tells more than another."""
+    whole = text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}"
+    words = query_words(whole, most=10 * MOST_WORDS)
+    telling = tuple(each for each in words if each not in _STOP)
+    return (telling or words)[:MOST_WORDS]

@@ -1,0 +1,54 @@
+"""Recalling over the bundled sample: what is found, within which limits, and why."""
+
+import pytest
+
+from kept.adapters.index import Kind
+from kept.app.recalling import Filters, search
+from kept.app.running import Options, run
+
+HOSTILE = (
+    '"; -- ( * ^ : {',
+    "NEAR(a b, 2)",
+    'a" OR "b',
+    "words:x",
+    "\x00\x07\x1b[31m",
+    "\ud800",
+    "' OR 1=1 --",
+    "NOT AND OR",
+    "a*",
+    "x" * 1_000_000,
+)
+
+
+@pytest.fixture
+def desk(desk_at, home, transcripts):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        yield desk
+
+
+def test_a_memory_and_a_turn_are_found_by_their_words_with_reasons(desk):
+    hits = search(desk, "how do we store predictions in parquet?")
+    assert {each.kind for each in hits} == {Kind.MEMORY, Kind.TURN}
+    assert all(each.reasons and each.text and each.last_at for each in hits)
+    assert any(each.project == "harbor" for each in hits)
+
+
+def test_no_text_is_an_operator_and_none_breaks_a_search(desk):
+    for query in HOSTILE:
+        search(desk, query)
+    assert search(desk, '"; -- ( * ^ : {') == ()
+
+
+def test_filters_bound_what_is_found(desk):
+    hits = search(desk, "parquet predictions dates")
+    scope = next(each.scope for each in hits if each.scope.startswith("project:"))
+    assert {each.scope for each in search(desk, "parquet predictions dates", filters=Filters(scopes=(scope,)))} == {scope}
+    assert search(desk, "parquet", filters=Filters(project="nowhere")) == ()
+    last = max(each.last_at for each in hits if each.kind is Kind.TURN)
+    later = search(desk, "parquet predictions dates", where=(Kind.TURN,), filters=Filters(since=last))
+    assert later
+    assert all(each.last_at >= last for each in later)
+    assert all(
+        each.category == "decision" for each in search(desk, "parquet", where=(Kind.MEMORY,), filters=Filters(category="decision"))
+    )
