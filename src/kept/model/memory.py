@@ -10,6 +10,9 @@ from enum import StrEnum
 from kept.model.event import Origin
 
 USER_SCOPE = "user"
+# Why a candidate of the rules is refused, or held, although they would have it: a model that read the same words says otherwise.
+DISMISSED = "turned down by the model"
+DOUBTED = "doubted by the model"
 
 
 class Status(StrEnum):
@@ -55,6 +58,7 @@ class Candidate:
     ``id`` hashes what makes it this proposal (profile, category, scope, trigger, anchor event, content), so extracting the same
     events again proposes the same ids. ``confidence`` is in [0, 1], computed from stated signals listed in ``reasoning``.
     ``fingerprint`` recognises the error a fix is for (empty otherwise). ``scope`` is ``"user"`` or ``"project:<key>"``.
+    ``rewords`` is the id of the candidate that this one puts in better words: both become one memory.
     """
 
     id: str
@@ -71,6 +75,7 @@ class Candidate:
     reasoning: str
     fingerprint: str = ""
     valid_until: datetime | None = None
+    rewords: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,0 +1,197 @@
+"""Extraction prompts: the default text, what a user put in its place, and the categories such a text declares.
+
+A prompt is Markdown with ``{{categories}}`` where the profile's categories go; without that mark they follow its end. What a reply must
+look like is always added, so a user's text need not know it. Front matter may declare further categories::
+
+    ---
+    categories:
+      health: What concerns the person's health, and nobody else's.
+      people:
+        title: People
+        belongs: Who somebody is to the person.
+        users_words: false
+    ---
+
+Knows where prompts are looked for, not what becomes of a reply.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import yaml
+
+from kept.model.errors import ConfigError
+from kept.model.profile import Category, Profile
+
+NAME = "extraction-prompt"
+MEMORY_LOOP = Path(".config") / "memory-loop" / f"{NAME}.md"
+BUILT_IN = "built in"
+_MOST = 200_000  # characters; a prompt beyond this is a mistake
+_DEFAULTS = ("coding", "vault")  # the profiles that a prompt made for Memory Loop is for
+_SWITCH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_NOT_THEIRS = ("id", "shape")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prompt:
+    """A profile's extraction prompt.
+
+    ``origin`` is the file of the user's own text, or ``"built in"``; ``text`` what it says, ``system`` the whole stable text that a
+    model gets, ``version`` a hash of that (8 hex digits). ``declared`` are the categories its front matter adds to the profile.
+    """
+
+    profile: str
+    origin: str
+    text: str
+    system: str
+    version: str
+    declared: tuple[Category, ...] = ()
+
+    @property
+    def overridden(self) -> bool:
+        """Whether the user's own text is in force."""
+        return self.origin != BUILT_IN
+
+
+def default() -> str:
+    """The text of the built-in prompt."""
+    return (files(__name__) / "extraction.md").read_text(encoding="utf-8")
+
+
+def own_path(profile: str, config: Path, *, default_profile: str) -> Path:
+    """Where the user's own prompt for a profile lies, below kept's folder of settings."""
+    return config / (f"{NAME}.md" if profile == default_profile else f"{NAME}.{profile}.md")
+
+
+def prompt(made: Profile, *, root: Path, config: Path, default_profile: str) -> Prompt:
+    """The prompt that is in force for a profile: the user's own, else one made for Memory Loop, else the built-in one.
+
+    ``root`` is the home that both lie under. Raises ConfigError naming the file where it cannot be read or followed.
+    """
+    path = next((each for each in _places(made.id, root, config, default_profile) if each.is_file()), None)
+    text = _read(path) if path else default()
+    return composed(made, text, str(path) if path else BUILT_IN)
+
+
+def _places(profile: str, root: Path, config: Path, default_profile: str) -> tuple[Path, ...]:
+    own = own_path(profile, config, default_profile=default_profile)
+    return (own, root / MEMORY_LOOP) if profile in (default_profile, *_DEFAULTS[1:]) else (own,)
+
+
+def composed(made: Profile, text: str, origin: str) -> Prompt:
+    """A prompt of a profile with that text. Raises ConfigError where its front matter cannot be followed."""
+    head, body = _parted(text)
+    declared = _declared(head, made, origin)
+    profile = overlaid(made, declared)
+    listed = "\n\n".join(map(_described, profile.categories))
+    body = body.strip()
+    body = body.replace("{{categories}}", listed) if "{{categories}}" in body else f"{body}\n\n# What to keep\n\n{listed}"
+    contract = (files(__name__) / "contract.md").read_text(encoding="utf-8")
+    system = f"{body}\n\n{contract.replace('{{ids}}', ', '.join(each.id for each in profile.categories)).strip()}\n"
+    version = sha256(system.encode()).hexdigest()[:8]
+    return Prompt(profile=made.id, origin=origin, text=text, system=system, version=version, declared=declared)
+
+
+def overlaid(made: Profile, declared: tuple[Category, ...]) -> Profile:
+    """The profile with the categories a prompt declares, in the place of its own of the same id or after them."""
+    new = {each.id: each for each in declared}
+    kept = tuple(new.pop(each.id, each) for each in made.categories)
+    return replace(made, categories=(*kept, *new.values())) if declared else made
+
+
+def _described(each: Category) -> str:
+    gates = (
+        ("rests on the person's own words", each.users_words),
+        ("names something concrete", each.specific),
+        ("says what to do or not to do", each.actionable),
+    )
+    rules = "; ".join(rule for rule, holds in gates if holds)
+    lines = [f"## {each.id}", each.belongs]
+    lines += [f"Not: {each.excludes}"] if each.excludes else []
+    lines += [f"Always: {rules}."] if rules else []
+    lines += [f"For example: {example}" for example in each.examples]
+    return "\n".join(lines)
+
+
+def _read(path: Path) -> str:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the prompt cannot be read: {error}", where=str(path), hint="make it readable UTF-8 text") from error
+    if len(text) > _MOST:
+        raise ConfigError(f"the prompt has more than {_MOST:,} characters", where=str(path), hint="kept prompt reset")
+    if not text.strip():
+        raise ConfigError("the prompt is empty", where=str(path), hint="kept prompt reset")
+    return text
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """The front matter and the rest; the front matter is empty where there is none."""
+    lines = text.removeprefix("\ufeff").splitlines()
+    if not lines or lines[0].rstrip() != "---":
+        return "", text
+    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), None)
+    return ("", text) if end is None else ("\n".join(lines[1:end]), "\n".join(lines[end + 1 :]))
+
+
+def _declared(head: str, made: Profile, where: str) -> tuple[Category, ...]:
+    if not head.strip():
+        return ()
+    try:
+        # Every scalar stays text: nothing in the block is given a type, and no tag makes an object.
+        body = yaml.load(head, Loader=yaml.BaseLoader)  # noqa: S506 - the base loader makes lists, mappings and texts only
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError(f"the prompt's front matter is no YAML: {error}", where=where) from error
+    body = body or {}
+    if not isinstance(body, Mapping):
+        raise ConfigError("the prompt's front matter is no list of settings", where=where)
+    found = body.get("categories") or {}
+    named = found.items() if isinstance(found, Mapping) else _listed(found, where)
+    return tuple(_category(str(name), each, made, where) for name, each in named)
+
+
+def _listed(found: object, where: str) -> list[tuple[str, Any]]:
+    if not isinstance(found, list) or not all(isinstance(each, Mapping) and isinstance(each.get("id"), str) for each in found):
+        raise ConfigError("categories of a prompt are a mapping, or a list of entries with an id", where=where)
+    return [(each["id"], {name: value for name, value in each.items() if name != "id"}) for each in found]
+
+
+def _category(name: str, said: object, made: Profile, where: str) -> Category:
+    place = f"{where}, category {name!r}"
+    if not name.replace("_", "").isalnum() or not name.isascii():
+        raise ConfigError("a category's id may hold letters, digits and _ only", where=place)
+    values = {"belongs": said} if isinstance(said, str) else said
+    if not isinstance(values, Mapping):
+        raise ConfigError("a category is a sentence, or a table of its settings", where=place)
+    known = made.category(name)
+    hints = {each: hint for each, hint in get_type_hints(Category).items() if each not in _NOT_THEIRS}
+    typed = {each: _typed(each, value, hints, place) for each, value in values.items()}
+    if known is not None:
+        return replace(known, **typed)
+    if not typed.get("belongs"):
+        raise ConfigError("a category needs a sentence that says what belongs to it", where=place)
+    plain = {"title": name.replace("_", " ").capitalize(), "excludes": "", "specific": False}
+    return Category(**({"id": name} | plain | typed))
+
+
+def _typed(name: str, value: object, hints: Mapping[str, Any], where: str) -> Any:
+    """A value of the kind that a category's field has. Raises ConfigError."""
+    if name not in hints:
+        raise ConfigError(f"unknown setting {name!r}", where=where, hint=f"settings: {', '.join(hints)}")
+    try:
+        match hints[name], value:
+            case kind, str() if kind is bool:
+                return _SWITCH[value.lower()]
+            case kind, str() if kind in (int, float):
+                return kind(value)
+            case kind, str() if kind is str:
+                return value
+            case _, list() if all(isinstance(each, str) for each in value) and name == "examples":
+                return tuple(value)
+    except (KeyError, ValueError):
+        pass
+    raise ConfigError(f"{name} has a value of the wrong kind", where=where)

@@ -1,0 +1,12 @@
+"""Extraction with a model: what is asked about a conversation piece by piece, and what may be taken from the replies. Asks nobody itself."""
+
+from kept.stages.elicit.answer import KINDS, Answer, Point, answer
+from kept.stages.elicit.chunks import Chunk, Turn, chunks
+from kept.stages.elicit.question import PURPOSE, Hint, hints, question
+from kept.stages.elicit.reading import TRIGGER, Claim, Reading
+from kept.stages.elicit.turns import shown, weigh
+
+__all__ = [
+    "KINDS", "PURPOSE", "TRIGGER", "Answer", "Chunk", "Claim", "Hint", "Point", "Reading", "Turn", "answer", "chunks", "hints",
+    "question", "shown", "weigh",
+]  # fmt: skip

@@ -1,0 +1,108 @@
+"""Extraction prompts: the default, a user's own, and the categories it declares."""
+
+from dataclasses import replace
+
+import pytest
+
+from kept.model.errors import ConfigError
+from kept.profiles import names, profile
+from kept.profiles.prompts import BUILT_IN, composed, default, overlaid, prompt
+
+CODING = profile("coding")
+
+
+def made(text):
+    return composed(CODING, text, "mine.md")
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_profile_has_its_categories_and_their_rules_and_examples_in_its_prompt(name):
+    by = profile(name)
+    text = composed(by, default(), BUILT_IN).system
+    for each in by.categories:
+        assert f"## {each.id}\n{each.belongs}" in text
+        assert all(example in text for example in each.examples)
+    assert f"is one of: {', '.join(each.id for each in by.categories)}." in text
+    assert len(text) < 9_000
+
+
+def test_a_changed_prompt_or_profile_is_another_version():
+    assert made("One.").version != made("Two.").version
+    assert composed(replace(CODING, categories=CODING.categories[:3]), "One.", "").version != made("One.").version
+    assert made("One.").version == made("One.").version
+
+
+def test_a_text_without_a_place_for_categories_gets_them_at_its_end():
+    assert made("Only remember birds.").system.startswith("Only remember birds.\n\n# What to keep\n\n## preference")
+
+
+def test_categories_of_the_front_matter_join_the_profile():
+    text = "---\ncategories:\n  birds: Which birds were seen, and where.\n  goal:\n    floor: 0.9\n    examples: [See a kingfisher.]\n---\nLook.\n"
+    declared = made(text).declared
+    by = overlaid(CODING, declared)
+    assert by.category("birds").title == "Birds"
+    assert not by.category("birds").specific
+    assert (by.category("goal").floor, by.category("goal").examples) == (0.9, ("See a kingfisher.",))
+    assert by.category("goal").belongs == CODING.category("goal").belongs
+    assert len(by.categories) == len(CODING.categories) + 1
+    assert "## birds\nWhich birds were seen, and where." in made(text).system
+
+
+def test_categories_may_be_a_list():
+    assert [
+        each.id for each in made("---\ncategories:\n  - id: birds\n    belongs: Birds.\n    users_words: no\n---\nLook.").declared
+    ] == ["birds"]
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        ("categories: {../x: Something.}", "letters, digits"),
+        ("categories: {birds: {belongs: x, wings: 2}}", "unknown setting 'wings'"),
+        ("categories: {birds: {belongs: x, floor: high}}", "wrong kind"),
+        ("categories: {birds: {title: Birds}}", "needs a sentence"),
+        ("categories: [birds]", "mapping"),
+        ("categories: {birds: [1", "no YAML"),
+        ("- a\n- b", "no list of settings"),
+        ("categories: !!python/object/apply:os.system [ls]", "mapping"),
+    ],
+)
+def test_front_matter_that_cannot_be_followed_is_an_error_that_names_the_file(head, said):
+    with pytest.raises(ConfigError, match=said) as caught:
+        made(f"---\n{head}\n---\nLook.\n")
+    assert caught.value.where.startswith("mine.md")
+
+
+def at(home, name="coding"):
+    return prompt(profile(name), root=home, config=home / ".config/kept", default_profile="coding")
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_the_users_own_prompt_wins_over_memory_loops_and_that_over_the_built_in_one(home):
+    assert (at(home).origin, at(home).overridden) == (BUILT_IN, False)
+    write(home / ".config/memory-loop/extraction-prompt.md", "From Memory Loop.")
+    assert at(home).origin == str(home / ".config/memory-loop/extraction-prompt.md")
+    write(home / ".config/kept/extraction-prompt.md", "My own.")
+    assert at(home).text == "My own."
+
+
+def test_a_profile_that_is_not_the_default_has_a_prompt_of_its_own(home):
+    other = replace(CODING, id="work")
+    write(home / ".config/kept/extraction-prompt.md", "Default.")
+    write(home / ".config/kept/extraction-prompt.work.md", "Work.")
+    assert prompt(other, root=home, config=home / ".config/kept", default_profile="coding").text == "Work."
+    assert at(home).text == "Default."
+
+
+@pytest.mark.parametrize("data", [b"", b"\n \n", b"\xff\xfe\x00", b"x" * 300_000])
+def test_a_prompt_that_cannot_be_used_is_an_error_and_never_silently_the_default(home, data):
+    path = home / ".config/kept/extraction-prompt.md"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(data)
+    with pytest.raises(ConfigError) as caught:
+        at(home)
+    assert caught.value.where == str(path)
