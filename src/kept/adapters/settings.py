@@ -2,9 +2,10 @@
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 import tomlkit
@@ -14,7 +15,44 @@ from kept.model.errors import ConfigError
 from kept.model.profile import Use
 
 _TABLES = frozenset({"projects", "use"})
+_ADAPTERS = ("none", "command", "anthropic", "openai", "scripted", "recorded")
+_KINDS = {bool: "switch (true or false)", int: "whole number", float: "number", str: "text", tuple: "list of texts"}
 _MOST = 1_000_000  # bytes; a settings file beyond this is a mistake
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Llm:
+    """The table ``[llm]``: which language model is asked, how, and what it may cost. A limit of 0 is none.
+
+    ``command`` is a known program (claude, codex, llm, ollama) or a command line; ``base_url`` another server than the vendor's;
+    ``key_env`` the variable that holds the key, ``env`` further variables that a command gets. ``script`` and ``recording`` are files.
+    ``prompt_tokens`` bounds a question (many prices jump at 100,000), ``rate`` is in questions a minute, ``timeout`` in seconds.
+    Budgets are in USD, calls and tokens (in and out). ``price_input`` and ``price_output`` (USD a million tokens) are for models whose
+    price kept does not know. ``batch`` hands in what can wait to the provider's batch interface, at half the price.
+    """
+
+    adapter: str = "none"
+    model: str = ""
+    command: str = ""
+    base_url: str = ""
+    key_env: str = ""
+    env: tuple[str, ...] = ()
+    script: str = ""
+    recording: str = ""
+    timeout: float = 180.0
+    attempts: int = 4
+    concurrency: int = 4
+    rate: float = 0.0
+    prompt_tokens: int = 80_000
+    run_usd: float = 1.0
+    run_calls: int = 1_000
+    run_tokens: int = 0
+    day_usd: float = 2.0
+    day_calls: int = 3_000
+    day_tokens: int = 0
+    price_input: float = 0.0
+    price_output: float = 0.0
+    batch: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +72,11 @@ class Settings:
     exclude: tuple[str, ...] = ()
     projects: Mapping[str, str] = field(default_factory=dict)
     use: tuple[Use, ...] = ()
+    llm: Llm = field(default_factory=Llm)
+
+
+_SECTIONS = (Llm,)
+Section = TypeVar("Section", bound=Llm)
 
 
 def read(path: Path) -> Settings:
@@ -68,6 +111,8 @@ def _checked(body: Mapping[str, Any], where: str) -> Settings:
     made = Settings(**values)
     if made.timezone:
         zone(made.timezone)
+    if made.llm.adapter not in _ADAPTERS:
+        raise ConfigError(f"there is no llm.adapter {made.llm.adapter!r}", where=where, hint=f"one of: {', '.join(_ADAPTERS)}")
     return made
 
 
@@ -81,8 +126,35 @@ def _value(name: str, value: object, where: str) -> Any:
             return dict(value)
         case "use" if isinstance(value, list):
             return tuple(_use(each, f"{where}, [[use]] number {number}") for number, each in enumerate(value, 1))
+        case "llm" if isinstance(value, dict):
+            return _section(Llm(), value, f"{where}, [{name}]")
         case _:
             raise ConfigError(f"{name} has a value of the wrong kind", where=where, hint="see `kept config --help`")
+
+
+def _section(usual: Section, body: Mapping[str, Any], where: str) -> Section:
+    """The values of a table, each of the kind of its default, over the defaults. Raises ConfigError."""
+    known = {each.name: getattr(usual, each.name) for each in fields(usual)}
+    values: dict[str, Any] = {}
+    for name, value in body.items():
+        if name not in known:
+            raise ConfigError(f"unknown setting {name!r}", where=where, hint=f"settings: {', '.join(known)}")
+        match known[name], value:
+            case (bool(), bool()) | (str(), str()):
+                values[name] = value
+            case int() | float() as default, int() | float() as number if not isinstance(number, bool) and not isinstance(
+                default, bool
+            ):
+                if number < 0 or not isfinite(number) or (isinstance(default, int) and not isinstance(number, int)):
+                    raise ConfigError(
+                        f"{name} must be a {'whole ' if isinstance(default, int) else ''}number from 0 on", where=where
+                    )
+                values[name] = type(default)(number)
+            case tuple(), list() if all(isinstance(each, str) for each in value):
+                values[name] = tuple(value)
+            case default, _:
+                raise ConfigError(f"{name} must be a {_KINDS[type(default)]}", where=where)
+    return replace(usual, **values)
 
 
 def _use(body: object, where: str) -> Use:
@@ -106,28 +178,61 @@ def zone(name: str) -> ZoneInfo:
         raise ConfigError(f"there is no time zone {name!r}", hint="use a name such as Europe/Berlin") from error
 
 
+def values(settings: Settings) -> dict[str, Any]:
+    """Every setting with its value, by the name that `kept config` knows it by; those of a table as ``llm.model``."""
+    flat: dict[str, Any] = {}
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        if isinstance(value, _SECTIONS):
+            flat |= {f"{each.name}.{one.name}": getattr(value, one.name) for one in fields(value)}
+        else:
+            flat[each.name] = value
+    return flat
+
+
 def write(path: Path, name: str, value: str | Sequence[str]) -> str:
     """The text of the settings file with one setting changed (a list as such, or comma-separated; empty removes it).
 
     Comments and order are kept. Nothing is written here. Raises ConfigError for an unknown setting or a wrong value.
     """
-    known = {each.name for each in fields(Settings)}
-    if name not in known - _TABLES:
+    usual = values(Settings())
+    if name not in usual or name in _TABLES:
         raise ConfigError(
             f"unknown setting {name!r}",
-            hint=f"settings: {', '.join(sorted(known - _TABLES))}; edit {' and '.join(sorted(_TABLES))} in the file itself",
+            hint=f"settings: {', '.join(sorted(usual.keys() - _TABLES))}; edit {' and '.join(sorted(_TABLES))} in the file itself",
         )
     try:
         document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
     except (tomlkit.exceptions.TOMLKitError, UnicodeDecodeError, OSError) as error:
         raise ConfigError(f"the settings cannot be read: {error}", where=str(path)) from error
-    if not value:
-        document.pop(name, None)
-    elif name in ("profiles", "sources_off", "exclude"):
-        items = value.split(",") if isinstance(value, str) else value
-        document[name] = [each.strip() for each in items if each.strip()]
+    section, _, own = name.rpartition(".")
+    table: Any = document.setdefault(section, tomlkit.table()) if section else document
+    if not isinstance(table, dict):
+        raise ConfigError(f"{section} has a value of the wrong kind", where=str(path))
+    if value:
+        table[own] = _written(name, usual[name], value)
     else:
-        document[name] = value
+        table.pop(own, None)
     text = tomlkit.dumps(document)
     _checked(tomllib.loads(text), str(path))
     return text
+
+
+def _written(name: str, usual: object, value: str | Sequence[str]) -> Any:
+    """A value as TOML holds it, of the kind of its default. Raises ConfigError."""
+    if isinstance(usual, tuple):
+        items = value.split(",") if isinstance(value, str) else value
+        return [each.strip() for each in items if each.strip()]
+    text = value if isinstance(value, str) else ",".join(value)
+    try:
+        match usual:
+            case bool():
+                return {"true": True, "false": False, "yes": True, "no": False}[text.lower()]
+            case int():
+                return int(text)
+            case float():
+                return float(text)
+            case _:
+                return text
+    except (KeyError, ValueError) as error:
+        raise ConfigError(f"{name} must be a {_KINDS[type(usual)]}, not {text!r}") from error

@@ -1,19 +1,16 @@
 """Settings: what they are, and changing one. Needs no store, so a broken setting can be mended."""
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
 
 from kept.adapters import files, settings
-from kept.adapters.settings import Settings
 from kept.app.desk import Home
 from kept.model.errors import ConfigError, UsageError
 
 
 def shown(home: Home) -> dict[str, Any]:
     """Every setting with its value, by name. Raises ConfigError."""
-    found = settings.read(home.settings)
-    return {each.name: _plain(getattr(found, each.name)) for each in fields(Settings)}
+    return {name: _plain(value) for name, value in settings.values(settings.read(home.settings)).items()}
 
 
 def setting(home: Home, name: str) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
+from functools import cache
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -16,8 +17,11 @@ import tzlocal
 from kept import profiles
 from kept.adapters import settings as settings_file
 from kept.adapters.checkouts import checkout_of
+from kept.adapters.scanner import scanner
 from kept.adapters.settings import Settings
 from kept.adapters.store import SqliteStore, Store
+from kept.app.asking import Asker, Redact
+from kept.app.models import asker
 from kept.model.errors import ConfigError, UsageError
 from kept.model.lexicon import Lexicon
 from kept.model.memory import USER_SCOPE, Memory
@@ -25,6 +29,7 @@ from kept.model.profile import Category, Profile, Use, choose, read_kind
 from kept.model.project import FOLDER, PROJECT, REMOTE, corrected, folder_of, root_of, scope_of, short_names
 from kept.model.times import parse_instant
 from kept.profiles.lexicons import lexicon
+from kept.stages.redact import redact
 
 VAULT, VAULT_MARKER = "vault", ".memory-loop.json"
 
@@ -52,6 +57,11 @@ class Home:
     def store(self) -> Path:
         """The store file."""
         return self.state / "kept.db"
+
+    @property
+    def replies(self) -> Path:
+        """The file with what language models replied."""
+        return self.state / "replies.db"
 
     @property
     def settings(self) -> Path:
@@ -83,7 +93,10 @@ def find_home(option: str | None, env: Mapping[str, str]) -> Home:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Desk:
-    """What a use case works with. ``zone`` decides which day an instant belongs to. ``profiles`` are those at work, the default first."""
+    """What a use case works with. ``zone`` decides which day an instant belongs to. ``profiles`` are those at work, the default first.
+
+    ``asking`` asks the language model of the settings; None where none is set.
+    """
 
     home: Home
     settings: Settings
@@ -93,6 +106,7 @@ class Desk:
     store: Store
     clock: Clock
     env: Mapping[str, str]
+    asking: Asker | None = None
 
     @property
     def profile(self) -> Profile:
@@ -224,11 +238,31 @@ def opened(
     languages = tuple(dict.fromkeys(one for each in made for one in each.languages))
     name = zone or chosen.timezone
     local = settings_file.zone(name) if name else _local_zone()
+    given = os.environ if env is None else env
     with SqliteStore(home.store) as store:
-        yield Desk(
-            home=home, settings=chosen, profiles=made, lexicon=lexicon(languages), zone=local, store=store, clock=clock,
-            env=os.environ if env is None else env,
+        asking = asker(
+            chosen.llm, replies=home.replies, env=given, clock=clock, redact=_redaction(store),
+            day_start=lambda: datetime.combine(clock().astimezone(local).date(), time(), local).astimezone(UTC),
         )  # fmt: skip
+        try:
+            yield Desk(
+                home=home, settings=chosen, profiles=made, lexicon=lexicon(languages), zone=local, store=store, clock=clock, env=given,
+                asking=asking,
+            )  # fmt: skip
+        finally:
+            if asking is not None:
+                asking.close()
+
+
+def _redaction(store: Store) -> Redact:
+    """What takes secrets out of a text, with the store's key, and counts them."""
+    more = cache(scanner)
+
+    def without_secrets(text: str) -> tuple[str, int]:
+        found = redact(text, key=store.key("redaction"), more=more())
+        return found.text, len(found.found)
+
+    return without_secrets
 
 
 def _local_zone() -> ZoneInfo:

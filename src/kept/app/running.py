@@ -7,7 +7,7 @@ curated is done, and the next run goes on from there.
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from time import monotonic
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from kept.adapters.files import locked
 from kept.adapters.store import Run, Thread
+from kept.app.asking import Asker
 from kept.app.backups import safeguard
 from kept.app.covering import Covered, cover
 from kept.app.curating import Curated, curate_dirty
@@ -23,6 +24,7 @@ from kept.app.extracting import Extracted, Within, extract_pending
 from kept.app.progress import Progress, silent
 from kept.app.projects import Moved, misplaced, move, record
 from kept.app.reading import Reading, discover, read
+from kept.app.spending import Tally
 from kept.app.writing import Written, absorb_edits, write_outputs
 from kept.model.errors import BusyError, StoreError
 from kept.model.memory import Accepted, Held, Memory, Refused, Status
@@ -35,12 +37,13 @@ class Options:
     """How to run. ``dry`` shows what would change and changes nothing; ``force`` reads and extracts everything again.
 
     ``since`` and ``until`` (inclusive) limit which sessions are extracted to those with events on such days; the others wait.
-    ``allow`` lets through what a guard would stop, and absorbs files that look damaged.
+    ``allow`` lets through what a guard would stop, and absorbs files that look damaged. ``model`` False asks no language model.
     """
 
     dry: bool = False
     force: bool = False
     allow: bool = False
+    model: bool = True
     since: date | None = None
     until: date | None = None
 
@@ -64,11 +67,12 @@ class Report:
     resumed: bool = False
     sample: bool = False
     seconds: float = 0.0
+    asked: Tally = field(default_factory=Tally)
 
     @property
     def partly(self) -> bool:
-        """Whether something could not be done: an input that could not be read, a pass a guard stopped, a file not absorbed."""
-        return bool(self.reading.skipped or self.curated.stopped or self.written.problems)
+        """Whether something could not be done: an input not read, a pass a guard stopped, a file not absorbed, a question without a reply."""
+        return bool(self.reading.skipped or self.curated.stopped or self.written.problems or self.asked.partly)
 
     def body(self) -> dict[str, Any]:
         """The report as ``kept run --json`` prints it."""
@@ -100,7 +104,7 @@ class Report:
             },
             "memories": {"active": self.active, "held": self.held},
             "sample": self.sample,
-            "llm": {"calls": 0, "input_tokens": 0, "output_tokens": 0, "cost": 0},
+            "llm": self.asked.body(),
             "seconds": round(self.seconds, 3),
         }
 
@@ -112,11 +116,19 @@ def run(desk: Desk, paths: Sequence[Path], options: Options, *, sample: bool = F
     nothing more can be done; what was done before stays done.
     """
     started = monotonic()
+    desk = replace(desk, asking=_asker(desk, options, progress))
     with locked(desk.home.lock), desk.store.trial() if options.dry else nullcontext():
         report = _run(desk, paths, options, progress)
     report.sample = sample
     report.seconds = monotonic() - started
     return report
+
+
+def _asker(desk: Desk, options: Options, progress: Progress) -> Asker | None:
+    if desk.asking is None or not options.model:
+        return None
+    desk.asking.progress, desk.asking.dry = progress, options.dry
+    return desk.asking
 
 
 def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress) -> Report:
@@ -125,6 +137,8 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
     found = discover(desk, paths)
     report = Report(sources=Counter(each.source.name for each in found.inputs), resumed=_interrupted(desk))
     report.written.dry = options.dry
+    if desk.asking is not None:
+        report.asked = desk.asking.tally
     run_number = RunNumber(desk)
     absorb_edits(desk, run_number, report.written, allow=options.allow)
     report.reading = read(desk, found, force=options.force, progress=progress)
@@ -143,7 +157,7 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
     if report.reading.erased and not options.dry:
         desk.store.compact()  # no byte of them stays in the file
     _count(desk, report, before)
-    if run_number.started:
+    if run_number.started or report.asked.usage.calls:
         report.run = run_number()
         body = report.body() | {"seconds": (desk.clock() - started).total_seconds()}
         desk.store.log.end_run(report.run, desk.clock(), body)

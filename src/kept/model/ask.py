@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+GUARD = (
+    "KEPT_GUARD"  # set in the environment of every process that answers for kept: there, kept asks nothing and its hooks do nothing
+)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ask:

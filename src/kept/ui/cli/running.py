@@ -26,7 +26,7 @@ def run(
         list[Path] | None, typer.Argument(metavar="PATH…", help="Files or folders to read; without any, every source found here.")
     ] = None,
     *,
-    no_llm: Annotated[bool, typer.Option("--no-llm", help="Use no language model.")] = False,  # noqa: ARG001 - none is used so far
+    no_llm: Annotated[bool, typer.Option("--no-llm", help="Use no language model.")] = False,
     since: Annotated[str, typer.Option(metavar="DATE", help="Only sessions with events on this day or later.")] = "",
     until: Annotated[str, typer.Option(metavar="DATE", help="Only sessions with events on this day or earlier.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change; change nothing.")] = False,
@@ -47,7 +47,7 @@ def run(
     try:
         with at_desk(context) as desk:
             options = Options(
-                dry=dry_run, force=force, allow=accept_loss,
+                dry=dry_run, force=force, allow=accept_loss, model=not no_llm,
                 since=desk.day(since) if since else None, until=desk.day(until) if until else None,
             )  # fmt: skip
             report = _run(desk, paths or [], options, call, as_json=as_json)

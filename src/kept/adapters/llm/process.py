@@ -1,0 +1,136 @@
+"""Running a program that answers: its own process group, an empty folder, a bounded time and a bounded output.
+
+Whatever the program does (hang, flood, never read, leave children behind), this ends in time. It does not know what was asked.
+"""
+
+import os
+import selectors
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+from typing import IO
+
+_PIECE = 65_536
+_MOST_ERRORS = 65_536  # bytes of what it complains about; the rest is read and dropped
+_GRACE = 5.0  # seconds for a killed program to be gone
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ended:
+    """How a program ended: its exit code, what it wrote, and what cut it short (``timeout``, ``flood``, or nothing)."""
+
+    code: int
+    output: bytes
+    errors: bytes
+    cut: str = ""
+
+
+class Programs:
+    """The programs that are running, so that all of them can be ended at once."""
+
+    def __init__(self, *, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._lock = Lock()
+        self._closed = False
+
+    def run(self, argv: Sequence[str], *, text: bytes, folder: Path, env: Mapping[str, str], timeout: float, most: int) -> Ended:
+        """Run a program with ``text`` as its input, until it ends or ``timeout`` seconds have passed or it wrote ``most`` bytes.
+
+        Its whole process group is killed then and at the end. Raises OSError where it cannot be started.
+        """
+        with subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=dict(env),
+            start_new_session=True,
+        ) as process:  # fmt: skip
+            with self._lock:
+                self._running.add(process)
+                closed = self._closed
+            try:
+                if closed:
+                    return Ended(code=-1, output=b"", errors=b"", cut="timeout")
+                return self._attended(process, text, self._clock() + timeout, most)
+            finally:
+                _end(process)
+                with self._lock:
+                    self._running.discard(process)
+
+    def close(self) -> None:
+        """End every program that is running, and every one that is started after this."""
+        with self._lock:
+            self._closed = True
+            for process in self._running:
+                _kill(process)
+
+    def _attended(self, process: subprocess.Popen[bytes], text: bytes, until: float, most: int) -> Ended:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        gathered: dict[str, bytearray] = {"output": bytearray(), "errors": bytearray()}
+        waiting = memoryview(text)
+        with selectors.DefaultSelector() as watch:
+            for stream, name, way in (
+                (process.stdin, "input", selectors.EVENT_WRITE),
+                (process.stdout, "output", selectors.EVENT_READ),
+                (process.stderr, "errors", selectors.EVENT_READ),
+            ):
+                os.set_blocking(stream.fileno(), False)
+                watch.register(stream, way, name)
+            while watch.get_map():
+                left = until - self._clock()
+                if left <= 0:
+                    return Ended(code=-1, output=bytes(gathered["output"]), errors=bytes(gathered["errors"]), cut="timeout")
+                for key, _ in watch.select(min(left, 1.0)):
+                    if key.data == "input":
+                        waiting = _write(process.stdin, waiting)
+                        done = not waiting
+                    else:
+                        piece = os.read(key.fd, _PIECE)
+                        _take(gathered[key.data], piece, _MOST_ERRORS if key.data == "errors" else most + 1)
+                        done = not piece
+                    if done:
+                        watch.unregister(key.fileobj)
+                        _close(key.fileobj)
+                if len(gathered["output"]) > most:
+                    return Ended(code=-1, output=b"", errors=bytes(gathered["errors"]), cut="flood")
+        try:
+            code = process.wait(timeout=max(0.0, until - self._clock()))
+        except subprocess.TimeoutExpired:
+            return Ended(code=-1, output=bytes(gathered["output"]), errors=bytes(gathered["errors"]), cut="timeout")
+        return Ended(code=code, output=bytes(gathered["output"]), errors=bytes(gathered["errors"]))
+
+
+def _write(stream: IO[bytes], waiting: memoryview) -> memoryview:
+    try:
+        return waiting[os.write(stream.fileno(), waiting[:_PIECE]) :]
+    except BrokenPipeError:
+        return waiting[len(waiting) :]  # it wants to hear no more; what it says may be an answer all the same
+
+
+def _take(gathered: bytearray, piece: bytes, most: int) -> None:
+    gathered += piece[: max(0, most - len(gathered))]
+
+
+def _close(stream: object) -> None:
+    with suppress(OSError):
+        stream.close()  # type: ignore[attr-defined]  # the selector gives back the stream it was given
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill what is left of the program's group, and collect the program."""
+    _kill(process)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=_GRACE)
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            _close(stream)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)

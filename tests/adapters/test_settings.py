@@ -1,0 +1,59 @@
+"""Settings in tables: read strictly, written by their dotted names."""
+
+from pathlib import Path
+
+import pytest
+
+from kept.adapters.settings import Llm, Settings, read, values, write
+from kept.model.errors import ConfigError
+
+
+def test_no_model_is_asked_by_default(tmp_path: Path) -> None:
+    assert read(tmp_path / "config.toml").llm == Llm(adapter="none")
+
+
+def test_a_setting_of_a_table_is_written_by_its_dotted_name_beside_what_stands_there(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('profile = "coding"  # mine\n\n[llm]\n# the small one\nmodel = "m"\n', encoding="utf-8")
+    for name, value in (("adapter", "command"), ("concurrency", "2"), ("timeout", "30"), ("batch", "true"), ("env", "A, B")):
+        path.write_text(write(path, f"llm.{name}", value), encoding="utf-8")
+    made = read(path).llm
+    assert (made.adapter, made.model, made.concurrency, made.timeout, made.batch) == ("command", "m", 2, 30.0, True)
+    assert made.env == ("A", "B")
+    assert "# the small one" in path.read_text(encoding="utf-8")
+    path.write_text(write(path, "llm.model", ""), encoding="utf-8")
+    assert read(path).llm.model == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('adapter = "telepathy"', "there is no llm.adapter 'telepathy'"),
+        ('modell = "m"', "unknown setting 'modell'"),
+        ("model = 3", "model must be a text"),
+        ("concurrency = 2.5", "concurrency must be a whole number"),
+        ("day_usd = -1", "day_usd must be a number from 0 on"),
+        ("day_usd = nan", "day_usd must be a number from 0 on"),
+        ("concurrency = true", "concurrency must be a whole number"),
+        ('batch = "yes"', "batch must be a switch"),
+        ('env = "A"', "env must be a list"),
+    ],
+)
+def test_what_a_table_cannot_mean_is_refused_and_named(tmp_path: Path, line: str, told: str) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(f"[llm]\n{line}\n", encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        read(path)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("llm.concurrency", "many"), ("llm.nothing", "1"), ("llm", "x"), ("llm.batch", "perhaps")]
+)
+def test_a_value_of_the_wrong_kind_is_not_written(tmp_path: Path, name: str, value: str) -> None:
+    with pytest.raises(ConfigError):
+        write(tmp_path / "config.toml", name, value)
+
+
+def test_every_setting_has_a_name() -> None:
+    assert {"timezone", "llm.adapter", "llm.day_usd"} <= values(Settings()).keys()

@@ -1,0 +1,69 @@
+"""The model of the settings, at the desk."""
+
+from pathlib import Path
+
+import pytest
+from asks import ask
+
+from kept.app.asking import Asker
+from kept.app.desk import Desk, find_home, opened
+from kept.model.ask import GUARD, Answered, Unreachable
+
+
+def at(home: Path, settings: str, **env: str):
+    path = home / ".config" / "kept" / "config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"[llm]\n{settings}\n", encoding="utf-8")
+    return opened(find_home(None, {"HOME": str(home)}), env={"HOME": str(home), "PATH": "/usr/bin:/bin"} | env)
+
+
+def asking(desk: Desk) -> Asker:
+    assert desk.asking is not None
+    return desk.asking
+
+
+def test_without_settings_nobody_is_asked(home: Path) -> None:
+    with at(home, "") as desk:
+        assert desk.asking is None
+
+
+def test_a_process_that_answers_for_kept_asks_nothing_itself(home: Path) -> None:
+    with at(home, 'adapter = "command"\ncommand = "claude"', **{GUARD: "1"}) as desk:
+        assert desk.asking is None
+
+
+def test_a_script_answers_and_its_reply_is_remembered_beside_the_store(home: Path) -> None:
+    script = home / "script.jsonl"
+    script.write_text('{"contains": "figs", "reply": {"facts": ["likes figs"]}}\n', encoding="utf-8")
+    with at(home, f'adapter = "scripted"\nscript = "{script}"') as desk:
+        (reply,) = asking(desk)([ask("I like figs.")])
+        assert isinstance(reply, Answered)
+        assert desk.home.replies.is_file()
+    script.write_text("", encoding="utf-8")
+    with at(home, f'adapter = "scripted"\nscript = "{script}"') as desk:
+        (reply,) = asking(desk)([ask("I like figs.")])
+        assert isinstance(reply, Answered)
+        assert reply.cached
+
+
+def test_any_program_can_answer(home: Path) -> None:
+    with at(home, "adapter = \"command\"\ncommand = '''sh -c 'cat > /dev/null; echo {\\\"facts\\\": []}' '''") as desk:
+        (reply,) = asking(desk)([ask()])
+        assert isinstance(reply, Answered), reply
+        assert reply.body == {"facts": []}
+
+
+def test_secrets_are_taken_out_of_a_question_by_the_rules_of_the_archive(home: Path) -> None:
+    seen = home / "seen"
+    with at(home, f"adapter = \"command\"\ncommand = '''sh -c 'cat > {seen}; echo {{\\\"facts\\\": []}}' '''") as desk:
+        asking(desk)([ask("export GITHUB_TOKEN=ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")])
+        assert asking(desk).tally.secrets == 1
+    assert "ghp_" not in seen.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("settings", ['adapter = "command"', 'adapter = "scripted"', 'adapter = "scripted"\nscript = "/nowhere"'])
+def test_a_model_that_is_not_fully_set_is_told_when_it_is_asked(home: Path, settings: str) -> None:
+    with at(home, settings) as desk:
+        (reply,) = asking(desk)([ask()])
+    assert isinstance(reply, Unreachable)
+    assert "llm.c" in reply.reason or "script" in reply.reason
