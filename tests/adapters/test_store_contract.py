@@ -111,6 +111,46 @@ def test_a_later_span_replaces_the_candidates_of_the_episodes_it_covers(store):
     assert {each.judged.candidate.id for each in store.log.proposals("coding", "user")} == {"c1", "c3"}
 
 
+def test_what_a_model_proposes_stands_beside_what_rules_propose_and_each_replaces_its_own(store):
+    archive(store, event("a"))
+    commit(store, stage="extract", span=Span(thread=1, start=0, judged=((0, judged("c1")),)))
+    first = commit(store, stage="model", span=Span(thread=1, start=0, judged=((0, judged("m1")),)))
+    assert [each.judged.candidate.id for each in store.log.proposals_from(1, 0)] == ["c1"]
+    assert [each.judged.candidate.id for each in store.log.proposals_from(1, 0, "model")] == ["m1"]
+    commit(store, stage="extract", span=Span(thread=1, start=0, judged=((0, judged("c2")),)))
+    second = commit(store, stage="model", span=Span(thread=1, start=0, judged=((0, judged("m2")),)))
+    assert {each.judged.candidate.id for each in store.log.proposals("coding", "user")} == {"c2", "m2"}
+    commit(store, stage="undo", undoes=(second.id,))
+    assert {each.judged.candidate.id for each in store.log.proposals("coding", "user")} == {"c2", "m1"}
+    commit(store, stage="undo", undoes=(first.id,))
+    assert {each.judged.candidate.id for each in store.log.proposals("coding", "user")} == {"c2"}
+    store.log.rebuild()
+    assert {each.judged.candidate.id for each in store.log.proposals("coding", "user")} == {"c2"}
+    assert store.damage() == ()
+
+
+def test_a_thread_waits_for_a_model_until_all_its_events_were_read(store):
+    archive(store, event("a"), event("b"))
+    ((thread, closed),) = store.archive.unheard()
+    assert (thread, closed) == (store.archive.threads()[0], 0)
+    store.archive.heard(thread.id, closed=1, seen=2)
+    assert store.archive.unheard() == ()
+    archive(store, event("c"), offset=20, anew=False)
+    assert [closed for _, closed in store.archive.unheard()] == [1]
+
+
+def test_what_changed_since_a_model_read_it_was_not_read(store):
+    archive(store, event("a"), event("b"), event("c"))
+    for change in (
+        lambda: store.archive.mark_abandoned(1, [(1, True)]),
+        lambda: store.archive.opt_out("s", "f"),
+    ):
+        store.archive.heard(1, closed=2, seen=3)
+        assert store.archive.unheard() == ()
+        change()
+        assert [closed for _, closed in store.archive.unheard()] == [0]
+
+
 def test_candidates_of_undone_curation_are_blocked(store):
     made = commit(store, add("m1"))
     commit(store, stage="undo", undoes=(made.id,))
@@ -296,6 +336,7 @@ def filled(store: Store) -> None:
     archive(store, event("a", twin="t"), event("b", at=None), event("c", session="other", text="what was said"))
     archive(store, event("a2", twin="t", session="copy"), path="g")
     store.archive.mark_abandoned(1, [(1, True)])
+    store.archive.heard(1, closed=1, seen=2)
     store.archive.progressed(1, extracted=1, seen=2)
     run = commit(
         store, stage="extract", span=Span(thread=1, start=0, judged=((0, judged("c1")), (1, judged("c2", Refused(reason="no")))))

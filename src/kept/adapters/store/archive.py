@@ -97,6 +97,7 @@ class SqliteArchive:
         if changed:
             numbers = [number for places in changed.values() for number, _ in places.values()]
             self._database.run("threads_retold", events=canonical(numbers))
+            self._database.run("hear_again", events=canonical(numbers))
 
     def _rewrite(self, changed: Mapping[int, Mapping[int, tuple[int, Event]]]) -> None:
         """Put events (row number, event) in the places of others, by block and place."""
@@ -146,7 +147,7 @@ class SqliteArchive:
     def threads(self, *, pending: bool = False) -> tuple[Thread, ...]:
         """All threads in the order of their first event, or only those that grew since they were last extracted."""
         rows = self._database.run("pending_threads" if pending else "all_threads")
-        return tuple(Thread(**dict(row) | {"first_at": _at(row["first_at"]), "last_at": _at(row["last_at"])}) for row in rows)
+        return tuple(map(_thread, rows))
 
     def nodes(self, thread: int) -> tuple[tuple[Node, bool], ...]:
         """The tree of a thread in its order, keyed by ordinal, each point with whether it is marked as abandoned."""
@@ -174,6 +175,7 @@ class SqliteArchive:
         """Set or clear the mark of events (by ordinal) that a later rewind of the conversation replaced."""
         for ordinal, value in changes:
             self._database.run("mark_abandoned", thread=thread, ordinal=ordinal, abandoned=int(value))
+            self._database.run("hear_thread_again", thread=thread, ordinal=ordinal)
 
     def events(self, thread: int, start: int, stop: int) -> tuple[Event, ...]:
         """The events of a thread with ordinals in [start, stop); abandoned ones are labelled so. Raises DamagedError."""
@@ -198,6 +200,14 @@ class SqliteArchive:
     def progressed(self, thread: int, *, extracted: int, seen: int) -> None:
         """Note that ``seen`` events of a thread were looked at and its episodes are closed before ordinal ``extracted``."""
         self._database.run("extracted", thread=thread, extracted=extracted, seen=seen)
+
+    def unheard(self) -> tuple[tuple[Thread, int], ...]:
+        """The threads with events that no model has read, each with the ordinal from which its chunks are open."""
+        return tuple((_thread(row), row["closed"]) for row in self._database.run("unheard_threads"))
+
+    def heard(self, thread: int, *, closed: int, seen: int) -> None:
+        """Note that a model has read ``seen`` events of a thread, and its chunks are closed before the ordinal ``closed``."""
+        self._database.run("heard", thread=thread, closed=closed, seen=seen)
 
     def sittings(self, start: datetime, stop: datetime) -> tuple[Sitting, ...]:
         """Which sessions have events in [start, stop), by the events' own times."""
@@ -244,6 +254,7 @@ class SqliteArchive:
                 self._database.run("drop_likeness", event=row["id"])
             self._rewrite(changed)
             self._database.run("threads_retold", events=canonical([row["id"] for row in rows]))
+            self._database.run("hear_again", events=canonical([row["id"] for row in rows]))
             return len(rows)
 
     def undated(self) -> int:
@@ -327,6 +338,15 @@ class SqliteArchive:
             "add_to_thread", ({"thread": row.id, "ordinal": n, "event": places[key]["id"]} for n, key in enumerate(row.events))
         )
         self.mark_abandoned(row.id, ((ordinal, True) for ordinal in row.abandoned))
+        if row.heard:
+            self.heard(row.id, closed=row.closed, seen=row.heard)
+
+
+def _thread(row: Any) -> Thread:
+    return Thread(
+        id=row["id"], session=row["session"], source=row["source"], path=row["path"], project=row["project"], events=row["events"],
+        extracted=row["extracted"], first_at=_at(row["first_at"]), last_at=_at(row["last_at"]),
+    )  # fmt: skip
 
 
 def _at(text: str | None) -> datetime | None:

@@ -80,5 +80,5 @@ def rows(database: Database, blocks: Blocks) -> Iterator[Row]:
         yield ThreadRow(
             id=row["id"], source=row["source"], path=row["path"], session=row["session"], project=row["project"],
             extracted=row["extracted"], seen=row["seen"], events=tuple(each["key"] for each in members),
-            abandoned=tuple(each["ordinal"] for each in members if each["abandoned"]),
+            abandoned=tuple(each["ordinal"] for each in members if each["abandoned"]), closed=row["closed"], heard=row["heard"],
         )  # fmt: skip

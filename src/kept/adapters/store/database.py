@@ -16,7 +16,7 @@ from typing import Any
 
 from kept.model.errors import DamagedError, StoreError
 
-FORMAT = 2  # PRAGMA user_version of the newest schema
+FORMAT = 3  # PRAGMA user_version of the newest schema
 _BUSY_MS = 30_000
 _HERE = files("kept.adapters.store")
 

@@ -73,7 +73,7 @@ class InMemoryArchive:
     def _retold(self, keys: Sequence[str]) -> None:
         for place, row in enumerate(self._state.threads):
             if changed := [n for n, key in enumerate(row.events) if key in keys]:
-                self._state.threads[place] = replace(row, seen=0, extracted=min(row.extracted, changed[0]))
+                self._state.threads[place] = replace(row, seen=0, extracted=min(row.extracted, changed[0]), closed=0, heard=0)
 
     def put(self, row: EventRow) -> None:
         """Keep an event under its key."""
@@ -122,6 +122,8 @@ class InMemoryArchive:
         marked = set(row.abandoned)
         for ordinal, value in changes:
             (marked.add if value else marked.discard)(ordinal)
+            if ordinal < row.heard:
+                row = replace(row, closed=0, heard=0)
         self._state.threads[thread - 1] = replace(row, abandoned=tuple(sorted(marked)))
 
     def events(self, thread: int, start: int, stop: int) -> tuple[Event, ...]:
@@ -145,6 +147,13 @@ class InMemoryArchive:
 
     def progressed(self, thread: int, *, extracted: int, seen: int) -> None:
         self._state.threads[thread - 1] = replace(self._state.threads[thread - 1], extracted=extracted, seen=seen)
+
+    def unheard(self) -> tuple[tuple[Thread, int], ...]:
+        rows = {each.id: each for each in self._state.threads}
+        return tuple((each, rows[each.id].closed) for each in self.threads() if each.events > rows[each.id].heard)
+
+    def heard(self, thread: int, *, closed: int, seen: int) -> None:
+        self._state.threads[thread - 1] = replace(self._state.threads[thread - 1], closed=closed, heard=seen)
 
     def sittings(self, start: datetime, stop: datetime) -> tuple[Sitting, ...]:
         found = (self._sitting(each, start, stop) for each in self._state.threads)

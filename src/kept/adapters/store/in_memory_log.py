@@ -10,7 +10,7 @@ from typing import Any
 from kept.adapters.store.in_memory_archive import Transaction
 from kept.adapters.store.in_memory_state import Now, State, best
 from kept.adapters.store.rows import appended, candidates_of, effects, operation_of, proposal_of, put_together, relived
-from kept.adapters.store.values import CandidateRow, Draft, FingerprintRow, GroupRow, Proposal, Run, RunRow
+from kept.adapters.store.values import EXTRACT, CandidateRow, Draft, FingerprintRow, GroupRow, Proposal, Run, RunRow
 from kept.model.fold import fold, undone
 from kept.model.memory import Judged, Memory, Refused, Status
 from kept.model.operation import Operation, Pass, mentioned
@@ -49,15 +49,18 @@ class InMemoryLog:
             state.passes.append(written.row)
             state.operations.extend(written.operations)
             if draft.span:
-                self._cover(draft.span.thread, draft.span.start, written.candidates)
+                self._cover(draft.span.thread, draft.span.start, draft.stage, written.candidates)
             if draft.undoes or draft.redoes:
                 self._derive()
             else:
                 state.memories.update(effects(written.made, self.memory))
             return written.made
 
-    def _cover(self, thread: int, start: int, fresh: Sequence[CandidateRow]) -> None:
-        covered = [each.live and each.thread == thread and each.ordinal >= start for each in self._state.candidates]
+    def _cover(self, thread: int, start: int, stage: str, fresh: Sequence[CandidateRow]) -> None:
+        covered = [
+            each.live and each.thread == thread and each.ordinal >= start and self._stage(each) == stage
+            for each in self._state.candidates
+        ]
         touched = [each for each, inside in zip(self._state.candidates, covered, strict=True) if inside]
         for each in (*touched, *fresh):
             self._state.groups[each.profile, each.scope] = GroupRow(profile=each.profile, scope=each.scope)
@@ -65,6 +68,9 @@ class InMemoryLog:
             replace(each, live=False) if inside else each for each, inside in zip(self._state.candidates, covered, strict=True)
         ]
         self._state.candidates.extend(fresh)
+
+    def _stage(self, row: CandidateRow) -> str:
+        return self._state.passes[row.pass_id - 1].head.stage
 
     def _derive(self) -> None:
         self._state.candidates = list(relived(self._state.passes, self._state.candidates))
@@ -127,9 +133,11 @@ class InMemoryLog:
             each for each in self._state.candidates if each.live and (each.profile, each.scope) == (profile, scope)
         )
 
-    def proposals_from(self, thread: int, start: int) -> tuple[Proposal, ...]:
+    def proposals_from(self, thread: int, start: int, stage: str = EXTRACT) -> tuple[Proposal, ...]:
         return self._proposals(
-            each for each in self._state.candidates if each.live and each.thread == thread and each.ordinal >= start
+            each
+            for each in self._state.candidates
+            if each.live and each.thread == thread and each.ordinal >= start and self._stage(each) == stage
         )
 
     def refused(self) -> tuple[Proposal, ...]:

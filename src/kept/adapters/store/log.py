@@ -12,6 +12,7 @@ from kept.adapters.store.checking import IMPORTED, broken_log, disagreements
 from kept.adapters.store.memories import SqliteMemories, fields, listed
 from kept.adapters.store.rows import Appended, appended, candidates_of, effects, operation_of, proposal_of, put_together
 from kept.adapters.store.values import (
+    EXTRACT,
     CandidateRow,
     Draft,
     FingerprintRow,
@@ -74,7 +75,7 @@ class SqliteLog(SqliteMemories):
             self._mention((each.id, mentioned(one)) for each, one in zip(written.operations, draft.operations, strict=True))
             if draft.span:
                 self._database.run(
-                    "retire_candidates", thread=draft.span.thread, start=draft.span.start, pass_=written.made.id
+                    "retire_candidates", thread=draft.span.thread, start=draft.span.start, pass_=written.made.id, stage=draft.stage
                 )  # fmt: skip
                 groups = sorted({(each.profile, each.scope) for each in written.candidates})
                 self._database.many("soil", ({"profile": profile, "scope": scope} for profile, scope in groups))
@@ -168,9 +169,9 @@ class SqliteLog(SqliteMemories):
         """The live candidates of a group, whatever their verdict."""
         return self._proposals("live_candidates", profile=profile, scope=scope)
 
-    def proposals_from(self, thread: int, start: int) -> tuple[Proposal, ...]:
-        """The live candidates of a thread's episodes from the ordinal ``start`` on."""
-        return self._proposals("span_candidates", thread=thread, start=start)
+    def proposals_from(self, thread: int, start: int, stage: str = EXTRACT) -> tuple[Proposal, ...]:
+        """The live candidates of a thread that passes of one stage proposed, from the ordinal ``start`` on."""
+        return self._proposals("span_candidates", thread=thread, start=start, stage=stage)
 
     def refused(self) -> tuple[Proposal, ...]:
         """The live candidates that were refused."""

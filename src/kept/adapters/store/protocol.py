@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from kept.adapters.store.values import Draft, FileState, OptedOut, Output, Proposal, Row, Run, Sitting, Thread
+from kept.adapters.store.values import EXTRACT, Draft, FileState, OptedOut, Output, Proposal, Row, Run, Sitting, Thread
 from kept.model.event import Account, Cursor, Event
 from kept.model.memory import Judged, Memory, Status
 from kept.model.operation import Operation, Pass
@@ -66,6 +66,18 @@ class Archive(Protocol):
 
     def progressed(self, thread: int, *, extracted: int, seen: int) -> None:
         """Note that ``seen`` events of a thread were looked at and its episodes are closed before ordinal ``extracted``."""
+        ...
+
+    def unheard(self) -> tuple[tuple[Thread, int], ...]:
+        """The threads with events that no model has read, in the order of :meth:`threads`.
+
+        Each with the ordinal from which its chunks are open. What changed since (a better copy, a rewind, words that were erased)
+        was not read.
+        """
+        ...
+
+    def heard(self, thread: int, *, closed: int, seen: int) -> None:
+        """Note that a model has read ``seen`` events of a thread, and its chunks are closed before the ordinal ``closed``."""
         ...
 
     def sittings(self, start: datetime, stop: datetime) -> tuple[Sitting, ...]:
@@ -201,8 +213,8 @@ class Log(Protocol):
         """The live candidates of a group, whatever their verdict."""
         ...
 
-    def proposals_from(self, thread: int, start: int) -> tuple[Proposal, ...]:
-        """The live candidates of a thread's episodes from the ordinal ``start`` on."""
+    def proposals_from(self, thread: int, start: int, stage: str = EXTRACT) -> tuple[Proposal, ...]:
+        """The live candidates of a thread that passes of one stage proposed, from the ordinal ``start`` on."""
         ...
 
     def refused(self) -> tuple[Proposal, ...]:

@@ -120,6 +120,23 @@ SELECT t.id, t.session, t.project, t.events, t.extracted, t.first_at, t.last_at,
 FROM threads AS t JOIN files AS f ON f.id = t.file
 ORDER BY t.first_at, f.path, t.session;
 
+-- name: unheard_threads
+SELECT t.id, t.session, t.project, t.events, t.extracted, t.first_at, t.last_at, f.source, f.path, coalesce(h.closed, 0) AS closed
+FROM threads AS t JOIN files AS f ON f.id = t.file LEFT JOIN hearings AS h ON h.thread = t.id
+WHERE t.events > coalesce(h.seen, 0)
+ORDER BY t.first_at, f.path, t.session;
+
+-- name: heard
+INSERT INTO hearings (thread, closed, seen) VALUES (:thread, :closed, :seen)
+ON CONFLICT (thread) DO UPDATE SET closed = excluded.closed, seen = excluded.seen;
+
+-- name: hear_again
+UPDATE hearings SET closed = 0, seen = 0
+WHERE thread IN (SELECT te.thread FROM thread_events AS te WHERE te.event IN (SELECT value FROM json_each(:events)));
+
+-- name: hear_thread_again
+UPDATE hearings SET closed = 0, seen = 0 WHERE thread = :thread AND seen > :ordinal;
+
 -- name: thread_nodes
 SELECT te.ordinal, te.abandoned, e.record, e.parent, e.turn, e.kind, e.author
 FROM thread_events AS te JOIN events AS e ON e.id = te.event
@@ -182,7 +199,9 @@ UPDATE runs SET ended_at = :ended_at, report = :report WHERE id = :id;
 SELECT r.id, r.command, r.started_at, r.ended_at, r.report FROM runs AS r ORDER BY r.id DESC LIMIT :limit;
 
 -- name: retire_candidates
-UPDATE candidates SET live = 0 WHERE thread = :thread AND ordinal >= :start AND live AND pass < :pass_;
+UPDATE candidates SET live = 0
+WHERE thread = :thread AND ordinal >= :start AND live AND pass < :pass_
+    AND (SELECT stage FROM passes WHERE id = candidates.pass) = :stage;
 
 -- name: dirty
 SELECT profile, scope FROM dirty ORDER BY profile, scope;
@@ -294,7 +313,7 @@ ORDER BY c.row;
 -- name: span_candidates
 SELECT c.row, c.pass AS pass_id, c.thread, c.ordinal, c.id, c.profile, c.scope, c.verdict, c.body, c.commitment, c.live, s.salt, s.words
 FROM candidates AS c LEFT JOIN sealed AS s ON s.owner = 'c' || c.row
-WHERE c.live AND c.thread = :thread AND c.ordinal >= :start
+WHERE c.live AND c.thread = :thread AND c.ordinal >= :start AND (SELECT stage FROM passes WHERE id = c.pass) = :stage
 ORDER BY c.row;
 
 -- name: refused_candidates
@@ -314,8 +333,9 @@ INSERT OR IGNORE INTO dirty (profile, scope) VALUES (:profile, :scope);
 UPDATE candidates SET live = (
     pass NOT IN (SELECT value FROM json_each(:undone))
     AND NOT EXISTS (
-        SELECT 1 FROM spans AS s
+        SELECT 1 FROM spans AS s JOIN passes AS p ON p.id = s.pass
         WHERE s.thread = candidates.thread AND s.start <= candidates.ordinal AND s.pass > candidates.pass
+          AND p.stage = (SELECT stage FROM passes WHERE id = candidates.pass)
           AND s.pass NOT IN (SELECT value FROM json_each(:undone))
     )
 )
@@ -485,8 +505,8 @@ SELECT source, path, inode, offset, prefix, line, carry, account FROM files ORDE
 SELECT block, place, twin FROM events ORDER BY id;
 
 -- name: thread_rows
-SELECT t.id, f.source, f.path, t.session, t.project, t.extracted, t.seen
-FROM threads AS t JOIN files AS f ON f.id = t.file ORDER BY t.id;
+SELECT t.id, f.source, f.path, t.session, t.project, t.extracted, t.seen, coalesce(h.closed, 0) AS closed, coalesce(h.seen, 0) AS heard
+FROM threads AS t JOIN files AS f ON f.id = t.file LEFT JOIN hearings AS h ON h.thread = t.id ORDER BY t.id;
 
 -- name: thread_keys
 SELECT te.ordinal, te.abandoned, e.key FROM thread_events AS te JOIN events AS e ON e.id = te.event

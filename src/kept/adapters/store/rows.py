@@ -153,14 +153,18 @@ def put_together(heads: Iterable[Pass], rows: Iterable[OperationRow]) -> Iterato
 
 
 def relived(passes: Iterable[PassRow], candidates: Iterable[CandidateRow]) -> Iterator[CandidateRow]:
-    """Candidates with whether they are live: of a pass that counts, and not covered by a later span that counts."""
+    """Candidates with whether they are live: of a pass that counts, and not covered by a later span of the same stage that counts."""
     rows = tuple(passes)
     off = undone(each.head for each in rows)
-    spans: dict[int, list[tuple[int, int]]] = {}
+    spans: dict[int, list[tuple[int, int, str]]] = {}
+    stages = {each.head.id: each.head.stage for each in rows}
     for each in rows:
         for thread, start in each.covers:
             if each.head.id not in off:
-                spans.setdefault(thread, []).append((each.head.id, start))
+                spans.setdefault(thread, []).append((each.head.id, start, each.head.stage))
     for row in candidates:
-        covered = any(made > row.pass_id and start <= row.ordinal for made, start in spans.get(row.thread, ()))
+        covered = any(
+            made > row.pass_id and start <= row.ordinal and stage == stages[row.pass_id]
+            for made, start, stage in spans.get(row.thread, ())
+        )
         yield replace(row, live=row.pass_id not in off and not covered)

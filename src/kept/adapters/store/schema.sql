@@ -74,6 +74,14 @@ CREATE TABLE thread_events (
 ) WITHOUT ROWID;
 CREATE INDEX thread_events_event ON thread_events (event, thread);
 
+-- How much of a thread a model has read: its chunks are closed before the ordinal `closed`, and it had `seen` events then. Progress only:
+-- without a row (or with a rotten one) the thread is read again, mostly out of the cache.
+CREATE TABLE hearings (
+    thread INTEGER PRIMARY KEY REFERENCES threads (id),
+    closed INTEGER NOT NULL,
+    seen   INTEGER NOT NULL
+);
+
 -- What each working directory (or, for conversations that name none, the folder they lie in) was found to be when it was first seen:
 -- the identity that all directories of one project share. `scope` is where the memories of the directory lie now.
 CREATE TABLE projects (

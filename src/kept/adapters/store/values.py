@@ -52,9 +52,15 @@ class FileState:
     account: Account
 
 
+EXTRACT, MODEL = "extract", "model"  # the stages that propose: rules, and a model
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """What an extraction pass covers: a thread from the ordinal ``start`` on, with the candidates found, by episode start."""
+    """What a pass that proposes covers: a thread from the ordinal ``start`` on, with the candidates found, by episode start.
+
+    Its candidates take the place of those that earlier passes of the same stage proposed there.
+    """
 
     thread: int
     start: int
@@ -137,7 +143,10 @@ class EventRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ThreadRow:
-    """A thread of a file: its events in order (keys), and the ordinals of those a later rewind replaced."""
+    """A thread of a file: its events in order (keys), and the ordinals of those a later rewind replaced.
+
+    ``heard`` events of it a model has read; its chunks are closed before the ordinal ``closed``.
+    """
 
     id: int
     source: str
@@ -148,6 +157,8 @@ class ThreadRow:
     seen: int
     events: tuple[str, ...]
     abandoned: tuple[int, ...] = ()
+    closed: int = 0
+    heard: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
