@@ -8,10 +8,11 @@ from typing import Any
 
 from kept.adapters.store import archive_care as care
 from kept.adapters.store.blocks import Blocks, columns, is_indexed
-from kept.adapters.store.database import Database, any_of
+from kept.adapters.store.database import Database, any_of, checksum
 from kept.adapters.store.records import FORGOTTEN_MARK, likeness_of, retold, withheld
 from kept.adapters.store.values import EventRow, FileRow, FileState, OptedOut, Row, Sitting, Thread, ThreadRow
 from kept.model.codec import canonical, dump, load
+from kept.model.errors import DamagedError
 from kept.model.event import Account, Author, Cursor, Event, Kind
 from kept.model.project import Project
 from kept.model.text import index_words
@@ -31,6 +32,9 @@ class SqliteArchive:
         row = self._database.one("file", source=source, path=path)
         if row is None:
             return None
+        if row["wrong"]:
+            where, hint = str(self._database.path), "restore a backup: kept restore FILE"
+            raise DamagedError(f"how far {path} was read is damaged", where=where, hint=hint)
         return Cursor(inode=row["inode"], offset=row["offset"], prefix=row["prefix"], line=row["line"], carry=row["carry"])
 
     def files(self) -> tuple[FileState, ...]:
@@ -58,6 +62,7 @@ class SqliteArchive:
             "put_file", source=source, path=path, inode=cursor.inode, offset=cursor.offset, prefix=cursor.prefix,
             line=cursor.line, carry=cursor.carry, account=canonical(dump(account)),
         )  # fmt: skip
+        self._database.run("sum_file", id=file)
         return int(file)
 
     def _store(self, file: int, events: Sequence[Event]) -> int:
@@ -95,9 +100,13 @@ class SqliteArchive:
                 changed.setdefault(row["block"], {})[row["place"]] = (row["id"], better)
         self._rewrite(changed)
         if changed:
-            numbers = [number for places in changed.values() for number, _ in places.values()]
-            self._database.run("threads_retold", events=canonical(numbers))
-            self._database.run("hear_again", events=canonical(numbers))
+            self._wait_again([number for places in changed.values() for number, _ in places.values()])
+
+    def _wait_again(self, events: Sequence[int]) -> None:
+        """Let the threads that tell events (row numbers) wait for extraction."""
+        threads = self._database.run("threads_retold", events=canonical(events)).fetchall()
+        self._database.run("sum_threads", ids=canonical([row["id"] for row in threads]))
+        self._database.run("hear_again", events=canonical(events))
 
     def _rewrite(self, changed: Mapping[int, Mapping[int, tuple[int, Event]]]) -> None:
         """Put events (row number, event) in the places of others, by block and place."""
@@ -128,7 +137,7 @@ class SqliteArchive:
                 row = self._database.one("thread", file=file, session=event.session)
                 if row is None:
                     (thread,) = self._database.one("add_thread", file=file, session=event.session, project=event.project)
-                    grown[event.session] = [thread, 0, None, None]
+                    grown[event.session] = [thread, 0, None, None, 0]
                 else:
                     grown[event.session] = list(row)
                     if event.project and not row["project"]:
@@ -137,12 +146,14 @@ class SqliteArchive:
             if self._database.one("in_thread", event=number, thread=state[0]):
                 continue
             self._database.run("add_to_thread", thread=state[0], ordinal=state[1], event=number)
+            state[4] += checksum(state[1], number, 0)
             state[1] += 1
             if event.at is not None:
                 at = to_text(event.at)
                 state[2], state[3] = min(state[2] or at, at), max(state[3] or at, at)
-        for thread, count, first, last, *_ in grown.values():
-            self._database.run("grow_thread", id=thread, events=count, first_at=first, last_at=last)
+        for thread, count, first, last, members, *_ in grown.values():
+            self._database.run("grow_thread", id=thread, events=count, first_at=first, last_at=last, members=members)
+        self._database.run("sum_threads", ids=canonical([thread for thread, *_ in grown.values()]))
 
     def threads(self, *, pending: bool = False) -> tuple[Thread, ...]:
         """All threads in the order of their first event, or only those that grew since they were last extracted."""
@@ -173,9 +184,17 @@ class SqliteArchive:
 
     def mark_abandoned(self, thread: int, changes: Iterable[tuple[int, bool]]) -> None:
         """Set or clear the mark of events (by ordinal) that a later rewind of the conversation replaced."""
-        for ordinal, value in changes:
-            self._database.run("mark_abandoned", thread=thread, ordinal=ordinal, abandoned=int(value))
-            self._database.run("hear_thread_again", thread=thread, ordinal=ordinal)
+        rows = [{"thread": thread, "ordinal": ordinal, "abandoned": int(value)} for ordinal, value in changes]
+        if rows:
+            with self._database.transaction():
+                self._database.many("mark_abandoned", rows)
+                self._sum_members(thread)
+                for row in rows:
+                    self._database.run("hear_thread_again", thread=thread, ordinal=row["ordinal"])
+
+    def _sum_members(self, thread: int) -> None:
+        self._database.run("sum_members", thread=thread)
+        self._database.run("sum_threads", ids=canonical([thread]))
 
     def events(self, thread: int, start: int, stop: int) -> tuple[Event, ...]:
         """The events of a thread with ordinals in [start, stop); abandoned ones are labelled so. Raises DamagedError."""
@@ -199,7 +218,9 @@ class SqliteArchive:
 
     def progressed(self, thread: int, *, extracted: int, seen: int) -> None:
         """Note that ``seen`` events of a thread were looked at and its episodes are closed before ordinal ``extracted``."""
-        self._database.run("extracted", thread=thread, extracted=extracted, seen=seen)
+        with self._database.transaction():
+            self._database.run("extracted", thread=thread, extracted=extracted, seen=seen)
+            self._database.run("sum_threads", ids=canonical([thread]))
 
     def unheard(self) -> tuple[tuple[Thread, int], ...]:
         """The threads with events that no model has read, each with the ordinal from which its chunks are open."""
@@ -253,8 +274,7 @@ class SqliteArchive:
                 changed.setdefault(row["block"], {})[row["place"]] = (row["id"], event)
                 self._database.run("drop_likeness", event=row["id"])
             self._rewrite(changed)
-            self._database.run("threads_retold", events=canonical([row["id"] for row in rows]))
-            self._database.run("hear_again", events=canonical([row["id"] for row in rows]))
+            self._wait_again([row["id"] for row in rows])
             return len(rows)
 
     def undated(self) -> int:
@@ -283,7 +303,7 @@ class SqliteArchive:
                 tool = replace(tool, target=tool.target.replace(quote, mark), detail=tool.detail.replace(quote, mark))
         if text == event.text and tool == event.tool:
             return False
-        events[row["place"]] = replace(event, text=text, tool=tool, twin="")
+        events[row["place"]] = replace(event, text=text, tool=tool)
         self._blocks.put(row["block"], events)
         if is_indexed(event):
             self._database.run("unindex_turn", id=row["id"], words=index_words(event.text))
@@ -338,6 +358,7 @@ class SqliteArchive:
             "add_to_thread", ({"thread": row.id, "ordinal": n, "event": places[key]["id"]} for n, key in enumerate(row.events))
         )
         self.mark_abandoned(row.id, ((ordinal, True) for ordinal in row.abandoned))
+        self._sum_members(row.id)
         if row.heard:
             self.heard(row.id, closed=row.closed, seen=row.heard)
 

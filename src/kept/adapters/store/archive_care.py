@@ -1,9 +1,13 @@
 """The archive in SQLite looked at as a whole: what is wrong with it, its index made anew, its rows written out."""
 
 import json
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
 
-from kept.adapters.store.blocks import Blocks, is_indexed
+from kept.adapters.store.blocks import Blocks, differs, is_indexed
 from kept.adapters.store.checking import misquoted
 from kept.adapters.store.database import Database, all_of
 from kept.adapters.store.records import block_hash
@@ -26,8 +30,35 @@ def damage(database: Database, blocks: Blocks) -> Iterator[str]:
     for row in database.run("archive_gaps"):
         yield f"{row['what']}: {row['most'] - row['found']} of {row['most']} are missing"
     for row in database.run("wrong_threads"):
-        yield f"thread {row['id']}: {row['events']} events noted, {row['found']} found"
+        what = f"{row['events']} events noted, {row['found']} found" if row["events"] != row["found"] else "its events were changed"
+        yield f"thread {row['id']}: {what}"
+    yield from _wrong_events(database)
     yield from _lost_entries(database, blocks)
+
+
+def _wrong_events(database: Database) -> Iterator[str]:
+    """Every event whose row is not what its block says, and every place of a block that no row names."""
+    for number, group in groupby(database.run("event_columns"), key=itemgetter("block")):
+        found = database.one("block", id=number)
+        try:
+            told = json.loads(zlib.decompress(found["body"])) if found else None
+        except (ValueError, zlib.error):
+            told = None
+        rows = list(group)
+        if not isinstance(told, list):
+            continue  # told above
+        if [row["place"] for row in rows] != list(range(len(told))):
+            yield f"archive block {number}: {len(told)} events in it, {len(rows)} known, or in other places"
+            continue
+        for row, each in zip(rows, told, strict=True):
+            if differs(row, each) and not _is_anothers(database, row, each):
+                yield f"event {row['key']}: its row is not what the archive says"
+
+
+def _is_anothers(database: Database, row: Any, told: list[Any]) -> bool:
+    """Whether an event is without the twin its block tells because another event has that one."""
+    other = database.one("event_by_twin", twin=told[1])
+    return other is not None and other["id"] != row["id"] and not differs(dict(row) | {"twin": told[1]}, told)
 
 
 def _lost_entries(database: Database, blocks: Blocks) -> Iterator[str]:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from kept.adapters.store.database import Database
-from kept.adapters.store.records import pack, unpack
+from kept.adapters.store.records import FORGOTTEN_MARK, block_hash, pack, unpack
 from kept.model.codec import digest
 from kept.model.errors import DamagedError
 from kept.model.event import Author, Event, Kind
@@ -57,6 +57,8 @@ class Blocks:
         row = self._database.one("block", id=number)
         if row is None:
             raise self._damaged(f"archive block {number} is missing")
+        if block_hash(row["body"]) != row["hash"]:
+            raise self._damaged(f"archive block {number} is damaged")
         try:
             return unpack(row["body"])
         except (ValueError, zlib.error) as error:
@@ -73,6 +75,18 @@ def columns(event: Event) -> dict[str, Any]:
         "author": event.author.value, "record": short_hash(event.record), "parent": short_hash(event.parent),
         "turn": short_hash(event.turn),
     }  # fmt: skip
+
+
+def differs(row: Any, told: list[Any]) -> bool:
+    """Whether the columns of an event are not those of the event as its block tells it (in the form of :func:`pack`).
+
+    Where words were forgotten, the block of an older program may tell no twin any more.
+    """
+    key, twin, _, record, parent, turn, kind, author, _, text, at, *_, tool, _ = told
+    columns = (row["key"], row["at"], row["kind"], row["author"], row["record"], row["parent"], row["turn"])
+    if columns != (key, at, kind, author, short_hash(record), short_hash(parent), short_hash(turn)):
+        return True
+    return (row["twin"] or "") != twin and (bool(twin) or FORGOTTEN_MARK not in f"{text}{tool}")
 
 
 def is_indexed(event: Event) -> bool:

@@ -1,5 +1,6 @@
 """What is wrong with a store, told from its rows: pure, the same for every store, never mends anything."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import merge
 from itertools import groupby
@@ -7,8 +8,8 @@ from operator import itemgetter
 from typing import Any
 
 from kept.adapters.store.records import FORGOTTEN_MARK, chain, commitment_of
-from kept.adapters.store.rows import candidates_of, commitments
-from kept.adapters.store.values import CandidateRow, OperationRow, PassRow
+from kept.adapters.store.rows import UNREADABLE, candidates_of, commitments
+from kept.adapters.store.values import CandidateRow, FingerprintRow, OperationRow, PassRow
 from kept.model.event import Event
 from kept.model.memory import Memory
 from kept.model.text import one_line
@@ -72,6 +73,12 @@ def _broken_operation(row: OperationRow, forgets: frozenset[str]) -> Iterator[st
     if row.words is None and row.kind in _SPEAKING and row.memory not in forgets:
         yield f"{name}: its words are gone and no forget explains it"
     yield from _broken_words(name, row.salt, row.words, row.commitment)
+    try:
+        body = json.loads(row.body)
+        if (body["memory"], body["is"]) != (row.memory, row.kind):
+            yield f"{name}: its columns differ from its body"
+    except UNREADABLE:
+        yield f"{name}: it cannot be read"
 
 
 def _broken_candidate(row: CandidateRow, explained: frozenset[str]) -> Iterator[str]:
@@ -83,6 +90,25 @@ def _broken_candidate(row: CandidateRow, explained: frozenset[str]) -> Iterator[
 def _broken_words(name: str, salt: str | None, words: str | None, commitment: str) -> Iterator[str]:
     if words is not None and commitment_of(words, salt or "") != commitment:
         yield f"{name}: its words do not match their commitment"
+
+
+def fingerprints_of(forgets: Iterable[OperationRow]) -> dict[str, int]:
+    """What must not come back, by its fingerprint, and the first pass that said so; ``forgets`` are all forget operations in order."""
+    found: dict[str, int] = {}
+    for row in forgets:
+        for each in json.loads(row.body)["fingerprints"]:
+            found.setdefault(each, row.pass_id)
+    return found
+
+
+def wrong_fingerprints(forgets: Iterable[OperationRow], rows: Iterable[FingerprintRow]) -> Iterator[str]:
+    """Every way in which the kept fingerprints are not those that the log names."""
+    expected, found = fingerprints_of(forgets), {each.fingerprint: each.pass_id for each in rows}
+    for each in sorted(expected.keys() | found.keys()):
+        if each not in found:
+            yield f"pass {expected[each]}: what it forgot may come back, a fingerprint is missing"
+        elif expected.get(each) != found[each]:
+            yield f"a fingerprint of what was forgotten (pass {found[each]}) is not the log's"
 
 
 def disagreements(derived: Mapping[str, Memory], stored: Mapping[str, Memory]) -> Iterator[str]:

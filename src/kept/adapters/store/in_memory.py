@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from kept.adapters.store.checking import IMPORTED, broken_log, citations, disagreements, misquoted
+from kept.adapters.store.checking import IMPORTED, broken_log, citations, disagreements, misquoted, wrong_fingerprints
 from kept.adapters.store.in_memory_archive import InMemoryArchive
 from kept.adapters.store.in_memory_log import InMemoryLog
 from kept.adapters.store.in_memory_state import State
@@ -125,6 +125,7 @@ class InMemoryStore:
         cited = citations(state.memories.values(), imported)
         return (
             *broken_log(state.passes, state.operations, state.candidates, gone),
+            *wrong_fingerprints((each for each in state.operations if each.kind == "forget"), state.fingerprints.values()),
             *disagreements(fold(self._log.passes()), state.memories),
             *(told for key, quotes in sorted(cited.items()) for told in misquoted(key, self._archive.event(key), quotes)),
         )

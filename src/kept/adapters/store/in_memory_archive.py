@@ -229,7 +229,7 @@ class InMemoryArchive:
             event = replace(event, text=event.text.replace(quote, mark), tool=tool)
         if event == row.event:
             return False
-        self._state.events[key] = replace(row, event=replace(event, twin=""))
+        self._state.events[key] = replace(row, event=event)
         return True
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from kept.adapters.store.checking import IMPORTED, broken_log, disagreements
+from kept.adapters.store.checking import IMPORTED, broken_log, disagreements, fingerprints_of, wrong_fingerprints
 from kept.adapters.store.memories import SqliteMemories, fields, listed
 from kept.adapters.store.rows import Appended, appended, candidates_of, effects, operation_of, proposal_of, put_together
 from kept.adapters.store.values import (
@@ -39,7 +39,9 @@ class SqliteLog(SqliteMemories):
 
     def start_run(self, command: str, now: datetime) -> int:
         """Begin a run and return its number."""
-        (number,) = self._database.one("start_run", command=command, started_at=to_text(now))
+        with self._database.transaction():
+            (number,) = self._database.one("start_run", command=command, started_at=to_text(now))
+            self._database.run("sum_run", id=number)
         return int(number)
 
     def end_run(self, run: int, now: datetime, report: Mapping[str, Any]) -> None:
@@ -237,6 +239,14 @@ class SqliteLog(SqliteMemories):
                 yield f"memory {row['id']}: its columns differ from its body"
         for row in self._database.run("wrong_mentions"):
             yield f"operation {row['operation']}: listed wrongly under memory {row['memory']}"
+        for row in self._database.run("wrong_lives", undone=listed(undone(self.switches()))):
+            yield f"candidate {row['id']}: whether it counts differs from what the log says"
+        for row in self._database.run("stray_words"):
+            yield f"words of {row['owner']}: they belong to nothing in the log"
+        yield from wrong_fingerprints(self._operations("forgets"), self._fingerprints())
+
+    def _fingerprints(self) -> Iterator[FingerprintRow]:
+        return (FingerprintRow(**dict(row)) for row in self._database.run("fingerprints"))
 
     def imported(self) -> frozenset[str]:
         """The memories that came by an import."""
@@ -252,7 +262,7 @@ class SqliteLog(SqliteMemories):
         yield from (_pass(row) for row in self._database.run("passes"))
         yield from self._operations("operations")
         yield from self._candidates("candidate_rows")
-        yield from (FingerprintRow(**dict(row)) for row in self._database.run("fingerprints"))
+        yield from self._fingerprints()
         yield from (GroupRow(profile=profile, scope=scope) for profile, scope in self.dirty())
 
     def take(self, row: Row) -> None:
@@ -286,6 +296,9 @@ class SqliteLog(SqliteMemories):
             self._database.run("drop_mentions")
             self._database.run("fill_mentions")
             passes = tuple(self.passes())
+            self._database.run("drop_fingerprints")
+            rows = fingerprints_of(self._operations("forgets"))
+            self._database.many("add_fingerprint", ({"fingerprint": each, "pass_id": made} for each, made in rows.items()))
             self._database.run("relive_candidates", undone=listed(undone(passes)), switched=listed(each.id for each in passes))
             self._project(dict(sorted(fold(passes).items())))
 

@@ -7,13 +7,15 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from kept.adapters.store.database import Database, any_of
+from kept.adapters.store.database import Database, any_of, checksum
 from kept.adapters.store.rows import UNREADABLE
 from kept.model.codec import canonical, dump, load
 from kept.model.errors import DamagedError
 from kept.model.memory import Memory, Status
 from kept.model.text import index_words
 from kept.model.times import to_text
+
+_HINT = "run `kept check`; `kept rebuild` recreates memories from the log"
 
 
 class SqliteMemories:
@@ -25,7 +27,7 @@ class SqliteMemories:
     def memory(self, number: str) -> Memory | None:
         """The memory of that id, or None."""
         row = self._database.one("memory", id=number)
-        return _memory(row["body"]) if row else None
+        return read(row) if row else None
 
     def memories(self, *, group: tuple[str, str] | None = None) -> tuple[Memory, ...]:
         """All memories by id, or those of a (profile, scope)."""
@@ -34,7 +36,7 @@ class SqliteMemories:
         return self._memories("memories_of", profile=group[0], scope=group[1])
 
     def _memories(self, name: str, **values: Any) -> tuple[Memory, ...]:
-        return tuple(_memory(row["body"]) for row in self._database.run(name, **values))
+        return tuple(read(row) for row in self._database.run(name, **values))
 
     def memories_between(self, start: datetime, stop: datetime) -> tuple[Memory, ...]:
         """The memories first seen before ``stop`` and last seen at ``start`` or later, by id."""
@@ -56,11 +58,11 @@ class SqliteMemories:
     def search(self, words: Iterable[str], limit: int) -> tuple[tuple[Memory, float], ...]:
         """Memories with any of the words, best first, with their score (higher is better)."""
         rows = self._database.run("search_memories", query=any_of(words), limit=limit)
-        return tuple((_memory(row["body"]), -row["rank"]) for row in rows)
+        return tuple((read(row), -row["rank"]) for row in rows)
 
     def _project(self, after: Mapping[str, Memory | None]) -> None:
         """Make memories what ``after`` says (None: not there), and their index entries with them."""
-        known = {row["id"]: (row["rowid"], row["body"]) for row in self._database.run("memories_with", ids=listed(after))}
+        known = {row["id"]: (row["rowid"], whole(row)) for row in self._database.run("memories_with", ids=listed(after))}
         number = self._last("last_memory")
         puts, drops, entries, stale = [], [], [], []
         for memory_id, memory in after.items():
@@ -79,7 +81,7 @@ class SqliteMemories:
             if not old or before != words:
                 entries.append({"rowid": rowid, "words": words})
             values = fields(memory, "id", "profile", "category", "scope") | {"status": memory.status.value}
-            puts.append(values | {"rowid": rowid, "body": body})
+            puts.append(values | {"rowid": rowid, "body": body, "checksum": checksum(memory_id, body)})
         for name, rows in (("unindex_memory", stale), ("drop_memory", drops), ("put_memory", puts), ("index_memory", entries)):
             self._database.many(name, rows)
 
@@ -89,7 +91,7 @@ class SqliteMemories:
         unreadable: list[str] = []
         for row in self._database.run("memory_bodies"):
             try:
-                found[row["id"]] = _memory(row["body"])
+                found[row["id"]] = read(row)
             except DamagedError:
                 unreadable.append(row["id"])
         return found, tuple(unreadable)
@@ -108,12 +110,25 @@ def fields(value: Any, *names: str) -> dict[str, Any]:
     return {name: getattr(value, name) for name in names}
 
 
+def read(row: Any) -> Memory:
+    """The memory of a row with ``id``, ``body``, ``checksum``: never one that is not what was written. Raises DamagedError."""
+    return _memory(whole(row))
+
+
+def whole(row: Any) -> str:
+    """The body of a row, where it is what was written. Raises DamagedError."""
+    body: str = row["body"]
+    if checksum(row["id"], body) != row["checksum"]:
+        raise DamagedError(f"memory {row['id']} is damaged", hint=_HINT)
+    return body
+
+
 @lru_cache(maxsize=20_000)
 def _memory(body: str) -> Memory:
     try:
         memory: Memory = load(Memory, json.loads(body))
     except UNREADABLE as error:
-        raise DamagedError("a memory cannot be read", hint="run `kept check`; `kept rebuild` recreates memories") from error
+        raise DamagedError("a memory cannot be read", hint=_HINT) from error
     return memory
 
 

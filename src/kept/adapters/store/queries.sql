@@ -1,11 +1,13 @@
 -- name: setting
-SELECT value FROM settings WHERE name = :name;
+SELECT value, checksum <> checksum(name, value) AS wrong FROM settings WHERE name = :name;
 
 -- name: add_setting
-INSERT OR IGNORE INTO settings (name, value) VALUES (:name, :value);
+INSERT OR IGNORE INTO settings (name, value, checksum) VALUES (:name, :value, checksum(:name, :value));
 
 -- name: file
-SELECT id, inode, offset, prefix, line, carry, account FROM files WHERE source = :source AND path = :path;
+SELECT id, inode, offset, prefix, line, carry, account,
+       checksum <> checksum(id, source, path, inode, offset, prefix, line, carry, account) AS wrong
+FROM files WHERE source = :source AND path = :path;
 
 -- name: files
 SELECT source, path, offset, line, account FROM files ORDER BY source, path;
@@ -18,6 +20,9 @@ ON CONFLICT (source, path) DO UPDATE SET
     line = excluded.line, carry = excluded.carry, account = excluded.account
 RETURNING id;
 
+-- name: sum_file
+UPDATE files SET checksum = checksum(id, source, path, inode, offset, prefix, line, carry, account) WHERE id = :id;
+
 -- name: event_by_key
 SELECT id, twin, parent, block, place FROM events WHERE key = :key;
 
@@ -29,7 +34,7 @@ SELECT e.id, e.twin, e.parent, e.block, e.place FROM likenesses AS l JOIN events
 WHERE l.mark = :mark AND l.path <> :path;
 
 -- name: add_likeness
-INSERT OR IGNORE INTO likenesses (mark, event, path) VALUES (:mark, :event, :path);
+INSERT OR IGNORE INTO likenesses (mark, event, path, checksum) VALUES (:mark, :event, :path, checksum(:mark, :event, :path));
 
 -- name: drop_likeness
 DELETE FROM likenesses WHERE event = :event;
@@ -46,7 +51,18 @@ UPDATE threads SET
     extracted = min(extracted, (SELECT min(te.ordinal) FROM thread_events AS te WHERE te.thread = threads.id AND te.event IN (SELECT value FROM json_each(:events)))),
     first_at = (SELECT min(e.at) FROM thread_events AS te JOIN events AS e ON e.id = te.event WHERE te.thread = threads.id),
     last_at = (SELECT max(e.at) FROM thread_events AS te JOIN events AS e ON e.id = te.event WHERE te.thread = threads.id)
-WHERE id IN (SELECT te.thread FROM thread_events AS te WHERE te.event IN (SELECT value FROM json_each(:events)));
+WHERE id IN (SELECT te.thread FROM thread_events AS te WHERE te.event IN (SELECT value FROM json_each(:events)))
+RETURNING id;
+
+-- name: sum_threads
+UPDATE threads SET checksum = checksum(id, file, session, project, events, extracted, seen, first_at, last_at, members)
+WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: sum_members
+UPDATE threads SET members = (
+    SELECT coalesce(sum(checksum(te.ordinal, te.event, te.abandoned)), 0) FROM thread_events AS te WHERE te.thread = threads.id
+)
+WHERE id = :thread;
 
 -- name: project
 SELECT directory, identity, name, scope FROM projects WHERE directory = :directory;
@@ -55,14 +71,16 @@ SELECT directory, identity, name, scope FROM projects WHERE directory = :directo
 SELECT directory, identity, name, scope FROM projects ORDER BY directory;
 
 -- name: put_project
-INSERT INTO projects (directory, identity, name, scope) VALUES (:directory, :identity, :name, :scope)
-ON CONFLICT (directory) DO UPDATE SET identity = excluded.identity, name = excluded.name, scope = excluded.scope;
+INSERT INTO projects (directory, identity, name, scope, checksum)
+VALUES (:directory, :identity, :name, :scope, checksum(:directory, :identity, :name, :scope))
+ON CONFLICT (directory) DO UPDATE SET
+    identity = excluded.identity, name = excluded.name, scope = excluded.scope, checksum = excluded.checksum;
 
 -- name: opted_out
 SELECT session, path FROM opted_out ORDER BY session;
 
 -- name: opt_out
-INSERT OR IGNORE INTO opted_out (session, path) VALUES (:session, :path);
+INSERT OR IGNORE INTO opted_out (session, path, checksum) VALUES (:session, :path, checksum(:session, :path));
 
 -- name: events_of_session_alone
 SELECT DISTINCT e.id, e.block, e.place
@@ -88,7 +106,7 @@ INSERT INTO turn_index (rowid, words) VALUES (:id, :words);
 INSERT INTO turn_index (turn_index, rowid, words) VALUES ('delete', :id, :words);
 
 -- name: thread
-SELECT id, events, first_at, last_at, project FROM threads WHERE file = :file AND session = :session;
+SELECT id, events, first_at, last_at, members, project FROM threads WHERE file = :file AND session = :session;
 
 -- name: add_thread
 INSERT INTO threads (file, session, project, events, extracted, seen) VALUES (:file, :session, :project, 0, 0, 0) RETURNING id;
@@ -107,7 +125,7 @@ SELECT 1 FROM thread_events WHERE event = :event AND thread = :thread;
 INSERT INTO thread_events (thread, ordinal, event) VALUES (:thread, :ordinal, :event);
 
 -- name: grow_thread
-UPDATE threads SET events = :events, first_at = :first_at, last_at = :last_at WHERE id = :id;
+UPDATE threads SET events = :events, first_at = :first_at, last_at = :last_at, members = :members WHERE id = :id;
 
 -- name: pending_threads
 SELECT t.id, t.session, t.project, t.events, t.extracted, t.first_at, t.last_at, f.source, f.path
@@ -122,20 +140,21 @@ ORDER BY t.first_at, f.path, t.session;
 
 -- name: unheard_threads
 SELECT t.id, t.session, t.project, t.events, t.extracted, t.first_at, t.last_at, f.source, f.path, coalesce(h.closed, 0) AS closed
-FROM threads AS t JOIN files AS f ON f.id = t.file LEFT JOIN hearings AS h ON h.thread = t.id
+FROM threads AS t JOIN files AS f ON f.id = t.file
+     LEFT JOIN hearings AS h ON h.thread = t.id AND h.checksum = checksum(h.thread, h.closed, h.seen)
 WHERE t.events > coalesce(h.seen, 0)
 ORDER BY t.first_at, f.path, t.session;
 
 -- name: heard
-INSERT INTO hearings (thread, closed, seen) VALUES (:thread, :closed, :seen)
-ON CONFLICT (thread) DO UPDATE SET closed = excluded.closed, seen = excluded.seen;
+INSERT INTO hearings (thread, closed, seen, checksum) VALUES (:thread, :closed, :seen, checksum(:thread, :closed, :seen))
+ON CONFLICT (thread) DO UPDATE SET closed = excluded.closed, seen = excluded.seen, checksum = excluded.checksum;
 
 -- name: hear_again
-UPDATE hearings SET closed = 0, seen = 0
+UPDATE hearings SET closed = 0, seen = 0, checksum = checksum(thread, 0, 0)
 WHERE thread IN (SELECT te.thread FROM thread_events AS te WHERE te.event IN (SELECT value FROM json_each(:events)));
 
 -- name: hear_thread_again
-UPDATE hearings SET closed = 0, seen = 0 WHERE thread = :thread AND seen > :ordinal;
+UPDATE hearings SET closed = 0, seen = 0, checksum = checksum(thread, 0, 0) WHERE thread = :thread AND seen > :ordinal;
 
 -- name: thread_nodes
 SELECT te.ordinal, te.abandoned, e.record, e.parent, e.turn, e.kind, e.author
@@ -163,7 +182,7 @@ WHERE te.thread = :thread AND te.ordinal >= :start AND te.ordinal < :stop
 ORDER BY te.ordinal;
 
 -- name: block
-SELECT body FROM blocks WHERE id = :id;
+SELECT body, hash FROM blocks WHERE id = :id;
 
 -- name: event_place
 SELECT e.id, e.block, e.place FROM events AS e WHERE e.key = :key;
@@ -192,8 +211,11 @@ UPDATE threads SET extracted = :extracted, seen = :seen WHERE id = :thread;
 -- name: start_run
 INSERT INTO runs (command, started_at) VALUES (:command, :started_at) RETURNING id;
 
+-- name: sum_run
+UPDATE runs SET checksum = checksum(id, command, started_at, ended_at, report) WHERE id = :id;
+
 -- name: end_run
-UPDATE runs SET ended_at = :ended_at, report = :report WHERE id = :id;
+UPDATE runs SET ended_at = :ended_at, report = :report, checksum = checksum(id, command, started_at, :ended_at, :report) WHERE id = :id;
 
 -- name: runs
 SELECT r.id, r.command, r.started_at, r.ended_at, r.report FROM runs AS r ORDER BY r.id DESC LIMIT :limit;
@@ -296,8 +318,11 @@ WHERE o.pass NOT IN (SELECT value FROM json_each(:undone)) AND c.value IN (SELEC
 SELECT coalesce(max(row), 0) AS number FROM candidates;
 
 -- name: add_candidate
-INSERT INTO candidates (row, pass, thread, ordinal, id, profile, scope, verdict, body, commitment, live)
-VALUES (:row, :pass_id, :thread, :ordinal, :id, :profile, :scope, :verdict, :body, :commitment, :live);
+INSERT INTO candidates (row, pass, thread, ordinal, id, profile, scope, verdict, body, commitment, live, checksum)
+VALUES (
+    :row, :pass_id, :thread, :ordinal, :id, :profile, :scope, :verdict, :body, :commitment, :live,
+    checksum(:row, :pass_id, :thread, :ordinal, :id, :profile, :scope, :verdict)
+);
 
 -- name: candidate_rows
 SELECT c.row, c.pass AS pass_id, c.thread, c.ordinal, c.id, c.profile, c.scope, c.verdict, c.body, c.commitment, c.live, s.salt, s.words
@@ -323,11 +348,11 @@ WHERE c.live AND c.verdict LIKE '%"refused"%'
 ORDER BY c.row;
 
 -- name: soil_span
-INSERT OR IGNORE INTO dirty (profile, scope)
-SELECT DISTINCT profile, scope FROM candidates WHERE live AND thread = :thread AND ordinal >= :start;
+INSERT OR IGNORE INTO dirty (profile, scope, checksum)
+SELECT DISTINCT profile, scope, checksum(profile, scope) FROM candidates WHERE live AND thread = :thread AND ordinal >= :start;
 
 -- name: soil
-INSERT OR IGNORE INTO dirty (profile, scope) VALUES (:profile, :scope);
+INSERT OR IGNORE INTO dirty (profile, scope, checksum) VALUES (:profile, :scope, checksum(:profile, :scope));
 
 -- name: relive_candidates
 UPDATE candidates SET live = (
@@ -348,13 +373,13 @@ INSERT INTO spans (pass, thread, start) VALUES (:pass_id, :thread, :start);
 INSERT INTO sealed (owner, salt, words) VALUES (:owner, :salt, :words);
 
 -- name: memory
-SELECT body FROM memories WHERE id = :id;
+SELECT id, body, checksum FROM memories WHERE id = :id;
 
 -- name: memories_with
-SELECT rowid, id, body FROM memories WHERE id IN (SELECT value FROM json_each(:ids));
+SELECT rowid, id, body, checksum FROM memories WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: memories_between
-SELECT body FROM memories
+SELECT id, body, checksum FROM memories
 WHERE json_extract(body, '$.first_seen') < :stop AND json_extract(body, '$.last_seen') >= :start
 ORDER BY id;
 
@@ -370,10 +395,11 @@ FROM memories GROUP BY state, category;
 SELECT coalesce(max(rowid), 0) AS number FROM memories;
 
 -- name: put_memory
-INSERT INTO memories (rowid, id, profile, category, scope, status, body)
-VALUES (:rowid, :id, :profile, :category, :scope, :status, :body)
+INSERT INTO memories (rowid, id, profile, category, scope, status, body, checksum)
+VALUES (:rowid, :id, :profile, :category, :scope, :status, :body, :checksum)
 ON CONFLICT (rowid) DO UPDATE SET
-    profile = excluded.profile, category = excluded.category, scope = excluded.scope, status = excluded.status, body = excluded.body;
+    profile = excluded.profile, category = excluded.category, scope = excluded.scope, status = excluded.status, body = excluded.body,
+    checksum = excluded.checksum;
 
 -- name: drop_memory
 DELETE FROM memories WHERE rowid = :rowid;
@@ -385,16 +411,16 @@ INSERT INTO memory_index (rowid, words) VALUES (:rowid, :words);
 INSERT INTO memory_index (memory_index, rowid, words) VALUES ('delete', :rowid, :words);
 
 -- name: memories
-SELECT body FROM memories ORDER BY id;
+SELECT id, body, checksum FROM memories ORDER BY id;
 
 -- name: memories_of
-SELECT body FROM memories WHERE profile = :profile AND scope = :scope ORDER BY id;
+SELECT id, body, checksum FROM memories WHERE profile = :profile AND scope = :scope ORDER BY id;
 
 -- name: memory_ids_like
 SELECT id FROM memories WHERE id >= :prefix AND id < :prefix || 'g' ORDER BY id LIMIT 3;
 
 -- name: search_memories
-SELECT m.body, bm25(memory_index) AS rank
+SELECT m.id, m.body, m.checksum, bm25(memory_index) AS rank
 FROM memory_index JOIN memories AS m ON m.rowid = memory_index.rowid
 WHERE memory_index MATCH :query ORDER BY rank, m.id LIMIT :limit;
 
@@ -404,11 +430,12 @@ FROM turn_index JOIN events AS e ON e.id = turn_index.rowid
 WHERE turn_index MATCH :query ORDER BY rank, e.id LIMIT :limit;
 
 -- name: output
-SELECT intended, hash, lines FROM outputs WHERE path = :path ORDER BY intended;
+SELECT intended, hash, lines, checksum <> checksum(path, intended, hash, lines) AS wrong FROM outputs WHERE path = :path ORDER BY intended;
 
 -- name: put_output
-INSERT INTO outputs (path, intended, hash, lines) VALUES (:path, :intended, :hash, :lines)
-ON CONFLICT (path, intended) DO UPDATE SET hash = excluded.hash, lines = excluded.lines;
+INSERT INTO outputs (path, intended, hash, lines, checksum)
+VALUES (:path, :intended, :hash, :lines, checksum(:path, :intended, :hash, :lines))
+ON CONFLICT (path, intended) DO UPDATE SET hash = excluded.hash, lines = excluded.lines, checksum = excluded.checksum;
 
 -- name: drop_output
 DELETE FROM outputs WHERE path = :path;
@@ -453,7 +480,8 @@ SELECT memory, operation FROM (SELECT memory, operation FROM expected EXCEPT SEL
 SELECT id, command, started_at, ended_at, report FROM runs ORDER BY id;
 
 -- name: add_run
-INSERT INTO runs (id, command, started_at, ended_at, report) VALUES (:id, :command, :started_at, :ended_at, :report);
+INSERT INTO runs (id, command, started_at, ended_at, report, checksum)
+VALUES (:id, :command, :started_at, :ended_at, :report, checksum(:id, :command, :started_at, :ended_at, :report));
 
 -- name: drop_memories
 DELETE FROM memories;
@@ -478,13 +506,18 @@ SELECT what, most, found FROM (
     SELECT 'archive blocks' AS what, coalesce(max(id), 0) AS most, count(*) AS found FROM blocks
     UNION ALL SELECT 'events', coalesce(max(id), 0), count(*) FROM events
     UNION ALL SELECT 'threads', coalesce(max(id), 0), count(*) FROM threads
+    UNION ALL SELECT 'files', coalesce(max(id), 0), count(*) FROM files
+    UNION ALL SELECT 'runs', coalesce(max(id), 0), count(*) FROM runs
     UNION ALL SELECT 'places in thread ' || thread, max(ordinal) + 1, count(*) FROM thread_events GROUP BY thread
 )
 WHERE most <> found;
 
 -- name: wrong_threads
-SELECT t.id, t.events, (SELECT count(*) FROM thread_events AS te WHERE te.thread = t.id) AS found FROM threads AS t
-WHERE t.events <> found;
+SELECT t.id, t.events, count(te.event) AS found, 
+       t.members <> coalesce(sum(checksum(te.ordinal, te.event, te.abandoned)) FILTER (WHERE te.event IS NOT NULL), 0) AS wrong
+FROM threads AS t LEFT JOIN thread_events AS te ON te.thread = t.id
+GROUP BY t.id
+HAVING t.events <> found OR wrong;
 
 -- name: sampled_events
 SELECT id, key, block, place FROM events
@@ -517,7 +550,11 @@ INSERT INTO threads (id, file, session, project, events, extracted, seen, first_
 VALUES (:id, :file, :session, :project, :events, :extracted, :seen, :first_at, :last_at);
 
 -- name: put_setting
-INSERT INTO settings (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+INSERT INTO settings (name, value, checksum) VALUES (:name, :value, checksum(:name, :value))
+ON CONFLICT (name) DO UPDATE SET value = excluded.value, checksum = excluded.checksum;
+
+-- name: drop_setting
+DELETE FROM settings WHERE name = :name;
 
 -- name: is_empty
 SELECT NOT EXISTS (SELECT 1 FROM passes) AND NOT EXISTS (SELECT 1 FROM files) AND NOT EXISTS (SELECT 1 FROM outputs) AS empty;
@@ -532,7 +569,7 @@ WHERE o.pass IN (SELECT value FROM json_each(:ids))
 ORDER BY o.pass, o.id;
 
 -- name: memory_bodies
-SELECT id, body FROM memories ORDER BY id;
+SELECT id, body, checksum FROM memories ORDER BY id;
 
 -- name: clear_turn_index
 INSERT INTO turn_index (turn_index) VALUES ('delete-all');
@@ -545,3 +582,42 @@ INSERT OR IGNORE INTO mentions (memory, operation)
 SELECT memory, id FROM operations
 UNION SELECT json_extract(body, '$.by'), id FROM operations WHERE json_extract(body, '$.by') <> ''
 UNION SELECT loser.value, o.id FROM operations AS o, json_each(o.body, '$.losers') AS loser;
+
+-- name: wrong_checksums
+SELECT 'settings' AS place, name AS name FROM settings WHERE checksum <> checksum(name, value)
+UNION ALL SELECT 'files', path FROM files WHERE checksum <> checksum(id, source, path, inode, offset, prefix, line, carry, account)
+UNION ALL SELECT 'threads', id FROM threads WHERE checksum <> checksum(id, file, session, project, events, extracted, seen, first_at, last_at, members)
+UNION ALL SELECT 'projects', directory FROM projects WHERE checksum <> checksum(directory, identity, name, scope)
+UNION ALL SELECT 'opted_out', session FROM opted_out WHERE checksum <> checksum(session, path)
+UNION ALL SELECT 'likenesses', mark FROM likenesses WHERE checksum <> checksum(mark, event, path)
+UNION ALL SELECT 'runs', id FROM runs WHERE checksum <> checksum(id, command, started_at, ended_at, report)
+UNION ALL SELECT 'candidates', row FROM candidates WHERE checksum <> checksum(row, pass, thread, ordinal, id, profile, scope, verdict)
+UNION ALL SELECT 'hearings', thread FROM hearings WHERE checksum <> checksum(thread, closed, seen)
+UNION ALL SELECT 'dirty', scope FROM dirty WHERE checksum <> checksum(profile, scope)
+UNION ALL SELECT 'outputs', path FROM outputs WHERE checksum <> checksum(path, intended, hash, lines);
+
+-- name: wrong_lives
+SELECT c.id FROM candidates AS c
+WHERE c.live <> (
+    c.pass NOT IN (SELECT value FROM json_each(:undone))
+    AND NOT EXISTS (
+        SELECT 1 FROM spans AS s
+        WHERE s.thread = c.thread AND s.start <= c.ordinal AND s.pass > c.pass AND s.pass NOT IN (SELECT value FROM json_each(:undone))
+    )
+)
+ORDER BY c.row;
+
+-- name: forgets
+SELECT o.id, o.pass AS pass_id, o.memory, o.kind, o.body, o.commitment, NULL AS salt, NULL AS words
+FROM operations AS o WHERE o.kind = 'forget' ORDER BY o.id;
+
+-- name: drop_fingerprints
+DELETE FROM forgotten;
+
+-- name: stray_words
+SELECT s.owner FROM sealed AS s
+WHERE NOT EXISTS (SELECT 1 FROM operations AS o WHERE 'o' || o.id = s.owner AND s.owner LIKE 'o%' AND o.id = CAST(substr(s.owner, 2) AS INTEGER))
+      AND NOT EXISTS (SELECT 1 FROM candidates AS c WHERE 'c' || c.row = s.owner AND s.owner LIKE 'c%' AND c.row = CAST(substr(s.owner, 2) AS INTEGER));
+
+-- name: event_columns
+SELECT id, key, twin, block, place, at, kind, author, record, parent, turn FROM events ORDER BY block, place;

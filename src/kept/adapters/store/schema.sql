@@ -1,10 +1,14 @@
 -- The store of kept. Canonical: runs, passes, operations, candidates, sealed, blocks, events, threads, thread_events, files, settings.
--- Derived, rebuilt by `kept rebuild`: mentions, memories, memory_index, turn_index, candidates.live. Of this machine: outputs, dirty.
+-- Derived, rebuilt by `kept rebuild`: mentions, memories, memory_index, turn_index, candidates.live, forgotten. Of this machine: outputs, dirty.
+--
+-- A `checksum` is the CRC-32 of the row's other columns (statement `wrong_checksums` says which): it names rot, as the hash chain
+-- does in passes and operations, the commitments in sealed, and the hash in blocks. Everything else can be derived and compared.
 
 -- Facts about this store: format number, its random keys.
 CREATE TABLE settings (
-    name  TEXT PRIMARY KEY,
-    value TEXT NOT NULL
+    name     TEXT PRIMARY KEY,
+    value    TEXT NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 
 -- Which formats this store went through, each with the wall clock's time: the one it was made with, and those it was migrated to.
@@ -24,6 +28,7 @@ CREATE TABLE files (
     line    INTEGER NOT NULL,
     carry   TEXT NOT NULL,
     account TEXT NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0,
     UNIQUE (source, path)
 );
 
@@ -52,6 +57,7 @@ CREATE UNIQUE INDEX events_twin ON events (twin) WHERE twin IS NOT NULL;
 CREATE INDEX events_at ON events (at);
 
 -- A thread: the events of one session as one file tells them. `extracted` is the ordinal from which episodes are still open.
+-- `members` is the sum of the checksums of its rows in thread_events.
 CREATE TABLE threads (
     id        INTEGER PRIMARY KEY,
     file      INTEGER NOT NULL REFERENCES files (id),
@@ -62,6 +68,8 @@ CREATE TABLE threads (
     seen      INTEGER NOT NULL,
     first_at  TEXT,
     last_at   TEXT,
+    members   INTEGER NOT NULL DEFAULT 0,
+    checksum INTEGER NOT NULL DEFAULT 0,
     UNIQUE (file, session)
 );
 
@@ -79,7 +87,8 @@ CREATE INDEX thread_events_event ON thread_events (event, thread);
 CREATE TABLE hearings (
     thread INTEGER PRIMARY KEY REFERENCES threads (id),
     closed INTEGER NOT NULL,
-    seen   INTEGER NOT NULL
+    seen   INTEGER NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0
 );
 
 -- What each working directory (or, for conversations that name none, the folder they lie in) was found to be when it was first seen:
@@ -88,20 +97,23 @@ CREATE TABLE projects (
     directory TEXT PRIMARY KEY,
     identity  TEXT NOT NULL,
     name      TEXT NOT NULL,
-    scope     TEXT NOT NULL
+    scope     TEXT NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 
 -- Conversations in which the user asked not to be remembered, and the file that told so.
 CREATE TABLE opted_out (
     session TEXT PRIMARY KEY,
-    path    TEXT NOT NULL
+    path    TEXT NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 
 -- Marks that recognise an event in another tool's copy of its session, whose clock has no fractions of a second. Derived.
 CREATE TABLE likenesses (
     mark  TEXT PRIMARY KEY,
     event INTEGER NOT NULL REFERENCES events (id),
-    path  TEXT NOT NULL
+    path  TEXT NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 CREATE INDEX likenesses_event ON likenesses (event);
 
@@ -110,7 +122,8 @@ CREATE TABLE runs (
     command    TEXT NOT NULL,
     started_at TEXT NOT NULL,
     ended_at   TEXT,
-    report     TEXT
+    report     TEXT,
+    checksum INTEGER NOT NULL DEFAULT 0
 );
 
 -- The log. `hash` chains each pass to the one before it over everything it holds except the sealed words.
@@ -167,7 +180,8 @@ CREATE TABLE candidates (
     verdict    TEXT NOT NULL,
     body       TEXT NOT NULL,
     commitment TEXT NOT NULL,
-    live       INTEGER NOT NULL
+    live       INTEGER NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX candidates_thread ON candidates (thread, ordinal);
 CREATE INDEX candidates_group ON candidates (profile, scope) WHERE live;
@@ -184,6 +198,7 @@ CREATE TABLE sealed (
 CREATE TABLE dirty (
     profile TEXT NOT NULL,
     scope   TEXT NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (profile, scope)
 ) WITHOUT ROWID;
 
@@ -194,7 +209,8 @@ CREATE TABLE memories (
     category TEXT NOT NULL,
     scope    TEXT NOT NULL,
     status   TEXT NOT NULL,
-    body     TEXT NOT NULL
+    body     TEXT NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX memories_group ON memories (profile, scope);
 CREATE INDEX memories_status ON memories (status);
@@ -209,6 +225,7 @@ CREATE TABLE outputs (
     intended INTEGER NOT NULL,
     hash     TEXT NOT NULL,
     lines    TEXT NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (path, intended)
 ) WITHOUT ROWID;
 

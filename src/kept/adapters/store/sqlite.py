@@ -67,8 +67,12 @@ class SqliteStore:
         row = self._database.one("setting", name=f"key:{name}")
         if row is None:
             with self._database.transaction():
+                if name == "forget" and self._log.forgotten():
+                    raise self._damaged("the key of what was forgotten is gone")
                 self._database.run("add_setting", name=f"key:{name}", value=secrets.token_hex(32))
                 row = self._database.one("setting", name=f"key:{name}")
+        if row["wrong"]:
+            raise self._damaged(f"the key {name!r} of this store is damaged")
         return bytes.fromhex(row["value"])
 
     def output(self, path: str) -> tuple[Output, ...]:
@@ -78,11 +82,14 @@ class SqliteStore:
         """
         rows = self._database.run("output", path=path).fetchall()
         try:
+            if any(row["wrong"] for row in rows):
+                raise ValueError("its checksum is another")
             return tuple(Output(hash=row["hash"], lines=load(tuple[Line, ...], json.loads(row["lines"]))) for row in rows)
         except UNREADABLE as error:
-            raise DamagedError(
-                f"what was written to {path} is damaged", where=str(self.path), hint="restore a backup: kept restore FILE"
-            ) from error
+            raise self._damaged(f"what was written to {path} is damaged") from error
+
+    def _damaged(self, what: str) -> DamagedError:
+        return DamagedError(what, where=str(self.path), hint="restore a backup: kept restore FILE")
 
     def intend(self, path: str, output: Output) -> None:
         """Note what is about to be written to a file."""
@@ -120,11 +127,17 @@ class SqliteStore:
             cited = citations(stored.values(), self._log.imported())
             found = (
                 *links,
+                *(f"{row['place']} {row['name']}: not what was written" for row in self._database.run("wrong_checksums")),
+                *self._lost_key(),
                 *_told("archive", self._archive.damage()),
                 *_told("log", self._log.damage(stored)),
                 *_told("archive", self._archive.misquotes(cited)),
             )
             return found if unreadable else (*found, *self._wrong_index(stored))
+
+    def _lost_key(self) -> Iterator[str]:
+        if self._log.forgotten() and self._database.one("setting", name="key:forget") is None:
+            yield "the key of what was forgotten is gone: it may come back"
 
     def _wrong_index(self, stored: Mapping[str, Memory]) -> Iterator[str]:
         """Compare the full-text index of memories with one made anew, term by term."""

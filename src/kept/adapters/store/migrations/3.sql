@@ -3,5 +3,35 @@
 CREATE TABLE hearings (
     thread INTEGER PRIMARY KEY REFERENCES threads (id),
     closed INTEGER NOT NULL,
-    seen   INTEGER NOT NULL
+    seen   INTEGER NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0
 );
+
+-- Rows that no hash covered get a checksum, so that rot in them is named.
+ALTER TABLE settings ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE files ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE threads ADD COLUMN members INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE threads ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE projects ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE opted_out ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE likenesses ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE runs ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE candidates ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE dirty ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE memories ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE outputs ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+
+UPDATE threads SET members = (
+    SELECT coalesce(sum(checksum(te.ordinal, te.event, te.abandoned)), 0) FROM thread_events AS te WHERE te.thread = threads.id
+);
+UPDATE settings SET checksum = checksum(name, value);
+UPDATE files SET checksum = checksum(id, source, path, inode, offset, prefix, line, carry, account);
+UPDATE threads SET checksum = checksum(id, file, session, project, events, extracted, seen, first_at, last_at, members);
+UPDATE projects SET checksum = checksum(directory, identity, name, scope);
+UPDATE opted_out SET checksum = checksum(session, path);
+UPDATE likenesses SET checksum = checksum(mark, event, path);
+UPDATE runs SET checksum = checksum(id, command, started_at, ended_at, report);
+UPDATE candidates SET checksum = checksum(row, pass, thread, ordinal, id, profile, scope, verdict);
+UPDATE dirty SET checksum = checksum(profile, scope);
+UPDATE memories SET checksum = checksum(id, body);
+UPDATE outputs SET checksum = checksum(path, intended, hash, lines);
