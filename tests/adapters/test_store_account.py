@@ -95,7 +95,7 @@ def test_a_copy_that_knows_its_place_in_the_tree_gives_it(store):
     archived(store, replace(COPY, record="", parent=""), path="a")
     archived(store, replace(NATIVE, parent="p"), path="b")
     assert store.archive.event("copy-1").parent == "p"
-    assert store.archive.nodes(1)[0][0].parent
+    assert store.archive.tree(1)[0].parent[0]
 
 
 def test_what_was_forgotten_is_not_told_again_by_a_better_copy(store):
@@ -107,7 +107,7 @@ def test_what_was_forgotten_is_not_told_again_by_a_better_copy(store):
 
 def test_prompts_that_the_client_itself_marks_as_abandoned_are_still_prompts_of_a_person(store):
     archived(store, replace(NATIVE, author=Author.ABANDONED), path="a")
-    assert store.archive.nodes(1)[0][0].human
+    assert store.archive.tree(1)[0].human[0]
 
 
 def test_an_event_counts_in_the_sitting_that_told_it_first(store):

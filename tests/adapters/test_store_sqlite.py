@@ -4,6 +4,7 @@ import os
 import re
 import sqlite3
 import stat
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -264,3 +265,15 @@ def test_a_row_that_cannot_be_read_is_named_and_never_served(store):
         store.log.memories()
     store.log.rebuild()
     assert store.damage() == ()
+
+
+def test_a_slice_of_many_events_lies_in_blocks_of_bounded_size(tmp_path, monkeypatch):
+    path = tmp_path / "kept.db"
+    monkeypatch.setattr("kept.adapters.store.archive.BLOCK_EVENTS", 2)
+    with SqliteStore(path) as store:
+        archive(store, *(event(name, text=f"text of {name}") for name in "abcde"))
+        assert [each.key for each in store.archive.events(1, 0, 9)] == list("abcde")
+        assert store.archive.event("d").text == "text of d"
+        assert list(store.damage()) == []
+    with closing(sqlite3.connect(path)) as raw:
+        assert raw.execute("SELECT block, count(*) FROM events GROUP BY block").fetchall() == [(1, 2), (2, 2), (3, 1)]

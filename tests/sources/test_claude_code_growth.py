@@ -72,11 +72,12 @@ def test_a_whole_last_record_is_read_without_its_newline_and_only_once(tmp_path)
     assert (event.text, event.pointer.line, account.noted) == ("c", 3, {})
 
 
-def test_slices_are_bounded_and_each_can_be_gone_on_from(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("limit", "most"), [("SLICE_BYTES", 300), ("SLICE_EVENTS", 1)])
+def test_slices_are_bounded_and_each_can_be_gone_on_from(tmp_path, monkeypatch, limit, most):
     path = tmp_path / "s1.jsonl"
     path.write_bytes(a_session())
     whole = read(path)
-    monkeypatch.setattr("kept.adapters.sources.folding.SLICE_BYTES", 300)
+    monkeypatch.setattr(f"kept.adapters.sources.folding.{limit}", most)
     slices = list(READER.read(path, Cursor()))
     assert len(slices) > 3
     assert read(path)[:2] == whole[:2]

@@ -14,7 +14,7 @@ from reading import at_once, files, human, lines, read, read_bytes, read_in_piec
 from kept.adapters.sources.codex import Codex
 from kept.model.errors import SourceError
 from kept.model.event import Author, Cursor, Kind, Precision
-from kept.model.threads import Node, abandoned
+from kept.model.threads import abandoned, tree_of
 
 CODEX = Codex()
 
@@ -135,20 +135,7 @@ def test_arguments_that_are_no_json_are_the_target_as_they_stand(tmp_path):
 
 
 def abandoned_texts(events):
-    nodes = [
-        Node(
-            key=each.key,
-            record=each.record,
-            parent=each.parent,
-            order=order,
-            human=each.kind is Kind.PROMPT and each.author in (Author.HUMAN, Author.ABANDONED),
-            output=each.kind is Kind.TOOL_OUTPUT,
-            turn=each.turn,
-        )
-        for order, each in enumerate(events)
-    ]
-    given_up = abandoned(nodes)
-    return [each.text for each in events if each.key in given_up]
+    return [each.text for each, gone in zip(events, abandoned(tree_of(events)), strict=True) if gone]
 
 
 def test_a_rollback_gives_up_the_last_turns_even_where_nothing_follows(tmp_path):

@@ -11,7 +11,7 @@ from reading import at_once, files, human, lines, read, read_bytes, read_in_piec
 from kept.adapters.sources.gemini import Gemini
 from kept.model.errors import SourceError
 from kept.model.event import Author, Cursor, Kind, Precision
-from kept.model.threads import Node, abandoned
+from kept.model.threads import abandoned, tree_of
 
 GEMINI = Gemini()
 HEAD = {"sessionId": "abc", "projectHash": "p", "startTime": "2026-08-10T09:15:00.000Z", "kind": "main"}
@@ -81,20 +81,7 @@ def test_what_a_compression_puts_in_place_is_its_own_and_nothing_is_forgotten(tm
 
 
 def abandoned_texts(events):
-    nodes = [
-        Node(
-            key=each.key,
-            record=each.record,
-            parent=each.parent,
-            order=order,
-            human=each.kind is Kind.PROMPT and each.author in (Author.HUMAN, Author.ABANDONED),
-            output=each.kind is Kind.TOOL_OUTPUT,
-            turn=each.turn,
-        )
-        for order, each in enumerate(events)
-    ]
-    given_up = abandoned(nodes)
-    return [each.text for each in events if each.key in given_up and each.text]
+    return [each.text for each, gone in zip(events, abandoned(tree_of(events)), strict=True) if gone and each.text]
 
 
 def test_a_rewind_gives_up_what_it_took_back_even_where_nothing_follows(tmp_path):

@@ -1,11 +1,13 @@
-"""Extracting: threads that grew → judged candidates in the log, one pass a thread.
+"""Extracting: threads that grew → judged candidates in the log, one pass for each stretch of a thread.
 
 A thread is read from the first of its episodes that was still open, with a bounded look back, so an appended line costs its own
-episode and the outcome equals that of reading the whole at once.
+episode and the outcome equals that of reading the whole at once. Each stretch commits by itself: a run cut short goes on after it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from kept.adapters.store import Draft, Proposal, Span, Thread
@@ -15,23 +17,61 @@ from kept.app.progress import Progress, silent
 from kept.model.event import Event
 from kept.model.fingerprint import recognised
 from kept.model.lexicon import Lexicon
-from kept.model.memory import Accepted, Actor, Candidate, Evidence, Judged, Refused, Verdict
+from kept.model.memory import Accepted, Actor, Candidate, Evidence, Held, Judged, Refused, Verdict
 from kept.model.profile import Profile
 from kept.model.threads import abandoned
 from kept.stages.extract import LOOKBACK, extract
 from kept.stages.gate import grounded, judge
-from kept.stages.segment import segment
+from kept.stages.segment import Episode, segment
 
 WINDOW = 4_000  # events looked at together: bounds memory whatever the length of a session
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class Extracted:
-    """What extraction did: threads looked at, episodes analysed, candidates of the threads that changed."""
+    """What extraction did: threads looked at, episodes analysed, and what became of their candidates."""
 
     threads: int = 0
     episodes: int = 0
-    judged: tuple[Judged, ...] = ()
+    accepted: int = 0
+    held: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def candidates(self) -> int:
+        """How many candidates there were."""
+        return self.accepted + self.held + self.refused.total()
+
+    def count(self, verdict: Verdict) -> None:
+        """Add a candidate."""
+        match verdict:
+            case Accepted():
+                self.accepted += 1
+            case Held():
+                self.held += 1
+            case Refused(reason=reason):
+                self.refused[reason] += 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Rules:
+    """What a thread's candidates are found and judged by."""
+
+    profile: Profile
+    lexicon: Lexicon
+    scope: str
+    forgotten: frozenset[str]
+    key: bytes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Stretch:
+    """A part of a thread that was analysed: its candidates, the ordinal up to which episodes are closed, the one to go on from."""
+
+    span: Span
+    closed: int
+    stop: int
+    episodes: int
 
 
 Within = tuple[datetime | None, datetime | None]
@@ -45,22 +85,21 @@ def extract_pending(
     Raises StoreError.
     """
     threads = [each for each in desk.store.archive.threads(pending=not force) if within is None or _overlaps(each, within)]
-    forgotten = desk.store.log.forgotten()
-    key = desk.store.key("forget")
-    episodes, found = 0, []
+    forgotten, key = desk.store.log.forgotten(), desk.store.key("forget")
+    result = Extracted(threads=len(threads))
     number = 0
     for batch in batches(threads, _length, WINDOW):
-        with desk.store.transaction():
+        # A thread that is a batch of its own commits stretch by stretch, so that a run cut short goes on within it.
+        with desk.store.transaction() if len(batch) > 1 else nullcontext():
             for thread in batch:
                 progress("extracting", number, len(threads))
                 number += 1
-                span, closed, count = _span(desk, thread, forgotten, key, force=force)
-                episodes += count
-                found += [judged for _, judged in span.judged]
-                _commit(desk, run, thread, span)
-                desk.store.archive.progressed(thread.id, extracted=closed, seen=thread.events)
+                for stretch in _extract(desk, run, thread, _rules(desk, thread, forgotten, key), force=force):
+                    result.episodes += stretch.episodes
+                    for _, judged in stretch.span.judged:
+                        result.count(judged.verdict)
     progress("extracting", len(threads), len(threads))
-    return Extracted(threads=len(threads), episodes=episodes, judged=tuple(found))
+    return result
 
 
 def _length(thread: Thread) -> int:
@@ -70,10 +109,15 @@ def _length(thread: Thread) -> int:
 def extract_anew(desk: Desk, run: int, thread: Thread) -> tuple[tuple[Proposal, ...], tuple[Judged, ...]]:
     """Extract a thread from its start, inside a transaction; what it proposed before, and what it proposes now. Raises StoreError."""
     before = desk.store.log.proposals_from(thread.id, 0)
-    span, closed, _ = _span(desk, thread, desk.store.log.forgotten(), desk.store.key("forget"), force=True)
-    _commit(desk, run, thread, span)
-    desk.store.archive.progressed(thread.id, extracted=closed, seen=thread.events)
-    return before, tuple(judged for _, judged in span.judged)
+    rules = _rules(desk, thread, desk.store.log.forgotten(), desk.store.key("forget"))
+    stretches = _extract(desk, run, thread, rules, force=True)
+    return before, tuple(judged for each in stretches for _, judged in each.span.judged)
+
+
+def _rules(desk: Desk, thread: Thread, forgotten: frozenset[str], key: bytes) -> _Rules:
+    profile = desk.profile_for(thread.source, thread.project, thread.path)
+    scope = desk.scope(thread.project, thread.path)
+    return _Rules(profile=profile, lexicon=desk.lexicon, scope=scope, forgotten=forgotten, key=key)
 
 
 def _overlaps(thread: Thread, within: Within) -> bool:
@@ -83,8 +127,25 @@ def _overlaps(thread: Thread, within: Within) -> bool:
     )
 
 
-def _commit(desk: Desk, run: int, thread: Thread, span: Span) -> None:
-    before = [(each.ordinal, each.judged) for each in desk.store.log.proposals_from(thread.id, span.start)]
+def _extract(desk: Desk, run: int, thread: Thread, rules: _Rules, *, force: bool) -> Iterator[_Stretch]:
+    """Analyse a thread from its first open episode on, and note it stretch by stretch."""
+    with desk.store.transaction():
+        changed = _mark_branches(desk, thread)
+        place = 0 if force else changed
+        if place < thread.extracted:
+            desk.store.archive.progressed(thread.id, extracted=place, seen=place)
+    while place < thread.events:
+        stretch = _stretch(desk, thread, place, rules)
+        last = stretch.stop == thread.events
+        with desk.store.transaction():
+            _commit(desk, run, thread, stretch.span, None if last else stretch.stop)
+            desk.store.archive.progressed(thread.id, extracted=stretch.closed, seen=stretch.stop)
+        yield stretch
+        place = stretch.stop
+
+
+def _commit(desk: Desk, run: int, thread: Thread, span: Span, stop: int | None) -> None:
+    before = [(each.ordinal, each.judged) for each in desk.store.log.proposals_from(thread.id, span.start, stop=stop)]
     if before == list(span.judged):
         return  # the episodes say what they said before
     subject = f"{thread.source}:{thread.session}"
@@ -92,45 +153,61 @@ def _commit(desk: Desk, run: int, thread: Thread, span: Span) -> None:
     desk.store.log.commit(draft)
 
 
-def _span(desk: Desk, thread: Thread, forgotten: frozenset[str], key: bytes, *, force: bool) -> tuple[Span, int, int]:
-    """The candidates from the first open episode on; the ordinal up to which episodes are closed now; how many were analysed."""
-    changed = _mark_branches(desk, thread)
-    start = 0 if force else min([thread.extracted, *changed])
-    scope, profile = desk.scope(thread.project, thread.path), desk.profile_for(thread.source, thread.project, thread.path)
-    rules = _Rules(profile=profile, lexicon=desk.lexicon, forgotten=forgotten, key=key)
-    judged: list[tuple[int, Judged]] = []
-    place, closed, count = start, start, 0
-    while place < thread.events:
-        base = max(0, place - LOOKBACK)
-        stop = min(place + WINDOW, thread.events)
-        events = desk.store.archive.events(thread.id, base, stop)
-        episodes = segment(events[place - base :], profile.buffer)
-        final = stop == thread.events
-        usable = [each for each in episodes if each.closed or final] or list(episodes)
-        for each in usable:
-            first, last = place - base + each.start, place - base + each.stop
-            candidates = extract(events, first, last, profile=profile, lexicon=desk.lexicon, scope=lambda _: scope)
-            judged += [(place + each.start, _judged(rules, located(one, events), events)) for one in candidates]
-            count += 1
-        closed = place + next((each.start for each in usable if not each.closed), usable[-1].stop)
-        place = place + usable[-1].stop
-    return Span(thread=thread.id, start=start, judged=tuple(judged)), closed, count
+def _stretch(desk: Desk, thread: Thread, place: int, rules: _Rules) -> _Stretch:
+    """Analyse the episodes that begin at an ordinal, as many as a window holds."""
+    base, stop = max(0, place - LOOKBACK), min(place + WINDOW, thread.events)
+    events = desk.store.archive.events(thread.id, base, stop)
+    episodes = segment(events[place - base :], rules.profile.buffer)
+    usable = [each for each in episodes if each.closed or stop == thread.events] or list(episodes)
+    judged = [(place + each.start, one) for each in usable for one in _judged(events, _moved(each, place - base), rules)]
+    return _Stretch(
+        span=Span(thread=thread.id, start=place, judged=tuple(judged)),
+        closed=place + next((each.start for each in usable if not each.closed), usable[-1].stop),
+        stop=place + usable[-1].stop,
+        episodes=len(usable),
+    )
 
 
-def _mark_branches(desk: Desk, thread: Thread) -> list[int]:
-    """Update which events a rewind replaced; the ordinals whose mark changed before the first open episode."""
+def _moved(episode: Episode, places: int) -> Episode:
+    return replace(episode, start=episode.start + places, stop=episode.stop + places)
+
+
+def _mark_branches(desk: Desk, thread: Thread) -> int:
+    """Update which events a rewind replaced; the first ordinal from which to extract again because of it."""
     if not desk.store.archive.forks(thread.id):
-        return []  # as nearly always: the tree of a long conversation need not be held in memory
-    nodes = desk.store.archive.nodes(thread.id)
-    gone = {int(each) for each in abandoned([node for node, _ in nodes])}
-    changes = [(node.order, node.order in gone) for node, marked in nodes if marked != (node.order in gone)]
-    desk.store.archive.mark_abandoned(thread.id, changes)
-    return [0] if any(ordinal < thread.extracted for ordinal, _ in changes) else []
+        return thread.extracted  # as nearly always: the tree of a long conversation need not be held in memory
+    tree, marked = desk.store.archive.tree(thread.id)
+    gone = abandoned(tree)
+    desk.store.archive.mark_abandoned(
+        thread.id, ((order, bool(now)) for order, (was, now) in enumerate(zip(marked, gone, strict=True)) if was != now)
+    )
+    first = next((order for order, (was, now) in enumerate(zip(marked, gone, strict=True)) if was != now), thread.extracted)
+    return 0 if first < thread.extracted else thread.extracted
 
 
-def located(candidate: Candidate, events: Sequence[Event]) -> Candidate:
+def _judged(events: Sequence[Event], episode: Episode, rules: _Rules) -> Iterator[Judged]:
+    """The candidates of an episode with their verdicts. They rest on it and what it looks back on: nothing later counts."""
+    candidates = extract(
+        events, episode.start, episode.stop, profile=rules.profile, lexicon=rules.lexicon, scope=lambda _: rules.scope
+    )
+    if not candidates:
+        return
+    seen = events[max(0, episode.start - LOOKBACK) : episode.stop]
+    by_key, said = {each.key: each for each in seen}, texts(seen)
+    for each in candidates:
+        candidate = located(each, by_key)
+        yield Judged(candidate=candidate, verdict=_verdict(rules, candidate, said))
+
+
+def _verdict(rules: _Rules, candidate: Candidate, said: Mapping[str, str]) -> Verdict:
+    if rules.forgotten and recognised(candidate.content, rules.forgotten, rules.key):
+        return Refused(reason="forgotten")
+    verdict = judge(candidate, rules.profile, lexicon=rules.lexicon)
+    return Refused(reason="ungrounded") if isinstance(verdict, Accepted) and not grounded(candidate, said) else verdict
+
+
+def located(candidate: Candidate, by_key: Mapping[str, Event]) -> Candidate:
     """The candidate with its evidence told where it stands: session, file, time, author and trust are those of the cited event."""
-    by_key = {each.key: each for each in events}
     evidence = tuple(_at(each, by_key[each.event]) if each.event in by_key else each for each in candidate.evidence)
     return replace(candidate, evidence=evidence)
 
@@ -139,29 +216,6 @@ def _at(evidence: Evidence, event: Event) -> Evidence:
     return replace(
         evidence, session=event.session, path=event.pointer.path, at=event.at, author=event.author.value, origin=event.origin
     )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Rules:
-    """What a thread's candidates are judged by."""
-
-    profile: Profile
-    lexicon: Lexicon
-    forgotten: frozenset[str]
-    key: bytes
-
-
-def _judged(rules: _Rules, candidate: Candidate, events: Sequence[Event]) -> Judged:
-    return Judged(candidate=candidate, verdict=_verdict(rules, candidate, events))
-
-
-def _verdict(rules: _Rules, candidate: Candidate, events: Sequence[Event]) -> Verdict:
-    if rules.forgotten and recognised(candidate.content, rules.forgotten, rules.key):
-        return Refused(reason="forgotten")
-    verdict = judge(candidate, rules.profile, lexicon=rules.lexicon)
-    if isinstance(verdict, Accepted) and not grounded(candidate, texts(events)):
-        return Refused(reason="ungrounded")
-    return verdict
 
 
 def texts(events: Sequence[Event]) -> dict[str, str]:

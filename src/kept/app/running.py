@@ -27,7 +27,7 @@ from kept.app.reading import Reading, discover, read
 from kept.app.spending import Tally
 from kept.app.writing import Written, absorb_edits, write_outputs
 from kept.model.errors import BusyError, StoreError
-from kept.model.memory import Accepted, Held, Memory, Refused, Status
+from kept.model.memory import Memory, Status
 
 T = TypeVar("T")
 
@@ -76,19 +76,19 @@ class Report:
 
     def body(self) -> dict[str, Any]:
         """The report as ``kept run --json`` prints it."""
-        verdicts = [each.verdict for each in self.extracted.judged]
+        extracted = self.extracted
         return {
             "sources": dict(self.sources),
-            "sessions": self.extracted.threads,
+            "sessions": extracted.threads,
             "events": self.reading.account.events,
             "records": self.reading.account.records,
             "dropped": dict(self.reading.account.dropped),
             "days": self.days,
-            "episodes": self.extracted.episodes,
-            "candidates": len(verdicts),
-            "accepted": sum(isinstance(each, Accepted) for each in verdicts),
-            "held": sum(isinstance(each, Held) for each in verdicts),
-            "refused": dict(Counter(each.reason for each in verdicts if isinstance(each, Refused))),
+            "episodes": extracted.episodes,
+            "candidates": extracted.candidates,
+            "accepted": extracted.accepted,
+            "held": extracted.held,
+            "refused": dict(extracted.refused),
             "operations": dict(self.curated.operations + self.written.operations),
             "moved": self.moved,
             "stopped": list(self.curated.stopped),

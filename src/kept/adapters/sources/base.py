@@ -13,7 +13,7 @@ from kept.model.event import Cursor, Slice
 class Source(Protocol):
     """One transcript format.
 
-    ``read`` is a left fold over the file with an explicit carry. It yields bounded slices (about 8 MB of input each) and can be
+    ``read`` is a left fold over the file with an explicit carry. It yields bounded slices (about 8 MB of input or 2,000 events each) and can be
     stopped after any of them; the cursor of the last one taken continues it, in this run or a later one. Reading a growing file
     piece by piece gives the same events as reading it at once, and accounts that add up to the same.
 

@@ -13,7 +13,7 @@ from sqlite3 import Connection
 from kept.adapters.sources.databases import database_mark, open_copy
 from kept.adapters.sources.documents import Document, outcomes_of, settle
 from kept.adapters.sources.folding import Outcome
-from kept.adapters.sources.records import SLICE_BYTES, Reject
+from kept.adapters.sources.records import SLICE_BYTES, SLICE_EVENTS, Reject
 from kept.model.event import Cursor, Slice
 
 
@@ -48,7 +48,7 @@ def read_conversations(path: Path, cursor: Cursor, find: Callable[[Connection], 
             document, rejects = conversation.read()
             outcomes += [*outcomes_of(document, str(path)), *rejects]
             gathered += sum(len(said.text) for entry in document.entries for said in entry.said)
-            if gathered >= SLICE_BYTES and conversation.changed > latest:
+            if (gathered >= SLICE_BYTES or len(outcomes) >= SLICE_EVENTS) and conversation.changed > latest:
                 latest = conversation.changed
                 yield settle(path, outcomes, Cursor(carry=json.dumps({"since": latest})), noted=noted)
                 outcomes, gathered, noted = [], 0, {}

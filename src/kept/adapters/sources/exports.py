@@ -30,6 +30,7 @@ from kept.adapters.sources.folding import Outcome, prefix_mark
 from kept.adapters.sources.records import (
     HEAD_BYTES,
     SLICE_BYTES,
+    SLICE_EVENTS,
     Fault,
     Line,
     Record,
@@ -134,7 +135,7 @@ def _slices(path: Path, file: BinaryIO, cursor: Cursor, translate: Translate) ->
                 continue
             outcomes += _outcomes(path, element, number, translate)
             gathered += element.end - element.start
-            if gathered >= SLICE_BYTES:
+            if gathered >= SLICE_BYTES or len(outcomes) >= SLICE_EVENTS:
                 state = json.dumps({"done": number, "mark": mark})
                 yield settle(path, outcomes, Cursor(inode=info.st_ino, line=number, carry=state), noted=noted)
                 outcomes, gathered, noted = [], 0, {}

@@ -13,6 +13,8 @@ from typing import Any, BinaryIO, Generic, TypeVar
 
 from kept.adapters.sources.records import (
     LINE_LIMIT,
+    SLICE_BYTES,
+    SLICE_EVENTS,
     Line,
     Record,
     Reject,
@@ -25,7 +27,6 @@ from kept.adapters.sources.records import (
 from kept.model.errors import SourceError
 from kept.model.event import PROBLEMS_KEPT, Account, Cursor, Event, Problem, Slice
 
-SLICE_BYTES = 8 * 2**20
 _MARK_BYTES = 4096
 
 
@@ -117,7 +118,7 @@ def _slices(
             case Stop() as stop:
                 if stop.blank:
                     tally.note("blank-line", 1)
-                if stop.end - first >= SLICE_BYTES:
+                if stop.end - first >= SLICE_BYTES or len(tally.events) >= SLICE_EVENTS:
                     yield cut(stop)
                     tally, first = _Tally(path=str(path)), stop.end
     if stop.end > first or stop.pending or (rewritten and first == 0):

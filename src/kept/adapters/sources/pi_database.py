@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from kept.adapters.sources.databases import MAGIC, database_mark, open_copy, tables_of
 from kept.adapters.sources.documents import settle
-from kept.adapters.sources.folding import SLICE_BYTES, Outcome, Reader
+from kept.adapters.sources.folding import Outcome, Reader
 from kept.adapters.sources.pieces import hash_of
-from kept.adapters.sources.records import LINE_LIMIT, Fault, Line, Reject, parse_line
+from kept.adapters.sources.records import LINE_LIMIT, SLICE_BYTES, SLICE_EVENTS, Fault, Line, Reject, parse_line
 from kept.model.errors import SourceError
 from kept.model.event import Cursor, Slice
 
@@ -84,7 +84,7 @@ def _slices(path: Path, database: sqlite3.Connection, cursor: Cursor, mark: str,
             outcomes += found
             read[session] = [row.seq, hash_of(session, row.text or "")[:_MARK]]
             count, size = count + 1, size + row.length
-            if size >= SLICE_BYTES:
+            if size >= SLICE_BYTES or len(outcomes) >= SLICE_EVENTS:
                 yield cut("")
                 outcomes, noted, size = [], {}, 0
     if outcomes or noted:

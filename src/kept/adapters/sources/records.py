@@ -23,6 +23,8 @@ HEAD_BYTES = 64 * 1024
 # (the text and the parsed strings), so 16 MiB stays under 200 MB in the worst case. Real records stay below 8 MB.
 LINE_LIMIT = 16 * 2**20
 SLICE_BYTES = 8 * 2**20
+# An event takes a kilobyte or two in memory however short its text: eight megabytes of short records would take fifty.
+SLICE_EVENTS = 2_000
 # Real records nest about a dozen levels. A limit of our own gives the same verdict on every Python version.
 DEPTH_LIMIT = 100
 # A line of nothing but small values takes twenty times its length in memory.

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from kept.adapters.store import archive_care as care
-from kept.adapters.store.blocks import Blocks, columns, is_indexed
+from kept.adapters.store.blocks import BLOCK_EVENTS, Blocks, columns, is_indexed
 from kept.adapters.store.database import Database, any_of, checksum
 from kept.adapters.store.records import FORGOTTEN_MARK, likeness_of, retold, withheld
 from kept.adapters.store.values import EventRow, FileRow, FileState, OptedOut, Row, Sitting, Thread, ThreadRow
@@ -16,7 +16,7 @@ from kept.model.errors import DamagedError
 from kept.model.event import Account, Author, Cursor, Event, Kind
 from kept.model.project import Project
 from kept.model.text import index_words
-from kept.model.threads import Node
+from kept.model.threads import Tree
 from kept.model.times import from_text, to_text
 
 
@@ -72,9 +72,10 @@ class SqliteArchive:
             if found is None:
                 new.setdefault(each.twin or each.key, each)
         fresh = list({each.key: each for each in new.values()}.values())
-        if fresh:
-            block = self._blocks.add(fresh)
-            for place, each in enumerate(fresh):
+        for start in range(0, len(fresh), BLOCK_EVENTS):
+            members = fresh[start : start + BLOCK_EVENTS]
+            block = self._blocks.add(members)
+            for place, each in enumerate(members):
                 self._add_event(each, block, place)
         told = [(each, found or self._known(each)) for each, found in zip(events, known, strict=True)]
         self._join_threads(file, [(each, row["id"]) for each, row in told])
@@ -160,23 +161,14 @@ class SqliteArchive:
         rows = self._database.run("pending_threads" if pending else "all_threads")
         return tuple(map(_thread, rows))
 
-    def nodes(self, thread: int) -> tuple[tuple[Node, bool], ...]:
-        """The tree of a thread in its order, keyed by ordinal, each point with whether it is marked as abandoned."""
-        return tuple(
-            (
-                Node(
-                    key=str(row["ordinal"]),
-                    record=str(row["record"] or ""),
-                    parent=str(row["parent"] or ""),
-                    order=row["ordinal"],
-                    human=row["kind"] == Kind.PROMPT and row["author"] in (Author.HUMAN, Author.ABANDONED),
-                    output=row["kind"] == Kind.TOOL_OUTPUT,
-                    turn=str(row["turn"] or ""),
-                ),
-                bool(row["abandoned"]),
-            )
-            for row in self._database.run("thread_nodes", thread=thread)
-        )
+    def tree(self, thread: int) -> tuple[Tree, bytearray]:
+        """The tree of a thread, and for each of its events whether it is marked as abandoned."""
+        tree, marked = Tree(), bytearray()
+        for row in self._database.run("thread_tree", thread=thread):
+            human = row["kind"] == Kind.PROMPT and row["author"] in (Author.HUMAN, Author.ABANDONED)
+            tree.add(row["record"], row["parent"], row["turn"], human=human, output=row["kind"] == Kind.TOOL_OUTPUT)
+            marked.append(row["abandoned"])
+        return tree, marked
 
     def forks(self, thread: int) -> bool:
         """Whether any event of a thread may have been, or is marked as, replaced by a rewind."""
@@ -198,13 +190,11 @@ class SqliteArchive:
 
     def events(self, thread: int, start: int, stop: int) -> tuple[Event, ...]:
         """The events of a thread with ordinals in [start, stop); abandoned ones are labelled so. Raises DamagedError."""
-        found = []
-        for row in self._database.run("thread_slice", thread=thread, start=start, stop=stop).fetchall():
-            event = self._blocks.event(row)
-            found.append(
-                replace(event, author=Author.ABANDONED, label_reason="a later rewind replaced it") if row["abandoned"] else event
-            )
-        return tuple(found)
+        rows = self._database.run("thread_slice", thread=thread, start=start, stop=stop).fetchall()
+        return tuple(
+            replace(event, author=Author.ABANDONED, label_reason="a later rewind replaced it") if row["abandoned"] else event
+            for row, event in zip(rows, self._blocks.events(rows), strict=True)
+        )
 
     def event(self, key: str) -> Event | None:
         """The event of that key, or None."""

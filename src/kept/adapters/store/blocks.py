@@ -1,17 +1,19 @@
 """The blocks in which a store keeps cleaned turns: read once and kept at hand, written as a whole. And what an event's row says of it."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 from kept.adapters.store.database import Database
 from kept.adapters.store.records import FORGOTTEN_MARK, block_hash, pack, unpack
-from kept.model.codec import digest
 from kept.model.errors import DamagedError
 from kept.model.event import Author, Event, Kind
+from kept.model.threads import link
 from kept.model.times import to_text
 
+# A block is unpacked whole for one of its events, and several are kept at hand: so many events a block bound both.
+BLOCK_EVENTS = 512
 _INDEXED = frozenset({Author.HUMAN, Author.ASSISTANT})
 
 
@@ -36,10 +38,19 @@ class Blocks:
 
     def event(self, row: Any) -> Event:
         """The event that lies where a row with ``block`` and ``place`` says. Raises DamagedError."""
-        events, place = self.at(row["block"]), row["place"]
-        if not 0 <= place < len(events):
-            raise self._damaged(f"archive block {row['block']} has no place {place}")
-        return events[int(place)]
+        (event,) = self.events((row,))
+        return event
+
+    def events(self, rows: Iterable[Any]) -> Iterator[Event]:
+        """The events that lie where such rows say; each run of rows of one block looks it up once. Raises DamagedError."""
+        number, events = -1, tuple[Event, ...]()
+        for row in rows:
+            place = row["place"]
+            if row["block"] != number:
+                number, events = row["block"], self.at(row["block"])
+            if not 0 <= place < len(events):
+                raise self._damaged(f"archive block {number} has no place {place}")
+            yield events[int(place)]
 
     def add(self, events: Sequence[Event]) -> int:
         """Write a new block and return its number."""
@@ -72,8 +83,8 @@ def columns(event: Event) -> dict[str, Any]:
     """What the row of an event says of it."""
     return {
         "twin": event.twin or None, "at": to_text(event.at) if event.at else None, "kind": event.kind.value,
-        "author": event.author.value, "record": short_hash(event.record), "parent": short_hash(event.parent),
-        "turn": short_hash(event.turn),
+        "author": event.author.value, "record": link(event.record), "parent": link(event.parent),
+        "turn": link(event.turn),
     }  # fmt: skip
 
 
@@ -84,7 +95,7 @@ def differs(row: Any, told: list[Any]) -> bool:
     """
     key, twin, _, record, parent, turn, kind, author, _, text, at, *_, tool, _ = told
     columns = (row["key"], row["at"], row["kind"], row["author"], row["record"], row["parent"], row["turn"])
-    if columns != (key, at, kind, author, short_hash(record), short_hash(parent), short_hash(turn)):
+    if columns != (key, at, kind, author, link(record), link(parent), link(turn)):
         return True
     return (row["twin"] or "") != twin and (bool(twin) or FORGOTTEN_MARK not in f"{text}{tool}")
 
@@ -92,8 +103,3 @@ def differs(row: Any, told: list[Any]) -> bool:
 def is_indexed(event: Event) -> bool:
     """Whether a turn is found by its words."""
     return event.author in _INDEXED and bool(event.text) and event.kind in (Kind.PROMPT, Kind.RESPONSE)
-
-
-def short_hash(text: str) -> int:
-    """A signed 64-bit hash of a native id; 0 for the empty one."""
-    return int.from_bytes(bytes.fromhex(digest(text, size=8)), "big", signed=True) if text else 0

@@ -12,7 +12,7 @@ from kept.adapters.store.values import EventRow, FileRow, FileState, OptedOut, S
 from kept.model.event import Account, Author, Cursor, Event, Kind
 from kept.model.project import Project
 from kept.model.text import index_words
-from kept.model.threads import Node, abandoned
+from kept.model.threads import Tree, abandoned, tree_of
 
 Transaction = Callable[[], AbstractContextManager[None]]
 
@@ -109,13 +109,13 @@ class InMemoryArchive:
             extracted=row.extracted, first_at=min(times, default=None), last_at=max(times, default=None),
         )  # fmt: skip
 
-    def nodes(self, thread: int) -> tuple[tuple[Node, bool], ...]:
+    def tree(self, thread: int) -> tuple[Tree, bytearray]:
         row = self._state.threads[thread - 1]
-        events = [self._state.events[key].event for key in row.events]
-        return tuple((_node(order, each), order in row.abandoned) for order, each in enumerate(events))
+        tree = tree_of(self._state.events[key].event for key in row.events)
+        return tree, bytearray(order in row.abandoned for order in range(len(row.events)))
 
     def forks(self, thread: int) -> bool:
-        return bool(self._state.threads[thread - 1].abandoned) or bool(abandoned([node for node, _ in self.nodes(thread)]))
+        return bool(self._state.threads[thread - 1].abandoned) or any(abandoned(self.tree(thread)[0]))
 
     def mark_abandoned(self, thread: int, changes: Iterable[tuple[int, bool]]) -> None:
         row = self._state.threads[thread - 1]
@@ -231,10 +231,3 @@ class InMemoryArchive:
             return False
         self._state.events[key] = replace(row, event=event)
         return True
-
-
-def _node(order: int, event: Event) -> Node:
-    return Node(
-        key=str(order), record=event.record, parent=event.parent, order=order,
-        human=event.kind is Kind.PROMPT and event.author in (Author.HUMAN, Author.ABANDONED), output=event.kind is Kind.TOOL_OUTPUT, turn=event.turn,
-    )  # fmt: skip

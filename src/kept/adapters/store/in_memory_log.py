@@ -133,11 +133,12 @@ class InMemoryLog:
             each for each in self._state.candidates if each.live and (each.profile, each.scope) == (profile, scope)
         )
 
-    def proposals_from(self, thread: int, start: int, stage: str = EXTRACT) -> tuple[Proposal, ...]:
+    def proposals_from(self, thread: int, start: int, stage: str = EXTRACT, *, stop: int | None = None) -> tuple[Proposal, ...]:
         return self._proposals(
             each
             for each in self._state.candidates
-            if each.live and each.thread == thread and each.ordinal >= start and self._stage(each) == stage
+            if each.live and each.thread == thread and start <= each.ordinal and (stop is None or each.ordinal < stop)
+            if self._stage(each) == stage
         )
 
     def refused(self) -> tuple[Proposal, ...]:

@@ -11,7 +11,7 @@ from kept.model.event import Account, Cursor, Event
 from kept.model.memory import Judged, Memory, Status
 from kept.model.operation import Operation, Pass
 from kept.model.project import Project
-from kept.model.threads import Node
+from kept.model.threads import Tree
 
 
 class Archive(Protocol):
@@ -40,8 +40,8 @@ class Archive(Protocol):
         """All threads in the order of their first event, or only those that grew since they were last extracted."""
         ...
 
-    def nodes(self, thread: int) -> tuple[tuple[Node, bool], ...]:
-        """The tree of a thread in its order, keyed by ordinal, each point with whether it is marked as abandoned."""
+    def tree(self, thread: int) -> tuple[Tree, bytearray]:
+        """The tree of a thread, and for each of its events whether it is marked as abandoned."""
         ...
 
     def forks(self, thread: int) -> bool:
@@ -213,8 +213,8 @@ class Log(Protocol):
         """The live candidates of a group, whatever their verdict."""
         ...
 
-    def proposals_from(self, thread: int, start: int, stage: str = EXTRACT) -> tuple[Proposal, ...]:
-        """The live candidates of a thread that passes of one stage proposed, from the ordinal ``start`` on."""
+    def proposals_from(self, thread: int, start: int, stage: str = EXTRACT, *, stop: int | None = None) -> tuple[Proposal, ...]:
+        """The live candidates of a thread that passes of one stage proposed, from ``start`` on: those with ordinals in [start, stop)."""
         ...
 
     def refused(self) -> tuple[Proposal, ...]:

@@ -156,7 +156,7 @@ WHERE thread IN (SELECT te.thread FROM thread_events AS te WHERE te.event IN (SE
 -- name: hear_thread_again
 UPDATE hearings SET closed = 0, seen = 0, checksum = checksum(thread, 0, 0) WHERE thread = :thread AND seen > :ordinal;
 
--- name: thread_nodes
+-- name: thread_tree
 SELECT te.ordinal, te.abandoned, e.record, e.parent, e.turn, e.kind, e.author
 FROM thread_events AS te JOIN events AS e ON e.id = te.event
 WHERE te.thread = :thread
@@ -167,9 +167,12 @@ SELECT EXISTS (SELECT 1 FROM thread_events WHERE thread = :thread AND abandoned)
     OR EXISTS (
         SELECT 1
         FROM thread_events AS te JOIN events AS e ON e.id = te.event
-        WHERE te.thread = :thread AND e.parent <> 0
+        WHERE te.thread = :thread AND e.parent IN (
+            SELECT p.parent FROM thread_events AS tp JOIN events AS p ON p.id = tp.event
+            WHERE tp.thread = :thread AND p.parent <> 0 AND p.kind = 'prompt' AND p.author IN ('human', 'abandoned')
+        )
         GROUP BY e.parent
-        HAVING count(DISTINCT e.record) > 1 AND max(e.kind = 'prompt' AND e.author IN ('human', 'abandoned'))
+        HAVING count(DISTINCT e.record) > 1
     ) AS forks;
 
 -- name: mark_abandoned
@@ -338,7 +341,8 @@ ORDER BY c.row;
 -- name: span_candidates
 SELECT c.row, c.pass AS pass_id, c.thread, c.ordinal, c.id, c.profile, c.scope, c.verdict, c.body, c.commitment, c.live, s.salt, s.words
 FROM candidates AS c LEFT JOIN sealed AS s ON s.owner = 'c' || c.row
-WHERE c.live AND c.thread = :thread AND c.ordinal >= :start AND (SELECT stage FROM passes WHERE id = c.pass) = :stage
+WHERE c.live AND c.thread = :thread AND c.ordinal >= :start AND (:stop IS NULL OR c.ordinal < :stop)
+      AND (SELECT stage FROM passes WHERE id = c.pass) = :stage
 ORDER BY c.row;
 
 -- name: refused_candidates

@@ -1,12 +1,11 @@
 """What a run did, in words. Pure: a report in, lines out."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from zoneinfo import ZoneInfo
 
 from kept.app.covering import Covered
 from kept.app.running import Options, Report
-from kept.model.memory import Held, Memory, Refused
+from kept.model.memory import Memory
 from kept.model.profile import Profile
 from kept.ui.cli import show
 from kept.ui.cli.lists import grouped
@@ -79,12 +78,10 @@ def _read(report: Report, *, verbose: bool) -> Iterator[Line]:
     if reading.removed.get("invisible"):
         details.append(f"{counted(reading.removed['invisible'], 'byte')} of invisible text removed")
     yield line(("Read ", "green"), f"{what} from {sources}", (f": {', '.join(details)}", "dim"))
-    verdicts = [each.verdict for each in report.extracted.judged]
-    reasons = Counter(each.reason for each in verdicts if isinstance(each, Refused))
-    if verdicts:
-        held = sum(isinstance(each, Held) for each in verdicts)
+    extracted, reasons = report.extracted, report.extracted.refused
+    if extracted.candidates:
         why = f" ({', '.join(f'{count} {reason}' for reason, count in reasons.most_common(4))})" if reasons else ""
-        parts = f"{counted(len(verdicts), 'proposal')}, {held} held back, {sum(reasons.values())} refused{why}"
+        parts = f"{counted(extracted.candidates, 'proposal')}, {extracted.held} held back, {sum(reasons.values())} refused{why}"
         yield line((parts, "dim"), (" → kept list --refused" if reasons else "", "dim"))
     if verbose:
         for name, account in sorted(reading.accounts.items()):

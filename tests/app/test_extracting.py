@@ -1,0 +1,79 @@
+"""A long thread is extracted stretch by stretch: each commits by itself, and together they say what one would say."""
+
+import pytest
+from talking import OTHER, RULE, say
+
+from kept.app import extracting
+from kept.app.running import Options, run
+
+PROMPTS = [RULE if n == 3 else OTHER if n == 31 else f"Now look at part {n} and tell me why it is slow." for n in range(70)]
+SMALL = 45  # more than the longest episode
+
+
+class CutShortError(Exception):
+    """The process ends here."""
+
+
+def candidates(desk):
+    found = [desk.store.log.proposals_from(thread.id, 0) for thread in desk.store.archive.threads()]
+    return [(each.ordinal, each.judged) for proposals in found for each in proposals]
+
+
+def extractions(desk):
+    return [each for each in desk.store.log.heads() if each.stage == "extract"]
+
+
+@pytest.fixture
+def whole(desk_at, tmp_path):
+    """What the run over the long conversation proposes in one stretch."""
+    say(tmp_path / "there", "s", *PROMPTS)
+    with desk_at(tmp_path / "there") as desk:
+        run(desk, [], Options())
+        assert len(extractions(desk)) == 1
+        return candidates(desk)
+
+
+def test_stretches_propose_what_one_does(desk_at, home, whole, monkeypatch):
+    say(home, "s", *PROMPTS)
+    monkeypatch.setattr(extracting, "WINDOW", SMALL)
+    with desk_at(home) as desk:
+        report = run(desk, [], Options())
+        told = [(place, each.candidate.content) for place, each in candidates(desk)]
+        assert told == [(place, each.candidate.content) for place, each in whole]
+        assert report.extracted.candidates == len(whole)
+        assert len(extractions(desk)) > 1
+
+
+def test_extracting_unchanged_stretches_again_notes_nothing(desk_at, home, whole, monkeypatch):
+    say(home, "s", *PROMPTS)
+    monkeypatch.setattr(extracting, "WINDOW", SMALL)
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        before = extractions(desk)
+        assert run(desk, [], Options(force=True)).extracted.candidates == len(whole)
+        assert extractions(desk) == before
+
+
+def test_a_run_cut_short_between_stretches_goes_on_after_the_last_one(desk_at, home, whole, monkeypatch):
+    say(home, "s", *PROMPTS)
+    monkeypatch.setattr(extracting, "WINDOW", SMALL)
+    with desk_at(home) as desk:
+        stretch, done = extracting._stretch, []
+
+        def cut_short(*args):
+            if len(done) == 2:
+                raise CutShortError
+            done.append(args[2])
+            return stretch(*args)
+
+        monkeypatch.setattr(extracting, "_stretch", cut_short)
+        with pytest.raises(CutShortError):
+            run(desk, [], Options())
+        (thread,) = desk.store.archive.threads(pending=True)
+        assert done[-1] < thread.extracted < thread.events
+        monkeypatch.setattr(extracting, "_stretch", stretch)
+        run(desk, [], Options())
+        assert [(place, each.candidate.content) for place, each in candidates(desk)] == [
+            (place, each.candidate.content) for place, each in whole
+        ]
+        assert desk.store.archive.threads(pending=True) == ()
