@@ -17,6 +17,7 @@ from kept.model.profile import Use
 _TABLES = frozenset({"projects", "use"})
 _ADAPTERS = ("none", "command", "anthropic", "openai", "scripted", "recorded")
 _KINDS = {bool: "switch (true or false)", int: "whole number", float: "number", str: "text", tuple: "list of texts"}
+_MOST_TOKENS = 3_000  # a client cuts what a hook gives it at 10,000 characters
 _MOST = 1_000_000  # bytes; a settings file beyond this is a mistake
 
 
@@ -63,6 +64,8 @@ class Settings:
     glob patterns of transcript paths and project directories that are not read. ``projects`` maps a directory to the directory it
     is the same project as. ``profile`` is the profile of what no rule speaks of, ``profiles`` are others that are at work, ``use`` are
     the rules, tables of ``profile``, ``sources`` and ``projects``; the first that fits decides.
+    ``context_tokens`` is the budget of what a hook puts before a session or a prompt. ``at_session_end`` is what its hook does:
+    ``queue`` leaves the session to the next run, ``run`` starts one for it.
     """
 
     timezone: str = ""
@@ -73,6 +76,8 @@ class Settings:
     projects: Mapping[str, str] = field(default_factory=dict)
     use: tuple[Use, ...] = ()
     llm: Llm = field(default_factory=Llm)
+    context_tokens: int = 1_200
+    at_session_end: str = "queue"
 
 
 _SECTIONS = (Llm,)
@@ -118,6 +123,10 @@ def _checked(body: Mapping[str, Any], where: str) -> Settings:
 
 def _value(name: str, value: object, where: str) -> Any:
     match name:
+        case "context_tokens" if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS:
+            return value
+        case "at_session_end" if value in ("queue", "run"):
+            return value
         case "timezone" | "profile" if isinstance(value, str):
             return value
         case "profiles" | "sources_off" | "exclude" if isinstance(value, list) and all(isinstance(each, str) for each in value):

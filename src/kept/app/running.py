@@ -23,8 +23,9 @@ from kept.app.desk import Desk
 from kept.app.extracting import Extracted, Within, extract_pending
 from kept.app.progress import Progress, silent
 from kept.app.projects import Moved, misplaced, move, record
-from kept.app.reading import Reading, discover, read
+from kept.app.reading import Found, Reading, discover, read
 from kept.app.spending import Tally
+from kept.app.spooling import queued
 from kept.app.writing import Written, absorb_edits, write_outputs
 from kept.model.errors import BusyError, StoreError
 from kept.model.memory import Memory, Status
@@ -135,6 +136,8 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
     started = desk.clock()
     before = desk.store.log.ids()
     found = discover(desk, paths)
+    if not paths and not options.dry:
+        found = _with_queued(desk, found)
     report = Report(sources=Counter(each.source.name for each in found.inputs), resumed=_interrupted(desk))
     report.written.dry = options.dry
     if desk.asking is not None:
@@ -162,6 +165,17 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
         body = report.body() | {"seconds": (desk.clock() - started).total_seconds()}
         desk.store.log.end_run(report.run, desk.clock(), body)
     return report
+
+
+def _with_queued(desk: Desk, found: Found) -> Found:
+    """What hooks named since the last run is read as well, wherever it lies."""
+    named = [path for each in queued(str(desk.home.state)) if (path := Path(each)).is_file()]
+    if not named:
+        return found
+    more = discover(desk, named)
+    known = {each.path for each in found.inputs}
+    fresh = tuple(each for each in more.inputs if each.path not in known)
+    return replace(found, inputs=found.inputs + fresh)
 
 
 def _safe(desk: Desk, written: Written) -> bool:

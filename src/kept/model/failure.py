@@ -6,7 +6,7 @@ Works on the words of shells, compilers, linters, interpreters and servers. Know
 import re
 from functools import lru_cache
 
-from kept.model.codec import digest
+from kept.model.digest import digest
 from kept.model.text import one_line
 
 LINES_KEPT = 6

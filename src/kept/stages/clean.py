@@ -1,6 +1,6 @@
 """Cleaning: an event without invisible text, binary bulk, secrets, and what a tool merely dumped.
 
-Text is stripped, freed of blobs and redacted whole before anything is cut, so that no secret is halved first. What people and
+Text is stripped, freed of what kept itself put there, freed of blobs and redacted whole before anything is cut, so that no secret is halved first. What people and
 assistants said stays whole up to a generous cap; of a tool's output the head, the tail and the lines that tell of an error stay.
 It does not know which secrets there are (the redactor is given), nor what an event is worth.
 """
@@ -12,6 +12,7 @@ from typing import Protocol
 
 import re2
 
+from kept.model.context import NOTICE, TAG
 from kept.model.event import Author, Event, Kind, Tool
 from kept.model.invisible import strip_invisible
 
@@ -95,8 +96,10 @@ def _size(text: str) -> int:
 
 def _purge(text: str, redact: Callable[[str], Redaction], ledger: _Ledger) -> tuple[str, _Ledger]:
     """The text without what is invisible, binary or secret."""
-    seen, _ = strip_invisible(text)
-    ledger = ledger.took("invisible", text, seen)
+    visible, _ = strip_invisible(text)
+    ledger = ledger.took("invisible", text, visible)
+    seen = _without_own(visible)
+    ledger = ledger.took("kept's own", visible, seen)
     plain = _without_blobs(seen)
     ledger = ledger.took("blobs", seen, plain)
     redacted = redact(plain)
@@ -111,6 +114,15 @@ def _field(text: str, redact: Callable[[str], Redaction], most: int, ledger: _Le
         _BECAME.join(_cut(half, most // len(halves) - len(_BECAME)) for half in halves) if len(halves) == 2 else _cut(purged, most)
     )
     return short, ledger.took("long", purged, short)
+
+
+# What kept put before a session or gave to a tool, wherever it turns up again: as it was, quoted, or as JSON writes it; cut short or not.
+_OWN = re2.compile(rf"(?s)<{TAG}>(?:\s|\\n|>)*{re2.escape(NOTICE[:30])}.*?(?:<\\?/{TAG}>|\z)")
+
+
+def _without_own(text: str) -> str:
+    """The text without the blocks that kept itself gave: what it remembers is not learnt again."""
+    return _OWN.sub("", text) if f"<{TAG}>" in text else text
 
 
 _BECAME = "\n→\n"

@@ -1,5 +1,23 @@
-"""The command line. One table of commands; the modules behind it are imported only when their command is called."""
+"""The command line. One table of commands; the modules behind it are imported only when their command is called.
 
-from kept.ui.cli.door import main
+A hook is answered before anything of that is imported: an agent waits for it at every prompt.
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Do what the command line says and exit: 0 done, 1 partly done, 2 nothing done, 130 interrupted; a hook always with 0."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if len(words) > 1 and words[0] == "hook" and not words[1].startswith("-"):
+        from kept.ui.cli.hook import answer  # noqa: PLC0415 - hooks start in milliseconds because nothing else is imported
+
+        sys.exit(answer(words[1:]))
+    from kept.ui.cli.door import main as enter  # noqa: PLC0415 - as above
+
+    enter(words)
+
 
 __all__ = ["main"]

@@ -39,6 +39,10 @@ GROUPS = {
             "search", "searching:search", "find memories, summaries and archived turns",
             ("kept search release token", 'kept search "what did we decide last Tuesday"', "kept search parseConfig --in turns --json"),
         ),
+        Command(
+            "context", "contexts:context", "what a session would get to see now, and why each line",
+            ("kept context", 'kept context "the deploy script fails again" --project .', "kept context --json --budget 800"),
+        ),
         Command("day", "standing:day", "what a day was", ("kept day", "kept day 2026-02-13", "kept day yesterday")),
     ),
     "Change": (
@@ -99,6 +103,10 @@ GROUPS = {
             ("kept sources", "kept sources --verbose", "kept sources disable cursor", "kept sources exclude '~/work/secret'", "kept sources --session 7f3a"),
         ),
         Command("profiles", "setup:profiles", "the ways of remembering", ("kept profiles",)),
+        Command(
+            "hook", "contexts:hook", "what a coding agent calls: its payload in, its context out",
+            ("kept hook user-prompt < payload.json",),
+        ),
         Command(
             "config", "setup:config", "settings",
             ("kept config", "kept config get timezone", "kept config set timezone Europe/Berlin", 'kept config set exclude "*/secret-project/*"'),

@@ -1,0 +1,183 @@
+"""A glance at the store: what a hook needs of it, read beside its writer within a deadline, with nothing imported that takes time.
+
+Knows the tables of the store; writes nothing, creates nothing, waits for nobody for long. That it reads what the store's own readers
+read is a test.
+"""
+
+import json
+import os
+import sqlite3
+import time
+import zlib
+from typing import Any, NamedTuple
+
+from kept.model.errors import StoreError
+
+_HERE = os.path.dirname(__file__)  # noqa: PTH120 - pathlib takes longer to import than a search takes
+_STEPS = 2_000  # virtual machine steps between two looks at the clock
+_LONG_WORD = 64
+
+
+class Known(NamedTuple):
+    """An active memory as recall needs it. Instants are ISO texts, empty where unknown."""
+
+    row: int
+    id: str
+    category: str
+    scope: str
+    content: str
+    confidence: float
+    pinned: bool
+    last_seen: str
+    valid_until: str
+    observations: int
+    fingerprint: str
+    sessions: frozenset[str]
+    artifacts: tuple[str, ...]
+
+
+class Turn(NamedTuple):
+    """An archived turn with where it was said. ``at`` is an ISO text, empty where unknown."""
+
+    row: int
+    key: str
+    author: str
+    kind: str
+    at: str
+    session: str
+    project: str
+    path: str
+    text: str
+
+
+class Glance:
+    """An open store file, for reading until ``seconds`` have passed.
+
+    Raises StoreError, from every method, where it cannot be read now: there is none, it is damaged, busy, or the deadline has passed.
+    """
+
+    def __init__(self, path: str, seconds: float) -> None:
+        if not os.path.isfile(path):  # noqa: PTH113 - as above
+            raise StoreError("there is no store")
+        self._until = time.monotonic() + seconds
+        try:
+            self._connection = sqlite3.connect(path, timeout=min(seconds, 0.2), isolation_level=None)
+            self._connection.set_progress_handler(self._late, _STEPS)
+            for pragma in ("query_only = ON", "trusted_schema = OFF", "temp_store = MEMORY"):
+                self._connection.execute(f"PRAGMA {pragma}")
+        except sqlite3.Error as error:
+            raise StoreError(str(error)) from error
+        self._statements = _statements()
+
+    def _late(self) -> bool:
+        return time.monotonic() > self._until
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def scope(self, directory: str) -> str:
+        """The recorded scope of a directory or of the nearest one above it; empty where none is recorded."""
+        place = directory.rstrip("/\\") or directory
+        for _ in range(40):
+            rows = self._run("scope", directory=place)
+            if rows:
+                return str(rows[0][0])
+            above = os.path.dirname(place)  # noqa: PTH120 - as above
+            if above == place:
+                break
+            place = above
+        return ""
+
+    def scopes(self) -> dict[str, str]:
+        """The scope of every directory that is recorded."""
+        return {row[0]: row[1] for row in self._run("scopes")}
+
+    def names(self, scopes: list[str]) -> dict[str, str]:
+        """What projects are called, by scope."""
+        return {row[0]: row[1] for row in self._run("names", scopes=json.dumps(scopes))}
+
+    def texts(self) -> int:
+        """How many memories and turns there are to be found."""
+        return int(self._run("texts")[0][0])
+
+    def count(self, word: str) -> int:
+        """How many of them have a word."""
+        return sum(int(self._run(name, word=_quoted(word))[0][0]) for name in ("memories_with", "turns_with"))
+
+    def memories_of(self, word: str, scopes: list[str], profiles: list[str]) -> list[int]:
+        """The rows of the active memories of these scopes that have a word."""
+        return [
+            row[0] for row in self._run("memories_of", word=_quoted(word), scopes=json.dumps(scopes), profiles=json.dumps(profiles))
+        ]
+
+    def turns_of(self, word: str) -> list[int]:
+        """The rows of the turns that have a word, at most 2,000."""
+        return [row[0] for row in self._run("turns_of", word=_quoted(word))]
+
+    def memories(self, rows: list[int]) -> list[Known]:
+        """Memories by their rows."""
+        return [_known(row) for row in self._run("memories", rows=json.dumps(rows))]
+
+    def core(self, scopes: list[str], categories: list[str], profiles: list[str]) -> list[Known]:
+        """Active memories that are always shown: those of the user's scope in these categories, and pinned ones."""
+        found = self._run("core", scopes=json.dumps(scopes), categories=json.dumps(categories), profiles=json.dumps(profiles))
+        return [_known(row) for row in found]
+
+    def fixes(self, marks: list[str]) -> list[Known]:
+        """Active memories with one of these failure fingerprints, whatever their scope."""
+        return [_known(row) for row in self._run("fixes", marks=json.dumps(marks))] if marks else []
+
+    def turns(self, rows: list[int]) -> list[Turn]:
+        """Turns by their rows, with their whole text."""
+        found: list[Turn] = []
+        number, events = -1, []
+        for row, key, author, kind, at, block, place, session, project, path in self._run("turns", rows=json.dumps(rows)):
+            if block != number:
+                number, events = block, _unpacked(self._run("block", id=block))
+            found.append(Turn(row, key, author, kind, at or "", session, project, path, str(events[place][9])))
+        return found
+
+    def outputs(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """What was last written to each file: its path, and of every line the key (a memory's id, or what else it is) and the text."""
+        return [
+            (path, [(each.get("key", ""), each.get("text", "")) for each in json.loads(lines)])
+            for path, lines in self._run("output")
+        ]
+
+    def _run(self, name: str, /, **values: Any) -> list[Any]:
+        try:
+            return self._connection.execute(self._statements[name], values).fetchall()
+        except sqlite3.Error as error:
+            raise StoreError(str(error)) from error
+
+
+def _known(row: Any) -> Known:
+    try:
+        body = json.loads(row[4])
+        return Known(
+            row[0], row[1], row[2], row[3], str(body["content"]), float(body["confidence"]), bool(body.get("pinned", False)),
+            str(body.get("last_seen") or ""), str(body.get("valid_until") or ""), int(body.get("observations", 1)),
+            str(body.get("fingerprint", "")), frozenset(each.get("session", "") for each in body.get("evidence", ())),
+            tuple(map(str, body.get("artifacts", ()))),
+        )  # fmt: skip
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"memory {row[1]}") from error
+
+
+def _unpacked(rows: list[Any]) -> list[Any]:
+    try:
+        events: list[Any] = json.loads(zlib.decompress(rows[0][0]))
+    except (ValueError, IndexError, zlib.error) as error:
+        raise StoreError("an archive block") from error
+    return events
+
+
+def _quoted(word: str) -> str:
+    return '"' + word[:_LONG_WORD].replace('"', '""').replace("\0", "") + '"'
+
+
+def _statements() -> dict[str, str]:
+    with open(os.path.join(_HERE, "glance.sql"), encoding="utf-8") as file:  # noqa: PTH118, PTH123 - as above
+        parts = file.read().split("-- name: ")[1:]
+    return {name.strip(): sql.strip() for name, _, sql in (part.partition("\n") for part in parts)}

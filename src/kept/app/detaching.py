@@ -1,0 +1,49 @@
+"""A run of its own for one transcript: detached from the hook that starts it, alone, bounded, and never answered by a hook again."""
+
+import fcntl
+import os
+import resource
+import subprocess
+import sys
+from contextlib import suppress
+
+from kept.app.spooling import state_of
+from kept.model.context import GUARD
+
+_CPU_SECONDS = 300  # beyond this the system ends it; what it did until then stays done
+
+
+def start_run(root: str, path: str) -> bool:
+    """Start ``kept run`` for a transcript, where no run is under way; False where one is. Returns at once. Raises OSError."""
+    if under_way(root):
+        return False
+    state = state_of(root)
+    with open(os.path.join(state, "hooks", "run.log"), "wb") as log:  # noqa: PTH118, PTH123 - as in spooling
+        subprocess.Popen(  # noqa: S603 - this interpreter, this program, a path as an argument of its own
+            [sys.executable, "-m", "kept", "run", "--home", root, "--quiet", "--", path],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, close_fds=True, cwd="/",
+            env={**os.environ, GUARD: "1"}, preexec_fn=_bound,  # noqa: PLW1509 - a hook has one thread
+        )  # fmt: skip
+    return True
+
+
+def _bound() -> None:
+    """In the new process: give way to everybody else, and end after so much time of the processor."""
+    with suppress(OSError, ValueError):
+        os.nice(10)
+        resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
+
+
+def under_way(root: str) -> bool:
+    """Whether a run holds its lock."""
+    try:
+        handle = os.open(os.path.join(state_of(root), "run.lock"), os.O_RDWR | os.O_CLOEXEC)  # noqa: PTH118 - as in spooling
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(handle)
+    return False

@@ -1,0 +1,33 @@
+"""Flushing: what a transcript has more than the archive goes into the archive, before its client forgets it. Extracts nothing."""
+
+import os
+from pathlib import Path
+
+from kept.adapters.files import locked
+from kept.app.desk import find_home, opened
+from kept.app.projects import record
+from kept.app.reading import discover, read
+from kept.model.errors import BusyError, KeptError
+
+
+def flush(root: str, path: str, *, most: int) -> str:
+    """Archive what is new in a transcript. Returns what was in the way, in words; empty where nothing was.
+
+    A run under way reads it by itself; more than ``most`` new bytes are left to the next run, for a client waits.
+    """
+    home = find_home(root, os.environ)
+    try:
+        with opened(home) as desk:
+            found = discover(desk, [Path(path)])
+            for each in found.inputs:
+                known = desk.store.archive.cursor(each.source.name, str(each.path))
+                if each.path.stat().st_size - (known.offset if known else 0) > most:
+                    return f"more than {most:,} bytes are new; the next run reads them"
+            with locked(home.lock):
+                skipped = read(desk, found).skipped
+                record(desk)
+    except BusyError:
+        return ""  # a run is under way, and the transcript is in its queue or in the next one's
+    except KeptError as error:
+        return str(error)
+    return "; ".join(f"{where}: {why}" for where, why in skipped)

@@ -1,0 +1,83 @@
+"""What hooks leave for the next run, and what they note of a session: where it lies and what its lines are.
+
+Imports next to nothing, for hooks wait for it.
+"""
+
+import os
+
+from kept.adapters import spool
+
+_QUEUE_BYTES = 256_000
+_USES_BYTES = 1_000_000
+_TOLD_BYTES = 64_000
+_LOG_BYTES = 128_000
+_TOLD = ".told"
+_NAME = 80
+
+
+def state_of(root: str) -> str:
+    """The folder of kept's own state below a home."""
+    return os.path.join(root, ".local", "share", "kept")  # noqa: PTH118 - pathlib takes longer to import than all of this takes
+
+
+def _place(state: str, name: str) -> str:
+    return os.path.join(state, "hooks", name)  # noqa: PTH118 - as above
+
+
+def enqueue(state: str, path: str, at: str) -> None:
+    """Note that a transcript has something new. Raises OSError."""
+    spool.append(_place(state, "queue"), f"{at}\t{path}", _QUEUE_BYTES)
+
+
+def queued(state: str) -> list[str]:
+    """The transcripts that hooks named since the last run, each once."""
+    return list(dict.fromkeys(line.partition("\t")[2] for line in spool.take(_place(state, "queue"))))
+
+
+def used(state: str, ids: list[str], at: str) -> None:
+    """Note that memories were of use. Raises OSError."""
+    if ids:
+        spool.append(_place(state, "uses"), f"{at}\t{' '.join(ids)}", _USES_BYTES)
+
+
+def uses(state: str) -> list[tuple[str, list[str]]]:
+    """When which memories were of use, since the last run."""
+    return [(at, ids.split()) for at, _, ids in (line.partition("\t") for line in spool.take(_place(state, "uses")))]
+
+
+def told(state: str, session: str) -> frozenset[str] | None:
+    """The keys of what was shown in a session; None where nothing was noted of it."""
+    found = spool.lines(_session(state, session))
+    return frozenset(key for line in found for key in line.split()) if found else None
+
+
+def tell(state: str, session: str, keys: list[str]) -> None:
+    """Note what was shown in a session. Raises OSError."""
+    spool.append(_session(state, session), " ".join(["-", *keys]), _TOLD_BYTES)
+
+
+def start(state: str, session: str) -> None:
+    """Nothing was shown in a session so far; what was noted of sessions a week ago goes."""
+    spool.drop(_session(state, session))
+    spool.drop_old(_place(state, ""), _TOLD)
+
+
+def _session(state: str, session: str) -> str:
+    name = "".join(char if char.isascii() and (char.isalnum() or char == "-") else "_" for char in session[:_NAME])
+    return _place(state, name + _TOLD)
+
+
+def complain(state: str, at: str, event: str, what: str) -> None:
+    """Write a line into the log of the hooks; the older half goes when it is full. Raises OSError."""
+    path = _place(state, "log")
+    if not spool.append(path, f"{at} {event}: {what}", _LOG_BYTES):
+        kept = spool.lines(path)
+        spool.drop(path)
+        for line in kept[len(kept) // 2 :]:
+            spool.append(path, line, _LOG_BYTES)
+        spool.append(path, f"{at} {event}: {what}", _LOG_BYTES)
+
+
+def complaints(state: str) -> list[str]:
+    """The lines of that log, oldest first."""
+    return spool.lines(_place(state, "log"))

@@ -1,0 +1,231 @@
+"""``kept hook …``: what a coding agent calls at the start of a session, before every prompt, before compaction and at the end.
+
+Reads the client's payload on stdin and answers in the client's form. Whatever happens, the session goes on: the exit code is 0, what
+went wrong is a line in kept's own log. Nothing here starts a model; where kept itself started the agent (the guard variable is set),
+nothing is done at all. Everything that takes time to import is imported only by the event that needs it.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from datetime import tzinfo
+from typing import Any
+
+from kept.app import spooling
+from kept.app.context import Asked, Place, assemble, utc_now
+from kept.model.context import FACTS, FIXES, GUARD, Context, block
+from kept.model.errors import StoreError
+
+_MOST = 8_000_000  # bytes of a payload; a larger one is not read
+_SECONDS = 0.15  # reading the store before a prompt may take so long
+_CHARS = 9_500  # a client cuts what is injected at 10,000 characters
+_TOKENS = 1_200
+_FAILING = (
+    "error", "exception", "traceback", "panic", "fatal", "failed", "failure", "denied", "refused", "not found", "no such", "invalid",
+    "cannot", "can't", "unable to", "exit code", "exit status", "exited", "unexpected", "undefined", "unknown",
+)  # fmt: skip
+_ENDS = 12_000
+_FLUSHED = 8_000_000  # bytes of growth that are read while the client waits
+
+
+def answer(words: list[str]) -> int:
+    """Answer an event: its name, then options. Always 0."""
+    if os.environ.get(GUARD):
+        return 0
+    root = _home(words)
+    event = words[0]
+    try:
+        payload = _payload(sys.stdin.buffer.read(_MOST + 1))
+        if isinstance(payload, str):
+            _complain(root, event, payload)
+        elif event in EVENTS:
+            sys.stdout.write(EVENTS[event](root, payload, _client(words, payload)))
+            sys.stdout.flush()
+        else:
+            _complain(root, event, f"there is no such event; events: {', '.join(EVENTS)}")
+    except StoreError as error:
+        _complain(root, event, f"nothing was recalled: {error}")
+    except Exception as error:  # noqa: BLE001 - a front door: an agent's session never fails because of its memory
+        _complain(root, event, f"{type(error).__name__}: {error}")
+    return 0
+
+
+def _home(words: list[str]) -> str:
+    given = words[words.index("--home") + 1] if "--home" in words[:-1] else ""
+    return os.path.expanduser(given or os.environ.get("KEPT_HOME") or os.environ.get("HOME") or "")  # noqa: PTH111 - see spooling
+
+
+def _client(words: list[str], payload: Mapping[str, Any]) -> str:
+    """Which agent calls: as told by ``--client``, else read off the payload."""
+    if "--client" in words[:-1]:
+        return words[words.index("--client") + 1]
+    path = _text(payload, "transcript_path")
+    return "codex" if "turn_id" in payload or f"{os.sep}.codex{os.sep}" in path or (not path and "model" in payload) else "claude"
+
+
+def _payload(raw: bytes) -> dict[str, Any] | str:
+    """The payload, or what is wrong with it."""
+    if len(raw) > _MOST:
+        return f"the payload has more than {_MOST:,} bytes"
+    try:
+        body = json.loads(raw.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        return f"the payload is no JSON: {error}"
+    return body if isinstance(body, dict) else "the payload is no JSON object"
+
+
+def _text(payload: Mapping[str, Any], name: str) -> str:
+    value = payload.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _complain(root: str, event: str, what: str) -> None:
+    try:
+        if root and os.path.isdir(spooling.state_of(root)):  # noqa: PTH112 - see spooling
+            spooling.complain(spooling.state_of(root), _now(), event[:40], what[:400])
+    except OSError:
+        return  # there is no place to complain
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+# --- what is put before the session --------------------------------------------------------------------------------------------
+
+
+def _session_start(root: str, payload: Mapping[str, Any], client: str) -> str:
+    """What always holds. After a resume what was shown stands in the conversation; after a compaction it does not."""
+    session = _text(payload, "session_id")
+    state = spooling.state_of(root)
+    if _text(payload, "source") not in ("resume", "fork") and session:
+        spooling.start(state, session)
+    return _inject(root, payload, client, "SessionStart", message="")
+
+
+def _user_prompt(root: str, payload: Mapping[str, Any], client: str) -> str:
+    if "prompt" not in payload:
+        _complain(root, "user-prompt", f"the payload has no prompt; it has {', '.join(sorted(payload))[:200]}")
+        return ""
+    return _inject(root, payload, client, "UserPromptSubmit", message=_text(payload, "prompt"))
+
+
+def _inject(root: str, payload: Mapping[str, Any], client: str, name: str, *, message: str) -> str:
+    state, session = spooling.state_of(root), _text(payload, "session_id")
+    store = os.path.join(state, "kept.db")  # noqa: PTH118 - see spooling
+    if not os.path.isfile(store):  # noqa: PTH113 - see spooling
+        return ""
+    settings = _settings(root)
+    told = spooling.told(state, session) if session else None
+    asked = Asked(
+        message=message, directory=_text(payload, "cwd"), session=session, marks=_marks(message),
+        budget=min(settings.tokens, _CHARS // 3), core=not message or told is None, told=told or frozenset(), client=client,
+    )  # fmt: skip
+    user = os.environ.get("HOME") or root
+    place = Place(store=store, user=user, profiles=settings.profiles, zone=settings.zone, seconds=_SECONDS)
+    found = assemble(place, asked, now=utc_now())
+    if session:
+        _note(state, session, found)
+    return _output(name, block(found.pieces)) if found.pieces else ""
+
+
+def _note(state: str, session: str, found: Context) -> None:
+    """What was shown is not shown again, and what was near to the message counts as used; what is always shown does not."""
+    spooling.tell(state, session, [each.key for each in found.pieces])
+    spooling.used(state, [each.key for each in found.pieces if each.layer in (FACTS, FIXES)], _now())
+
+
+def _output(event: str, text: str) -> str:
+    return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}) + "\n"
+
+
+def _marks(message: str) -> tuple[str, ...]:
+    """The fingerprints of the failures that a message tells of."""
+    ends = (message if len(message) <= 2 * _ENDS else f"{message[:_ENDS]}\n{message[-_ENDS:]}").lower()
+    if not any(each in ends for each in _FAILING):
+        return ()
+    from kept.model.failure import fingerprint, fingerprints  # noqa: PLC0415 - its patterns take longer to compile than a search takes
+
+    return tuple(dict.fromkeys((*fingerprints(message), fingerprint(message))))
+
+
+class _Settings:
+    """The few settings a hook follows."""
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        uses = [each.get("profile") for each in body.get("use", ())]
+        self.profiles = tuple(dict.fromkeys(map(str, (body.get("profile", "coding"), *body.get("profiles", ()), *uses))))
+        tokens = body.get("context_tokens", _TOKENS)
+        self.tokens = tokens if isinstance(tokens, int) else _TOKENS
+        self.at_end = str(body.get("at_session_end", "queue"))
+        self.zone = _zone(str(body.get("timezone", "")))
+
+
+def _settings(root: str) -> _Settings:
+    path = os.path.join(root, ".config", "kept", "config.toml")  # noqa: PTH118 - see spooling
+    if not os.path.isfile(path):  # noqa: PTH113 - see spooling
+        return _Settings({})
+    import tomllib  # noqa: PLC0415 - most people have no settings file
+
+    with open(path, "rb") as file:  # noqa: PTH123 - see spooling
+        return _Settings(tomllib.load(file))
+
+
+def _zone(name: str) -> tzinfo | None:
+    if not name:
+        return None
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 - only where a zone is set
+
+    return ZoneInfo(name)
+
+
+# --- what is left for the next run ---------------------------------------------------------------------------------------------
+
+
+def _stop(root: str, payload: Mapping[str, Any], _: str) -> str:
+    """The answer is written: the transcript has something new."""
+    _enqueue(root, payload)
+    return ""
+
+
+def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:
+    """The client is about to forget: what its transcript has more than the archive goes into the archive now (A3)."""
+    _enqueue(root, payload)
+    path, state = _text(payload, "transcript_path"), spooling.state_of(root)
+    if path and os.path.isfile(os.path.join(state, "kept.db")):  # noqa: PTH113, PTH118 - see spooling
+        from kept.app.flushing import flush  # noqa: PLC0415 - reading a transcript needs everything; no other hook does
+
+        problem = flush(root, path, most=_FLUSHED)
+        if problem:
+            _complain(root, "pre-compact", problem)
+    return ""
+
+
+def _session_end(root: str, payload: Mapping[str, Any], _: str) -> str:
+    """Only a line for the next run; and where the settings say so, that run is started, alone, apart and bounded."""
+    _enqueue(root, payload)
+    path = _text(payload, "transcript_path")
+    if path and _settings(root).at_end == "run":
+        from kept.app.detaching import start_run  # noqa: PLC0415 - only where the settings say so
+
+        start_run(root, path)
+    return ""
+
+
+def _enqueue(root: str, payload: Mapping[str, Any]) -> None:
+    path, state = _text(payload, "transcript_path"), spooling.state_of(root)
+    if path and len(path) < 2_000 and path.isprintable() and os.path.isdir(state):  # noqa: PTH112 - see spooling
+        spooling.enqueue(state, path, _now())
+
+
+EVENTS: Mapping[str, Callable[[str, Mapping[str, Any], str], str]] = {
+    "session-start": _session_start,
+    "user-prompt": _user_prompt,
+    "stop": _stop,
+    "pre-compact": _pre_compact,
+    "session-end": _session_end,
+}
+
+__all__ = ["EVENTS", "answer"]

@@ -1,0 +1,117 @@
+"""The glance of a hook: it reads what the store's own readers read, changes nothing, and gives up in time."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from kept.adapters import spool
+from kept.adapters.glance import Glance
+from kept.adapters.store import SqliteStore
+from kept.app import spooling
+from kept.app.desk import find_home
+from kept.app.person import add, pin, retire
+from kept.app.running import Options, run
+from kept.model.errors import StoreError
+from kept.model.memory import Status
+from kept.model.times import to_text
+
+
+@pytest.fixture
+def store(home, desk_at, transcripts):
+    """The store of the bundled sample, with a pinned, a retired and a suggested memory."""
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        pin(desk, add(desk, "Releases go out on Tuesdays only.", "constraint").id)
+        retire(desk, add(desk, "We deploy with Ansible.", "decision", project="/x").id)
+        add(desk, "The CI image pins Node 20.", "project_fact", agent=True)
+    return find_home(str(home), {"HOME": str(home)}).store
+
+
+def test_a_glance_sees_the_memories_that_the_store_sees(store):
+    with SqliteStore(store) as full, closing(Glance(str(store), 5)) as glance:
+        known = {each.id: each for each in full.log.memories()}
+        rows = list(range(1, len(known) + 1))
+        for each in glance.memories(rows):
+            memory = known.pop(each.id)
+            assert (each.category, each.scope, each.content, each.confidence) == (
+                memory.category,
+                memory.scope,
+                memory.content,
+                memory.confidence,
+            )
+            assert (each.pinned, each.observations, each.fingerprint, each.artifacts) == (
+                memory.pinned,
+                memory.observations,
+                memory.fingerprint,
+                memory.artifacts,
+            )
+            assert each.last_seen == (to_text(memory.last_seen) if memory.last_seen else "")
+            assert each.sessions == {one.session for one in memory.evidence}
+        assert known == {}
+
+
+def test_only_active_memories_are_found_and_always_shown_are_pinned_ones_and_the_users(store):
+    with SqliteStore(store) as full, closing(Glance(str(store), 5)) as glance:
+        active = {each.id for each in full.log.memories() if each.status is Status.ACTIVE}
+        scopes = sorted({each.scope for each in full.log.memories()})
+        assert [each.content for each in glance.core(["user"], ["constraint"], ["coding"])] == ["Releases go out on Tuesdays only."]
+        for word in ("tuesdays", "ansible", "node", "the", "dates"):
+            found = {each.id for each in glance.memories(glance.memories_of(word, scopes, ["coding"]))}
+            assert found <= active
+        assert glance.memories(glance.memories_of("ansible", scopes, ["coding"])) == []
+
+
+def test_turns_are_those_of_the_archive(store):
+    with SqliteStore(store) as full, closing(Glance(str(store), 5)) as glance:
+        rows = glance.turns_of("the")
+        assert rows
+        for turn in glance.turns(rows):
+            event = full.archive.event(turn.key)
+            assert event is not None
+            assert (turn.text, turn.author, turn.kind, turn.session) == (
+                event.text,
+                event.author.value,
+                event.kind.value,
+                event.session,
+            )
+        assert {each.directory: each.scope for each in full.archive.projects()} == glance.scopes()
+        assert [path for path, _ in glance.outputs()] == list(full.outputs())
+
+
+def test_a_glance_writes_nothing_and_makes_no_file(store, tmp_path):
+    before = store.read_bytes()
+    with closing(Glance(str(store), 5)) as glance, pytest.raises(sqlite3.Error, match="readonly"):
+        glance._connection.execute("DELETE FROM memories")
+    assert store.read_bytes() == before
+    with pytest.raises(StoreError):
+        Glance(str(tmp_path / "none.db"), 5)
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_a_deadline_that_has_passed_ends_a_query(store):
+    long = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000000) SELECT max(i) FROM n"
+    with closing(Glance(str(store), 0.01)) as glance:
+        glance._statements = {"long": long}
+        with pytest.raises(StoreError, match="interrupted"):
+            glance._run("long")
+
+
+def test_lines_appended_to_a_spool_are_taken_once_and_never_torn(tmp_path):
+    path = str(tmp_path / "hooks" / "queue")
+    assert all(spool.append(path, f"line {number}\nx", 1_000) for number in range(50))
+    assert not any(spool.append(path, "y" * 900, 1_000) for _ in range(3))
+    assert spool.take(path) == [f"line {number} x" for number in range(50)]
+    assert spool.take(path) == []
+
+
+def test_the_log_of_the_hooks_is_bounded_and_keeps_the_newest(tmp_path):
+    for number in range(2_500):
+        spooling.complain(str(tmp_path), "2026-01-05T10:00:00Z", "stop", f"{number} " + "x" * 100)
+    kept = spooling.complaints(str(tmp_path))
+    assert kept[-1].startswith("2026-01-05T10:00:00Z stop: 2499 ")
+    assert sum(map(len, kept)) < 130_000
+
+
+def test_the_hooks_know_where_the_store_lies(home):
+    assert spooling.state_of(str(home)) == str(find_home(str(home), {}).state)

@@ -1,0 +1,109 @@
+"""The context sandwich: layers, floors, budgets, nothing twice; and what is near by words."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kept.model.context import CORE, FACTS, FIXES, LAYERS, PAST, TAG, Piece, block, tokens_of
+from kept.stages.relevance import FLOOR, nearness, score, stem, tells, weight
+from kept.stages.sandwich import sandwich
+
+
+def piece(layer, key, text, near=1.0, value=1.0):
+    return Piece(layer, key, text, "2026-01-05", near, value, "because")
+
+
+def test_nothing_offered_gives_nothing_not_even_a_frame():
+    found = sandwich({}, budget=1_000)
+    assert (found.pieces, found.tokens, block(found.pieces)) == ((), 0, "")
+
+
+def test_layers_come_in_their_order_and_each_best_first():
+    offered = {
+        FACTS: [
+            piece(FACTS, "b", "Dates are ISO 8601.", value=0.5),
+            piece(FACTS, "c", "Ports come from the environment.", value=0.9),
+        ],
+        FIXES: [piece(FIXES, "a", "Use --port 0 instead.")],
+        CORE: [piece(CORE, "d", "Ask before changing anything.")],
+    }
+    assert [each.key for each in sandwich(offered, budget=1_000).pieces] == ["a", "d", "c", "b"]
+
+
+def test_what_is_below_the_floor_of_its_layer_is_left_out_and_counted():
+    found = sandwich({FACTS: [piece(FACTS, "a", "Dates are ISO 8601.", near=0.29)]}, budget=1_000)
+    assert (found.pieces, found.left_out) == ((), {"below the floor": 1})
+
+
+def test_what_says_the_same_is_shown_once_and_a_different_number_is_not_the_same():
+    offered = {
+        CORE: [piece(CORE, "a", "Tests run with Node 20 in CI.")],
+        FACTS: [piece(FACTS, "b", "Tests run with Node 20 in CI!"), piece(FACTS, "c", "Tests run with Node 22 in CI.")],
+    }
+    found = sandwich(offered, budget=1_000)
+    assert [each.key for each in found.pieces] == ["a", "c"]
+    assert found.left_out == {"in the session already": 1}
+
+
+def test_what_the_session_has_already_is_not_shown():
+    offered = {FACTS: [piece(FACTS, "a", "Dates are ISO 8601."), piece(FACTS, "b", "Ports come from the environment.")]}
+    found = sandwich(offered, budget=1_000, present=["dates are ISO 8601"], told={"b"})
+    assert found.pieces == ()
+    assert found.left_out == {"in the session already": 1, "shown earlier in this session": 1}
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([each.name for each in LAYERS]), st.text(max_size=60), st.floats(0, 1)), max_size=30),
+    st.integers(0, 2_000),
+)
+def test_the_block_never_takes_more_tokens_than_its_budget(offers, budget):
+    offered = {each.name: [] for each in LAYERS}
+    for number, (layer, text, near) in enumerate(offers):
+        offered[layer].append(piece(layer, str(number), text * 6, near))
+    found = sandwich(offered, budget=budget)
+    assert tokens_of(block(found.pieces)) <= budget or not found.pieces
+    counts = {each.name: each.most for each in LAYERS}
+    assert all(sum(one.layer == name for one in found.pieces) <= most for name, most in counts.items())
+
+
+@given(st.text())
+def test_no_words_end_the_block_or_open_a_tag(text):
+    made = block((piece(PAST, "a", f"x {text} </{TAG}> </{TAG.upper()}> <b> y"),))
+    assert made.lower().count(TAG) == 2
+    assert (
+        len(made.splitlines()) == 5
+        or any(char in text for char in "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")
+        or len(made.splitlines()) == 5
+    )
+    assert "\\<b>" in made
+
+
+def test_a_word_that_every_text_has_weighs_nothing_and_a_rare_one_nearly_one():
+    assert weight(5_000, 5_000) == 0.0
+    assert weight(0, 5_000) == 1.0
+    assert weight(3, 10) > 0.7  # in a small store every word is rare, so it is weighed as if it were larger
+
+
+def test_one_shared_word_is_never_near_and_neither_are_two_everyday_ones():
+    assert nearness([1.0], 1, 3, [1.0, 0.9]) == 0.0
+    assert nearness([0.5, 0.5], 0, 3, [0.5, 0.5]) == 0.0
+    assert nearness([0.5, 0.5], 1, 3, [0.5, 0.5]) > FLOOR
+    assert nearness([0.5, 0.5, 0.5], 0, 3, [0.5, 0.5, 0.5]) > FLOOR
+
+
+@given(st.lists(st.floats(0, 1), max_size=12), st.integers(0, 12), st.integers(0, 40))
+def test_nearness_is_nothing_or_between_the_floor_and_one(shared, named, own):
+    value = nearness(shared, named, max(own, len(shared)), shared)
+    assert value == 0.0 or FLOOR <= value <= 1.0
+
+
+def test_the_seeds_score_is_similarity_plus_at_most_a_tenth_within_a_week_and_a_little_for_use_times_confidence():
+    assert score(0.5, age_days=0, uses=0, confidence=1.0) == 0.6
+    assert score(0.5, age_days=7, uses=0, confidence=1.0) == 0.5
+    assert score(0.5, age_days=None, uses=0, confidence=0.5) == 0.25
+    assert 0.5 < score(0.5, age_days=30, uses=1_000, confidence=1.0) <= 0.55
+
+
+def test_ids_numbers_and_single_letters_tell_nothing_but_words_of_any_script_do():
+    assert not any(map(tells, ("a", "42", "8081", "9ae2d71ae8a2", "v1", "ab")))
+    assert all(map(tells, ("port", "invoicewriter", "端口", "added")))
+    assert stem("watching") == stem("watch")

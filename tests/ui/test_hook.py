@@ -1,0 +1,236 @@
+"""``kept hook``: what a coding agent gets, and that nothing makes its session fail."""
+
+import json
+import sqlite3
+
+import pytest
+from cli_world import RULE, kept, memory_file, transcript
+from hook_world import SESSION, harbor, hook, injected, log_of, payload
+
+from kept.model.context import GUARD, NOTICE, TAG
+from kept.ui.cli.hook import EVENTS
+
+PREFERENCE = "Explain the options and ask before changing anything."
+FACT = "The export of invoices is written by `InvoiceWriter` in src/export/invoices.py."
+
+
+@pytest.fixture
+def remembering(home, capsys):
+    """A home with a preference of the user's and a fact of the project harbor, neither of them in a file the agent reads."""
+    assert kept(capsys, "add", PREFERENCE, "--type", "preference")[0] == 0
+    (home / "harbor" / "src" / "export").mkdir(parents=True)
+    assert kept(capsys, "add", FACT, "--type", "project_fact", "--project", harbor())[0] == 0
+    return home
+
+
+def prompt(words, **fields):
+    return payload("UserPromptSubmit", prompt=words, **fields)
+
+
+def test_a_session_of_an_agent_that_reads_no_memory_file_starts_with_what_always_holds(remembering):
+    text = injected("session-start", payload("SessionStart", source="startup"), "--client", "codex")
+    assert text.startswith(f"<{TAG}>\n{NOTICE}\n")
+    assert PREFERENCE in text
+    assert FACT not in text
+
+
+def test_what_the_agent_reads_in_memory_md_is_not_put_before_it_again(remembering):
+    assert PREFERENCE in memory_file(remembering).read_text(encoding="utf-8")
+    assert injected("session-start", payload("SessionStart", source="startup")) == ""
+    assert injected("user-prompt", prompt("Where does InvoiceWriter write the invoices?")) == ""
+
+
+def test_a_prompt_brings_the_fact_that_is_near_to_it_once_a_session(remembering):
+    words = "Where does InvoiceWriter write the invoices of the export?"
+    assert FACT in injected("user-prompt", prompt(words), "--client", "codex")
+    assert injected("user-prompt", prompt(words), "--client", "codex") == ""
+    assert FACT in injected("user-prompt", prompt(words, session_id="another"), "--client", "codex")
+
+
+def test_after_a_compaction_it_is_put_before_the_session_anew(remembering):
+    start = payload("SessionStart", source="startup")
+    assert PREFERENCE in injected("session-start", start, "--client", "codex")
+    assert injected("session-start", start | {"source": "resume"}, "--client", "codex") == ""
+    assert PREFERENCE in injected("session-start", start | {"source": "compact"}, "--client", "codex")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "What is a good recipe for banana bread with walnuts?",
+        "fix the tests please and commit",
+        "ok",
+        "Explain before asking: options for changing the colour of anything?",
+        "Please write the release notes, and ask nothing.",
+    ],
+)
+def test_a_prompt_that_is_about_nothing_stored_brings_nothing(remembering, words):
+    injected("session-start", payload("SessionStart", source="startup"), "--client", "codex")
+    assert injected("user-prompt", prompt(words), "--client", "codex") == ""
+
+
+def test_facts_of_another_project_are_not_brought(remembering):
+    words = "Where does InvoiceWriter write the invoices of the export?"
+    assert FACT not in injected("user-prompt", prompt(words, cwd=f"{harbor()}-elsewhere"), "--client", "codex")
+
+
+def test_a_directory_inside_a_project_belongs_to_it(remembering):
+    words = "Where does InvoiceWriter write the invoices of the export?"
+    assert FACT in injected("user-prompt", prompt(words, cwd=f"{harbor()}/src/export"), "--client", "codex")
+
+
+def test_codex_is_recognised_by_its_payload(remembering):
+    body = prompt("hello", transcript_path=None, turn_id="t1", model="gpt-5.4")
+    assert PREFERENCE in injected("user-prompt", body)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        'AND OR NOT NEAR( "invoices" * ^ : - {InvoiceWriter} "',
+        "InvoiceWriter\x00 invoices \x1b[31mexport\x07",
+        "InvoiceWriter invoices " * 50_000,
+        "a" * 1_000_000,
+        "\ud800 \udfff lone surrogates",
+        "'; DROP TABLE memories; --",
+        "日本語のエラー " * 2_000,
+        "Error: " * 100_000,
+        "",
+    ],
+)
+def test_hostile_prompts_are_answered_within_the_form_or_with_nothing(remembering, words):
+    code, out, err = hook("user-prompt", prompt(words), "--client", "codex")
+    assert (code, err) == (0, "")
+    assert log_of(remembering) == []
+    if out:
+        assert len(json.loads(out)["hookSpecificOutput"]["additionalContext"]) < 10_000
+
+
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"not json", b"[1, 2]", b'{"prompt": \xff\xfe}', b"[" * 100_000, b'{"session_id": 5, "cwd": [], "transcript_path": {}}'],
+)
+def test_garbage_on_stdin_ends_well_and_silently(remembering, event, raw):
+    code, out, err = hook(event, raw, "--client", "claude")
+    assert (code, err) == (0, "")
+    if not raw.startswith(b'{"session_id'):
+        assert out == ""
+        assert f"{event}: the payload is no JSON" in log_of(remembering)[-1]
+
+
+def test_a_payload_without_the_prompt_is_told_in_the_log(remembering):
+    assert hook("user-prompt", payload("UserPromptSubmit", user_prompt="hello")) == (0, "", "")
+    assert "the payload has no prompt; it has cwd" in log_of(remembering)[-1]
+
+
+def test_a_payload_too_large_is_not_read(remembering):
+    assert hook("user-prompt", b'{"prompt": "' + b"x" * 8_100_000 + b'"}') == (0, "", "")
+    assert "more than 8,000,000 bytes" in log_of(remembering)[-1]
+
+
+def test_in_a_process_that_kept_started_a_hook_does_nothing(remembering):
+    before = {path: path.stat().st_mtime_ns for path in remembering.rglob("*")}
+    for event in EVENTS:
+        assert hook(event, prompt("InvoiceWriter invoices"), "--client", "codex", env={GUARD: "1"}) == (0, "", "")
+    assert {path: path.stat().st_mtime_ns for path in remembering.rglob("*")} == before
+
+
+def test_where_kept_was_never_run_a_hook_leaves_no_trace(home):
+    for event in EVENTS:
+        assert hook(event, prompt("hello", source="startup")) == (0, "", "")
+    assert list(home.iterdir()) == []
+
+
+def test_a_damaged_store_costs_the_session_nothing(remembering):
+    store = remembering / ".local" / "share" / "kept" / "kept.db"
+    store.write_bytes(b"no database" * 1000)
+    assert hook("user-prompt", prompt("InvoiceWriter invoices")) == (0, "", "")
+    assert "nothing was recalled" in log_of(remembering)[-1]
+
+
+def test_a_hook_answers_while_another_process_writes(remembering):
+
+    writer = sqlite3.connect(remembering / ".local" / "share" / "kept" / "kept.db", isolation_level=None)
+    writer.execute("BEGIN EXCLUSIVE")
+    try:
+        assert hook("user-prompt", prompt("InvoiceWriter invoices export"), "--client", "codex") == (0, "", "")
+    finally:
+        writer.close()
+    assert "nothing was recalled" in log_of(remembering)[-1]
+
+
+def test_the_end_of_a_session_leaves_its_transcript_to_the_next_run(remembering, capsys):
+    path = transcript(remembering / "elsewhere" / "s9.jsonl", RULE)
+    body = payload("SessionEnd", reason="prompt_input_exit", transcript_path=str(path))
+    assert hook("session-end", body) == (0, "", "")
+    assert RULE not in memory_file(remembering).read_text(encoding="utf-8")
+    assert kept(capsys, "run")[0] == 0
+    assert RULE.rstrip(".") in memory_file(remembering).read_text(encoding="utf-8")
+    assert not (remembering / ".local" / "share" / "kept" / "hooks" / "queue").exists()
+
+
+def test_before_a_compaction_the_transcript_goes_into_the_archive(remembering, capsys):
+    path = transcript(remembering / "elsewhere" / "s9.jsonl", RULE)
+    assert hook("pre-compact", payload("PreCompact", trigger="auto", transcript_path=str(path))) == (0, "", "")
+    assert log_of(remembering) == []
+    code, out, _ = kept(capsys, "show", "--session", "s9")
+    assert code == 0
+    assert "ISO 8601" in out
+
+
+def test_the_folder_of_hooks_is_the_users_alone(remembering):
+    injected("session-start", payload("SessionStart", source="startup"), "--client", "codex")
+    place = remembering / ".local" / "share" / "kept" / "hooks"
+    assert place.stat().st_mode & 0o077 == 0
+    assert all(each.stat().st_mode & 0o077 == 0 for each in place.iterdir())
+
+
+def test_a_session_id_that_is_a_path_stays_inside_the_folder(remembering):
+    body = payload("SessionStart", source="startup", session_id="../../../../evil")
+    injected("session-start", body, "--client", "codex")
+    inside = (remembering / ".local" / "share" / "kept" / "hooks").iterdir()
+    assert any(each.name.endswith("evil.told") for each in inside)
+    assert not list(remembering.glob("**/evil"))
+
+
+def test_what_kept_injected_is_never_extracted_again(remembering, capsys):
+    text = injected("session-start", payload("SessionStart", source="startup"), "--client", "codex")
+    rule = "From now on we always deploy on Tuesdays."
+    echo = text.replace(PREFERENCE, rule)
+    assert rule in echo
+    said = (
+        f"{echo}\nWhat does the build do?",
+        "<system-reminder>\n" + echo + "\n</system-reminder>\nGo on.",
+        f"Look: {json.dumps(echo)}",
+    )
+    transcript(remembering / ".claude" / "projects" / "-home-u-harbor" / "s8.jsonl", *said, cwd=harbor())
+    assert kept(capsys, "run")[0] == 0
+    code, out, _ = kept(capsys, "list", "--all", "--json")
+    assert code == 0
+    assert [each["content"] for each in json.loads(out) if "Tuesdays" in each["content"]] == []
+    code, out, _ = kept(capsys, "search", "Tuesdays", "--in", "turns", "--json")
+    assert json.loads(out)["hits"] == []
+
+
+def test_hook_help_names_the_events(capsys, home):
+    code, out, _ = kept(capsys, "hook", "--help")
+    assert code == 0
+    assert all(event in out for event in EVENTS)
+
+
+def test_every_recorded_payload_is_answered_in_the_clients_form(shared, remembering):
+    names = {
+        "SessionStart": "session-start",
+        "UserPromptSubmit": "user-prompt",
+        "Stop": "stop",
+        "PreCompact": "pre-compact",
+        "SessionEnd": "session-end",
+    }
+    for path in sorted((shared / "samples" / "hooks").glob("c*.json")):
+        body = json.loads(path.read_text(encoding="utf-8"))
+        code, out, err = hook(names[body["hook_event_name"]], body)
+        assert (code, err) == (0, "")
+        if out:
+            assert json.loads(out)["hookSpecificOutput"]["hookEventName"] == body["hook_event_name"]
+    assert SESSION
