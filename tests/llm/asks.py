@@ -3,7 +3,8 @@
 from typing import Any
 
 from kept.adapters.llm import Said, Silent
-from kept.app.asking import Asker, Pace
+from kept.app.asking import Asker
+from kept.app.trying import Pace
 from kept.model.ask import Ask, Fault, Usage
 
 SCHEMA = {

@@ -5,8 +5,6 @@ it arrives, so a run cut short repeats no paid question. What fails for a while 
 complete reply is asked for once more and then left; what a budget does not allow is not asked. Knows no prompt and no meaning.
 """
 
-import random
-import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -14,43 +12,27 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from kept.adapters.llm.base import Batching, Model, Said, Silent, Spoken, estimate, whole
+from kept.adapters.llm.base import Batching, Model, Said, Silent, estimate, whole
 from kept.adapters.llm.prices import Price, price_of
 from kept.adapters.replies import Batch, Note, Replies
+from kept.app.batches import batches
 from kept.app.progress import Progress, silent
 from kept.app.spending import Estimate, Limits, Tally, expected, priced
+from kept.app.trying import Heard, Pace, read_spoken, tried
 from kept.model.ask import Answered, Ask, Awaited, Fault, Reply, Unaffordable, Unreachable, Unreadable, Usage
 from kept.model.codec import digest
 from kept.model.errors import ConfigError
-from kept.model.reply import Wrong, understand
+from kept.model.reply import Wrong
 from kept.model.times import from_text, to_text
 
 _TRIES = 3  # runs in which an unreadable reply is asked for again
 _SILENCES = 3  # questions in a row without a reply after which no more are asked
 _TYPICAL = 0.25  # of the tokens a reply may have, what it has; only for estimates
 _AGAIN = "Your last reply could not be used: {reason}. Reply again with one complete JSON object of the schema, and nothing else."
-_LONGEST_PAUSE = 120.0
+_BATCH_BYTES = 32 * 2**20  # far below what the vendors take at once (256 MB, 100,000 questions), so that little is at stake
 _BATCH_HOURS = 26  # both vendors end a batch within a day; what is not there by then is asked for again
-_PASSING = {Fault.RATE_LIMIT, Fault.OVERLOADED, Fault.CONNECTION, Fault.TIMEOUT}
-_REACHED = {Fault.EMPTY, Fault.REFUSAL, Fault.TRUNCATED, Fault.MALFORMED, Fault.AMBIGUOUS, Fault.SCHEMA}
 
 Redact = Callable[[str], tuple[str, int]]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pace:
-    """How fast and how often is asked: ``rate`` in questions a minute (0: as fast as it goes), ``prompt_tokens`` the longest question.
-
-    ``monotonic``, ``sleep`` and ``jitter`` (a number in [0, 1)) are the time, so that a test need not wait.
-    """
-
-    attempts: int = 4
-    concurrency: int = 4
-    rate: float = 0.0
-    prompt_tokens: int = 80_000
-    monotonic: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
-    jitter: Callable[[], float] = random.random
 
 
 def _now() -> datetime:
@@ -70,13 +52,6 @@ class _Open:
     again: bool = False
     spent: Usage = field(default_factory=Usage)
     told: Wrong | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Heard:
-    spoken: Spoken
-    read: Mapping[str, Any] | Wrong | None
-    lost: Usage
 
 
 class Asker:
@@ -213,7 +188,7 @@ class Asker:
     def _asked(self, model: Model, questions: Sequence[_Open]) -> dict[str, Reply]:
         """Send the questions, several at a time; every reply is remembered as it arrives."""
         waiting = deque(questions)
-        flying: dict[Future[_Heard], _Open] = {}
+        flying: dict[Future[Heard], _Open] = {}
         replies: dict[str, Reply] = {}
         with ThreadPoolExecutor(max_workers=max(1, self._pace.concurrency)) as pool:
             try:
@@ -227,7 +202,7 @@ class Asker:
                             replies[one.key] = reply
                             continue
                         self._throttle()
-                        flying[pool.submit(self._tried, model, one.ask)] = one
+                        flying[pool.submit(tried, model, one.ask, self._pace)] = one
                     done, _ = wait(flying, return_when=FIRST_COMPLETED)
                     for each in done:
                         self._settle(each.result(), flying.pop(each), waiting, replies)
@@ -265,29 +240,7 @@ class Asker:
                 self._pace.sleep(self._next - now)
             self._next = max(now, self._next) + 60.0 / self._pace.rate
 
-    def _tried(self, model: Model, ask: Ask) -> _Heard:
-        """Ask until there is a reply, or trying again is of no use. Runs beside others; touches nothing shared."""
-        lost = Usage()
-        for attempt in range(1, max(1, self._pace.attempts) + 1):
-            spoken = model.ask(ask)
-            read = _read(spoken, ask.schema)
-            fault, after = _trouble(spoken, read)
-            if fault is None:
-                return _Heard(spoken=spoken, read=read, lost=lost)
-            lost += spoken.usage
-            if fault is Fault.TIMEOUT and not spoken.usage.calls:
-                lost += Usage(calls=1, input_tokens=model.count(ask), cost=None)  # it may be on the bill
-            last = attempt >= (2 if fault is Fault.TIMEOUT else self._pace.attempts)
-            if fault not in _PASSING or last or (after or 0.0) > _LONGEST_PAUSE:
-                reason = (
-                    spoken.reason if isinstance(spoken, Silent) else "the server answered with an error in the place of a reply"
-                )
-                return _Heard(spoken=Silent(fault=fault, reason=reason), read=None, lost=lost)
-            pause = min(_LONGEST_PAUSE, 2.0**attempt) * (0.5 + self._pace.jitter() / 2)
-            self._pace.sleep(max(after or 0.0, pause))
-        raise AssertionError(ask.purpose)
-
-    def _settle(self, heard: _Heard, one: _Open, waiting: deque[_Open], replies: dict[str, Reply]) -> None:
+    def _settle(self, heard: Heard, one: _Open, waiting: deque[_Open], replies: dict[str, Reply]) -> None:
         """Remember what came back and what it cost; put a question that needs a second try at the head of those that wait."""
         usage = priced(heard.lost, self._price)
         if isinstance(heard.spoken, Said):
@@ -371,24 +324,25 @@ class Asker:
         """Hand what can wait to the provider's batch interface, where the user wants that; the rest is asked now."""
         if not self._batch or not isinstance(model, Batching):
             return {}
-        chosen: dict[str, _Open] = {}
+        chosen: list[_Open] = []
         aside = Usage()
         for each in waiting:
             cost = self._most(each.ask, batched=True)
             if each.ask.waits and not self._over(aside + cost):
-                chosen[digest(each.key)] = each
+                chosen.append(each)
                 aside += cost
-        if not chosen:
-            return {}
-        batch = model.submit({name: each.ask for name, each in chosen.items()})
-        if isinstance(batch, Silent):
-            self._note_silence(batch.fault, batch.reason)
-            return {each.key: Unreachable(reason=batch.reason, fault=batch.fault) for each in chosen.values()}
-        items = {name: _note(each.key, each.ask) for name, each in chosen.items()}
-        self._replies.put_batch(Batch(id=batch, model=model.name, at=to_text(self._clock()), items=items))
-        return {
-            each.key: Awaited(reason="handed in as part of a batch; a later run collects the reply") for each in chosen.values()
-        }
+        replies: dict[str, Reply] = {}
+        for some in batches(chosen, lambda each: len(whole(each.ask).encode()), _BATCH_BYTES):
+            named = {digest(each.key): each for each in some}
+            batch = model.submit({name: each.ask for name, each in named.items()})
+            if isinstance(batch, Silent):
+                self._note_silence(batch.fault, batch.reason)
+                replies |= {each.key: Unreachable(reason=batch.reason, fault=batch.fault) for each in some}
+                continue
+            items = {name: _note(each.key, each.ask) for name, each in named.items()}
+            self._replies.put_batch(Batch(id=batch, model=model.name, at=to_text(self._clock()), items=items))
+            replies |= {each.key: Awaited(reason="handed in as part of a batch; a later run collects the reply") for each in some}
+        return replies
 
     def _collect(self, model: Model) -> None:
         """Take in what batches of earlier runs have brought. What a batch did not answer is asked for again."""
@@ -405,7 +359,7 @@ class Asker:
                     continue
                 usage = priced(spoken.usage, self._price, batched=True)
                 self._pay(note.purpose, usage)
-                read = _read(spoken, note.schema)
+                read = read_spoken(spoken, note.schema)
                 if isinstance(read, Wrong):
                     self._replies.failed(note.key, read.fault.value)
                 elif read is not None:
@@ -415,27 +369,6 @@ class Asker:
 
 def _note(key: str, ask: Ask) -> Note:
     return Note(key=key, purpose=ask.purpose, version=ask.version, schema=ask.schema, about=ask.about)
-
-
-def _read(spoken: Spoken, schema: Mapping[str, Any]) -> Mapping[str, Any] | Wrong | None:
-    match spoken:
-        case Silent():
-            return None
-        case Said(refused=True):
-            return Wrong(fault=Fault.REFUSAL, reason="the model refused to answer")
-        case Said(cut=True):
-            return Wrong(fault=Fault.TRUNCATED, reason="the reply was cut off at its limit")
-        case Said(text=text):
-            return understand(text, schema)
-
-
-def _trouble(spoken: Spoken, read: Mapping[str, Any] | Wrong | None) -> tuple[Fault | None, float | None]:
-    """Why this is no reply at all, an error told in its place included, and how long the server asks to wait."""
-    if isinstance(spoken, Silent):
-        return spoken.fault, spoken.after
-    if isinstance(read, Wrong) and read.fault not in _REACHED:
-        return read.fault, None
-    return None, None
 
 
 def _once_more(ask: Ask, wrong: Wrong) -> Ask:

@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from kept.adapters.llm import Command, Model, script
+from kept.adapters.llm import Anthropic, Command, Model, OpenAI, Recorded, Recording, script
 from kept.adapters.llm.prices import Price
 from kept.adapters.replies import Replies
 from kept.adapters.settings import Llm
-from kept.app.asking import Asker, Pace, Redact
+from kept.app.asking import Asker, Redact
 from kept.app.spending import Limits
+from kept.app.trying import Pace
 from kept.model.ask import GUARD
 from kept.model.errors import ConfigError
 
@@ -41,15 +42,44 @@ def asker(
 
 
 def model(settings: Llm, env: Mapping[str, str]) -> Model:
-    """The model of the settings. Raises ConfigError where something is missing."""
+    """The model of the settings, recorded where they say so. Raises ConfigError where something is missing."""
+    made = _model(settings, env)
+    if settings.recording and settings.adapter != "recorded":
+        return Recording(made, Path(settings.recording).expanduser())
+    return made
+
+
+def _model(settings: Llm, env: Mapping[str, str]) -> Model:
+    name, timeout = settings.model, settings.timeout
     match settings.adapter:
         case "command":
             command = _needed(settings.command, "llm.command", "kept config set llm.command claude")
-            return Command(command, model=settings.model, env=env, timeout=settings.timeout, more=settings.env)
+            return Command(command, model=name, env=env, timeout=timeout, more=settings.env)
+        case "anthropic":
+            _needed(name, "llm.model", "kept config set llm.model claude-haiku-5-5")
+            return Anthropic(name, key=_key(settings, env, "ANTHROPIC_API_KEY"), base_url=settings.base_url, timeout=timeout)
+        case "openai":
+            _needed(name, "llm.model", "kept config set llm.model gpt-6-luna")
+            return OpenAI(name, key=_key(settings, env, "OPENAI_API_KEY"), base_url=settings.base_url, timeout=timeout)
         case "scripted":
-            return script(Path(_needed(settings.script, "llm.script", "kept config set llm.script FILE")).expanduser())
+            return script(_file(settings.script, "llm.script"))
+        case "recorded":
+            return Recorded(_file(settings.recording, "llm.recording"))
         case other:
             raise ConfigError(f"there is no llm.adapter {other!r}")
+
+
+def _key(settings: Llm, env: Mapping[str, str], usual: str) -> str:
+    """The key out of the environment; a server of the user's own may want none."""
+    name = settings.key_env or usual
+    key = env.get(name, "")
+    if not key and not (settings.base_url and not settings.key_env):
+        raise ConfigError(f"there is no key in {name}", hint=f"export {name}=…, or kept config set llm.key_env NAME")
+    return key
+
+
+def _file(value: str, name: str) -> Path:
+    return Path(_needed(value, name, f"kept config set {name} FILE")).expanduser()
 
 
 def _needed(value: str, name: str, hint: str) -> str:

@@ -3,8 +3,24 @@
 An adapter asks once and tells what came. It does not retry, remember, count money or check replies: that exists once, above it.
 """
 
+from kept.adapters.llm.anthropic import Anthropic
 from kept.adapters.llm.base import Batching, Model, Said, Silent, Spoken
 from kept.adapters.llm.command import Command
+from kept.adapters.llm.openai import OpenAI
+from kept.adapters.llm.recorded import Recorded, Recording
 from kept.adapters.llm.scripted import Scripted, script
 
-__all__ = ["Batching", "Command", "Model", "Said", "Scripted", "Silent", "Spoken", "script"]
+__all__ = [
+    "Anthropic",
+    "Batching",
+    "Command",
+    "Model",
+    "OpenAI",
+    "Recorded",
+    "Recording",
+    "Said",
+    "Scripted",
+    "Silent",
+    "Spoken",
+    "script",
+]
