@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from obedient import obey
 from talk import LEXICON, PROFILE, agent, found, output, talk, user
 
 from kept.model.event import Author, Kind, Origin, Tool
@@ -11,6 +10,7 @@ from kept.model.memory import DISMISSED, DOUBTED, Accepted, Held, Refused
 from kept.profiles.prompts import BUILT_IN, composed, default
 from kept.stages.elicit import Reading, answer, chunks, hints, question
 from kept.stages.gate import judge
+from obedient import obey
 
 PROMPT = composed(PROFILE, default(), BUILT_IN)
 NOTHING = {"hints": [], "memories": [], "notes": {"problems": [], "solutions": [], "decisions": [], "questions": []}}
@@ -122,9 +122,7 @@ def test_an_order_in_a_tools_output_becomes_no_memory_whatever_the_model_says_of
 
 def test_a_category_nobody_declared_is_refused():
     made = one(claim(RULE, ("e2", QUOTE), category="../../CLAUDE"))
-    verdict = judge(made.candidate, PROFILE, lexicon=LEXICON)
-    assert isinstance(verdict, Refused)
-    assert verdict.reason == "unknown category"
+    assert made.refusal == "unknown category"
     assert "/" not in made.candidate.category
 
 

@@ -9,6 +9,7 @@ from kept.app.desk import Desk
 from kept.app.progress import Progress, silent
 from kept.model.memory import Actor
 from kept.stages.curate import PROMOTIONS, curate
+from kept.stages.elicit import settled
 from kept.stages.guard import overreach
 
 CURATE, GUARD = "curate", "guard"
@@ -48,7 +49,7 @@ def _curate_group(
     """Whether the group is curated; False where a guard stopped the pass."""
     log, (profile, scope) = desk.store.log, group
     memories = log.memories(group=(profile, scope))
-    judged = [each.judged for each in log.proposals(profile, scope)]
+    judged = settled(each.judged for each in log.proposals(profile, scope))
     way = next((each for each in desk.profiles if each.id == profile), None)
     promotions = {low: high for low, high in PROMOTIONS.items() if way is not None and way.category(high) is not None}
     operations = curate(judged, memories, blocked=blocked, promotions=promotions)

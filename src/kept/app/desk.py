@@ -29,6 +29,7 @@ from kept.model.profile import Category, Profile, Use, choose, read_kind
 from kept.model.project import FOLDER, PROJECT, REMOTE, corrected, folder_of, root_of, scope_of, short_names
 from kept.model.times import parse_instant
 from kept.profiles.lexicons import lexicon
+from kept.profiles.prompts import Prompt, overlaid, prompt
 from kept.stages.redact import redact
 
 VAULT, VAULT_MARKER = "vault", ".memory-loop.json"
@@ -125,6 +126,10 @@ class Desk:
     def profile_of(self, memory: Memory) -> Profile | None:
         """The profile a memory is of; None where it is not at work."""
         return next((each for each in self.profiles if each.id == memory.profile), None)
+
+    def prompt(self, profile: Profile) -> Prompt:
+        """The extraction prompt in force for a profile. Raises ConfigError."""
+        return prompt(profile, root=self.home.root, config=self.home.config, default_profile=self.settings.profile)
 
     def category(self, memory: Memory) -> Category | None:
         """The category of a memory; None where its profile is not at work, or has it no more."""
@@ -234,7 +239,7 @@ def opened(
     if profile:  # for this call one profile remembers everything, whatever the rules say
         chosen = replace(chosen, use=(Use(profile=profile),))
     wanted = dict.fromkeys((profile or chosen.profile, chosen.profile, *chosen.profiles, *(each.profile for each in chosen.use)))
-    made = tuple(profiles.profile(each, home.config / "profiles") for each in wanted)
+    made = tuple(_made(home, each, chosen.profile) for each in wanted)
     languages = tuple(dict.fromkeys(one for each in made for one in each.languages))
     name = zone or chosen.timezone
     local = settings_file.zone(name) if name else _local_zone()
@@ -263,6 +268,12 @@ def _redaction(store: Store) -> Redact:
         return found.text, len(found.found)
 
     return without_secrets
+
+
+def _made(home: Home, name: str, default: str) -> Profile:
+    """The profile of that id, with the categories its prompt declares."""
+    own = profiles.profile(name, home.config / "profiles")
+    return overlaid(own, prompt(own, root=home.root, config=home.config, default_profile=default).declared)
 
 
 def _local_zone() -> ZoneInfo:

@@ -84,7 +84,7 @@ def extract_pending(
 
     Raises StoreError.
     """
-    threads = [each for each in desk.store.archive.threads(pending=not force) if within is None or _overlaps(each, within)]
+    threads = [each for each in desk.store.archive.threads(pending=not force) if within is None or overlaps(each, within)]
     forgotten, key = desk.store.log.forgotten(), desk.store.key("forget")
     result = Extracted(threads=len(threads))
     number = 0
@@ -120,7 +120,8 @@ def _rules(desk: Desk, thread: Thread, forgotten: frozenset[str], key: bytes) ->
     return _Rules(profile=profile, lexicon=desk.lexicon, scope=scope, forgotten=forgotten, key=key)
 
 
-def _overlaps(thread: Thread, within: Within) -> bool:
+def overlaps(thread: Thread, within: Within) -> bool:
+    """Whether a thread has events in [start, stop), as far as its first and last tell."""
     start, stop = within
     return (stop is None or (thread.first_at is not None and thread.first_at < stop)) and (
         start is None or (thread.last_at is not None and thread.last_at >= start)

@@ -7,6 +7,7 @@ from kept.adapters.store import Draft, Proposal
 from kept.app.desk import Desk, place_of
 from kept.app.extracting import extract_anew
 from kept.app.progress import Progress, silent
+from kept.app.rehearing import moved
 from kept.model.memory import Actor, Judged, Memory
 from kept.model.operation import Move
 from kept.model.project import Project, name_of, scope_of
@@ -52,7 +53,9 @@ def move(desk: Desk, run: int, progress: Progress = silent) -> Moved:
         renamed: dict[str, Judged] = {}
         for number, thread in enumerate(threads):
             progress("moving", number, len(threads))
-            renamed |= _renamed(*extract_anew(desk, run, thread))
+            known = _renamed(*extract_anew(desk, run, thread))
+            scopes = changed[place_of(thread.project, thread.path)].scope, desk.scope(thread.project, thread.path)
+            renamed |= known | moved(desk, run, thread, known, scopes)
         progress("moving", len(threads), len(threads))
         for each in changed.values():
             desk.store.archive.put_project(_placed(desk, each))

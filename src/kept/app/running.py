@@ -21,9 +21,11 @@ from kept.app.covering import Covered, cover
 from kept.app.curating import Curated, curate_dirty
 from kept.app.desk import Desk
 from kept.app.extracting import Extracted, Within, extract_pending
+from kept.app.hearing import Heard, hear
 from kept.app.progress import Progress, silent
 from kept.app.projects import Moved, misplaced, move, record
 from kept.app.reading import Found, Reading, discover, read
+from kept.app.rehearing import recheck
 from kept.app.spending import Tally
 from kept.app.spooling import queued
 from kept.app.writing import Written, absorb_edits, write_outputs
@@ -69,6 +71,7 @@ class Report:
     sample: bool = False
     seconds: float = 0.0
     asked: Tally = field(default_factory=Tally)
+    heard: Heard = field(default_factory=Heard)
 
     @property
     def partly(self) -> bool:
@@ -106,6 +109,7 @@ class Report:
             "memories": {"active": self.active, "held": self.held},
             "sample": self.sample,
             "llm": self.asked.body(),
+            "heard": self.heard.body(),
             "seconds": round(self.seconds, 3),
         }
 
@@ -153,6 +157,9 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
         within = _limits(desk, options)
         grown = desk.store.archive.threads(pending=not options.force)
         report.extracted = extract_pending(desk, run_number(), force=options.force, within=within, progress=progress)
+        recheck(desk, run_number, grown)
+    if desk.asking is not None:
+        report.heard = hear(desk, run_number, desk.asking, force=options.force, within=_limits(desk, options), progress=progress)
     if desk.store.log.dirty() and (options.dry or _safe(desk, report.written)):
         report.curated = curate_dirty(desk, run_number, allow=options.allow, freed=moved.scopes, progress=progress)
     report.covered = cover(desk, grown)

@@ -82,7 +82,7 @@ def curate(
     standing = [each for each in memories if _untouchable(each) and each.content]
     statements = [statement(each.candidate.content, each.candidate.artifacts, each.candidate.fingerprint) for each in proposals]
     statements += [statement(each.content, each.artifacts, each.fingerprint) for each in standing]
-    groups = clusters(statements, _rests_on(proposals, standing))
+    groups = clusters(statements, [*_rests_on(proposals, standing), *_reworded(proposals)])
     owners = _owners(groups, proposals, standing, memories)
     taken = {each.id for each in memories}
     plans = []
@@ -119,6 +119,12 @@ def _rests_on(proposals: Sequence[Judged], standing: Sequence[Memory]) -> list[t
     """Which proposals belong to what a person has put in other words since."""
     place = {each.candidate.id: i for i, each in enumerate(proposals)}
     return [(place[each], len(proposals) + i) for i, memory in enumerate(standing) for each in memory.candidates if each in place]
+
+
+def _reworded(proposals: Sequence[Judged]) -> list[tuple[int, int]]:
+    """Which proposals put others in better words."""
+    place = {each.candidate.id: i for i, each in enumerate(proposals)}
+    return [(place[each.candidate.rewords], i) for i, each in enumerate(proposals) if each.candidate.rewords in place]
 
 
 def clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, int]] = ()) -> tuple[tuple[int, ...], ...]:
@@ -319,7 +325,10 @@ def _supersede(plan: _Plan, by: str, at: datetime) -> Iterator[Operation]:
 
 def _facts(members: Sequence[Judged]) -> tuple[Facts, Status]:
     accepted = [each for each in members if isinstance(each.verdict, Accepted)]
-    best = max(accepted or members, key=lambda each: (each.candidate.confidence, *_time_order(each))).candidate
+    # Better words for the same are what they were asked for.
+    best = max(
+        accepted or members, key=lambda each: (each.candidate.rewords != "", each.candidate.confidence, *_time_order(each))
+    ).candidate
     candidates = [each.candidate for each in members]
     evidence = _evidence(candidates)
     times = [each.at for each in candidates if each.at is not None]

@@ -605,8 +605,9 @@ SELECT c.id FROM candidates AS c
 WHERE c.live <> (
     c.pass NOT IN (SELECT value FROM json_each(:undone))
     AND NOT EXISTS (
-        SELECT 1 FROM spans AS s
+        SELECT 1 FROM spans AS s JOIN passes AS p ON p.id = s.pass
         WHERE s.thread = c.thread AND s.start <= c.ordinal AND s.pass > c.pass AND s.pass NOT IN (SELECT value FROM json_each(:undone))
+          AND p.stage = (SELECT stage FROM passes WHERE id = c.pass)
     )
 )
 ORDER BY c.row;

@@ -133,6 +133,8 @@ def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim
         reasoning="; ".join((f"the cited words carry {carried:.0%} of it", *signals)),
         fingerprint=_failure(places, reading) if category == FIX else "", rewords=hint.candidate.id if hint else "",
     )  # fmt: skip
+    if not fault and reading.profile.category(category) is None:
+        fault = "unknown category"
     if not fault and not any(reading.chunk.start <= place < reading.chunk.stop for place in places):
         fault = "belongs to another part"
     fault = fault or reading.unsupported(content, places) or ("duplicate" if _again(candidate, before) else "")

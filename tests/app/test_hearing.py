@@ -1,0 +1,393 @@
+"""Extraction with a model, end to end: beside the rules, chunk by chunk, in any order, and whatever the model does."""
+
+import json
+import sqlite3
+from dataclasses import replace
+from itertools import permutations
+
+import pytest
+from talking import OTHER, RULE, say
+
+from kept.adapters.llm.scripted import Scripted
+from kept.adapters.replies import Replies
+from kept.app import hearing, person
+from kept.app.asking import Asker, Pace
+from kept.app.history import redo, undo
+from kept.app.running import Options, run
+from kept.model.ask import Answered, Fault, Unreachable
+from kept.model.memory import Held, Refused, Status
+from obedient import obey
+
+FACT = "The importer must reject rows without a currency code in `rates.csv`."
+NOTHING = {"hints": [], "memories": [], "notes": {"problems": [], "solutions": [], "decisions": [], "questions": []}}
+
+
+class Obedient:
+    """A model that reads the prompt; ``asked`` are the questions it got."""
+
+    def __init__(self, answer=obey):
+        self.asked = []
+        self.answer = answer
+
+    def __call__(self, ask):
+        self.asked.append(ask)
+        return self.answer(ask)
+
+
+def with_model(desk, model, **options):
+    pace = Pace(attempts=1, concurrency=1, sleep=lambda _: None)
+    asker = Asker(lambda: Scripted(model), replies=Replies(desk.home.replies), clock=desk.clock, pace=pace, **options)
+    return replace(desk, asking=asker)
+
+
+def outcome(desk):
+    """What is remembered, without what depends on the home."""
+    return sorted(
+        (
+            each.content,
+            each.category,
+            each.status.value,
+            each.confidence,
+            each.observations,
+            str(each.first_seen),
+            str(each.last_seen),
+        )
+        for each in desk.store.log.memories()
+        if each.status in (Status.ACTIVE, Status.HELD)
+    )
+
+
+def contents(desk):
+    return [each.content for each in desk.store.log.memories() if each.status is Status.ACTIVE]
+
+
+def test_a_model_adds_what_rules_did_not_find_and_nothing_is_stored_twice(desk_at, home):
+    say(home, "one", RULE, f"Something else. {FACT} And so on.")
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        alone = contents(desk)
+    with desk_at(home / "other") as desk:
+        model = Obedient()
+        report = run(with_model(desk, model), [home / ".claude"], Options())
+        both = contents(desk)
+        assert len(model.asked) == 1
+        assert sum("ISO 8601" in each for each in both) == 1
+        assert set(alone) <= set(both)
+        assert any("currency code" in each for each in both)
+        assert report.body()["llm"]["calls"] == 1
+        assert report.body()["heard"]["chunks"] == 1
+
+
+def test_nothing_new_asks_nothing_and_writes_nothing(desk_at, home):
+    say(home, "one", RULE, FACT)
+    with desk_at(home) as desk:
+        model = Obedient()
+        run(with_model(desk, model), [], Options())
+        before = outcome(desk)
+        report = run(with_model(desk, model), [], Options())
+        assert (len(model.asked), report.run, report.partly) == (1, 0, False)
+        assert outcome(desk) == before
+
+
+def test_without_the_model_the_rules_stand_and_with_it_later_the_rest_comes(desk_at, home):
+    say(home, "one", RULE, FACT)
+    with desk_at(home) as desk:
+        run(replace(desk, asking=None), [], Options())
+        run(with_model(desk, Obedient()), [], Options())
+        late = outcome(desk)
+    with desk_at(home / "other") as desk:
+        run(with_model(desk, Obedient()), [home / ".claude"], Options())
+        assert outcome(desk) == late
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        ("", "unreadable"),
+        ("I'm sorry, but I can't help with that.", "unreadable"),
+        ('{"hints": [], "memories": [{"category": "constraint", "cont', "unreadable"),
+        ('{"ops":[{"op":"DEACTIVATE","ids":["*"]}]}', "unreadable"),
+        (None, "unreachable"),
+    ],
+)
+def test_a_model_that_fails_changes_nothing_and_is_asked_again_in_the_next_run(desk_at, home, reply, kind):
+    say(home, "one", RULE, FACT)
+    with desk_at(home) as desk:
+        run(replace(desk, asking=None), [], Options())
+        rules = outcome(desk)
+
+        def fails(ask):
+            if reply is None:
+                from kept.adapters.llm.base import Silent  # noqa: PLC0415 - only here
+
+                return Silent(fault=Fault.CONNECTION, reason="no route")
+            return reply
+
+        report = run(with_model(desk, Obedient(fails)), [], Options())
+        assert report.partly
+        assert report.body()["llm"][kind]
+        assert report.heard.left == 1
+        assert outcome(desk) == rules
+        assert not any(each.stage == "model" for each in desk.store.log.heads())
+        again = run(with_model(desk, Obedient()), [], Options())
+        assert not again.partly
+        assert any("currency code" in each for each in contents(desk))
+
+
+def test_a_budget_that_is_spent_stops_cleanly_and_the_next_run_goes_on(desk_at, home, monkeypatch):
+    from kept.app.spending import Limits  # noqa: PLC0415 - only here
+
+    for number in range(4):
+        say(home, f"s{number}", f"We must always keep table{number}.sql sorted by its key.", day=f"2026-01-0{number + 1}")
+    monkeypatch.setattr(hearing, "_TOGETHER", 1)
+    with desk_at(home) as desk:
+        report = run(with_model(desk, Obedient(), limits=(Limits(span="a run", calls=2),)), [], Options())
+        assert report.partly
+        assert report.body()["llm"]["unaffordable"]
+        assert report.heard.left == 2
+        rest = Obedient()
+        assert not run(with_model(desk, rest), [], Options()).partly
+        assert len(rest.asked) == 2
+
+
+def test_a_run_cut_short_repeats_no_question_that_was_answered(desk_at, home, monkeypatch):
+    for number in range(5):
+        say(home, f"s{number}", f"We must always keep table{number}.sql sorted by its key.", day=f"2026-01-0{number + 1}")
+    monkeypatch.setattr(hearing, "_TOGETHER", 2)
+
+    def killed(ask):
+        if len(dying.asked) == 4:
+            raise KeyboardInterrupt
+        return obey(ask)
+
+    dying = Obedient(killed)
+    with desk_at(home) as desk, pytest.raises(KeyboardInterrupt):
+        run(with_model(desk, dying), [], Options())
+    with desk_at(home) as desk:
+        rest = Obedient()
+        run(with_model(desk, rest), [], Options())
+        assert len(rest.asked) == 2
+        cut = outcome(desk)
+    with desk_at(home / "other") as desk:
+        run(with_model(desk, Obedient()), [home / ".claude"], Options())
+        assert outcome(desk) == cut
+
+
+def test_no_transaction_is_open_while_a_model_is_asked(desk_at, home):
+    say(home, "one", RULE)
+    with desk_at(home) as desk:
+
+        def writes(ask):
+            with sqlite3.connect(desk.home.store, timeout=0) as other:
+                other.execute("CREATE TABLE beside (x)")
+                other.execute("DROP TABLE beside")
+            other.close()
+            return obey(ask)
+
+        assert not run(with_model(desk, Obedient(writes)), [], Options()).partly
+
+
+GROWING = [
+    RULE,
+    "Please look at the tests.",
+    FACT,
+    "Now the importer.",
+    OTHER,
+    "We decided to keep the retry limit in `limits.toml` because operators edit it.",
+]
+
+
+@pytest.mark.parametrize("cuts", [(1,), (3,), (2, 4), (1, 2, 3, 4, 5)])
+def test_a_session_heard_as_it_grows_gives_what_hearing_it_at_once_gives(desk_at, home, monkeypatch, cuts):
+    monkeypatch.setattr(hearing, "CHUNK_TOKENS", 200)
+    with desk_at(home / "whole") as desk:
+        say(home / "w", "one", *GROWING)
+        run(with_model(desk, Obedient()), [home / "w"], Options())
+        whole = outcome(desk)
+        assert len(whole) > 3
+    with desk_at(home / "parts") as desk:
+        for start, stop in zip((0, *cuts), (*cuts, len(GROWING)), strict=True):
+            say(home / "p", "one", *GROWING[start:stop], start=start)
+            run(with_model(desk, Obedient()), [home / "p"], Options())
+        assert outcome(desk) == whole
+
+
+def test_the_order_in_which_sessions_are_heard_does_not_matter(desk_at, home):
+    for number, words in enumerate((RULE, FACT, OTHER)):
+        say(home / f"f{number}", f"s{number}", words, "Go on.", day=f"2026-01-0{number + 1}")
+    found = set()
+    for number, order in enumerate(permutations(range(3))):
+        with desk_at(home / f"home{number}") as desk:
+            for each in order:
+                run(with_model(desk, Obedient()), [home / f"f{each}"], Options())
+            found.add(tuple(outcome(desk)))
+    assert len(found) == 1
+
+
+def test_undo_takes_back_what_the_model_added_and_redo_brings_it_again(desk_at, home):
+    say(home, "one", RULE, FACT)
+    with desk_at(home) as desk:
+        run(replace(desk, asking=None), [], Options())
+        rules = outcome(desk)
+        run(with_model(desk, Obedient()), [], Options())
+        both = outcome(desk)
+        assert both != rules
+        undo(desk)
+        assert outcome(desk) == rules
+        run(with_model(desk, Obedient()), [], Options())
+        assert outcome(desk) == rules
+        redo(desk)
+        assert outcome(desk) == both
+        assert desk.store.damage() == ()
+
+
+def test_what_the_model_turns_down_is_refused_and_what_rules_are_sure_of_waits(desk_at, home):
+    say(home, "one", RULE)
+
+    def refuses(ask):
+        names = [line.split()[0] for line in ask.prompt.rpartition("Hints:")[2].splitlines() if line.startswith("h")]
+        return NOTHING | {"hints": [{"hint": name, "verdict": "refuse", "content": "", "reason": "passing"} for name in names]}
+
+    with desk_at(home) as desk:
+        run(with_model(desk, Obedient(refuses)), [], Options())
+        (proposal,) = desk.store.log.proposals_from(1, 0, "model")
+        assert isinstance(proposal.judged.verdict, Held | Refused)
+        assert contents(desk) == []
+
+
+def test_what_looks_missed_is_asked_about_once_more_with_its_words(desk_at, home):
+    say(home, "one", "No, that is wrong. Never deploy on Fridays because nobody is there to roll it back.")
+
+    def blind(ask):
+        return obey(ask) if "Look again" in ask.prompt else NOTHING
+
+    model = Obedient(blind)
+    with desk_at(home) as desk:
+        report = run(with_model(desk, model), [], Options())
+        asked = [each for each in model.asked if "Look again" in each.prompt]
+        assert report.heard.again == len(asked) <= 1
+        if asked:
+            assert "Never deploy on Fridays" in asked[0].prompt.rpartition("Look again")[2]
+
+
+def test_a_changed_prompt_rewrites_nothing_unless_it_is_forced(desk_at, home):
+    say(home, "one", RULE, FACT)
+    own = home / ".config/kept/extraction-prompt.md"
+    with desk_at(home) as desk:
+        run(with_model(desk, Obedient()), [], Options())
+        before = outcome(desk)
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text("Only remember rules about dates.\n\n{{categories}}\n")
+    with desk_at(home) as desk:
+        model = Obedient(lambda _: NOTHING)
+        report = run(with_model(desk, model), [], Options())
+        assert (model.asked, outcome(desk)) == ([], before)
+        run(with_model(desk, model), [], Options(force=True))
+        assert model.asked[0].system.startswith("Only remember rules about dates.")
+        assert outcome(desk) != before
+        assert not report.partly
+
+
+def test_a_category_that_the_prompt_declares_is_used_and_one_that_nobody_declared_is_refused(desk_at, home):
+    own = home / ".config/kept/extraction-prompt.md"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text("---\ncategories:\n  birds: Which birds were seen, and where.\n---\nPick out birds.\n")
+    say(home, "one", "Yesterday a kingfisher sat on the old mill dam in Wells.")
+    quote = {"event": "e0", "quote": "a kingfisher sat on the old mill dam in Wells"}
+
+    def birds(_):
+        content = "A kingfisher sat on the old mill dam in Wells."
+        return NOTHING | {"memories": [{"category": name, "content": content, "evidence": [quote]} for name in ("fish", "birds")]}
+
+    with desk_at(home) as desk:
+        report = run(with_model(desk, Obedient(birds)), [], Options())
+        (memory,) = desk.store.log.memories()
+        assert memory.category == "birds"
+        assert report.heard.refused["unknown category"] == 1
+        assert str(own) in next(iter(report.heard.prompts.values()))
+
+
+def test_forcing_while_the_model_is_away_keeps_what_it_said(desk_at, home):
+    say(home, "one", RULE, FACT)
+    with desk_at(home) as desk:
+        run(with_model(desk, Obedient()), [], Options())
+        before = outcome(desk)
+        run(replace(desk, asking=None), [], Options(force=True))
+        assert outcome(desk) == before
+
+
+def test_what_was_forgotten_does_not_come_back_through_a_model(desk_at, home):
+    say(home, "one", RULE, FACT)
+    with desk_at(home) as desk:
+        run(with_model(desk, Obedient()), [], Options())
+        (gone,) = [each for each in desk.store.log.memories() if "currency code" in each.content]
+        person.forget(desk, [gone.id])
+        say(home, "two", FACT, day="2026-02-01")
+        run(with_model(desk, Obedient()), [], Options())
+        assert not any("currency code" in each for each in contents(desk))
+
+
+def test_a_conversation_that_opts_out_later_takes_what_a_model_said_of_it(desk_at, home):
+    say(home, "one", FACT)
+    with desk_at(home) as desk:
+        run(with_model(desk, Obedient()), [], Options())
+        assert contents(desk)
+        say(home, "one", "kept: ignore this conversation", start=5)
+        run(replace(desk, asking=None), [], Options())
+        assert contents(desk) == []
+
+
+def test_memories_of_a_model_move_with_their_project(desk_at, home):
+    say(home, "one", FACT, cwd="/x/harbor")
+    with desk_at(home) as desk:
+        run(with_model(desk, Obedient()), [], Options())
+        before = [(each.id, each.content) for each in desk.store.log.memories() if each.status is Status.ACTIVE]
+    settings = home / ".config/kept/config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text('[projects]\n"/x/harbor" = "/x/pier"\n')
+    with desk_at(home) as desk:
+        run(replace(desk, asking=None), [], Options())
+        after = [each for each in desk.store.log.memories() if each.status is Status.ACTIVE]
+        assert [(each.id, each.content) for each in after] == before
+        assert {each.scope for each in after} == {desk.scope("/x/pier")}
+        report = run(with_model(desk, Obedient()), [], Options())
+        assert report.body()["operations"] == {}
+
+
+def test_secrets_in_a_reply_are_refused_and_kept_nowhere(desk_at, home):
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    say(home, "one", "The deploy token must be rotated monthly.")
+    memory = {
+        "category": "constraint", "content": f"The deploy token must be rotated monthly: {token}",
+        "evidence": [{"event": "e0", "quote": "The deploy token must be rotated monthly"}],
+    }  # fmt: skip
+    with desk_at(home) as desk:
+        run(with_model(desk, Obedient(lambda _: NOTHING | {"memories": [memory]})), [], Options())
+        assert token not in json.dumps([str(each) for each in desk.store.log.every_proposal()])
+        assert token.encode() not in desk.home.store.read_bytes()
+        assert not any("ghp_" in each for each in contents(desk))
+
+
+def test_every_event_of_a_thread_is_in_a_question(desk_at, home, monkeypatch):
+    monkeypatch.setattr(hearing, "CHUNK_TOKENS", 300)
+    monkeypatch.setattr(hearing, "WINDOW", 20)
+    say(home, "one", *(f"Question number {n} about the importer. " * 5 for n in range(40)))
+    model = Obedient()
+    with desk_at(home) as desk:
+        run(with_model(desk, model), [], Options())
+        (thread,) = desk.store.archive.threads()
+        text = "\n".join(each.prompt for each in model.asked)
+        assert all(f"[e{n}] " in text for n in range(thread.events))
+        assert desk.store.archive.unheard() == ()
+
+
+def test_a_plain_function_can_answer(desk_at, home):
+    say(home, "one", FACT)
+    with desk_at(home) as desk:
+        run(replace(desk, asking=None), [], Options())
+        heard = hearing.hear(
+            desk, lambda: desk.store.log.start_run("test", desk.clock()), lambda asks: [Answered(body=obey(each)) for each in asks]
+        )
+        assert heard.chunks == 1
+        none = hearing.hear(desk, lambda: 1, lambda asks: [Unreachable(reason="away") for _ in asks])
+        assert (none.threads, none.left) == (0, 0)
