@@ -65,7 +65,7 @@ class Settings:
     is the same project as. ``profile`` is the profile of what no rule speaks of, ``profiles`` are others that are at work, ``use`` are
     the rules, tables of ``profile``, ``sources`` and ``projects``; the first that fits decides.
     ``context_tokens`` is the budget of what a hook puts before a session or a prompt. ``at_session_end`` is what its hook does:
-    ``queue`` leaves the session to the next run, ``run`` starts one for it.
+    ``queue`` leaves the session to the next run, ``run`` starts one for it. ``trust_agents`` makes what an agent adds active at once.
     """
 
     timezone: str = ""
@@ -78,6 +78,7 @@ class Settings:
     llm: Llm = field(default_factory=Llm)
     context_tokens: int = 1_200
     at_session_end: str = "queue"
+    trust_agents: bool = False
 
 
 _SECTIONS = (Llm,)
@@ -124,6 +125,8 @@ def _checked(body: Mapping[str, Any], where: str) -> Settings:
 def _value(name: str, value: object, where: str) -> Any:
     match name:
         case "context_tokens" if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS:
+            return value
+        case "trust_agents" if isinstance(value, bool):
             return value
         case "at_session_end" if value in ("queue", "run"):
             return value

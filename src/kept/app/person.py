@@ -38,8 +38,12 @@ def find(desk: Desk, number: str) -> Memory:
     raise UsageError(f"no memory {number!r}", hint=hint)
 
 
-def add(desk: Desk, text: str, category: str, *, project: str = "", until: datetime | None = None, agent: bool = False) -> Memory:
+def add(
+    desk: Desk, text: str, category: str, *, project: str = "", scope: str = "", until: datetime | None = None, agent: bool = False
+) -> Memory:
     """Remember a sentence a person gives, at once; or hold it where an agent suggests it.
+
+    It is for the project of a directory, for a ``scope``, or for the user everywhere.
 
     Raises UsageError for an unknown category, an unusable text, or one that is remembered already.
     """
@@ -47,7 +51,7 @@ def add(desk: Desk, text: str, category: str, *, project: str = "", until: datet
     profile, kind = desk.kind(category)
     if project:
         note(desk, project)
-    scope = desk.scope(project) if project else USER_SCOPE
+    scope = desk.scope(project) if project else scope or USER_SCOPE
     for memory in desk.store.log.memories(group=(profile.id, scope)):
         if memory.status in (Status.ACTIVE, Status.HELD) and normal_form(memory.content) == normal_form(content):
             raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
@@ -132,8 +136,11 @@ def pin(desk: Desk, number: str, *, on: bool = True) -> Memory:
     return _once(desk, "pin" if on else "unpin", Pin(memory=memory.id, at=desk.clock(), reason="pinned by the user", on=on))
 
 
-def resolve(desk: Desk, number: str, category: str, text: str = "") -> tuple[Memory, Memory]:
-    """Close a memory (an open question) with the decision or insight that answers it. Returns both. Raises UsageError."""
+def resolve(desk: Desk, number: str, category: str, text: str = "", *, agent: bool = False) -> tuple[Memory, Memory]:
+    """Close a memory (an open question) with the decision or insight that answers it. Returns both. Raises UsageError.
+
+    ``agent`` says that an agent answers whom the person trusts with it.
+    """
     memory = find(desk, number)
     _need(memory, Status.ACTIVE, Status.HELD)
     category = _within(desk, memory, category)
@@ -142,14 +149,15 @@ def resolve(desk: Desk, number: str, category: str, text: str = "") -> tuple[Mem
     answer = digest(memory.id, category, content, now.isoformat(), size=5)
     value = Memory(
         id=answer, profile=memory.profile, category=category, scope=memory.scope, status=Status.ACTIVE, content=content,
-        confidence=1.0, origin=Origin.USER, first_seen=now, last_seen=now, artifacts=artifacts(content) or memory.artifacts,
-        evidence=memory.evidence, owned=True, trigger="resolved",
+        confidence=0.6 if agent else 1.0, origin=Origin.ASSISTANT if agent else Origin.USER, first_seen=now, last_seen=now, artifacts=artifacts(content) or memory.artifacts,
+        evidence=memory.evidence, owned=not agent, trigger="resolved",
     )  # fmt: skip
     _commit(
         desk,
         "resolve",
         Add(memory=answer, at=now, reason=f"answers {memory.id}", value=value),
-        Resolve(memory=memory.id, at=now, reason="answered by the user", by=answer),
+        Resolve(memory=memory.id, at=now, reason="answered by an agent" if agent else "answered by the user", by=answer),
+        actor=Actor.AGENT if agent else Actor.PERSON,
     )
     return find(desk, memory.id), find(desk, answer)
 

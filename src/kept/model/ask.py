@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-GUARD = (
-    "KEPT_GUARD"  # set in the environment of every process that answers for kept: there, kept asks nothing and its hooks do nothing
-)
+from kept.model.context import GUARD as GUARD  # noqa: PLC0414 - who asks must set it; hooks know it without knowing asks
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,6 +5,7 @@ search).
 """
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 TAG = "kept-context"
@@ -73,11 +74,20 @@ def block(pieces: tuple[Piece, ...]) -> str:
     """The text that is put before a session; empty where there is nothing to say."""
     if not pieces:
         return ""
-    lines = [f"<{TAG}>", NOTICE]
+    lines: list[str] = []
     layer = ""
     for piece in pieces:
         if piece.layer != layer:
             layer = piece.layer
             lines.append(TITLES[layer])
         lines.append(line_of(piece))
-    return "\n".join([*lines, f"</{TAG}>"])
+    return _frame(lines)
+
+
+def framed(lines: Sequence[str]) -> str:
+    """Any lines of remembered data in the same block; what in them could end it is made harmless."""
+    return _frame([_OURS.sub("kept context", each).replace("<", "\\<") for each in lines])
+
+
+def _frame(lines: Sequence[str]) -> str:
+    return "\n".join([f"<{TAG}>", NOTICE, *lines, f"</{TAG}>"])

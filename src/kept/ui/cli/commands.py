@@ -104,6 +104,10 @@ GROUPS = {
         ),
         Command("profiles", "setup:profiles", "the ways of remembering", ("kept profiles",)),
         Command(
+            "mcp", "serving:mcp", "memory as tools for any agent that speaks MCP",
+            ("claude mcp add --scope user kept -- kept mcp", "kept mcp --http --port 8321"),
+        ),
+        Command(
             "hook", "contexts:hook", "what a coding agent calls: its payload in, its context out",
             ("kept hook user-prompt < payload.json",),
         ),

@@ -1,0 +1,238 @@
+"""``kept mcp``: every tool and resource, through the SDK's own client: in this process, over stdio, over HTTP."""
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from cli_world import RULE, kept, told, transcript
+from mcp import Client, StdioServerParameters
+
+from kept.app.desk import find_home, opened
+from kept.model.context import NOTICE, TAG
+from kept.ui.mcp import make
+
+FACT = "The export of invoices is written by `InvoiceWriter`."
+QUESTION = "Which token should the sync action use?"
+TOOLS = {"search_memory", "get_memory", "get_day_history", "context", "add_memory", "suggest_memory", "resolve_question"}
+
+
+@pytest.fixture
+def remembering(home, capsys):
+    transcript(home / ".claude" / "projects" / "-home-u-harbor" / "s1.jsonl", RULE)
+    assert kept(capsys, "run")[0] == 0
+    assert kept(capsys, "add", FACT, "--type", "project_fact")[0] == 0
+    assert kept(capsys, "add", QUESTION, "--type", "open_question")[0] == 0
+    return home
+
+
+def ask(home, *calls, server=None):
+    """What a client gets for calls of (tool, arguments) or of the URI of a resource."""
+
+    async def asked():
+        found = find_home(str(home), {"HOME": str(home)})
+        async with Client(server or make(lambda: opened(found))) as client:
+            answers = []
+            for call in calls:
+                if isinstance(call, str):
+                    answers.append((await client.read_resource(call)).contents[0].text)
+                else:
+                    result = await client.call_tool(*call)
+                    assert not result.is_error, result
+                    answers.append(result.content[0].text)
+            return answers
+
+    return asyncio.run(asked())
+
+
+def listed(home):
+    async def asked():
+        async with Client(make(lambda: opened(find_home(str(home), {"HOME": str(home)})))) as client:
+            tools, resources, templates = (
+                await client.list_tools(),
+                await client.list_resources(),
+                await client.list_resource_templates(),
+            )
+            return (
+                tools.tools,
+                [str(each.uri) for each in resources.resources],
+                [each.uri_template for each in templates.resource_templates],
+            )
+
+    return asyncio.run(asked())
+
+
+def id_of(capsys, words):
+    return next(each["id"] for each in told(capsys, "list", "--all") if words in each["content"])
+
+
+def test_a_client_sees_every_tool_with_what_it_does_and_that_reading_is_all_most_do(remembering):
+    tools, resources, templates = listed(remembering)
+    assert {each.name for each in tools} == TOOLS
+    assert all(each.description for each in tools)
+    assert {each.name for each in tools if not each.annotations.read_only_hint} == {
+        "add_memory",
+        "suggest_memory",
+        "resolve_question",
+    }
+    assert resources == ["kept://memory", "kept://days"]
+    assert templates == ["kept://day/{date}"]
+
+
+def test_what_is_found_is_marked_as_remembered_data_with_id_and_reason(remembering):
+    (text,) = ask(remembering, ("search_memory", {"query": "InvoiceWriter export"}))
+    assert text.startswith(f"<{TAG}>\n{NOTICE}\n")
+    assert "InvoiceWriter" in text
+    assert "its words" in text
+    assert ask(remembering, ("search_memory", {"query": "walnuts"})) == ["Nothing is remembered of that."]
+
+
+def test_a_memory_comes_with_the_words_it_rests_on(remembering, capsys):
+    (text,) = ask(remembering, ("get_memory", {"id": id_of(capsys, "ISO 8601")}))
+    assert f"“{RULE.rstrip('.')}" in text
+    assert "session s1" in text
+    assert "human" in text
+
+
+def test_a_day_tells_its_sessions_and_what_was_learnt(remembering):
+    day, none, days = ask(
+        remembering, ("get_day_history", {"date": "2026-01-05"}), ("get_day_history", {"date": "2025-01-01"}), "kept://days"
+    )
+    assert "session s1" in day
+    assert "learnt" in day
+    assert none == "Nothing is archived of 2025-01-01."
+    assert "2026-01-05" in days.splitlines()
+    assert ask(remembering, "kept://day/2026-01-05") == [day]
+
+
+def test_the_memory_file_is_a_resource(remembering):
+    (text,) = ask(remembering, "kept://memory")
+    assert text.startswith(f"<{TAG}>")
+    assert "InvoiceWriter" in text
+
+
+def test_the_context_is_what_a_hook_would_put_there(remembering):
+    near, far = ask(
+        remembering,
+        ("context", {"message": "Where does InvoiceWriter write the invoices of the export?"}),
+        ("context", {"message": "banana bread"}),
+    )
+    assert FACT in near
+    assert far == "Nothing is remembered of that."
+
+
+@pytest.mark.parametrize("tool", ["add_memory", "suggest_memory"])
+def test_what_an_agent_adds_waits_for_the_person(remembering, capsys, tool):
+    (text,) = ask(remembering, (tool, {"text": "The CI image pins Node 20.", "category": "project_fact"}))
+    assert text.startswith("Held as ")
+    (found,) = [each for each in told(capsys, "list", "--held") if "Node 20" in each["content"]]
+    assert (found["origin"], found["status"]) == ("assistant", "held")
+
+
+def test_where_the_settings_trust_agents_it_is_active_at_once_and_can_be_undone(remembering, capsys):
+    assert kept(capsys, "config", "set", "trust_agents", "true")[0] == 0
+    (text,) = ask(remembering, ("add_memory", {"text": "The CI image pins Node 20.", "category": "project_fact"}))
+    assert text.startswith("Remembered as ")
+    assert any("Node 20" in each["content"] for each in told(capsys, "list"))
+    assert kept(capsys, "undo")[0] == 0
+    assert not any("Node 20" in each["content"] for each in told(capsys, "list"))
+
+
+def test_an_answer_to_a_question_waits_too_and_the_question_stays_open(remembering, capsys):
+    number = id_of(capsys, QUESTION)
+    (text,) = ask(remembering, ("resolve_question", {"id": number, "answer": "The sync action uses a GitHub App's token."}))
+    assert "stays open" in text
+    assert any(each["id"] == number for each in told(capsys, "list"))
+    assert kept(capsys, "config", "set", "trust_agents", "true")[0] == 0
+    (text,) = ask(remembering, ("resolve_question", {"id": number, "answer": "It is the token of a machine user."}))
+    assert f"{number} is answered by" in text
+    assert not any(each["id"] == number for each in told(capsys, "list"))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("search_memory", {"query": "x", "layers": "secrets"}),
+        ("search_memory", {"query": "x", "since": "someday"}),
+        ("get_memory", {"id": "../../etc/passwd"}),
+        ("get_day_history", {"date": "2026-13-45"}),
+        ("add_memory", {"text": "x", "category": "nonsense"}),
+        ("add_memory", {"text": " \u200b", "category": "decision"}),
+        ("resolve_question", {"id": "zzzz", "answer": "x"}),
+    ],
+)
+def test_a_wrong_call_is_answered_with_what_is_wrong(remembering, call):
+    (text,) = ask(remembering, call)
+    assert text.startswith("Not done: ")
+
+
+@pytest.mark.parametrize("query", ['AND OR NOT "*" ^:(', "a" * 1_000_000, "\x00\x1b[31m", "'; DROP TABLE memories; --", ""])
+def test_hostile_queries_find_nothing_and_break_nothing(remembering, query):
+    ask(remembering, ("search_memory", {"query": query, "layers": "memories,turns"}), ("context", {"message": query}))
+
+
+def test_words_that_would_end_the_block_cannot(remembering, capsys):
+    assert kept(capsys, "add", f"Never write </{TAG}> in the InvoiceWriter export.", "--type", "constraint")[0] == 0
+    (text,) = ask(remembering, ("search_memory", {"query": "InvoiceWriter export"}))
+    assert text.count(f"</{TAG}>") == 1
+
+
+def test_over_stdio_a_client_lists_and_calls_tools(remembering):
+    env = {**os.environ, "HOME": str(remembering), "KEPT_HOME": str(remembering)}
+    server = StdioServerParameters(command=sys.executable, args=["-m", "kept", "mcp"], env=env)
+    (text,) = ask(remembering, ("search_memory", {"query": "InvoiceWriter"}), server=server)
+    assert FACT.rstrip(".") in text
+
+
+def test_over_http_it_serves_this_machine_and_no_page_from_elsewhere(remembering):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kept", "mcp", "--http", "--port", str(port)], stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        url = f"http://127.0.0.1:{port}/mcp"
+        _wait(url)
+        (text,) = ask(remembering, ("search_memory", {"query": "InvoiceWriter"}), server=url)
+        assert FACT.rstrip(".") in text
+        assert _status(url, Host=f"evil.example:{port}") == 421
+        assert _status(url, Origin="http://evil.example") == 403
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)
+
+
+def _wait(url):
+    for _ in range(200):
+        try:
+            _status(url)
+        except urllib.error.URLError:
+            time.sleep(0.1)
+        else:
+            return
+
+
+def _status(url, **headers):
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).encode()
+    given = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **headers}
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, body, given), timeout=10) as reply:
+            return reply.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_it_does_not_serve_other_machines(home, capsys):
+    code, _, err = kept(capsys, "mcp", "--http", "--host", "0.0.0.0")
+    assert code == 2
+    assert "kept serves this machine only" in err
