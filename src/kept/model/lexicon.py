@@ -26,7 +26,13 @@ class Lexicon:
     a project is made of (tests, commits), ``defect`` tells of something broken, ``concession`` opens an answer that grants a point.
     ``dangling`` points at something said elsewhere unless it is part of ``anchored`` words; ``pronoun`` needs a noun before it;
     ``chooser`` opens a recommendation; ``passed_on`` marks a report on the user in the third person; ``trailing`` opens a clause
-    at the end that only complains. ``option`` names a pick from a list. ``announced`` opens a decision told as one ("we decided").
+    at the end that only complains. In the assistant's text: ``cause_label`` and ``remedy_label`` head what was wrong and what mends it,
+    ``mends`` opens what it will do next, ``lack`` says what something does not do, ``own_slip`` a mistake of its own. ``relief`` is a
+    person's "that's it", ``wonder`` opens their question why something is wrong.
+    ``possible`` says what others may do, which is no doubt of the speaker; ``elaborates`` opens a sentence that goes on with the one before;
+    ``symptom`` comes before what is seen when something is wrong, ``cause_told`` tells a cause; ``leaning`` is approval around a picked option. ``its_doing`` is a "this" of
+    which something is said, ``checking`` opens an order to look things over, ``so_that`` what they shall be like. ``errand`` opens an order for a ticket or a document. ``retracts`` takes back what the assistant ``did``;
+    ``unsettled`` opens a question that is left for ``yet`` another time; ``question_word`` opens an indirect question; ``stated_goal`` calls a goal by its name. ``recommended`` marks an option as the one the assistant would take. ``option`` names a pick from a list. ``announced`` opens a decision told as one ("we decided").
     ``softer`` replaces swearing that carries meaning: (pattern source, words). ``phrases`` are the few words that kept itself adds, by name, in the first language.
     """
 
@@ -97,7 +103,30 @@ class Lexicon:
     chooser: str = ""
     passed_on: str = ""
     trailing: str = ""
+    possible: str = ""
+    elaborates: str = ""
+    errand: str = ""
+    retracts: str = ""
+    did: str = ""
+    unsettled: str = ""
+    yet: str = ""
+    question_word: str = ""
+    stated_goal: str = ""
+    its_doing: str = ""
+    checking: str = ""
+    so_that: str = ""
+    recommended: str = ""
+    symptom: str = ""
+    cause_told: str = ""
+    leaning: str = ""
     actionable: str = ""
+    cause_label: str = ""
+    remedy_label: str = ""
+    mends: str = ""
+    lack: str = ""
+    own_slip: str = ""
+    relief: str = ""
+    wonder: str = ""
     softer: tuple[tuple[str, str], ...] = field(default=())
     phrases: tuple[tuple[str, str], ...] = field(default=())
 

@@ -39,10 +39,20 @@ _FIRST = frozenset(
         "concession",
         "chooser",
         "trailing",
+        "cause_label",
+        "remedy_label",
+        "mends",
+        "relief",
+        "wonder",
+        "elaborates",
+        "errand",
+        "retracts",
+        "did",
+        "checking",
     }
 )
 _COMMON = "common"
-_LAST = frozenset({"tag"})
+_LAST = frozenset({"tag", "recommended"})
 # The files write ’ for either apostrophe; \x27 is the straight one, which a TOML literal cannot hold.
 _APOSTROPHE = r"[\x27\x{2019}]"
 # Neither a letter nor a digit of the scripts that write words apart, so a name may stand between characters of the others: ranges instead of classes keep the automata small.

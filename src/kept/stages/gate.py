@@ -68,7 +68,7 @@ def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refu
         ("markup", _HOSTILE.search(text) is not None or _SECTION.match(text) is not None),
         ("import", _IMPORT.search(text) is not None),
         ("too long", len(text) > LONGEST),
-        ("fragment", _words(text) < (_WORDS if category.specific else _FEW)),
+        ("fragment", _words(text) < _least(text, category, lexicon)),
         ("code", _CODE.search(text.strip()) is not None or _coded(text)),
         ("question", text.rstrip().endswith(("?", "？"))),
         ("self-reference", _found(lexicon.agent_talk, text) or _found(lexicon.memory_talk, text)),
@@ -102,7 +102,7 @@ def stands_alone(text: str, lexicon: Lexicon) -> bool:
     """Whether a text can be understood without what was said before it: brackets and quotes are closed, nothing points outside, and a
     pronoun comes after something that it can mean.
     """
-    return _balanced(text) and not _found(lexicon.defect, text) and not _dangles(text, lexicon)
+    return _balanced(text) and not _found(lexicon.defect, _ASIDE.sub(" ", text)) and not _dangles(text, lexicon)
 
 
 def _dangles(text: str, lexicon: Lexicon) -> bool:
@@ -141,6 +141,14 @@ def _specific(text: str, lexicon: Lexicon) -> bool:
     terms |= {name[1].casefold() for name in _NAME.finditer(text)}
     cues = (lexicon.generaliser, lexicon.versus, lexicon.practice, lexicon.hard, lexicon.announced)
     return len(terms) > 1 or (len(terms) == 1 and any(_found(cue, text) for cue in cues))
+
+
+def _least(text: str, category: Category, lexicon: Lexicon) -> int:
+    """The words that make a complete thought: one fewer where a rule or a practice names what it is about ("we use pnpm here")."""
+    if not category.specific:
+        return _FEW
+    firm = any(_found(cue, text) for cue in (lexicon.practice, lexicon.hard, lexicon.versus))
+    return _WORDS - 1 if firm and _specific(text, lexicon) else _WORDS
 
 
 def _words(text: str) -> int:

@@ -210,6 +210,16 @@ def plain_marks(sentence: str) -> str:
     return one_line(_MARKS.sub("", sentence)).strip()
 
 
+def announces(sentence: str, *, alone: bool) -> bool:
+    """Whether a sentence without marks announces a cause: in its own words, or (``alone``) only points at the sentence after it."""
+    return bool(_POINTS.match(sentence)) and len(sentence.split()) <= 8 if alone else bool(_ANNOUNCED.match(sentence))
+
+
+def dangles(sentence: str) -> bool:
+    """Whether a sentence ends a clause with a pronoun, which may stand for something outside it."""
+    return bool(_DANGLES.search(sentence))
+
+
 def usable(sentence: str, *, loose: bool, least: int = 5) -> bool:
     """Whether a sentence stands by itself: long enough, no question, no guess, no chatter, no bare pronoun at its start."""
     body = _ANNOUNCED.sub("", sentence, count=1)

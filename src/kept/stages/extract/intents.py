@@ -5,23 +5,24 @@ fixes, and nothing of what happens to a candidate.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from kept.model.artifact import artifacts
-from kept.model.codec import digest
-from kept.model.event import Event, Origin
+from kept.model.event import Event
 from kept.model.lexicon import Lexicon
-from kept.model.memory import USER_SCOPE, Candidate, Evidence
+from kept.model.memory import Candidate, Evidence
 from kept.model.profile import Profile
 from kept.model.text import likeness, tokens
-from kept.stages.extract.cues import has, places, specific, strip_first
-from kept.stages.extract.picks import pick
+from kept.stages.extract.answers import of_answer
+from kept.stages.extract.cues import has, places, specific, split_at, strip_first
 from kept.stages.extract.prose import Passage, Voice, passages
 from kept.stages.extract.sentences import Span, sentences
-from kept.stages.extract.signals import Reading, Setting, read
-from kept.stages.extract.view import Before, before, granted, is_prompt, referent
-from kept.stages.extract.writing import LONGEST, finish, fit, join, plain, write
+from kept.stages.extract.signals import WEIGHTS, Reading, Setting, read
+from kept.stages.extract.spelling import respell, vocabulary
+from kept.stages.extract.turn import READ, Turn, evidence_of, made
+from kept.stages.extract.view import Before, before, granted, is_prompt, proposed, referent
+from kept.stages.extract.writing import LONGEST, finish, fit, join, left_open, plain, write
 
 # Below this a sentence is not even proposed: it would only fill the review.
 LEAST = 0.5
@@ -30,21 +31,6 @@ MOST = 4
 # The sentences of a prompt that are read: more than anybody types.
 SENTENCES = 200
 _QUOTE = 400
-_READ = 8_000
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Turn:
-    """A prompt that is being read: its event, what it looks back on, and by whose rules."""
-
-    event: Event
-    seen: Before
-    profile: Profile
-    lexicon: Lexicon
-    scope: str
-    granted: bool
-    mending: bool
-    tasked: bool
 
 
 def propose(
@@ -53,11 +39,11 @@ def propose(
     """The candidates anchored at the prompts in ``[start, stop)``, in order."""
     found: list[Candidate] = []
     for index in range(start, stop):
-        if is_prompt(events[index]):
+        if is_prompt(events[index]) and not _typed_again(events, index, stop):
             seen = before(events, start, index)
             place = scope(events[index].project)
             found += _of_prompt(
-                _Turn(
+                Turn(
                     event=events[index],
                     seen=seen,
                     profile=profile,
@@ -65,14 +51,21 @@ def propose(
                     scope=place,
                     granted=granted(events, index, stop, lexicon),
                     tasked=has(lexicon.task, strip_first(lexicon.request, events[index].text[:200].lstrip())),
-                    mending=has(lexicon.defect, events[index].text[:_READ]),
+                    mending=has(lexicon.defect, events[index].text[:READ]),
+                    later=tuple(each for each in events[index + 1 : stop] if is_prompt(each)),
                 )
             )
     return tuple(found)
 
 
-def _of_prompt(turn: _Turn) -> list[Candidate]:
-    answered = _of_answer(turn)
+def _typed_again(events: Sequence[Event], index: int, stop: int) -> bool:
+    """Whether the next event is the same prompt, sent once more with words added."""
+    text = events[index].text.strip()
+    return index + 1 < stop and is_prompt(events[index + 1]) and len(text) > 20 and events[index + 1].text.strip().startswith(text)
+
+
+def _of_prompt(turn: Turn) -> list[Candidate]:
+    answered = of_answer(turn)
     # What an answer says in its first paragraph is part of what it agrees to.
     said = [
         each
@@ -83,7 +76,7 @@ def _of_prompt(turn: _Turn) -> list[Candidate]:
     return ([answered] if answered else []) + [each for each in said if each in best]
 
 
-def _of_words(turn: _Turn) -> list[Candidate]:
+def _of_words(turn: Turn) -> list[Candidate]:
     """The candidates of a prompt's own sentences, a sentence that leans on its neighbour taken together with it."""
     spoken = _spoken(turn.event.text, turn.seen, turn.lexicon)
     readings = [_read(turn, said) for said in spoken]
@@ -145,7 +138,7 @@ def _repeats(sentence: str, replies: str) -> bool:
     return len(words.split()) >= 6 and words in replies
 
 
-def _read(turn: _Turn, said: tuple[Passage, Span]) -> Reading:
+def _read(turn: Turn, said: tuple[Passage, Span]) -> Reading:
     passage, span = said
     words = turn.event.text[span.start : span.end]
     setting = Setting(
@@ -175,14 +168,21 @@ def _said_before(words: str, seen: Before) -> bool:
     return like >= 2
 
 
-def _group(turn: _Turn, spoken: list[tuple[Passage, Span]], readings: list[Reading], place: int) -> tuple[list[int], float]:
+def _group(turn: Turn, spoken: list[tuple[Passage, Span]], readings: list[Reading], place: int) -> tuple[list[int], float]:
     """The sentences that make one statement with the one at ``place``, and the confidence of the whole."""
     text, (passage, span) = turn.event.text, spoken[place]
     group, sure = [place], readings[place].confidence
     signals = readings[place].signals
-    # What is asked may be granted later: it must not change what stands beside it.
-    if span.aside or "asks" in signals:
+    if span.aside:
         return group, sure
+    goes_on = place + 1 < len(spoken) and spoken[place + 1][0] == passage
+    if goes_on and has(turn.lexicon.elaborates, text[spoken[place + 1][1].start : spoken[place + 1][1].end]):
+        return [place, place + 1], sure
+    # What is asked may be granted later: it must not change what stands beside it.
+    if "asks" in signals:
+        # What stands in brackets after it says why.
+        more = goes_on and spoken[place + 1][1].aside and "practice" in readings[place + 1].signals
+        return ([place, place + 1], sure) if more else (group, sure)
     near = [at for at in (place - 1, place + 1) if 0 <= at < len(spoken) and spoken[at][0] == passage and not spoken[at][1].aside]
     back = "points outside" in signals or has(turn.lexicon.pointer, text[span.start : span.end])
     if place - 1 in near and back and readings[place - 1].category and not _ends_the_matter(readings[place - 1]):
@@ -204,7 +204,7 @@ def _ends_the_matter(reading: Reading) -> bool:
     )
 
 
-def _candidate(turn: _Turn, said: list[tuple[Passage, Span]], reading: Reading, sure: float) -> Candidate | None:
+def _candidate(turn: Turn, said: list[tuple[Passage, Span]], reading: Reading, sure: float) -> Candidate | None:
     event, seen, profile, lexicon = turn.event, turn.seen, turn.profile, turn.lexicon
     raw = [event.text[span.start : span.end] for _, span in said]
     # A lone "No!" or a reproach before the rule says nothing itself.
@@ -217,12 +217,28 @@ def _candidate(turn: _Turn, said: list[tuple[Passage, Span]], reading: Reading, 
     for words in raw[1:]:
         more = write(words, lexicon)
         content = join(content.rstrip("."), f"({more.rstrip('.')}).") if words.startswith("(") else join(content, more)
-    content = fit(content)
+    words_around = vocabulary(each.text[-READ:] for each in (*seen.replies[:4], *seen.older[:6]))
+    content = fit(respell(content, lambda word: word in words_around or has(lexicon.technical, word)))
     if not content:
         return None
     if has(lexicon.profanity, content) and len(raw) > 1:
         return None
-    signals, evidence = list(reading.signals), [_evidence(event, words) for words in raw]
+    if reading.category == "open_question":
+        content = "" if _settled(raw[0], turn) else fit(left_open(raw[0], lexicon))
+        if not content:
+            return None
+    signals, evidence = list(reading.signals), [evidence_of(event, words) for words in raw]
+    content, told = _with_symptom(content, seen, lexicon)
+    if "takes back" in signals and not told and reading.category == "decision":
+        content, told = _undoing(content, seen, lexicon)
+    evidence += told
+    meant = proposed(seen) if places(lexicon.its_doing, content) else ""
+    if meant and len(content) + len(meant) < LONGEST:
+        low, _ = places(lexicon.its_doing, content)[0]
+        content = f"{content[:low]}`{meant}`{content[low + 4 :]}"
+        signals.append("named from the turn before")
+        evidence += _naming(meant, seen)
+        sure = round(min(0.95, sure - WEIGHTS["vague"]), 2) if "vague" in signals else sure
     kind = profile.category(reading.category)
     back = has(lexicon.pointer, content) and not artifacts(content)
     vague = kind is not None and kind.specific and (back or not specific(content, lexicon))
@@ -236,60 +252,38 @@ def _candidate(turn: _Turn, said: list[tuple[Passage, Span]], reading: Reading, 
             content = finish(f"{content.rstrip('.')} ({lexicon.phrase('about')} `{about}`)")
         signals.append("named from the turn before")
         evidence += _naming(about, seen)
-    return _made(turn, (reading.category, reading.trigger), content, sure=sure, evidence=evidence, signals=signals)
+    return made(turn, (reading.category, reading.trigger), content, sure=sure, evidence=evidence, signals=signals)
 
 
-def _of_answer(turn: _Turn) -> Candidate | None:
-    """The decision an answer makes, in the words of the assistant's proposal with the question it settles."""
-    event, seen, lexicon = turn.event, turn.seen, turn.lexicon
-    replies = (*seen.replies, *seen.older)
-    texts = [reply.text[-_READ:] for reply in replies]
-    said = _evidence(event, event.text.strip())
-    chosen = pick(event.text, texts, lexicon)
-    if chosen is None or not chosen.content:
-        return None
-    evidence = [said, _evidence(_holder(replies, chosen.quote), chosen.quote)]
-    content = chosen.content
-    question, asked = _question(seen, lexicon)
-    if asked and not _names_any(question, content, lexicon):
-        content = finish(f"{content.rstrip('.')} ({lexicon.phrase('question')}: {question})")
-        evidence.append(asked)
-    sure = 0.75 if chosen.sure else 0.55
-    return _made(
-        turn,
-        ("decision", "agreement"),
-        content,
-        sure=sure,
-        evidence=evidence,
-        signals=["agrees to the assistant's proposal"],
-    )
+def _settled(words: str, turn: Turn) -> bool:
+    """Whether a later prompt of the episode takes up an open question with a statement."""
+    mine = tokens(words)
+    return any(likeness(mine, tokens(each.text)) >= 0.25 and not each.text.rstrip().endswith("?") for each in turn.later)
 
 
-def _holder(replies: Sequence[Event], quote: str) -> Event:
-    """The reply that holds a quote taken from one of them."""
-    return next(reply for reply in replies if quote in reply.text)
+def _with_symptom(content: str, seen: Before, lexicon: Lexicon) -> tuple[str, list[Evidence]]:
+    """A told cause with the symptom that the person's prompt before named, in brackets."""
+    if not has(lexicon.cause_told, content) or not seen.asked:
+        return content, []
+    asked = seen.asked[0]
+    for span in sentences(asked.text, 0, min(len(asked.text), READ)):
+        words = asked.text[span.start : span.end]
+        _, seen_then = split_at(lexicon.symptom, words)
+        told = plain(seen_then).strip(" .,!?:")
+        if 2 <= len(told.split()) <= 12 and not words.endswith("?") and len(content) + len(told) + 4 <= LONGEST:
+            return finish(f"{content.rstrip('.')} ({told})"), [evidence_of(asked, words)]
+    return content, []
 
 
-def _names_any(question: str, content: str, lexicon: Lexicon) -> bool:
-    """Whether the content has any of the telling words of a question, in whatever form."""
-    telling = (word for word in tokens(question) if len(word) > 4 and not has(lexicon.question, word))
-    return any(word[:4] in content.casefold() for word in telling)
-
-
-def _question(seen: Before, lexicon: Lexicon) -> tuple[str, Evidence | None]:
-    """The question of the person's last prompt, without its mark; empty where it asks none that is short."""
-    for event in seen.asked[:1]:
-        for passage in passages(event.text, lexicon):
-            for span in sentences(event.text, passage.start, passage.end) if passage.voice is Voice.OWN else ():
-                words = event.text[span.start : span.end]
-                if (
-                    words.endswith("?")
-                    and not has(lexicon.request, words)
-                    and 4 <= len(words.split()) <= 20
-                    and not has(lexicon.profanity, words)
-                ):
-                    return plain(words).rstrip("? "), _evidence(event, words)
-    return "", None
+def _undoing(content: str, seen: Before, lexicon: Lexicon) -> tuple[str, list[Evidence]]:
+    """A reason for taking something back with what was taken back, in the assistant's words and in brackets."""
+    for event in seen.replies[:3]:
+        for span in sentences(event.text, 0, min(len(event.text), READ)):
+            words = event.text[span.start : span.end]
+            done = plain(strip_first(lexicon.person, words)).rstrip(" .:!")
+            if has(lexicon.did, words) and 4 <= len(done.split()) <= 25 and len(content) + len(done) + 12 <= LONGEST:
+                return finish(f"{content.rstrip('.')} ({lexicon.phrase('undone')}: {done})"), [evidence_of(event, words)]
+    return content, []
 
 
 def _naming(name: str, seen: Before) -> list[Evidence]:
@@ -300,44 +294,5 @@ def _naming(name: str, seen: Before) -> list[Evidence]:
             low = event.text.rfind("\n", 0, at) + 1
             high = event.text.find("\n", at)
             low = max(low, at - 200)
-            return [_evidence(event, event.text[low : high if 0 <= high <= low + _QUOTE else low + _QUOTE].strip())]
+            return [evidence_of(event, event.text[low : high if 0 <= high <= low + _QUOTE else low + _QUOTE].strip())]
     return []
-
-
-def _evidence(event: Event, quote: str) -> Evidence:
-    return Evidence(
-        quote=quote[:_QUOTE],
-        event=event.key,
-        session=event.session,
-        path=event.pointer.path,
-        at=event.at,
-        author=event.author.value,
-        origin=event.origin,
-    )
-
-
-def _made(
-    turn: _Turn, kind: tuple[str, str], content: str, *, sure: float, evidence: Sequence[Evidence], signals: Sequence[str]
-) -> Candidate | None:
-    """The candidate of a category and a trigger; None where the profile has no such category."""
-    (name, trigger), profile, event = kind, turn.profile, turn.event
-    category = profile.category(name)
-    if category is None:
-        return None
-    # A wish about one part of a project is no wish about all of them.
-    local = any("/" in each and not each.startswith("http") for each in artifacts(content))
-    where = USER_SCOPE if category.user_wide and not local else turn.scope
-    return Candidate(
-        id=digest(profile.id, name, where, trigger, event.key, content),
-        profile=profile.id,
-        category=name,
-        scope=where,
-        content=content,
-        confidence=sure,
-        trigger=trigger,
-        at=event.at,
-        origin=Origin.USER,
-        artifacts=artifacts(content),
-        evidence=tuple(evidence),
-        reasoning=", ".join(signals),
-    )

@@ -23,6 +23,8 @@ _LEADING = re2.compile(r"(?i)^\s*#?([A-H]|\d\d?)(?:(?:\s+please)?\s*[,;–—]\s
 _MARK = re2.compile(r"[A-Za-z0-9]+")
 _HEAD = re2.compile(r"^\s*(?:#+\s|\*\*[^*]+\*\*:?\s*$)")
 _TOO_MANY = 4
+_BACK = 4
+_BOLD = re2.compile(r"\*\*([^*\n]{3,60})\*\*")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,7 +58,17 @@ def pick(answer: str, replies: Sequence[str], lexicon: Lexicon) -> Pick | None:
         return None
     after = strip_first(lexicon.agreement, answer.strip())
     offered = _offered(replies[0], after, lexicon)
-    return offered if offered and offered.sure else _recommended(replies[0], lexicon) or offered
+    return offered if offered and offered.sure else _recommended(replies[0], lexicon) or _standing(replies, lexicon) or offered
+
+
+def _standing(replies: Sequence[str], lexicon: Lexicon) -> Pick | None:
+    """What was recommended a few messages before and what the last message, which is agreed to, carries out: it names the same thing."""
+    for reply in replies[1:_BACK]:
+        found = _recommended(reply, lexicon)
+        names = [name for name in (*_BOLD.findall(found.quote), *artifacts(found.quote)) if len(name) > 3] if found else []
+        if found and any(plain(name).casefold() in plain(replies[0]).casefold() for name in names):
+            return found
+    return None
 
 
 def _asks(reply: str, lexicon: Lexicon) -> bool:

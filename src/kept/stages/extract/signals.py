@@ -9,7 +9,7 @@ import re2
 
 from kept.model.artifact import artifacts
 from kept.model.lexicon import Lexicon
-from kept.stages.extract.cues import count, has, specific, strip_first, strip_last
+from kept.stages.extract.cues import count, has, specific, strip_all, strip_first, strip_last
 from kept.stages.extract.writing import after_step, after_verdict, without_question, without_trailer
 
 BASE = 0.3
@@ -28,10 +28,15 @@ WEIGHTS = {
     "preference": 0.4,
     "fact": 0.3,
     "goal": 0.3,
+    "stated goal": 0.2,
+    "names an alternative": 0.1,
+    "takes back": 0.3,
+    "left open": 0.5,
+    "firm": 0.1,
     "general": 0.15,
     "reason": 0.1,
     "names artifacts": 0.1,
-    "names parts": 0.05,
+    "names parts": 0.1,
     "emphasis": 0.1,
     "said again": 0.2,
     "question": -0.5,
@@ -93,6 +98,8 @@ class Setting:
 
 def read(sentence: str, lexicon: Lexicon, setting: Setting) -> Reading:
     """Read a sentence: what it does, what speaks for and against remembering it, how sure that makes it."""
+    if has(lexicon.unsettled, sentence):
+        return _left_open(sentence, lexicon, setting)
     bare = without_trailer(without_question(_bare(sentence, lexicon), lexicon), lexicon)
     requested = strip_first(lexicon.request, bare)
     acts = _acts(bare, sentence, lexicon, answers=setting.answers)
@@ -106,6 +113,20 @@ def read(sentence: str, lexicon: Lexicon, setting: Setting) -> Reading:
     total = min(0.95, BASE + sum(weight for weight in weights if weight > 0)) + sum(weight for weight in weights if weight < 0)
     most = UNSURE if {"reported", "question", "doubt", "supposed"} & set(signals) else 0.95
     return Reading(category=category, trigger=trigger, signals=signals, confidence=round(min(most, max(0.0, total)), 2))
+
+
+def _left_open(sentence: str, lexicon: Lexicon, setting: Setting) -> Reading:
+    """A sentence that says that something is not decided yet: sure where it says so of something that has a name."""
+    checks = (
+        ("names artifacts", bool(artifacts(sentence))),
+        ("names parts", not artifacts(sentence) and specific(sentence, lexicon)),
+        ("mere wish", not has(lexicon.yet, sentence)),
+        ("reported", setting.reported),
+        ("chatter", has(lexicon.chatter, sentence)),
+    )
+    signals = ("left open", *(name for name, holds in checks if holds))
+    total = BASE + sum(WEIGHTS[name] for name in signals)
+    return Reading(category="open_question", trigger="question", signals=signals, confidence=round(max(0.0, total), 2))
 
 
 _Checks = tuple[tuple[str, bool], ...]
@@ -138,7 +159,7 @@ def _objections(sentence: str, forms: tuple[str, str], acts: tuple[str, ...], le
         ("asks for agreement", tagged),
         ("asks", asks and statement),
         ("asked and not granted", asks and statement and not setting.granted),
-        ("doubt", has(lexicon.hedge, sentence)),
+        ("doubt", has(lexicon.hedge, strip_all(lexicon.possible, sentence))),
         ("supposed", has(lexicon.hypothetical, sentence)),
         ("of the moment", has(lexicon.transient, bare)),
         ("report", not practice and has(lexicon.report, bare)),
@@ -147,6 +168,7 @@ def _objections(sentence: str, forms: tuple[str, str], acts: tuple[str, ...], le
         (
             "step of the task",
             not {"choice", "preference"} & set(acts)
+            and not {"decision", "reason"} <= set(acts)
             and has(lexicon.task, requested)
             and not has(lexicon.recurring, bare)
             and after_step(bare, lexicon) == bare,
@@ -161,7 +183,7 @@ def _objections(sentence: str, forms: tuple[str, str], acts: tuple[str, ...], le
             and not has(lexicon.anchored, requested[:60])
             and not (practice and has(lexicon.practice, requested[:20])),
         ),
-        ("short", len(bare.split()) < _least_words(acts) and len(_LETTERS.findall(bare)) < 30),
+        ("short", len(bare.split()) < _least_words(acts, bare, lexicon) and len(_LETTERS.findall(bare)) < 30),
         ("chatter", has(lexicon.chatter, bare)),
         ("about remembering", has(lexicon.memory_talk, sentence)),
         ("about the agent", has(lexicon.agent_talk, sentence)),
@@ -180,6 +202,8 @@ def _passes(bare: str, requested: str, acts: tuple[str, ...], lexicon: Lexicon, 
         return setting.mending or not has(lexicon.widely, assured)
     if has(lexicon.finite, requested):
         return False
+    if has(lexicon.errand, requested):
+        return True
     if has(lexicon.task, requested):
         return not ({"reason", "decision"} <= set(acts) or has(lexicon.versus, bare) or {"general", "strong rule"} <= set(acts))
     firm = has(lexicon.hard, bare) or has(lexicon.versus, bare) or {"general", "reason"} & set(acts)
@@ -204,9 +228,18 @@ def _merely_wishes(sentence: str, bare: str, acts: tuple[str, ...], lexicon: Lex
     return "rule" in acts and not firm and not has(lexicon.hard, bare) and has(lexicon.soft, bare) and not artifacts(sentence)
 
 
-def _least_words(acts: tuple[str, ...]) -> int:
+def _least_words(acts: tuple[str, ...], bare: str, lexicon: Lexicon) -> int:
     """The words below which a sentence is short for what it does."""
-    return 3 if "preference" in acts else 8 if "goal" in acts else 5 if {"announced", "correction"} & set(acts) else 6
+    firm = (
+        bool({"names an alternative", "fact"} & set(acts))
+        or ("practice" in acts and has(lexicon.anchored, bare))
+        or ("rule" in acts and has(lexicon.hard, bare))
+    )
+    if "preference" in acts:
+        return 3
+    if "goal" in acts:
+        return 8
+    return 4 if firm and specific(bare, lexicon) else 5 if {"announced", "correction"} & set(acts) else 6
 
 
 def _placed(setting: Setting, *, alone: bool) -> _Checks:
@@ -224,18 +257,21 @@ def _bare(sentence: str, lexicon: Lexicon) -> str:
 
 def _acts(bare: str, sentence: str, lexicon: Lexicon, *, answers: bool) -> tuple[str, ...]:
     corrects = has(lexicon.correction, sentence) or has(lexicon.correction_start, sentence)
+    taken_back = answers and has(lexicon.retracts, sentence) and len(bare.split()) >= 4
+    contrasts = has(lexicon.versus, bare)
     announced = has(lexicon.announced, bare) or has(lexicon.announced, sentence)
     checks = (
         ("rule", has(lexicon.constraint, bare)),
         ("strong rule", count(lexicon.constraint, bare) > 1),
         ("practice", has(lexicon.practice, bare)),
-        ("correction", corrects and answers),
+        ("correction", (corrects and answers) or taken_back or (contrasts and has(lexicon.correction_start, sentence))),
+        ("takes back", taken_back),
         ("choice", has(lexicon.choice, bare)),
         ("decision", has(lexicon.decision, sentence) or announced),
         ("announced", announced),
         ("preference", has(lexicon.preference, sentence)),
         ("fact", has(lexicon.fact, bare)),
-        ("goal", has(lexicon.goal, bare)),
+        ("goal", has(lexicon.goal, bare) or has(lexicon.stated_goal, bare)),
     )
     acts = tuple(name for name, holds in checks if holds)
     if not acts:
@@ -244,6 +280,9 @@ def _acts(bare: str, sentence: str, lexicon: Lexicon, *, answers: bool) -> tuple
         ("only a correction", acts == ("correction",)),
         ("general", has(lexicon.generaliser, bare)),
         ("reason", has(lexicon.reason, bare)),
+        ("stated goal", has(lexicon.stated_goal, bare)),
+        ("names an alternative", contrasts),
+        ("firm", "rule" in acts and has(lexicon.hard, bare)),
         ("answers the assistant", answers),
     )
     return acts + tuple(name for name, holds in more if holds)
@@ -254,8 +293,9 @@ def _category(acts: set[str], bare: str, lexicon: Lexicon) -> tuple[str, str]:
     corrects = "correction" if "correction" in acts else ""
     ruled = "decision" if has(lexicon.soft, bare) and not has(lexicon.craft, bare) else "constraint"
     order = (
+        ("takes back" in acts and "fact" not in acts, "decision", "correction"),
         ("practice" in acts and has(lexicon.forbids, bare), "constraint", corrects or "teaching"),
-        ({"practice", "goal"} <= acts, "decision", "decision"),
+        ({"practice", "goal"} <= acts or {"choice", "decision"} <= acts, "decision", "decision"),
         ("practice" in acts, "convention", "teaching"),
         ("preference" in acts, "preference", "preference"),
         ("rule" in acts and has(lexicon.hard, bare), "constraint", corrects or "constraint"),

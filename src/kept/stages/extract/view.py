@@ -12,6 +12,7 @@ from kept.model.artifact import artifacts
 from kept.model.event import Author, Event, Kind
 from kept.model.lexicon import Lexicon
 from kept.model.text import tokens
+from kept.stages.extract.causes import remedy_in
 from kept.stages.extract.cues import has
 
 LOOKBACK = 300
@@ -27,13 +28,15 @@ class Before:
 
     ``replies`` are the assistant's messages since the prompt before, latest first, ``older`` those of earlier
     exchanges; ``edited`` the files changed since then, latest
-    first; ``asked`` the earlier prompts of the person, latest first.
+    first; ``asked`` the earlier prompts of the person, latest first; ``question`` is the call of a tool that put a question to the
+    person, where the prompt is the answer to it.
     """
 
     replies: tuple[Event, ...]
     older: tuple[Event, ...]
     edited: tuple[str, ...]
     asked: tuple[Event, ...]
+    question: Event | None = None
 
     @property
     def reply(self) -> str:
@@ -61,7 +64,30 @@ def before(events: Sequence[Event], start: int, index: int) -> Before:
             continue
         elif event.kind is Kind.TOOL_CALL and event.author is Author.ASSISTANT and (name := _changed(event)):
             edited.setdefault(name)
-    return Before(replies=tuple(replies), older=tuple(older[:_OLDER]), edited=tuple(edited), asked=tuple(asked))
+    return Before(
+        replies=tuple(replies),
+        older=tuple(older[:_OLDER]),
+        edited=tuple(edited),
+        asked=tuple(asked),
+        question=_question(events, start, index),
+    )
+
+
+def _question(events: Sequence[Event], start: int, index: int) -> Event | None:
+    """The question tool's call just before an answer that the client itself recorded as one; the tool's own output may stand between."""
+    if events[index].label_reason != "answer":
+        return None
+    for event in reversed(events[max(0, start - LOOKBACK, index - 4) : index]):
+        if (
+            event.kind is Kind.TOOL_CALL
+            and event.author is Author.ASSISTANT
+            and event.tool
+            and "question" in event.tool.name.casefold()
+        ):
+            return event
+        if event.kind is Kind.PROMPT:
+            return None
+    return None
 
 
 def granted(events: Sequence[Event], index: int, stop: int, lexicon: Lexicon) -> bool:
@@ -90,6 +116,15 @@ def referent(content: str, seen: Before, *, points_back: bool) -> str:
     files = [name for name in seen.edited if _is_file(name) and name.casefold() in said]
     words = {word for word in tokens(content) if len(word) > 4}
     return files[0] if len(files) == 1 and words and sum(word in said for word in words) * 3 >= len(words) else ""
+
+
+def proposed(seen: Before) -> str:
+    """The one thing that the assistant's last proposal is about: the first name in the remedy it stated; empty if it stated none."""
+    for event in seen.replies[:3]:
+        names = artifacts(remedy_in(event.text[-_READ:]))
+        if names:
+            return names[0] if " " not in names[0] else ""
+    return ""
 
 
 def _is_file(name: str) -> bool:

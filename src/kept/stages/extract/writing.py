@@ -16,6 +16,8 @@ _LEAD = re2.compile(r"^(?:[^\s:`\"]+[ ,]+){0,4}[^\s:`\"/]+:\s+")
 # A list after the line that announces it is written on one line.
 _LISTED = re2.compile(r":[ \t]*\n\s*(?:[-*•][ \t]+|\d+[.)][ \t]+)?")
 _LIST = re2.compile(r"[ \t]*[,;.]?[ \t]*\n\s*(?:[-*•][ \t]+|\d+[.)][ \t]+)?")
+# A sentence that begins with a path and goes on as if it had said "in" it, or with a rule for it.
+_PLACED = re2.compile(r"^((?:~|\.{1,2})?/\S+|\.\w[\w.-]*/\S*)(?: and|,) ")
 _COMMA = re2.compile(r"[,;，；]\s*")
 # A memory is written into files where "@path" would import that path.
 _IMPORT = re2.compile(r"(^|[\s`(\"'])@([\w~.-]*/)")
@@ -33,7 +35,7 @@ def write(sentence: str, lexicon: Lexicon) -> str:
     text = plain(text)
     text = _without_oaths(strip_all(lexicon.expletive, text), lexicon)
     text = without_question(after_verdict(_strip_openers(text, lexicon), lexicon), lexicon)
-    text = after_step(_announced(text, lexicon), lexicon)
+    text = _placed(_shall_be(after_step(_announced(text, lexicon), lexicon), lexicon), lexicon)
     banned = strip_first(lexicon.ban, text)
     text = f"{lexicon.phrase('do not')} {banned}" if banned != text else text
     text = strip_first(lexicon.duty, text) if not has(lexicon.finite, strip_first(lexicon.duty, text)) else text
@@ -46,6 +48,32 @@ def write(sentence: str, lexicon: Lexicon) -> str:
     if asked:
         text = strip_last(lexicon.tag, text.rstrip("\"'”) ?!."))
     return finish(without_trailer(text, lexicon))
+
+
+def _placed(text: str, lexicon: Lexicon) -> str:
+    """A sentence that begins with a path ("~/x and none of …", ".x, make sure …") with the words that it leaves out."""
+    match = _PLACED.match(text)
+    return (
+        f"{lexicon.phrase('in')} `{match[1]}`: {text[match.end() :]}" if match and len(text[match.end() :].split()) >= 4 else text
+    )
+
+
+def _shall_be(text: str, lexicon: Lexicon) -> str:
+    """What things shall be like, out of an order to look them over for it ("review the tests that they don't …")."""
+    rest = strip_first(lexicon.checking, text)
+    head, tail = split_at(lexicon.so_that, rest) if rest != text else ("", "")
+    noun = strip_last(lexicon.so_that, head)
+    if not tail or not 1 <= len(noun.split()) <= 4 or len(tail.split()) < 4:
+        return text
+    return f"{noun[:1].upper()}{noun[1:]}: they {tail.strip()}"
+
+
+def left_open(sentence: str, lexicon: Lexicon) -> str:
+    """An open question as a statement that says so, from its question word on."""
+    head, tail = split_at(lexicon.unsettled, plain(sentence))
+    last = head.rstrip(" :").rpartition(" ")[2]
+    asked = f"{last} {tail.strip()}" if last and has(lexicon.question_word, last) else tail.strip(" :,")
+    return finish(f"{lexicon.phrase('open')}: {asked.rstrip('?？ .!')}") if len(asked.split()) >= 4 else ""
 
 
 def plain(text: str) -> str:

@@ -1,0 +1,100 @@
+"""Decisions that a prompt makes by answering: the assistant's proposal, one of its options, or a question that its tool put."""
+
+from collections.abc import Sequence
+
+from kept.model.artifact import artifacts
+from kept.model.event import Event
+from kept.model.lexicon import Lexicon
+from kept.model.memory import Candidate, Evidence
+from kept.model.text import tokens
+from kept.stages.extract.cues import has, specific, strip_first, strip_last
+from kept.stages.extract.picks import pick
+from kept.stages.extract.prose import Voice, passages
+from kept.stages.extract.sentences import sentences
+from kept.stages.extract.turn import READ, Turn, evidence_of, made
+from kept.stages.extract.view import Before
+from kept.stages.extract.writing import LONGEST, finish, plain, without_question
+
+
+def of_answer(turn: Turn) -> Candidate | None:
+    """The decision an answer makes, in the words of the assistant's proposal with the question it settles."""
+    event, seen, lexicon = turn.event, turn.seen, turn.lexicon
+    if seen.question is not None:
+        return _of_question(turn, seen.question)
+    replies = (*seen.replies, *seen.older)
+    texts = [reply.text[-READ:] for reply in replies]
+    said = evidence_of(event, event.text.strip())
+    chosen = pick(event.text, texts, lexicon)
+    if chosen is None or not chosen.content:
+        return None
+    evidence = [said, evidence_of(_holder(replies, chosen.quote), chosen.quote)]
+    content = chosen.content
+    question, asked, name = _question(seen, lexicon)
+    if asked and not _names_any(question, content, lexicon):
+        content = finish(f"{content.rstrip('.')} ({lexicon.phrase(name)}: {question})")
+        evidence.append(asked)
+    sure = 0.75 if chosen.sure else 0.55
+    return made(
+        turn,
+        ("decision", "agreement"),
+        content,
+        sure=sure,
+        evidence=evidence,
+        signals=["agrees to the assistant's proposal"],
+    )
+
+
+def _of_question(turn: Turn, question: Event) -> Candidate | None:
+    """The decision that a person made when the assistant's own tool put one question to them."""
+    asked = plain(question.tool.target.strip().split("\n", 1)[0]) if question.tool else ""
+    answer = plain(strip_last(turn.lexicon.recommended, turn.event.text.strip()))
+    several = "\n" in answer or any(part[:1].isupper() for part in answer.split(", ")[1:])
+    if not asked.endswith(("?", "？")) or asked[:-1].count("?") or several or "?" in answer or len(answer) > 160:
+        return None
+    if has(turn.lexicon.refusal, answer) or len(answer.split()) < 2 or not specific(f"{answer} {asked}", turn.lexicon):
+        return None
+    # What the question tells before it asks says what the answer is about.
+    told = asked.rpartition(". ")[0]
+    about, name = (told, "about") if told else (asked.rstrip("?？ "), "question")
+    answer = strip_first(turn.lexicon.opener, answer)
+    answer = f"{turn.lexicon.phrase('chose')} {answer[:1].lower()}{answer[1:]}" if has(turn.lexicon.task, answer) else answer
+    content = finish(f"{answer} ({turn.lexicon.phrase(name)}: {about})")
+    lasting = has(turn.lexicon.generaliser, content) or has(turn.lexicon.versus, content) or bool(artifacts(content))
+    evidence = [evidence_of(turn.event, turn.event.text.strip())]
+    signals = ["answers the assistant's question", *(["names artifacts"] if lasting else [])]
+    sure = 0.75 if lasting else 0.6
+    return (
+        made(turn, ("decision", "agreement"), content, sure=sure, evidence=evidence, signals=signals)
+        if len(content) <= LONGEST
+        else None
+    )
+
+
+def _holder(replies: Sequence[Event], quote: str) -> Event:
+    """The reply that holds a quote taken from one of them."""
+    return next(reply for reply in replies if quote in reply.text)
+
+
+def _names_any(question: str, content: str, lexicon: Lexicon) -> bool:
+    """Whether the content has any of the telling words of a question, in whatever form."""
+    telling = (word for word in tokens(question) if len(word) > 4 and not has(lexicon.question, word))
+    return any(word[:4] in content.casefold() for word in telling)
+
+
+def _question(seen: Before, lexicon: Lexicon) -> tuple[str, Evidence | None, str]:
+    """The question of the person's last prompt without its mark, or what it asked for, and the name of the phrase that introduces it;
+    empty where it asks nothing that is short.
+    """
+    for event in seen.asked[:1]:
+        for passage in passages(event.text, lexicon):
+            for span in sentences(event.text, passage.start, passage.end) if passage.voice is Voice.OWN else ():
+                words = event.text[span.start : span.end]
+                if not words.endswith("?") or not 4 <= len(words.split()) <= 24 or has(lexicon.profanity, words):
+                    continue
+                if not has(lexicon.request, words):
+                    return plain(words).rstrip("? "), evidence_of(event, words), "question"
+                order = strip_first(lexicon.request, without_question(words, lexicon)).rpartition(", ")
+                asked_for = plain(strip_first(lexicon.task, (order[0] or order[2]))).rstrip("?. ")
+                if len(asked_for.split()) >= 4 and not has(lexicon.deictic, asked_for) and not has(lexicon.pointer, asked_for):
+                    return asked_for, evidence_of(event, words), "about"
+    return "", None, ""
