@@ -15,6 +15,7 @@ from kept.model.memory import Evidence, Judged, Memory, Status
 from kept.model.operation import Operation, Pass
 from kept.model.profile import read_kind
 from kept.model.times import to_text
+from kept.profiles.prompts import Prompt
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,7 +108,7 @@ def days(desk: Desk) -> tuple[date, ...]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class State:
-    """How things stand."""
+    """How things stand. ``prompts`` are in force for the profiles at work; ``unheard`` sessions wait for a model (0 where none is set)."""
 
     statuses: Counter[Status]
     categories: Counter[str]
@@ -116,6 +117,8 @@ class State:
     last_runs: tuple[Run, ...]
     unread: int
     outputs: tuple[str, ...]
+    prompts: tuple[Prompt, ...] = ()
+    unheard: int = 0
 
 
 def state(desk: Desk) -> State:
@@ -132,6 +135,8 @@ def state(desk: Desk) -> State:
         last_runs=desk.store.log.runs(5),
         unread=len(desk.store.archive.threads(pending=True)),
         outputs=tuple(desk.store.outputs()),
+        prompts=tuple(desk.prompt(each) for each in desk.profiles),
+        unheard=len(desk.store.archive.unheard()) if desk.asking is not None else 0,
     )
 
 

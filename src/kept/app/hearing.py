@@ -51,7 +51,7 @@ class Heard:
     ``chunks`` were read, ``again`` of them asked about once more because something looked missed. The candidates are the model's:
     ``confirmed`` of those accepted rest on one of the rules'; ``overruled`` counts those of the rules that it turned down or doubts.
     ``dropped`` counts parts of replies that could not be used. ``left`` threads wait for the next run. ``prompts`` says by profile
-    which prompt was used.
+    which prompt was used (where it comes from, its version).
     """
 
     threads: int = 0
@@ -64,7 +64,7 @@ class Heard:
     overruled: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
     left: int = 0
-    prompts: dict[str, str] = field(default_factory=dict)
+    prompts: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def body(self) -> dict[str, Any]:
         """The account as JSON."""
@@ -79,7 +79,7 @@ class Heard:
             "overruled": self.overruled,
             "dropped": dict(self.dropped),
             "left": self.left,
-            "prompts": dict(self.prompts),
+            "prompts": {name: {"origin": origin, "version": version} for name, (origin, version) in self.prompts.items()},
         }
 
     def count(self, judged: Judged) -> None:
@@ -168,7 +168,7 @@ def hear(
     for number, (thread, closed) in enumerate(chosen):
         progress("asking", number, len(chosen))
         for part in parts(desk, thread, closed):
-            work.heard.prompts[part.prompt.profile] = f"{part.prompt.origin} ({part.prompt.version})"
+            work.heard.prompts[part.prompt.profile] = (part.prompt.origin, part.prompt.version)
             gathered.append(part)
             if len(gathered) >= _TOGETHER:
                 work.take(gathered)

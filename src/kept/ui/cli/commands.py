@@ -102,6 +102,10 @@ GROUPS = {
             "sources", "sources:sources", "what is read, what is not and why, and the account of every record",
             ("kept sources", "kept sources --verbose", "kept sources disable cursor", "kept sources exclude '~/work/secret'", "kept sources --session 7f3a"),
         ),
+        Command(
+            "prompt", "prompting:prompt", "what a language model is told when it extracts",
+            ("kept prompt", "kept prompt show --whole", "kept prompt edit", "kept prompt diff", "kept prompt reset"),
+        ),
         Command("profiles", "setup:profiles", "the ways of remembering", ("kept profiles",)),
         Command(
             "mcp", "serving:mcp", "memory as tools for any agent that speaks MCP",

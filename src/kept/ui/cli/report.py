@@ -1,12 +1,15 @@
 """What a run did, in words. Pure: a report in, lines out."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kept.app.covering import Covered
+from kept.app.hearing import Heard
 from kept.app.running import Options, Report
 from kept.model.memory import Memory
 from kept.model.profile import Profile
+from kept.profiles.prompts import BUILT_IN
 from kept.ui.cli import show
 from kept.ui.cli.lists import grouped
 from kept.ui.cli.show import Line, counted, line
@@ -31,6 +34,7 @@ def report_lines(
     if report.resumed:
         yield line(("The run before was cut short; this one went on where it stopped.", "dim"))
     yield from _read(report, verbose=verbose)
+    yield from _heard(report.heard)
     yield from _new(report.new, profiles, names, zone)
     yield from _edited(report.written.operations)
     yield from missed_lines(report.covered, zone, whole=verbose)
@@ -46,7 +50,13 @@ def report_lines(
 
 def idle(report: Report) -> bool:
     """Whether a run found nothing to do."""
-    busy = report.reading.fresh or report.extracted.threads or report.curated.operations or report.written.operations
+    busy = (
+        report.reading.fresh
+        or report.extracted.threads
+        or report.heard.threads
+        or report.curated.operations
+        or report.written.operations
+    )
     return not (busy or report.written.files or report.partly)
 
 
@@ -89,6 +99,29 @@ def _read(report: Report, *, verbose: bool) -> Iterator[Line]:
         removed = ", ".join(f"{count} {what}" for what, count in reading.removed.most_common())
         if removed:
             yield line((f"cut while cleaning: {removed}", "dim"))
+
+
+def _heard(heard: Heard) -> Iterator[Line]:
+    """What a language model read, what came of it, and by which prompt where that is the user's own."""
+    if not heard.threads:
+        return
+    yield line(("Heard ", "green"), f"{counted(heard.chunks, 'part')} of {counted(heard.threads, 'session')} with a language model")
+    found = heard.accepted + heard.held + sum(heard.refused.values())
+    if found or heard.overruled:
+        why = f" ({', '.join(f'{count} {reason}' for reason, count in heard.refused.most_common(4))})" if heard.refused else ""
+        said = f"{counted(found, 'claim')}, {heard.accepted} accepted ({heard.confirmed} of them the rules' own finds), {heard.held} held back, "
+        yield line((f"{said}{sum(heard.refused.values())} refused{why}; {heard.overruled} of the rules' turned down", "dim"))
+    if heard.again:
+        yield line((f"asked once more about what looked missed in {counted(heard.again, 'part')}", "dim"))
+    for profile, (origin, version) in heard.prompts.items():
+        if origin != BUILT_IN:
+            yield line(
+                ("Extraction prompt: yours, ", "yellow"),
+                show.place(Path(origin)),
+                (f" (profile {profile}, version {version})", "dim"),
+            )
+    if heard.left:
+        yield line((f"{counted(heard.left, 'session')} not read to the end; the next run goes on there", "yellow"))
 
 
 def account_text(records: int, kept: int, dropped: Mapping[str, int]) -> str:

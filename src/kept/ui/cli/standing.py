@@ -14,6 +14,7 @@ from kept.model.times import to_text
 from kept.ui.cli import show
 from kept.ui.cli.front import at_desk
 from kept.ui.cli.lists import grouped, scope_name
+from kept.ui.cli.prompting import origin_line
 from kept.ui.cli.report import missed_lines
 from kept.ui.cli.show import Line, counted, entry, line
 
@@ -48,6 +49,11 @@ def _state_lines(desk: Desk, found: State) -> Iterator[Line]:
     yield line(f"{counted(found.files, 'transcript')} read{undated}", (" → kept sources", "dim"))
     if found.unread:
         yield line((f"{counted(found.unread, 'session')} archived but not analysed yet", "yellow"), (" → kept run", "dim"))
+    if found.unheard:
+        yield line((f"{counted(found.unheard, 'session')} not read by the language model yet", "yellow"), (" → kept run", "dim"))
+    for each in found.prompts:
+        if each.overridden or desk.asking is not None:
+            yield origin_line(each)
     for path in found.outputs:
         yield line("Writes ", show.place(path))
     if not found.last_runs:
@@ -77,6 +83,11 @@ def _state_body(desk: Desk, found: State) -> dict[str, Any]:
         "files": found.files,
         "undated_events": found.undated,
         "unread_sessions": found.unread,
+        "unheard_sessions": found.unheard,
+        "prompts": [
+            {"profile": each.profile, "origin": each.origin, "overridden": each.overridden, "version": each.version}
+            for each in found.prompts
+        ],
         "outputs": list(found.outputs),
         "profile": desk.profile.id,
         "profiles": [each.id for each in desk.profiles],
