@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 from store_world import AT, NOW, archive, event
 
-from kept.adapters.store import FORGOTTEN_MARK, SqliteStore, Store
+from kept.adapters.store import SqliteStore, Store
 from kept.adapters.store.in_memory import InMemoryStore
-from kept.model.event import Author, Kind, Pointer, Precision
+from kept.model.event import FORGOTTEN_MARK, Author, Kind, Pointer, Precision
 from kept.model.project import Project
 
 

@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from store_world import AT, NOW, add, archive, commit, event, judged, memory
 
-from kept.adapters.store import FORGOTTEN_MARK, IMPORTED, Output, Span, SqliteStore, Store
+from kept.adapters.store import IMPORTED, Output, Span, SqliteStore, Store
 from kept.adapters.store.in_memory import InMemoryStore
 from kept.app.person import facts_of
 from kept.model.document import Line
 from kept.model.errors import DamagedError, StoreError, UsageError
-from kept.model.event import Origin
+from kept.model.event import FORGOTTEN_MARK, Origin
 from kept.model.fold import fold
 from kept.model.memory import Evidence, Refused, Status
 from kept.model.operation import Add, Forget, Merge, Pin, Retire, Supersede

@@ -6,12 +6,12 @@ import os
 import pytest
 from talking import OTHER, RULE, say
 
-from kept.adapters.store import FORGOTTEN_MARK
 from kept.app.configuring import include
 from kept.app.desk import find_home
 from kept.app.discovery import conversation, survey
 from kept.app.running import Options, run
 from kept.model.errors import UsageError
+from kept.model.event import FORGOTTEN_MARK
 from kept.model.memory import Status
 
 DAY = 86_400

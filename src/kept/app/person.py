@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from kept.adapters.store import FORGOTTEN_MARK, Draft
+from kept.adapters.store import Draft
 from kept.app.desk import Desk
 from kept.app.projects import note
+from kept.app.summarising import summarise
 from kept.model.artifact import artifacts
 from kept.model.codec import digest
 from kept.model.errors import UsageError
-from kept.model.event import Origin
+from kept.model.event import FORGOTTEN_MARK, Origin
 from kept.model.fingerprint import fingerprint, recognised
 from kept.model.invisible import strip_invisible
 from kept.model.memory import USER_SCOPE, Actor, Evidence, Memory, Status
@@ -193,6 +194,7 @@ def forget_source(desk: Desk, source: str) -> tuple[str, ...]:
     }
     for session, path in sorted(threads):
         desk.store.archive.opt_out(session, path)
+    desk.store.days.drop(sessions={session for session, _ in threads})
     return tuple(sorted({session for session, _ in threads}))
 
 
@@ -209,6 +211,7 @@ def forget(desk: Desk, numbers: Sequence[str]) -> tuple[str, ...]:
         for memory in memories:
             if memory.content:
                 _erase(desk, run, memory, key, now)
+        summarise(desk)
         desk.store.log.end_run(run, now, {"forgotten": [each.id for each in memories]})
     desk.store.compact()
     return tuple(each.id for each in memories)
@@ -233,6 +236,7 @@ def _erase(desk: Desk, run: int, memory: Memory, key: bytes, now: datetime) -> N
     for event in sorted({event for event, _ in evidence}):
         quotes = sorted((quote for each, quote in evidence if each == event), key=len, reverse=True)
         desk.store.archive.erase(event, quotes, FORGOTTEN_MARK)
+    desk.store.days.drop(events={event for event, _ in evidence})
 
 
 def _need(memory: Memory, *allowed: Status) -> None:

@@ -197,6 +197,7 @@ def _usable(desk: Desk, piece: Slice, result: Reading) -> tuple[list[Event], Acc
         if event.session and event.session not in result.opted_out and opts_out(event):
             result.opted_out.add(event.session)
             result.erased += desk.store.archive.opt_out(event.session, event.pointer.path)
+            desk.store.days.drop(sessions={event.session})
     noted: Counter[str] = Counter()
     usable: list[Event] = []
     for event in piece.events:

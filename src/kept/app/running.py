@@ -28,6 +28,7 @@ from kept.app.reading import Found, Reading, discover, read
 from kept.app.rehearing import recheck
 from kept.app.spending import Tally
 from kept.app.spooling import queued
+from kept.app.summarising import summarise
 from kept.app.writing import Written, absorb_edits, write_outputs
 from kept.model.errors import BusyError, StoreError
 from kept.model.memory import Memory, Status
@@ -163,6 +164,7 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
     if desk.store.log.dirty() and (options.dry or _safe(desk, report.written)):
         report.curated = curate_dirty(desk, run_number, allow=options.allow, freed=moved.scopes, progress=progress)
     report.covered = cover(desk, grown)
+    summarise(desk, grown, progress=progress)
     write_outputs(desk, run_number, report.written)
     if report.reading.erased and not options.dry:
         desk.store.compact()  # no byte of them stays in the file

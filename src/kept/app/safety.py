@@ -16,6 +16,7 @@ from kept.adapters.store.portable import is_portable, read_in, write_out
 from kept.app.desk import Desk, Home
 from kept.app.person import usable
 from kept.app.running import settle
+from kept.app.summarising import summarise
 from kept.app.writing import Standing, Written, standing, start_over
 from kept.model.codec import digest
 from kept.model.errors import StoreError, UsageError
@@ -56,6 +57,8 @@ def rebuild(desk: Desk) -> Written:
     with desk.store.transaction():
         desk.store.archive.reindex()
         desk.store.log.rebuild()
+        desk.store.days.clear()
+        summarise(desk)
     return settle(desk, lambda: None)[1]
 
 
@@ -137,6 +140,7 @@ def import_file(desk: Desk, path: Path) -> Imported:
     """
     if is_portable(path):
         desk.store.load(read_in(path))
+        summarise(desk)
         return Imported(whole=True, added=Counter(each.status.value for each in desk.store.log.memories()))
     result = Imported()
     additions = tuple(_additions(desk, path, result))

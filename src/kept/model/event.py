@@ -172,6 +172,7 @@ class Account:
 
 
 PROBLEMS_KEPT = 200
+FORGOTTEN_MARK = "[forgotten]"  # what stands in the text of an event where words were erased
 
 
 def _sum(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:

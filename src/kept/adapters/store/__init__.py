@@ -2,19 +2,32 @@
 
 from kept.adapters.store.checking import IMPORTED
 from kept.adapters.store.protocol import Archive, Log, Store
-from kept.adapters.store.records import FORGOTTEN_MARK
 from kept.adapters.store.sqlite import SqliteStore
-from kept.adapters.store.values import EXTRACT, MODEL, Draft, FileState, OptedOut, Output, Proposal, Row, Run, Sitting, Span, Thread
+from kept.adapters.store.values import (
+    EXTRACT,
+    MODEL,
+    Draft,
+    FileState,
+    Noted,
+    OptedOut,
+    Output,
+    Proposal,
+    Row,
+    Run,
+    Sitting,
+    Span,
+    Thread,
+)
 
 __all__ = [
     "EXTRACT",
-    "FORGOTTEN_MARK",
     "IMPORTED",
     "MODEL",
     "Archive",
     "Draft",
     "FileState",
     "Log",
+    "Noted",
     "OptedOut",
     "Output",
     "Proposal",

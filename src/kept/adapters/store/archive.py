@@ -9,11 +9,11 @@ from typing import Any
 from kept.adapters.store import archive_care as care
 from kept.adapters.store.blocks import BLOCK_EVENTS, Blocks, columns, is_indexed
 from kept.adapters.store.database import Database, any_of, checksum
-from kept.adapters.store.records import FORGOTTEN_MARK, likeness_of, retold, withheld
+from kept.adapters.store.records import likeness_of, retold, withheld
 from kept.adapters.store.values import EventRow, FileRow, FileState, OptedOut, Row, Sitting, Thread, ThreadRow
 from kept.model.codec import canonical, dump, load
 from kept.model.errors import DamagedError
-from kept.model.event import Account, Author, Cursor, Event, Kind
+from kept.model.event import FORGOTTEN_MARK, Account, Author, Cursor, Event, Kind
 from kept.model.project import Project
 from kept.model.text import index_words
 from kept.model.threads import Tree

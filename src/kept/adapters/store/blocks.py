@@ -6,9 +6,9 @@ from functools import lru_cache
 from typing import Any
 
 from kept.adapters.store.database import Database
-from kept.adapters.store.records import FORGOTTEN_MARK, block_hash, pack, unpack
+from kept.adapters.store.records import block_hash, pack, unpack
 from kept.model.errors import DamagedError
-from kept.model.event import Author, Event, Kind
+from kept.model.event import FORGOTTEN_MARK, Author, Event, Kind
 from kept.model.threads import link
 from kept.model.times import to_text
 

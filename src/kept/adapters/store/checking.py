@@ -7,10 +7,10 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from kept.adapters.store.records import FORGOTTEN_MARK, chain, commitment_of
+from kept.adapters.store.records import chain, commitment_of
 from kept.adapters.store.rows import UNREADABLE, candidates_of, commitments
 from kept.adapters.store.values import CandidateRow, FingerprintRow, OperationRow, PassRow
-from kept.model.event import Event
+from kept.model.event import FORGOTTEN_MARK, Event
 from kept.model.memory import Memory
 from kept.model.text import one_line
 

@@ -8,9 +8,10 @@ from typing import Self
 
 from kept.adapters.store.checking import IMPORTED, broken_log, citations, disagreements, misquoted, wrong_fingerprints
 from kept.adapters.store.in_memory_archive import InMemoryArchive
+from kept.adapters.store.in_memory_days import InMemoryDays
 from kept.adapters.store.in_memory_log import InMemoryLog
 from kept.adapters.store.in_memory_state import State
-from kept.adapters.store.protocol import Archive, Log
+from kept.adapters.store.protocol import Archive, Days, Log
 from kept.adapters.store.rows import operation_of
 from kept.adapters.store.sqlite import SqliteStore
 from kept.adapters.store.values import (
@@ -43,6 +44,7 @@ class InMemoryStore:
         self._inside = False
         self._archive = InMemoryArchive(lambda: self._state, self.transaction)
         self._log = InMemoryLog(lambda: self._state, self.transaction)
+        self._days = InMemoryDays(lambda: self._state)
 
     @property
     def archive(self) -> Archive:
@@ -53,6 +55,11 @@ class InMemoryStore:
     def log(self) -> Log:
         """What is remembered of it, and how that came about."""
         return self._log
+
+    @property
+    def days(self) -> Days:
+        """What was worked on when."""
+        return self._days
 
     def __enter__(self) -> Self:
         return self

@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from kept.adapters.store.in_memory_state import Now, State, best
-from kept.adapters.store.records import FORGOTTEN_MARK, likeness_of, retold, withheld
+from kept.adapters.store.records import likeness_of, retold, withheld
 from kept.adapters.store.values import EventRow, FileRow, FileState, OptedOut, Sitting, Thread, ThreadRow
-from kept.model.event import Account, Author, Cursor, Event, Kind
+from kept.model.event import FORGOTTEN_MARK, Account, Author, Cursor, Event, Kind
 from kept.model.project import Project
 from kept.model.text import index_words
 from kept.model.threads import Tree, abandoned, tree_of

@@ -21,6 +21,7 @@ from kept.adapters.store.values import (
 )
 from kept.model.memory import Memory
 from kept.model.project import Project
+from kept.model.summary import Note
 
 T = TypeVar("T")
 Now = Callable[[], "State"]
@@ -45,6 +46,8 @@ class State:
     fingerprints: dict[str, FingerprintRow] = field(default_factory=dict)
     groups: dict[tuple[str, str], GroupRow] = field(default_factory=dict)
     memories: dict[str, Memory] = field(default_factory=dict)
+    notes: dict[int, tuple[Note, ...]] = field(default_factory=dict)
+    noted: dict[int, int] = field(default_factory=dict)
     outputs: dict[tuple[str, int], Output] = field(default_factory=dict)
     keys: dict[str, bytes] = field(default_factory=dict)
 

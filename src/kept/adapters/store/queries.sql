@@ -626,3 +626,43 @@ WHERE NOT EXISTS (SELECT 1 FROM operations AS o WHERE 'o' || o.id = s.owner AND 
 
 -- name: event_columns
 SELECT id, key, twin, block, place, at, kind, author, record, parent, turn FROM events ORDER BY block, place;
+
+-- name: unnoted
+SELECT t.id, coalesce(n.events, 0) AS noted FROM threads AS t LEFT JOIN noted AS n ON n.thread = t.id
+WHERE t.events <> coalesce(n.events, 0) ORDER BY t.first_at, t.id;
+
+-- name: notes_from
+SELECT id, body FROM notes WHERE thread = :thread AND ordinal >= :start;
+
+-- name: drop_notes
+DELETE FROM notes WHERE thread = :thread AND ordinal >= :start;
+
+-- name: add_note
+INSERT INTO notes (id, thread, ordinal, event, at, body) VALUES (:id, :thread, :ordinal, :event, :at, :body);
+
+-- name: index_note
+INSERT INTO note_index (rowid, words) VALUES (:id, :words);
+
+-- name: unindex_note
+INSERT INTO note_index (note_index, rowid, words) VALUES ('delete', :id, :words);
+
+-- name: put_noted
+INSERT INTO noted (thread, events) VALUES (:thread, :events) ON CONFLICT (thread) DO UPDATE SET events = excluded.events;
+
+-- name: drop_noted
+DELETE FROM noted WHERE thread = :thread;
+
+-- name: noted_threads
+SELECT thread FROM noted;
+
+-- name: threads_telling
+SELECT DISTINCT te.thread FROM thread_events AS te JOIN events AS e ON e.id = te.event WHERE e.key IN (SELECT value FROM json_each(:keys))
+UNION SELECT id FROM threads WHERE session IN (SELECT value FROM json_each(:sessions));
+
+-- name: all_notes
+SELECT thread, ordinal, event, at, body FROM notes ORDER BY thread, ordinal;
+
+-- name: notes_between
+SELECT n.body, n.thread, t.session, t.project, f.path
+FROM notes AS n JOIN threads AS t ON t.id = n.thread JOIN files AS f ON f.id = t.file
+WHERE n.at >= :start AND n.at < :stop ORDER BY n.at, n.thread, n.ordinal;

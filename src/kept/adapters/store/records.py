@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import Any
 
 from kept.model.codec import canonical, digest, dump, dump_member, load
-from kept.model.event import Author, Event, Kind, Pointer, Precision, Tool
+from kept.model.event import FORGOTTEN_MARK, Author, Event, Kind, Pointer, Precision, Tool
 from kept.model.memory import Judged, Verdict
 from kept.model.operation import Operation, Pass
 from kept.model.times import from_text, to_text
@@ -21,7 +21,6 @@ from kept.model.times import from_text, to_text
 # The fields of an operation, a memory or a candidate that hold somebody's words.
 _WORDS = frozenset({"content", "evidence", "added", "artifacts", "fingerprint", "reasoning", "detail"})
 ERASED = "{}"
-FORGOTTEN_MARK = "[forgotten]"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -234,3 +234,21 @@ CREATE TABLE forgotten (
     fingerprint TEXT PRIMARY KEY,
     pass        INTEGER NOT NULL REFERENCES passes (id)
 ) WITHOUT ROWID;
+
+-- What was worked on, session by session: derived from the archive. `body` is zlib over JSON: the line it is
+-- told in, and the note. `events` of `noted` says how far a thread was looked at.
+CREATE TABLE notes (
+    id      INTEGER PRIMARY KEY,
+    thread  INTEGER NOT NULL REFERENCES threads (id),
+    ordinal INTEGER NOT NULL,
+    event   TEXT NOT NULL,
+    at      TEXT NOT NULL,
+    body    BLOB NOT NULL,
+    UNIQUE (thread, ordinal)
+);
+CREATE INDEX notes_at ON notes (at);
+CREATE VIRTUAL TABLE note_index USING fts5 (words, content = '', tokenize = 'porter unicode61');
+CREATE TABLE noted (
+    thread INTEGER PRIMARY KEY REFERENCES threads (id),
+    events INTEGER NOT NULL
+);

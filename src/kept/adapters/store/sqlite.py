@@ -11,9 +11,10 @@ from typing import Self
 from kept.adapters.store.archive import SqliteArchive
 from kept.adapters.store.checking import citations
 from kept.adapters.store.database import Database, drop, flush
+from kept.adapters.store.days import SqliteDays
 from kept.adapters.store.log import SqliteLog
 from kept.adapters.store.memories import indexed
-from kept.adapters.store.protocol import Archive, Log
+from kept.adapters.store.protocol import Archive, Days, Log
 from kept.adapters.store.rows import UNREADABLE
 from kept.adapters.store.values import VERSION, EventRow, FileRow, OptedOut, Output, Row, StoreRow, ThreadRow
 from kept.model.codec import canonical, dump, load
@@ -33,6 +34,7 @@ class SqliteStore:
         self.path = path
         self._archive = SqliteArchive(self._database)
         self._log = SqliteLog(self._database)
+        self._days = SqliteDays(self._database)
 
     @property
     def archive(self) -> Archive:
@@ -43,6 +45,11 @@ class SqliteStore:
     def log(self) -> Log:
         """What is remembered of it, and how that came about."""
         return self._log
+
+    @property
+    def days(self) -> Days:
+        """What was worked on when."""
+        return self._days
 
     def __enter__(self) -> Self:
         return self
@@ -132,6 +139,7 @@ class SqliteStore:
                 *_told("archive", self._archive.damage()),
                 *_told("log", self._log.damage(stored)),
                 *_told("archive", self._archive.misquotes(cited)),
+                *_told("notes", self._days.damage()),
             )
             return found if unreadable else (*found, *self._wrong_index(stored))
 
@@ -173,6 +181,7 @@ class SqliteStore:
         """Rewrite the file without the pages of erased words."""
         self._database.raw("INSERT INTO memory_index (memory_index) VALUES ('optimize')")
         self._database.raw("INSERT INTO turn_index (turn_index) VALUES ('optimize')")
+        self._database.raw("INSERT INTO note_index (note_index) VALUES ('optimize')")
         self._database.raw("VACUUM")
 
     def copy_to(self, path: Path) -> None:

@@ -10,6 +10,7 @@ from kept.model.event import Account, Cursor, Event
 from kept.model.memory import Actor, Judged
 from kept.model.operation import Operation, Pass
 from kept.model.project import Project
+from kept.model.summary import Note
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,6 +111,17 @@ class Output:
 
     hash: str
     lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Noted:
+    """A note with the thread it is of: its session, its working directory and the path of its file."""
+
+    note: Note
+    thread: int
+    session: str
+    project: str
+    path: str
 
 
 VERSION = 1  # of the form in which a store is written out

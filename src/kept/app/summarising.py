@@ -1,0 +1,92 @@
+"""Summarising: what was worked on in each thread that grew → notes in the store; and what a day was, read off notes and memories."""
+
+from collections.abc import Iterable, Iterator
+from datetime import date, timedelta
+
+from kept.adapters.store import Noted, Thread
+from kept.app.batches import batches
+from kept.app.desk import Desk
+from kept.app.progress import Progress, silent
+from kept.model.memory import Memory, Status
+from kept.model.summary import Note, Summary
+from kept.stages.coverage import topics
+from kept.stages.summarise import condense, notes, ordered, part_of, remembered, worked
+
+WINDOW = 4_000  # events looked at together: bounds memory whatever the length of a session; windows begin at its multiples
+
+
+def summarise(desk: Desk, grown: Iterable[Thread] = (), *, progress: Progress = silent) -> int:
+    """Note what was worked on in threads that ``grown`` names (what they tell may have changed from where their episodes were open),
+    and in all that were not looked at yet. Returns how many threads were looked at. Raises StoreError.
+    """
+    noted = dict(desk.store.days.unnoted())
+    before = {each.id: each.extracted for each in grown}
+    if not noted and not before:
+        return 0
+    pending = [each for each in desk.store.archive.threads() if each.id in noted or each.id in before]
+    number = 0
+    for batch in batches(pending, lambda each: each.events, WINDOW):
+        with desk.store.transaction():
+            for thread in batch:
+                progress("summarising", number, len(pending))
+                number += 1
+                reach = [each[thread.id] for each in (noted, before) if thread.id in each]
+                start = 0 if desk.store.archive.forks(thread.id) else min(reach) // WINDOW * WINDOW
+                found = tuple((note, worked(note, "").text) for note in _notes(desk, thread, start))
+                desk.store.days.put(thread.id, start, found, thread.events)
+    progress("summarising", len(pending), len(pending))
+    return len(pending)
+
+
+def _notes(desk: Desk, thread: Thread, start: int) -> Iterator[Note]:
+    for base in range(start, thread.events, WINDOW):
+        events = desk.store.archive.events(thread.id, base, min(base + WINDOW, thread.events))
+        runs = [(each.start, each.stop) for each in topics(events, (), lexicon=desk.lexicon)]
+        yield from notes(events, runs, lambda at: at.astimezone(desk.zone).date(), base=base)
+
+
+def summary(desk: Desk, first: date, last: date | None = None, *, scopes: frozenset[str] = frozenset()) -> Summary:
+    """What a day was, or the days from ``first`` to ``last``; of some projects only where ``scopes`` are given. Changes nothing.
+
+    What was decided, learnt and is open are the memories of those days as they stand now; a question that was answered since is told
+    by its answer.
+    """
+    last = last or first
+    start, stop = desk.span(first)[0], desk.span(last)[1]
+    told = [
+        worked(each.note, scope)
+        for each in _once(desk.store.days.between(start, stop))
+        if (scope := _scope(desk, each)) in scopes or not scopes
+    ]
+    told += [
+        remembered(each)
+        for each in _learnt(desk, desk.store.log.memories_between(start, stop))
+        if not scopes or each.scope in scopes
+    ]
+    within = [each for each in told if each.at is not None and start <= each.at < stop]
+    bullets = ordered(within)
+    return Summary(first=first, last=last, detailed=bullets, condensed=condense(bullets))
+
+
+def week(day: date) -> tuple[date, date]:
+    """The Monday and Sunday of the week of a day."""
+    monday = day - timedelta(days=day.weekday())
+    return monday, monday + timedelta(days=6)
+
+
+def _once(found: Iterable[Noted]) -> Iterator[Noted]:
+    """What copies of a session tell twice, once."""
+    seen: set[str] = set()
+    for each in found:
+        if each.note.event not in seen:
+            seen.add(each.note.event)
+            yield each
+
+
+def _scope(desk: Desk, noted: Noted) -> str:
+    return desk.scope(noted.project, noted.path)
+
+
+def _learnt(desk: Desk, memories: Iterable[Memory]) -> Iterator[Memory]:
+    now = desk.clock()
+    return (each for each in memories if each.content and each.status_at(now) is Status.ACTIVE and part_of(each.category))
