@@ -9,16 +9,24 @@ from hypothesis import strategies as st
 
 from kept.model.event import Origin
 from kept.model.fold import apply
+from kept.model.lifecycle import Rules, rules_of
 from kept.model.memory import Accepted, Actor, Candidate, Evidence, Held, Judged, Memory, Refused, Status
 from kept.model.operation import WITHDRAWN, Add, Merge, Promote, Reaffirm, Retire, Revise, Supersede
 from kept.model.statement import replaces, statement
-from kept.stages.curate import OFTEN, curate
+from kept.profiles import profile
+from kept.stages.curate import OFTEN
+from kept.stages.curate import curate as plainly_curate
 
+RULES = rules_of(profile("coding"))
 DAWN = datetime(2026, 1, 1, tzinfo=UTC)
 ACCEPTED = Accepted()
 BUN = "Use bun instead of npm for every script in the web folder."
 BUN_AGAIN = "use **bun** instead of npm for every script in the web folder"
 BUN_NEAR = "Use bun instead of npm for every single script in the web folder."
+
+
+def curate(judged, memories, *, rules=RULES, **more):
+    return plainly_curate(judged, memories, rules=rules, **more)
 
 
 def proposal(
@@ -31,6 +39,7 @@ def proposal(
     category: str = "constraint",
     origin: Origin = Origin.USER,
     fingerprint: str = "",
+    subject: str = "",
 ):
     at = DAWN + timedelta(days=day)
     session = session or f"s{day}"
@@ -50,6 +59,7 @@ def proposal(
             evidence=(quote,),
             reasoning="said",
             fingerprint=fingerprint,
+            subject=subject,
         ),
         verdict=verdict,
     )
@@ -186,7 +196,7 @@ def test_a_decision_made_in_three_sessions_becomes_a_convention_with_the_reason_
 
 def test_a_profile_without_conventions_keeps_its_decisions() -> None:
     judged = [proposal(DECIDED, day, category="decision") for day in range(4)]
-    assert not [each for each in curate(judged, (), promotions={}) if isinstance(each, Promote)]
+    assert not [each for each in curate(judged, (), rules=Rules()) if isinstance(each, Promote)]
 
 
 def test_a_convention_whose_evidence_shrinks_is_a_decision_again() -> None:

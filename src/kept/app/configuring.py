@@ -5,7 +5,9 @@ from typing import Any
 
 from kept.adapters import files, settings
 from kept.app.desk import Home
+from kept.model.codec import dump
 from kept.model.errors import ConfigError, UsageError
+from kept.model.profile import Use
 
 
 def shown(home: Home) -> dict[str, Any]:
@@ -38,4 +40,6 @@ def include(home: Home, name: str, item: str, *, there: bool) -> tuple[str, ...]
 
 
 def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return dump(value) if isinstance(value, Use) else value

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from kept.adapters.store import Draft
 from kept.app.desk import Desk
 from kept.app.progress import Progress, silent
+from kept.model.lifecycle import Rules, rules_of
 from kept.model.memory import Actor
-from kept.stages.curate import PROMOTIONS, curate
+from kept.stages.curate import curate
 from kept.stages.elicit import settled
 from kept.stages.guard import overreach
 
@@ -51,8 +52,9 @@ def _curate_group(
     memories = log.memories(group=(profile, scope))
     judged = settled(each.judged for each in log.proposals(profile, scope))
     way = next((each for each in desk.profiles if each.id == profile), None)
-    promotions = {low: high for low, high in PROMOTIONS.items() if way is not None and way.category(high) is not None}
-    operations = curate(judged, memories, blocked=blocked, promotions=promotions)
+    operations = curate(
+        judged, memories, blocked=blocked | _moved_away(desk, profile, scope), rules=rules_of(way) if way else Rules()
+    )
     if not operations:
         return True
     subject = f"{profile} · {scope}"
@@ -68,6 +70,14 @@ def _curate_group(
     )
     result.operations.update(type(each).__name__.lower() for each in operations)
     return True
+
+
+def _moved_away(desk: Desk, profile: str, scope: str) -> frozenset[str]:
+    """The candidates of a group whose memories a person has migrated to another profile: they are remembered there."""
+    others = (
+        log_group for each in desk.profiles if each.id != profile for log_group in desk.store.log.memories(group=(each.id, scope))
+    )
+    return frozenset(candidate for memory in others for candidate in memory.candidates)
 
 
 def _noted(desk: Desk, subject: str, note: str) -> bool:

@@ -18,7 +18,7 @@ from kept.model.event import Event
 from kept.model.fingerprint import recognised
 from kept.model.lexicon import Lexicon
 from kept.model.memory import Accepted, Actor, Candidate, Evidence, Held, Judged, Refused, Verdict
-from kept.model.profile import Profile
+from kept.model.profile import Occasion, Profile
 from kept.model.threads import abandoned
 from kept.stages.extract import LOOKBACK, extract
 from kept.stages.gate import grounded, judge
@@ -78,13 +78,19 @@ Within = tuple[datetime | None, datetime | None]
 
 
 def extract_pending(
-    desk: Desk, run: int, *, force: bool = False, within: Within | None = None, progress: Progress = silent
+    desk: Desk,
+    run: int,
+    *,
+    force: bool = False,
+    within: Within | None = None,
+    occasion: Occasion = Occasion.NIGHTLY,
+    progress: Progress = silent,
 ) -> Extracted:
-    """Extract every thread that grew (all threads where ``force``); only those with events in [start, stop) where ``within`` is given.
+    """Extract every thread that is :func:`ready`; only those with events in [start, stop) where ``within`` is given.
 
     Raises StoreError.
     """
-    threads = [each for each in desk.store.archive.threads(pending=not force) if within is None or overlaps(each, within)]
+    threads = [each for each in ready(desk, occasion, force=force) if within is None or overlaps(each, within)]
     forgotten, key = desk.store.log.forgotten(), desk.store.key("forget")
     result = Extracted(threads=len(threads))
     number = 0
@@ -100,6 +106,14 @@ def extract_pending(
                         result.count(judged.verdict)
     progress("extracting", len(threads), len(threads))
     return result
+
+
+def ready(desk: Desk, occasion: Occasion, *, force: bool = False) -> tuple[Thread, ...]:
+    """The threads that grew (all where ``force``) and whose profile is extracted on an occasion; the others wait for one that is theirs."""
+    threads = desk.store.archive.threads(pending=not force)
+    if all(each.when.on(occasion) for each in desk.profiles):
+        return threads
+    return tuple(each for each in threads if desk.profile_for(each.source, each.project, each.path).when.on(occasion))
 
 
 def _length(thread: Thread) -> int:

@@ -14,13 +14,13 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from kept.adapters.files import locked
-from kept.adapters.store import Run, Thread
+from kept.adapters.store import Run
 from kept.app.asking import Asker
 from kept.app.backups import safeguard
 from kept.app.covering import Covered, cover
 from kept.app.curating import Curated, curate_dirty
 from kept.app.desk import Desk
-from kept.app.extracting import Extracted, Within, extract_pending
+from kept.app.extracting import Extracted, Within, extract_pending, ready
 from kept.app.hearing import Heard, hear
 from kept.app.progress import Progress, silent
 from kept.app.projects import Moved, misplaced, move, record
@@ -32,6 +32,7 @@ from kept.app.summarising import summarise
 from kept.app.writing import Written, absorb_edits, write_outputs
 from kept.model.errors import BusyError, StoreError
 from kept.model.memory import Memory, Status
+from kept.model.profile import Occasion
 
 T = TypeVar("T")
 
@@ -41,7 +42,8 @@ class Options:
     """How to run. ``dry`` shows what would change and changes nothing; ``force`` reads and extracts everything again.
 
     ``since`` and ``until`` (inclusive) limit which sessions are extracted to those with events on such days; the others wait.
-    ``allow`` lets through what a guard would stop, and absorbs files that look damaged. ``model`` False asks no language model.
+    ``allow`` lets through what a guard would stop, and absorbs files that look damaged. ``occasion`` says when this is: profiles that are
+    not extracted then wait. ``model`` False asks no language model.
     """
 
     dry: bool = False
@@ -50,6 +52,7 @@ class Options:
     model: bool = True
     since: date | None = None
     until: date | None = None
+    occasion: Occasion = Occasion.NIGHTLY
 
 
 @dataclass(kw_only=True, slots=True)
@@ -153,11 +156,12 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
     record(desk)
     moved = move(desk, run_number(), progress) if misplaced(desk) else Moved()
     report.moved = moved.memories
-    grown: tuple[Thread, ...] = ()
-    if options.force or desk.store.archive.threads(pending=True):
+    grown = ready(desk, options.occasion, force=options.force)
+    if options.force or grown:
         within = _limits(desk, options)
-        grown = desk.store.archive.threads(pending=not options.force)
-        report.extracted = extract_pending(desk, run_number(), force=options.force, within=within, progress=progress)
+        report.extracted = extract_pending(
+            desk, run_number(), force=options.force, within=within, occasion=options.occasion, progress=progress
+        )
         recheck(desk, run_number, grown)
     if desk.asking is not None:
         report.heard = hear(desk, run_number, desk.asking, force=options.force, within=_limits(desk, options), progress=progress)

@@ -82,7 +82,7 @@ def targets(desk: Desk) -> tuple[Target, ...]:
 
     Profiles that name the same file write it together, and so do all that write sections, under the heading of the first.
     """
-    names = dict.fromkeys(each.outputs.memory_file for each in desk.profiles)
+    names = dict.fromkeys(each.outputs.memory_file for each in desk.profiles if each.outputs.memory_file)
     found = [Target(path=desk.home.root / name, profiles=_of_file(desk, name)) for name in names]
     members = tuple(each for each in desk.profiles if each.outputs.project_section)
     if members:

@@ -60,6 +60,10 @@ def origin_of(author: Author) -> Origin:
             return Origin.TOOL
 
 
+# Why a text was labelled whose it is, where it is an entry of a journal and no utterance.
+NOTED = frozenset({"front-matter:agent", "quotes-its-user", "memory-folder", "agent-workspace", "daily-note", "unsigned"})
+
+
 class Precision(StrEnum):
     """How an event's time is known: its own stamp, its session's, inferred from neighbours, or not at all."""
 
@@ -127,6 +131,11 @@ class Event:
     def origin(self) -> Origin:
         """How far this event's text can be trusted."""
         return origin_of(self.author)
+
+
+def is_note(event: Event) -> bool:
+    """Whether an event is an entry of a journal, a diary or a daily note."""
+    return event.label_reason in NOTED and event.kind in (Kind.PROMPT, Kind.RESPONSE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -100,8 +100,9 @@ def apply(memories: Mapping[str, Memory], operation: Operation, actor: Actor) ->
             return {memory.id: replace(changed, status=Status.RETIRED, ended_at=operation.at)}
         case Promote(category=category):
             return {memory.id: replace(changed, category=category)}
-        case Move(scope=scope, candidates=candidates):
-            return {memory.id: replace(changed, scope=scope, candidates=candidates)}
+        case Move(scope=scope, candidates=candidates, profile=profile, category=category):
+            kind = (profile or memory.profile, category or memory.category)
+            return {memory.id: replace(changed, scope=scope, candidates=candidates, profile=kind[0], category=kind[1])}
         case Approve():
             return {memory.id: replace(changed, status=Status.ACTIVE, superseded_by="", resolved_by="", ended_at=None)}
         case Reject():
@@ -132,6 +133,7 @@ def with_facts(memory: Memory, facts: Facts) -> Memory:
         valid_until=facts.valid_until,
         trigger=facts.trigger,
         fingerprint=facts.fingerprint,
+        subject=facts.subject,
     )
 
 
@@ -144,6 +146,7 @@ def erased(memory: Memory) -> Memory:
         evidence=(),
         artifacts=(),
         fingerprint="",
+        subject="",
         pinned=False,
         owned=True,
         reason=FORGOTTEN,

@@ -33,6 +33,12 @@ class Lexicon:
     ``symptom`` comes before what is seen when something is wrong, ``cause_told`` tells a cause; ``leaning`` is approval around a picked option. ``its_doing`` is a "this" of
     which something is said, ``checking`` opens an order to look things over, ``so_that`` what they shall be like. ``errand`` opens an order for a ticket or a document. ``retracts`` takes back what the assistant ``did``;
     ``unsettled`` opens a question that is left for ``yet`` another time; ``question_word`` opens an indirect question; ``stated_goal`` calls a goal by its name. ``recommended`` marks an option as the one the assistant would take. ``option`` names a pick from a list. ``announced`` opens a decision told as one ("we decided").
+    Of people: ``identity``, ``person_said``, ``taste``, ``stack`` and ``aim`` are what somebody says of themselves, of others, of what they like,
+    work with and want; ``wish`` is a like that only asks for something. Of notes: ``lesson``, ``noted_decision``, ``noted_rule``,
+    ``noted_question`` and ``people_noted`` are labels and headings that say what stands under them, ``chose``, ``learnt`` and ``ruled``
+    do so inside of a sentence, ``generic`` opens a heading that fits any day.
+    ``slots`` are (name, pattern) of what a person has one of at a time, a group ``what`` telling which; ``themes`` are (name, pattern) of
+    what preferences are about.
     ``softer`` replaces swearing that carries meaning: (pattern source, words). ``phrases`` are the few words that kept itself adds, by name, in the first language.
     """
 
@@ -127,6 +133,23 @@ class Lexicon:
     own_slip: str = ""
     relief: str = ""
     wonder: str = ""
+    identity: str = ""
+    person_said: str = ""
+    taste: str = ""
+    stack: str = ""
+    aim: str = ""
+    wish: str = ""
+    lesson: str = ""
+    noted_decision: str = ""
+    noted_rule: str = ""
+    noted_question: str = ""
+    people_noted: str = ""
+    chose: str = ""
+    learnt: str = ""
+    ruled: str = ""
+    generic: str = ""
+    slots: tuple[tuple[str, str], ...] = field(default=())
+    themes: tuple[tuple[str, str], ...] = field(default=())
     softer: tuple[tuple[str, str], ...] = field(default=())
     phrases: tuple[tuple[str, str], ...] = field(default=())
 

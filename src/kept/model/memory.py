@@ -57,8 +57,9 @@ class Candidate:
 
     ``id`` hashes what makes it this proposal (profile, category, scope, trigger, anchor event, content), so extracting the same
     events again proposes the same ids. ``confidence`` is in [0, 1], computed from stated signals listed in ``reasoning``.
-    ``fingerprint`` recognises the error a fix is for (empty otherwise). ``scope`` is ``"user"`` or ``"project:<key>"``.
-    ``rewords`` is the id of the candidate that this one puts in better words: both become one memory.
+    ``fingerprint`` recognises the error a fix is for, ``subject`` names whom or what a dossier is about (both empty otherwise).
+    ``scope`` is ``"user"`` or ``"project:<key>"``. ``rewords`` is the id of the candidate that this one puts in better words: both
+    become one memory.
     """
 
     id: str
@@ -76,6 +77,7 @@ class Candidate:
     fingerprint: str = ""
     valid_until: datetime | None = None
     rewords: str = ""
+    subject: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,7 +118,8 @@ class Memory:
 
     ``candidates`` are the ids of the proposals it rests on. ``owned`` says that a person wrote, edited or decided it: no machine
     changes its content or status then. ``first_seen`` and ``last_seen`` are event times, and so is ``ended_at``, when it stopped
-    being held or active; ``observations`` counts distinct sessions with evidence. ``reason`` is that of the last operation.
+    being held or active; ``observations`` counts distinct sessions with evidence. ``reason`` is that of the last operation. ``subject`` names whom or what a
+    dossier is about; empty for any other.
     """
 
     id: str
@@ -143,6 +146,7 @@ class Memory:
     resolved_by: str = ""
     ended_at: datetime | None = None
     reason: str = ""
+    subject: str = ""
 
     def status_at(self, moment: datetime) -> Status:
         """The status at a moment: an active or held memory past its ``valid_until`` is expired."""

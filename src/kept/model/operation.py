@@ -36,6 +36,7 @@ class Facts:
     valid_until: datetime | None = None
     trigger: str = ""
     fingerprint: str = ""
+    subject: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,13 +121,17 @@ class Promote:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Move:
-    """It belongs to another scope, because a person corrected which project a directory is; ``candidates`` it rests on there."""
+    """It belongs to another scope, because a person corrected which project a directory is, or to another profile, because a person
+    migrated; ``candidates`` it rests on there. ``profile`` and ``category`` are empty where they stay.
+    """
 
     memory: str
     at: datetime | None
     reason: str
     scope: str
     candidates: tuple[str, ...]
+    profile: str = ""
+    category: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

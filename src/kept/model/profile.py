@@ -1,28 +1,84 @@
 """A profile: a way of remembering as data. Categories with their gates, when stages run, outputs and budgets."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
 
 class Shape(StrEnum):
-    """What one memory of a category is: a single fact, everything about one entity, or one entry per theme."""
+    """What one memory of a category is: a single fact; everything about one entity; everything said on one theme; or the latest entry on
+    a theme, which takes the place of the ones before.
+    """
 
     FACT = "fact"
     DOSSIER = "dossier"
+    COLLECTION = "collection"
     THEME = "theme"
+
+
+class Place(StrEnum):
+    """Where a memory is shown: the memory file, the card (MEMORY.md), the note of its day, its page, the JSON view."""
+
+    MEMORY = "memory"
+    CARD = "card"
+    DAILY = "daily"
+    PAGE = "page"
+    VIEW = "view"
+
+
+class Writer(StrEnum):
+    """Who may write into a category: what is extracted, an agent that suggests, a person."""
+
+    MACHINE = "machine"
+    AGENT = "agent"
+    PERSON = "person"
+
+
+class Occasion(StrEnum):
+    """When a stage runs: while a session goes on, when it ends, in the night."""
+
+    REAL_TIME = "real-time"
+    SESSION_END = "session-end"
+    NIGHTLY = "nightly"
+
+
+# What extraction finds, by name, and what it is. A profile maps them to its categories; one of the same name is the default.
+INTENTS: Mapping[str, str] = {
+    "preference": "how the user wants the agent to work or answer",
+    "constraint": "what must or must not be done, and what the user had to correct",
+    "decision": "what was chosen, in the user's words",
+    "convention": "how things are done here",
+    "known_fix": "an error that occurred and what made it go away",
+    "project_fact": "what is true of the project",
+    "goal": "what the user wants to reach",
+    "open_question": "a question that nothing has answered",
+    "identity": "who the user is, where they live, what they do and have learnt",
+    "person": "somebody in the user's life: who, and what of them",
+    "taste": "what the user likes and dislikes, apart from work with the agent",
+    "stack": "what the user works with: machines, languages, tools",
+    "aim": "what the user wants to reach in work and life",
+    "noted_decision": "a decision that a journal or a daily note tells of",
+    "lesson": "what a journal or a daily note says was learnt",
+    "noted_rule": "a rule that a journal or a daily note records",
+    "noted_question": "a question that a journal or a daily note leaves open",
+    "theme": "what an entry of a journal was about",
+    "resource": "a place, a tool or a document that a note points at",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Category:
     """One kind of memory.
 
-    ``belongs`` and ``excludes`` say in a sentence what goes in and what does not; ``examples`` show it. ``users_words`` demands
-    evidence in the user's own words (instruction-like categories), or the candidate is held. ``specific`` demands a concrete
-    artifact (J6); ``actionable`` demands actionable language (X11). ``floor`` is the confidence from which a candidate is accepted
-    without a person, ``weight`` its relevance when a file is over budget, ``half_life`` the days after which an unconfirmed memory
-    weighs half (0: never fades). ``user_wide`` puts it under the user's scope instead of the project's.
+    ``belongs`` and ``excludes`` say in a sentence what goes in and what does not; ``examples`` show it; ``consolidation`` says how
+    several become one. ``users_words`` demands evidence in the user's own words (instruction-like categories), or the candidate is
+    held. ``specific`` demands a concrete artifact (J6); ``actionable`` demands actionable language (X11). ``floor`` is the confidence
+    from which a candidate is accepted without a person, ``weight`` its relevance when a file is over budget, ``half_life`` the days
+    after which an unconfirmed memory weighs half (0: never fades), ``budget`` how many of a scope one file shows (0: all).
+    ``user_wide`` puts it under the user's scope instead of the project's. ``lasting`` says that several can hold at once, so that
+    none replaces another; ``promotes_to`` is the category it becomes once it was said in three sessions. ``shown_in`` are the
+    outputs it goes to, ``writers`` who may write it: what is extracted into a category that the machine may not write is held.
     """
 
     id: str
@@ -30,6 +86,7 @@ class Category:
     belongs: str
     excludes: str
     examples: tuple[str, ...] = ()
+    consolidation: str = "The same said again is one memory; a later value takes the place of an earlier one."
     shape: Shape = Shape.FACT
     users_words: bool = True
     specific: bool = True
@@ -37,7 +94,12 @@ class Category:
     floor: float = 0.7
     weight: float = 1.0
     half_life: int = 0
+    budget: int = 0
     user_wide: bool = False
+    lasting: bool = False
+    promotes_to: str = ""
+    shown_in: tuple[Place, ...] = (Place.MEMORY, Place.CARD, Place.DAILY, Place.PAGE, Place.VIEW)
+    writers: tuple[Writer, ...] = (Writer.MACHINE, Writer.AGENT, Writer.PERSON)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,37 +112,70 @@ class Buffer:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class When:
+    """On which occasions what a profile is for is extracted. The night is always one: what the others left is done then."""
+
+    real_time: bool = False
+    session_end: bool = True
+    nightly: bool = True
+
+    def on(self, occasion: Occasion) -> bool:
+        """Whether extraction runs on an occasion."""
+        return {
+            Occasion.REAL_TIME: self.real_time, Occasion.SESSION_END: self.session_end, Occasion.NIGHTLY: self.nightly,
+        }[occasion]  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Outputs:
-    """What is written, and how much of it. Paths are relative to the home.
+    """What is written, and how much of it. Paths are relative to the home; an empty one is not written.
 
     ``memory_file`` holds at most ``memory_bytes`` bytes and ``memory_lines`` lines of memories. ``section`` is the heading of kept's
-    section in a project's CLAUDE.md, which is written only where ``project_section`` is true. ``trust_added_lines`` makes a line
-    that somebody adds to the file active at once instead of held.
+    section in a project's CLAUDE.md, which is written only where ``project_section`` is true; ``project_rules`` writes rules files
+    into a project's ``.claude/rules``, those about one folder of it scoped to that folder. ``card_file`` is a quick-reference card of
+    at most ``card_chars`` characters, ``daily_folder`` holds a note a day, ``pages_folder`` pages about people, projects and
+    resources of at most ``page_bytes`` bytes, ``view_file`` is all of it as JSON. ``trust_added_lines`` makes a line that somebody
+    adds to a file active at once instead of held.
     """
 
     memory_file: str = ".claude/rules/memory.md"
     memory_bytes: int = 12_000
     memory_lines: int = 120
     project_section: bool = False
+    project_rules: bool = False
     section: str = "Memory Loop Insights"
+    card_file: str = ""
+    card_chars: int = 15_000
+    daily_folder: str = ""
+    pages_folder: str = ""
+    page_bytes: int = 30_000
+    view_file: str = ""
     trust_added_lines: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Profile:
-    """A way of remembering. ``languages`` name the lexicons that extraction reads."""
+    """A way of remembering. ``languages`` name the lexicons that extraction reads; ``intents`` say which category what extraction
+    finds belongs to, where that is not the one of the same name (empty: it is not remembered).
+    """
 
     id: str
     title: str
     summary: str
     categories: tuple[Category, ...]
     languages: tuple[str, ...] = ("en",)
+    intents: Mapping[str, str] = field(default_factory=dict)
     buffer: Buffer = Buffer()
+    when: When = When()
     outputs: Outputs = Outputs()
 
     def category(self, name: str) -> Category | None:
         """The category of that id, or None."""
         return next((each for each in self.categories if each.id == name), None)
+
+    def category_for(self, intent: str) -> Category | None:
+        """The category that what extraction finds belongs to; None where the profile does not remember it."""
+        return self.category(self.intents.get(intent, intent))
 
 
 def kind_of(profile: str, category: str) -> str:

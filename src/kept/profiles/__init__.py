@@ -4,25 +4,28 @@ Knows the form of a profile, not what any stage does with it.
 """
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, get_type_hints
 
 from kept.model.codec import load
 from kept.model.errors import ConfigError
-from kept.model.profile import Buffer, Category, Outputs, Profile
+from kept.model.profile import Profile
+from kept.profiles.checking import MEMORY_CAP, Mistake, mistakes
+
+__all__ = ["DEFAULT", "MEMORY_CAP", "Mistake", "check", "names", "profile", "read", "source"]
 
 DEFAULT = "coding"
-MEMORY_CAP = 50_000  # bytes of memory.md, whatever a profile asks (L9)
 
 
 def names(folder: Path | None = None) -> tuple[str, ...]:
     """The ids of all profiles: built-in, and those in the user's folder."""
-    built_in = {each.name[:-5] for each in (files("kept.profiles")).iterdir() if each.name.endswith(".toml")}
     own = {each.stem for each in folder.glob("*.toml")} if folder and folder.is_dir() else set()
-    return tuple(sorted(built_in | own))
+    return tuple(sorted(built_in() | own))
+
+
+def built_in() -> frozenset[str]:
+    """The ids of the profiles that come with kept."""
+    return frozenset(each.name[:-5] for each in files("kept.profiles").iterdir() if each.name.endswith(".toml"))
 
 
 def profile(name: str = DEFAULT, folder: Path | None = None) -> Profile:
@@ -30,12 +33,18 @@ def profile(name: str = DEFAULT, folder: Path | None = None) -> Profile:
 
     Raises ConfigError naming the file and the setting where it is missing or wrong.
     """
+    text, where = source(name, folder)
+    return read(text, where)
+
+
+def source(name: str, folder: Path | None = None) -> tuple[str, str]:
+    """The text of a profile and where it stands. Raises ConfigError where there is none, or it cannot be read."""
     own = folder / f"{name}.toml" if folder and name.replace("-", "").replace("_", "").isalnum() else None
     if own is not None and own.is_file():
-        return read(_text(own), str(own))
-    if name not in names():
+        return _text(own), str(own)
+    if name not in built_in():
         raise ConfigError(f"there is no profile {name!r}", hint=f"profiles: {', '.join(names(folder))}")
-    return read((files("kept.profiles") / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
+    return (files("kept.profiles") / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml"
 
 
 def _text(path: Path) -> str:
@@ -45,53 +54,20 @@ def _text(path: Path) -> str:
         raise ConfigError(f"the profile cannot be read: {error}", where=str(path), hint="make it readable UTF-8 text") from error
 
 
-def read(text: str, where: str) -> Profile:
-    """Read a profile from TOML text. Raises ConfigError naming ``where`` and what is wrong."""
+def check(text: str) -> tuple[Mistake, ...]:
+    """Everything that is wrong with the TOML text of a profile."""
     try:
-        body = tomllib.loads(text)
+        return mistakes(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"the profile is no valid TOML: {error}", where=where) from error
-    body["categories"] = body.get("categories", [])
-    _known(Profile, body, where)
-    for name, kind in (("buffer", Buffer), ("outputs", Outputs)):
-        _known(kind, body.get(name, {}), f"{where}, [{name}]")
-    for each in body["categories"]:
-        _known(Category, each, f"{where}, category {each.get('id', '?')!r}")
-    try:
-        made: Profile = load(Profile, body)
-    except (TypeError, ValueError, KeyError) as error:
-        raise ConfigError(f"the profile does not fit: {error}", where=where) from error
-    _sensible(made, where)
+        return (Mistake("file", f"no valid TOML: {error}"),)
+
+
+def read(text: str, where: str) -> Profile:
+    """Read a profile from TOML text. Raises ConfigError naming ``where``, the setting and what is wrong with it."""
+    wrong = check(text)
+    if wrong:
+        first, more = wrong[0], len(wrong) - 1
+        others = f" (and {more} more: kept profiles check)" if more else ""
+        raise ConfigError(f"{first.setting}: {first.told}{others}", where=where, hint=first.allowed)
+    made: Profile = load(Profile, tomllib.loads(text))
     return made
-
-
-def _known(kind: Any, body: Mapping[str, Any], where: str) -> None:
-    if not isinstance(body, Mapping) or not is_dataclass(kind):
-        raise ConfigError("a table was expected", where=where)
-    hints = get_type_hints(kind)
-    required = {each.name for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING}
-    for name, value in body.items():
-        if name not in hints:
-            raise ConfigError(f"unknown setting {name!r}", where=where, hint=f"settings: {', '.join(hints)}")
-        if hints[name] in (int, float) and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise ConfigError(f"{name} must be a number", where=where)
-    if missing := sorted(required - body.keys()):
-        raise ConfigError(f"missing: {', '.join(missing)}", where=where)
-
-
-def _sensible(made: Profile, where: str) -> None:
-    ids = [each.id for each in made.categories]
-    if not ids or len(set(ids)) != len(ids):
-        raise ConfigError("a profile needs categories with different ids", where=where)
-    for each in made.categories:
-        if not each.id.replace("_", "").isalnum() or not each.id.isascii():
-            raise ConfigError(f"category id {each.id!r} may hold letters, digits and _ only", where=where)
-        if not 0 <= each.floor <= 1:
-            raise ConfigError(f"floor of {each.id} must be between 0 and 1", where=where)
-    if not 2 <= made.buffer.least <= made.buffer.most or made.buffer.seconds < 1:
-        raise ConfigError("the buffer needs 2 ≤ least ≤ most and seconds ≥ 1", where=where)
-    if not 0 < made.outputs.memory_bytes <= MEMORY_CAP:
-        raise ConfigError(f"memory_bytes must be between 1 and {MEMORY_CAP}", where=where)
-    path = Path(made.outputs.memory_file)
-    if path.is_absolute() or ".." in path.parts:
-        raise ConfigError("memory_file must be a path below the home", where=where)

@@ -49,6 +49,16 @@ _FIRST = frozenset(
         "retracts",
         "did",
         "checking",
+        "identity",
+        "taste",
+        "stack",
+        "aim",
+        "lesson",
+        "noted_decision",
+        "noted_rule",
+        "noted_question",
+        "people_noted",
+        "generic",
     }
 )
 _COMMON = "common"
@@ -64,13 +74,21 @@ def lexicon(languages: tuple[str, ...]) -> Lexicon:
     """The joined lexicon of the languages, in their order. Raises ConfigError for a language that has none."""
     bodies = [_read(language) for language in (*languages, _COMMON)]
     cues = {
-        each.name: _pattern(each.name, bodies) for each in fields(Lexicon) if each.name not in ("languages", "phrases", "softer")
+        each.name: _pattern(each.name, bodies)
+        for each in fields(Lexicon)
+        if each.name not in ("languages", "phrases", "softer", "slots", "themes")
     }
     phrases: dict[str, str] = {}
     softer = tuple((rf"(?i)\b(?:{source})\b", words) for body in bodies for source, words in body.get("softer", {}).items())
     for body in bodies:
         phrases = {**body.get("phrases", {}), **phrases}
-    return Lexicon(languages=languages, softer=softer, phrases=tuple(sorted(phrases.items())), **cues)
+    slots, themes = (_tables(name, bodies) for name in ("slots", "themes"))
+    return Lexicon(languages=languages, softer=softer, slots=slots, themes=themes, phrases=tuple(sorted(phrases.items())), **cues)
+
+
+def _tables(name: str, bodies: list[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
+    found = ((key, cues) for body in bodies for key, cues in body.get(name, {}).items())
+    return tuple((key, rf"(?i)\b(?:{'|'.join(cues)})\b") for key, cues in found)
 
 
 def _read(language: str) -> Mapping[str, Any]:

@@ -146,7 +146,7 @@ def _recency(memories: Sequence[Memory]) -> dict[str, float]:
 
 
 def _fact(memory: Memory, zone: ZoneInfo) -> Fact:
-    text = sentence(memory.content, _OWNED if memory.owned else LONGEST)
+    text = sentence(memory.content, _OWNED if memory.owned or memory.subject else LONGEST)
     return Fact(id=memory.id, text=text, day=day_of(memory.last_seen, zone))
 
 

@@ -14,14 +14,15 @@ from math import ceil
 
 from kept.model.codec import digest
 from kept.model.event import Origin
+from kept.model.lifecycle import Rules, gather, same_ground
 from kept.model.memory import Accepted, Candidate, Evidence, Judged, Memory, Refused, Status
 from kept.model.operation import WITHDRAWN, Add, Approve, Facts, Merge, Operation, Promote, Reaffirm, Retire, Revise, Supersede
 from kept.model.statement import CLOSE, NEAR, Statement, handles, replaces, same, statement
 
+DOSSIER_CHARACTERS = 1_000
 OFTEN = 3  # distinct sessions that say the same make it certain
-PROMOTIONS = {"decision": "convention"}
-LASTING = frozenset({"known_fix", "open_question"})  # categories of which several can hold at once: none replaces another
 _DAWN = datetime.min.replace(tzinfo=UTC)
+PLAIN = Rules()
 _ENDED = (Status.RESOLVED, Status.REJECTED, Status.RETIRED)
 
 
@@ -66,14 +67,13 @@ def curate(
     memories: Sequence[Memory],
     *,
     blocked: frozenset[str] = frozenset(),
-    promotions: Mapping[str, str] = PROMOTIONS,
+    rules: Rules = PLAIN,
 ) -> tuple[Operation, ...]:
     """The operations that make the memories of a group what its live candidates say they should be.
 
     ``blocked`` candidates are those of undone passes. What a person wrote, edited, retired or rejected attracts the candidates
     that say the same, and stays as the person left it; a newer contradiction of it is held for the person. Otherwise the later of
-    two that contradict each other takes the place of the earlier, by event time. ``promotions`` says what a category becomes once
-    the same was said in ``OFTEN`` sessions.
+    two that contradict each other takes the place of the earlier, by event time. ``rules`` are those of the group's profile.
     """
     live = {
         each.candidate.id: each for each in judged if not isinstance(each.verdict, Refused) and each.candidate.id not in blocked
@@ -82,15 +82,16 @@ def curate(
     standing = [each for each in memories if _untouchable(each) and each.content]
     statements = [statement(each.candidate.content, each.candidate.artifacts, each.candidate.fingerprint) for each in proposals]
     statements += [statement(each.content, each.artifacts, each.fingerprint) for each in standing]
-    groups = clusters(statements, [*_rests_on(proposals, standing), *_reworded(proposals)])
+    linked = [*_rests_on(proposals, standing), *_reworded(proposals), *_of_one_subject(proposals, standing, rules)]
+    groups = clusters(statements, linked)
     owners = _owners(groups, proposals, standing, memories)
     taken = {each.id for each in memories}
     plans = []
     for group in groups:
         members = [proposals[i] for i in group if i < len(proposals)]
         known = {(each.candidate.content, each.candidate.artifacts): statements[i] for i, each in zip(group, members, strict=False)}
-        plans.append(_plan(members, owners.get(group[0], ()), taken, promotions, known))
-    replaced, doubtful = _conflicts(plans)
+        plans.append(_plan(members, owners.get(group[0], ()), taken, rules, known))
+    replaced, doubtful = _conflicts(plans, rules)
     operations = [
         operation
         for place, plan in enumerate(plans)
@@ -125,6 +126,16 @@ def _reworded(proposals: Sequence[Judged]) -> list[tuple[int, int]]:
     """Which proposals put others in better words."""
     place = {each.candidate.id: i for i, each in enumerate(proposals)}
     return [(place[each.candidate.rewords], i) for i, each in enumerate(proposals) if each.candidate.rewords in place]
+
+
+def _of_one_subject(proposals: Sequence[Judged], standing: Sequence[Memory], rules: Rules) -> Iterator[tuple[int, int]]:
+    """Which proposals and which memories of a person's make one dossier: those of one category about the same subject."""
+    first: dict[tuple[str, str], int] = {}
+    about = [(each.candidate.category, each.candidate.subject) for each in proposals]
+    about += [(each.category, each.subject) for each in standing]
+    for place, (category, subject) in enumerate(about):
+        if subject and category in rules.gathered:
+            yield first.setdefault((category, subject.casefold()), place), place
 
 
 def clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, int]] = ()) -> tuple[tuple[int, ...], ...]:
@@ -216,10 +227,10 @@ def _plan(
     members: Sequence[Judged],
     found: tuple[Memory, ...],
     taken: set[str],
-    promotions: Mapping[str, str],
+    rules: Rules,
     known: Mapping[tuple[str, tuple[str, ...]], Statement],
 ) -> _Plan:
-    facts, status = _facts(members) if members else (None, Status.ACTIVE)
+    facts, status = _facts(members, rules) if members else (None, Status.ACTIVE)
     ids = {each.id for each in found}
     living = [each for each in found if _untouchable(each) or each.status in (Status.ACTIVE, Status.HELD)]
     ended = not living and any(each.status in _ENDED and each.reason != WITHDRAWN for each in found)
@@ -239,17 +250,17 @@ def _plan(
         number=winner.id if winner else _new_id(members[0].candidate, taken),
         ended=ended,
         says=known.get((source.content, source.artifacts)) or statement(source.content, source.artifacts, source.fingerprint),
-        category=promotions.get(source.category, source.category) if often else source.category,
+        category=rules.promotions.get(source.category, source.category) if often else source.category,
     )
 
 
-def _conflicts(plans: Sequence[_Plan]) -> tuple[dict[int, tuple[int, datetime]], set[int]]:
+def _conflicts(plans: Sequence[_Plan], rules: Rules) -> tuple[dict[int, tuple[int, datetime]], set[int]]:
     """Which plans give way, to which one and when; and which contradict something older that a person keeps.
 
     A plan gives way to the first one after it that leaves no room for it, provided that one is active and as well trusted.
     """
     filed: dict[tuple[str, object], list[int]] = {}
-    dated = [(plan.last, place) for place, plan in enumerate(plans) if plan.last is not None and plan.category not in LASTING]
+    dated = [(plan.last, place) for place, plan in enumerate(plans) if plan.last is not None and plan.category not in rules.lasting]
     replaced: dict[int, tuple[int, datetime]] = {}
     doubtful: set[int] = set()
     for last, later in sorted(dated):
@@ -267,7 +278,51 @@ def _conflicts(plans: Sequence[_Plan]) -> tuple[dict[int, tuple[int, datetime]],
                 replaced[earlier] = (later, min(since, default=last))
         for handle in handles(plan.says):
             filed.setdefault(handle, []).append(later)
+    replaced |= _revalued(
+        [(last, place) for last, place in sorted(dated) if plans[place].category not in rules.gathered], plans, replaced
+    )
+    replaced |= _outgrown(
+        [(last, place) for last, place in sorted(dated) if plans[place].category in rules.themes], plans, replaced
+    )
     return {each: by for each, by in replaced.items() if by[0] not in doubtful}, doubtful
+
+
+def _revalued(
+    dated: Sequence[tuple[datetime, int]], plans: Sequence[_Plan], replaced: Mapping[int, tuple[int, datetime]]
+) -> dict[int, tuple[int, datetime]]:
+    """Which plans give way to a later value of the same thing: where somebody lives, what their machine is."""
+    latest: dict[tuple[str, str], int] = {}
+    found: dict[int, tuple[int, datetime]] = {}
+    for last, later in dated:
+        plan = plans[later]
+        thing = (plan.category, plan.facts.subject.casefold() if plan.facts else "")
+        if not thing[1] or not plan.stands or later in replaced:
+            continue
+        earlier = latest.get(thing)
+        if earlier is not None and not plans[earlier].fixed:
+            found[earlier] = (later, last)
+        latest[thing] = later
+    return found
+
+
+def _outgrown(
+    dated: Sequence[tuple[datetime, int]], plans: Sequence[_Plan], replaced: Mapping[int, tuple[int, datetime]]
+) -> dict[int, tuple[int, datetime]]:
+    """Which themes give way to a later one on the same ground, and when. Only those that share two words are compared."""
+    filed: dict[str, list[int]] = {}
+    found: dict[int, tuple[int, datetime]] = {}
+    for last, later in dated:
+        plan = plans[later]
+        shared = Counter(place for word in plan.says.content for place in filed.get(word, ()))
+        for earlier in sorted(
+            place for place, count in shared.items() if count > 1 and place not in found and place not in replaced
+        ):
+            other = plans[earlier]
+            if plan.stands and not other.fixed and other.category == plan.category and same_ground(plan.says, other.says):
+                found[earlier] = (later, last)
+        for word in plan.says.content:
+            filed.setdefault(word, []).append(later)
+    return found
 
 
 def _rank(plan: _Plan) -> int:
@@ -323,7 +378,7 @@ def _supersede(plan: _Plan, by: str, at: datetime) -> Iterator[Operation]:
     yield Supersede(memory=plan.number, at=at, reason=reason, by=by)
 
 
-def _facts(members: Sequence[Judged]) -> tuple[Facts, Status]:
+def _facts(members: Sequence[Judged], rules: Rules) -> tuple[Facts, Status]:
     accepted = [each for each in members if isinstance(each.verdict, Accepted)]
     # Better words for the same are what they were asked for.
     best = max(
@@ -334,22 +389,31 @@ def _facts(members: Sequence[Judged]) -> tuple[Facts, Status]:
     times = [each.at for each in candidates if each.at is not None]
     sessions = _sessions(candidates)
     often = sessions >= OFTEN
+    subject = best.subject or next((each.subject for each in candidates if each.subject), "")
     facts = Facts(
-        content=best.content,
+        content=_dossier(accepted or members, subject) if subject and best.category in rules.gathered else best.content,
         category=best.category,
         confidence=round(min(0.99, best.confidence + (0.05 if best.fingerprint else 0.02) * (max(1, sessions) - 1)), 4),
         origin=min((each.origin for each in candidates), key=lambda origin: origin.rank, default=Origin.TOOL),
         first_seen=min(times, default=None),
         last_seen=max(times, default=None),
         observations=max(1, sessions),
-        artifacts=best.artifacts,
+        artifacts=tuple(dict.fromkeys(name for each in candidates for name in each.artifacts)) if subject else best.artifacts,
         candidates=tuple(sorted(each.id for each in candidates)),
         added=evidence,
         valid_until=best.valid_until,
         trigger=best.trigger,
         fingerprint=best.fingerprint,
+        subject=subject,
     )
     return facts, Status.ACTIVE if accepted or often else Status.HELD
+
+
+def _dossier(members: Sequence[Judged], subject: str) -> str:
+    parts = [
+        (each.candidate.at, each.candidate.content, statement(each.candidate.content, each.candidate.artifacts)) for each in members
+    ]
+    return gather(parts, subject, DOSSIER_CHARACTERS)
 
 
 def _sessions(candidates: Sequence[Candidate]) -> int:
@@ -400,11 +464,11 @@ def _difference(memory: Memory, facts: Facts) -> Facts:
 def _moved(memory: Memory, facts: Facts) -> bool:
     after = (
         facts.confidence, facts.origin, facts.first_seen, facts.last_seen, facts.observations, facts.artifacts, facts.candidates,
-        facts.valid_until, facts.trigger, facts.fingerprint,
+        facts.valid_until, facts.trigger, facts.fingerprint, facts.subject,
     )  # fmt: skip
     before = (
         memory.confidence, memory.origin, memory.first_seen, memory.last_seen, memory.observations, memory.artifacts,
-        memory.candidates, memory.valid_until, memory.trigger, memory.fingerprint,
+        memory.candidates, memory.valid_until, memory.trigger, memory.fingerprint, memory.subject,
     )  # fmt: skip
     return bool(facts.added or facts.dropped) or before != after
 
@@ -424,6 +488,7 @@ def _memory(number: str, candidate: Candidate, facts: Facts, status: Status) -> 
         confidence=facts.confidence, origin=facts.origin, first_seen=facts.first_seen, last_seen=facts.last_seen,
         artifacts=facts.artifacts, evidence=facts.added, candidates=facts.candidates, observations=facts.observations,
         valid_until=facts.valid_until, trigger=facts.trigger, fingerprint=facts.fingerprint,
+        subject=facts.subject,
     )  # fmt: skip
 
 

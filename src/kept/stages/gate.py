@@ -14,7 +14,7 @@ from kept.model.artifact import artifacts
 from kept.model.event import Origin
 from kept.model.lexicon import Lexicon
 from kept.model.memory import Accepted, Candidate, Held, Refused, Verdict
-from kept.model.profile import Category, Profile
+from kept.model.profile import Category, Profile, Writer
 from kept.model.text import is_cjk, one_line
 
 LONGEST = 300
@@ -34,6 +34,8 @@ _BEFORE = 5
 _NAME = re2.compile(r"[a-z,] ([A-Z][a-z]+)\b")
 _LITERAL = re2.compile(r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”")
 _ASIDE = re2.compile(r"\([^()]*\)")
+# What finds questions on purpose.
+_ASKING = frozenset({"noted_question", "open_question"})
 _SECTION = re2.compile(r"^(?:\||>|\d+\.\s|[-*+]\s)")
 
 
@@ -70,7 +72,7 @@ def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refu
         ("too long", len(text) > LONGEST),
         ("fragment", _words(text) < _least(text, category, lexicon)),
         ("code", _CODE.search(text.strip()) is not None or _coded(text)),
-        ("question", text.rstrip().endswith(("?", "？"))),
+        ("question", text.rstrip().endswith(("?", "？")) and candidate.trigger not in _ASKING),
         ("self-reference", _found(lexicon.agent_talk, text) or _found(lexicon.memory_talk, text)),
         ("chatter", _found(lexicon.chatter, text) and len(text.split()) < 12),
         ("profanity", _found(lexicon.profanity, text)),
@@ -93,6 +95,8 @@ def _hold(candidate: Candidate, category: Category, lexicon: Lexicon) -> Held | 
         return Held(
             reason="does not stand alone", detail="it points at something that it does not name, or a part of it is missing"
         )
+    if Writer.MACHINE not in category.writers:
+        return Held(reason="not extracted", detail="only a person, or an agent that asks, writes into this category")
     if candidate.confidence < category.floor:
         return Held(reason="unsure", detail=f"confidence {candidate.confidence:.2f} is below {category.floor:.2f}")
     return None

@@ -12,24 +12,25 @@ _NAME = re2.compile(r"[a-z,] ([A-Z][a-z]+)\b")
 
 
 @cache
-def _compiled(source: str) -> "re2._Regexp":
+def compiled(source: str) -> "re2._Regexp":
+    """The pattern of a cue."""
     return re2.compile(source)
 
 
 def has(source: str, text: str) -> bool:
     """Whether the cue occurs in the text; an empty cue never does."""
-    return bool(source) and _compiled(source).search(text) is not None
+    return bool(source) and compiled(source).search(text) is not None
 
 
 def found(source: str, text: str) -> str:
     """The cue's first occurrence in the text, or the empty string."""
-    match = _compiled(source).search(text) if source else None
+    match = compiled(source).search(text) if source else None
     return match[match.lastindex] if match else ""
 
 
 def replace(source: str, words: str, text: str) -> str:
     """The text with every match of the pattern replaced by the words."""
-    return str(_compiled(source).sub(lambda _: words, text))
+    return str(compiled(source).sub(lambda _: words, text))
 
 
 def specific(text: str, lexicon: Lexicon) -> bool:
@@ -50,34 +51,34 @@ def general(lexicon: Lexicon) -> tuple[str, ...]:
 
 def places(source: str, text: str) -> list[tuple[int, int]]:
     """Where the cue occurs in the text, as character ranges."""
-    return [match.span(match.lastindex) for match in _compiled(source).finditer(text)] if source else []
+    return [match.span(match.lastindex) for match in compiled(source).finditer(text)] if source else []
 
 
 def count(source: str, text: str) -> int:
     """How many times the cue occurs in the text."""
-    return sum(1 for _ in _compiled(source).finditer(text)) if source else 0
+    return sum(1 for _ in compiled(source).finditer(text)) if source else 0
 
 
 def strip_first(source: str, text: str) -> str:
     """The text without the cue it begins with, and without the punctuation after it."""
-    match = _compiled(source).match(text) if source else None
+    match = compiled(source).match(text) if source else None
     return text[match.end(match.lastindex) :].lstrip(" ,.;:!…–—-\n\t") if match else text
 
 
 def strip_last(source: str, text: str) -> str:
     """The text without the cue it ends with, and without the punctuation before it."""
-    match = _compiled(source).search(text) if source else None
+    match = compiled(source).search(text) if source else None
     return text[: match.start(match.lastindex)].rstrip(" ,.;:!?…–—-\n\t") if match else text
 
 
 def split_at(source: str, text: str) -> tuple[str, str]:
     """The text up to and with the cue's first occurrence, and the rest; the whole text and nothing where it does not occur."""
-    match = _compiled(source).search(text) if source else None
+    match = compiled(source).search(text) if source else None
     return (text[: match.end(match.lastindex)], text[match.end(match.lastindex) :]) if match else (text, "")
 
 
 def strip_all(source: str, text: str) -> str:
     """The text without any occurrence of the cue."""
-    while source and (match := _compiled(source).search(text)):
+    while source and (match := compiled(source).search(text)):
         text = text[: match.start(match.lastindex)].rstrip() + " " + text[match.end(match.lastindex) :].lstrip()
     return text.strip()

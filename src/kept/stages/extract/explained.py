@@ -94,7 +94,7 @@ def propose(
     events: Sequence[Event], start: int, stop: int, *, profile: Profile, lexicon: Lexicon, scope: Callable[[str], str]
 ) -> tuple[Candidate, ...]:
     """The candidates of category ``known_fix`` whose exchange ends in ``[start, stop)``, or is the last one of it; looks back only."""
-    if profile.category(CATEGORY) is None:
+    if profile.category_for(CATEGORY) is None:
         return ()
     low = max(0, start - LOOKBACK)
     prompts = [place for place in range(low, stop) if is_prompt(events[place])]

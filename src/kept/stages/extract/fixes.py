@@ -51,13 +51,13 @@ SIGNALS = {
 def propose(
     events: Sequence[Event], start: int, stop: int, *, profile: Profile, scope: Callable[[str], str]
 ) -> tuple[Candidate, ...]:
-    """Candidates of category ``known_fix`` whose success stands in ``events[start:stop]``, in the order of their successes.
+    """Candidates of the intent ``known_fix`` whose success stands in ``events[start:stop]``, in the order of their successes.
 
     The failure stands at most ``LOOKBACK`` events before its success; nothing past ``stop`` is read, so that reading a session in
     pieces proposes what reading it at once does. ``scope`` gives the scope of a raw working directory. Empty where the profile has
     no such category.
     """
-    if profile.category(CATEGORY) is None:
+    if profile.category_for(CATEGORY) is None:
         return ()
     low, high = max(0, start - LOOKBACK), min(stop, len(events))
     commands, edits = actions_of(events, low, high)

@@ -86,7 +86,7 @@ def _of_words(turn: Turn) -> list[Candidate]:
         if place in used or not reading.category:
             continue
         group, sure = _group(turn, spoken, readings, place)
-        if sure < LEAST or turn.profile.category(reading.category) is None:
+        if sure < LEAST or turn.profile.category_for(reading.category) is None:
             continue
         used.update(group)
         lead = max((readings[each] for each in group if readings[each].category), key=lambda each: each.confidence)
@@ -239,7 +239,7 @@ def _candidate(turn: Turn, said: list[tuple[Passage, Span]], reading: Reading, s
         signals.append("named from the turn before")
         evidence += _naming(meant, seen)
         sure = round(min(0.95, sure - WEIGHTS["vague"]), 2) if "vague" in signals else sure
-    kind = profile.category(reading.category)
+    kind = profile.category_for(reading.category)
     back = has(lexicon.pointer, content) and not artifacts(content)
     vague = kind is not None and kind.specific and (back or not specific(content, lexicon))
     about = referent(content, seen, points_back=back) if vague else ""

@@ -52,7 +52,7 @@ def made(
 ) -> Candidate | None:
     """The candidate of a category and a trigger; None where the profile has no such category."""
     (name, trigger), profile, event = kind, turn.profile, turn.event
-    category = profile.category(name)
+    category = profile.category_for(name)
     if category is None:
         return None
     # A wish about one part of a project is no wish about all of them.

@@ -106,7 +106,12 @@ GROUPS = {
             "prompt", "prompting:prompt", "what a language model is told when it extracts",
             ("kept prompt", "kept prompt show --whole", "kept prompt edit", "kept prompt diff", "kept prompt reset"),
         ),
-        Command("profiles", "setup:profiles", "the ways of remembering", ("kept profiles",)),
+        Command(
+            "profiles",
+            "profiles:profiles",
+            "the ways of remembering",
+            ("kept profiles", "kept profiles show vault", "kept profiles new mine --like coding", "kept profiles migrate coding vault"),
+        ),
         Command(
             "mcp", "serving:mcp", "memory as tools for any agent that speaks MCP",
             ("claude mcp add --scope user kept -- kept mcp", "kept mcp --http --port 8321"),

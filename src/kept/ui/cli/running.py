@@ -13,9 +13,10 @@ from kept.app.progress import Progress, silent
 from kept.app.running import Options, Report
 from kept.app.running import run as run_all
 from kept.model.errors import BusyError
+from kept.model.profile import Occasion
 from kept.ui.cli import show
 from kept.ui.cli.call import Call
-from kept.ui.cli.front import asked, at_desk
+from kept.ui.cli.front import asked, at_desk, one_of
 from kept.ui.cli.report import idle, idle_line, report_lines, troubles
 from kept.ui.cli.show import line
 
@@ -37,6 +38,9 @@ def run(
             "--accept-loss", help="Let through what a guard stopped, and take over a memory file that lost most of its lines."
         ),
     ] = False,
+    occasion: Annotated[
+        str, typer.Option(metavar="WHEN", help="real-time, session-end or nightly: profiles that are not extracted then wait.")
+    ] = Occasion.NIGHTLY.value,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> int:
     """Read what is new, remember what matters, write the memory file.
@@ -48,6 +52,7 @@ def run(
         with at_desk(context) as desk:
             options = Options(
                 dry=dry_run, force=force, allow=accept_loss, model=not no_llm,
+                occasion=Occasion(one_of(occasion, tuple(each.value for each in Occasion), "--occasion")),
                 since=desk.day(since) if since else None, until=desk.day(until) if until else None,
             )  # fmt: skip
             report = _run(desk, paths or [], options, call, as_json=as_json)

@@ -1,53 +1,19 @@
-"""``kept profiles``, ``config``: how things are remembered, settings."""
+"""``kept config``: settings."""
 
 import os
 from typing import Annotated, Any
 
 import typer
 
-from kept import profiles as known_profiles
 from kept.app import configuring
 from kept.app.desk import find_home
 from kept.model.errors import UsageError
 from kept.ui.cli import show
 from kept.ui.cli.front import asked
-from kept.ui.cli.show import Line, entry, line
+from kept.ui.cli.show import entry, line
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 _ACTIONS = {"show": 0, "get": 1, "set": 2}
-
-
-def profiles(context: typer.Context, *, as_json: AsJson = False) -> None:
-    """The ways of remembering, and the categories of the one in use."""
-    home = find_home(asked(context).home, os.environ)
-    folder = home.config / "profiles"
-    chosen = asked(context).profile or str(configuring.setting(home, "profile"))
-    made = {name: known_profiles.profile(name, folder) for name in known_profiles.names(folder)}
-    if chosen not in made:
-        known_profiles.profile(chosen, folder)  # says what is wrong with it
-    if as_json:
-        bodies = [
-            {
-                "id": name,
-                "title": each.title,
-                "summary": each.summary,
-                "used": name == chosen,
-                "categories": [one.id for one in each.categories],
-            }
-            for name, each in made.items()
-        ]
-        show.write_json(bodies)
-        return
-    lines: list[Line] = []
-    for name, each in made.items():
-        lines.append(entry([(f"{name}  ", "bold")], each.summary, ("  in use" if name == chosen else "", "green")))
-        if name == chosen or asked(context).verbose:
-            width = max(len(one.id) for one in each.categories)
-            lines += [
-                entry([("  ", ""), (f"{one.id:<{width}}  ", "cyan")], one.belongs, (f" Not: {one.excludes}", "dim"))
-                for one in each.categories
-            ]
-    show.write([*lines, line((f"Your own: {show.place(folder)}/NAME.toml", "dim"))])
 
 
 def config(
@@ -82,8 +48,8 @@ def config(
 def _plain(value: Any) -> str:
     match value:
         case list():
-            return ", ".join(map(str, value))
+            return ", ".join(map(_plain, value))
         case dict():
-            return ", ".join(f"{left} = {right}" for left, right in value.items())
+            return ", ".join(f"{left} = {_plain(right)}" for left, right in value.items())
         case _:
             return str(value)

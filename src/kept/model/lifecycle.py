@@ -1,0 +1,78 @@
+"""How the memories of a category live: which rules a profile states for them, how a dossier is put together, what stands on the same ground.
+
+Pure rules over statements; knows no candidates, no memories and no store.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from kept.model.profile import Profile, Shape
+from kept.model.statement import Statement, replaces, same
+from kept.model.text import likeness
+
+GROUND = 0.4  # likeness of their content words from which two themes stand on the same ground
+_NAMED_GROUND = 0.2  # the same where they name the same artifact
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rules:
+    """How the categories of a profile are curated.
+
+    ``promotions`` says what a category becomes once the same was said often; of ``lasting`` ones several can hold at once, so that
+    none replaces another; ``gathered`` ones have one memory for each subject; of ``themes`` the latest on the same ground stands.
+    """
+
+    promotions: Mapping[str, str] = field(default_factory=dict)
+    lasting: frozenset[str] = frozenset()
+    gathered: frozenset[str] = frozenset()
+    themes: frozenset[str] = frozenset()
+
+
+def rules_of(profile: Profile) -> Rules:
+    """The rules that a profile's categories state."""
+    kinds = profile.categories
+    return Rules(
+        promotions={each.id: each.promotes_to for each in kinds if each.promotes_to},
+        lasting=frozenset(each.id for each in kinds if each.lasting),
+        gathered=frozenset(each.id for each in kinds if each.shape in (Shape.DOSSIER, Shape.COLLECTION)),
+        themes=frozenset(each.id for each in kinds if each.shape is Shape.THEME),
+    )
+
+
+def same_ground(left: Statement, right: Statement) -> bool:
+    """Whether two themes are about the same: their words, or fewer of them and the same artifact."""
+    alike = likeness(left.content, right.content)
+    return alike >= GROUND or (alike >= _NAMED_GROUND and bool(left.artifacts & right.artifacts))
+
+
+def gather(parts: Sequence[tuple[datetime | None, str, Statement]], subject: str, most: int) -> str:
+    """The text of a dossier: what its parts say, in their order, each thing once, a changed one with what it was before.
+
+    ``parts`` are (when, text, statement), the earliest first. At most ``most`` characters: what was said first goes first.
+    """
+    said: list[tuple[str, Statement, str]] = []
+    for at, text, statement in parts:
+        was = ""
+        for before in tuple(said):
+            if same(before[1], statement):
+                said.remove(before)
+            elif replaces(statement, before[1]):
+                said.remove(before)
+                was = f"until {at:%Y-%m-%d}: {before[0]}" if at else ""
+        said.append((text.rstrip("."), statement, was))
+    while len(said) > 1 and len(_joined(said, subject)) > most:
+        said.pop(0)
+    return _joined(said, subject)
+
+
+def _joined(said: Sequence[tuple[str, Statement, str]], subject: str) -> str:
+    """The sentences as one; one that begins with the subject as the first does goes on where that is named."""
+    first = said[0][0]
+    end = first.casefold().find(subject.casefold())
+    opening = first[: end + len(subject)].casefold() + " " if subject and end >= 0 else ""
+    pieces = []
+    for number, (text, _, was) in enumerate(said):
+        short = text[len(opening) :] if number and opening and text.casefold().startswith(opening) else text
+        pieces.append(f"{short} ({was})" if was else short)
+    return "; ".join(pieces) + "."

@@ -1,0 +1,185 @@
+"""What journals, diaries and daily notes tell: decisions, lessons, rules, open questions, people, and what an entry was about.
+
+Reads the sections of notes line by line. A label or the heading above says what a line is; a sentence without either counts only
+where it names something concrete. What is a list of things done says nothing that lasts.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import re2
+
+from kept.model.artifact import artifacts
+from kept.model.codec import digest
+from kept.model.event import Event, is_note
+from kept.model.lexicon import Lexicon
+from kept.model.memory import USER_SCOPE, Candidate, Evidence
+from kept.model.profile import Profile
+from kept.stages.extract.cues import has, specific
+from kept.stages.extract.writing import LONGEST, finish, fit, plain
+
+DECISION, LESSON, RULE, QUESTION, THEME, PERSON = "noted_decision", "lesson", "noted_rule", "noted_question", "theme", "person"
+INTENTS = (DECISION, LESSON, RULE, QUESTION, THEME, PERSON)
+# From here on a line is proposed at all: an unsure line of a note is not worth anybody's time.
+LEAST = 0.65
+_LINES = 400
+_WORDS = 5
+_HEADING = re2.compile(r"^#{1,6}\s+(.*?)\s*#*$")
+_BULLET = re2.compile(r"^(\s*)(?:[-*+•]|\d{1,3}[.)])\s+(.*)$")
+_CHECKBOX = re2.compile(r"^\[[ xX✓✅]\]\s*")
+_LABEL = re2.compile(
+    r"^(?:\*\*|__)?([\p{L}][\p{L}\d '’/()-]{1,48}?)(?:(?::|：)(?:\*\*|__)?|(?:\*\*|__)(?::|：)|(?:\*\*|__)\s+[—–-])\s+(\S.*)$"
+)
+_BOLD_NAME = re2.compile(r"^(?:\*\*|__)([\p{L}@][\p{L}\d_ .@-]{1,38}?)(?:\*\*|__)\s*(?:\([^)]{1,60}\)\s*)?[—–:-]+\s+(\S.*)$")
+_STEP = re2.compile(r"(?i)^(?:step|phase|part|entry|slice|task|day|session|chapter)\s*#?\d+(?:\.\d+)*\s*[:.—–-]\s*")
+_STAMP = re2.compile(r"(?:^|\s)[~(]?\d{1,2}:\d\d(?::\d\d)?\)?(?:\s*(?:UTC|GMT|[AP]M))?|\b\d{4}-\d\d-\d\d\b|\(\d[^)]*\)")
+_COUNTS = re2.compile(r"^\W*[\d×x+/., ]+\W|\b[0-9a-f]{7,}\b|\(#?\d{4,}\)|✅|✓|❌")
+_STOP = re2.compile(r"([.!?])\s+(?:\p{Lu}|[`\"“*])")
+_NOTHING = re2.compile(r"(?i)^(?:n/?a|none|nothing|no (?:new|open)|not applicable|same as)\b")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Line:
+    """A line that says something: its words as they stand, what is left of them without label and marks, and what they are.
+
+    ``labelled`` is the intent that a label in the line names, ``under`` the one the heading above does; empty for none.
+    """
+
+    quote: str
+    words: str
+    labelled: str = ""
+    under: str = ""
+    name: str = ""
+
+
+def propose(
+    events: Sequence[Event], start: int, stop: int, *, profile: Profile, lexicon: Lexicon, scope: Callable[[str], str]
+) -> tuple[Candidate, ...]:
+    """The candidates anchored at the notes in ``[start, stop)``, in order. Empty where the profile remembers none of them."""
+    if not any(profile.category_for(each) for each in INTENTS):
+        return ()
+    found: dict[str, Candidate] = {}
+    for event in events[start:stop]:
+        if is_note(event):
+            for line in _lines(event.text, lexicon):
+                candidate = _candidate(event, line, profile, lexicon, scope(event.project))
+                if candidate is not None:
+                    found.setdefault(candidate.id, candidate)
+    return tuple(found.values())
+
+
+def _lines(text: str, lexicon: Lexicon) -> Iterator[_Line]:
+    """The lines of a section that can say something, each with what label and heading say it is."""
+    under, fenced = "", False
+    for number, raw in enumerate(text.splitlines()[:_LINES]):
+        line = raw.strip()
+        if line.startswith(("```", "~~~")):
+            fenced = not fenced
+        heading = None if fenced else _HEADING.match(line)
+        if heading:
+            under = _named(plain(heading[1]), lexicon)
+            if number == 0 and not under:
+                yield _Line(quote=heading[1], words=_title(heading[1]), labelled=THEME)
+            continue
+        if fenced or not line or line.startswith(("|", ">", "<")):
+            continue
+        bullet = _BULLET.match(raw)
+        item = bullet[2].strip() if bullet else line
+        if not _CHECKBOX.match(item) and not _NOTHING.match(plain(item)):
+            yield from _said(item, under, lexicon)
+
+
+def _said(item: str, under: str, lexicon: Lexicon) -> Iterator[_Line]:
+    name = _BOLD_NAME.match(item) if under == PERSON else None
+    if name:
+        yield _Line(quote=item, words=plain(f"{name[1]}: {name[2]}"), under=PERSON, name=name[1].strip(" @"))
+        return
+    label = _LABEL.match(item)
+    meant = _named(label[1], lexicon) if label else ""
+    if label and meant:
+        yield _Line(quote=label[2], words=plain(label[2]), labelled=meant, under=under)
+        return
+    for sentence in _sentences(item):
+        yield _Line(quote=sentence, words=plain(sentence), under=under)
+
+
+def _sentences(text: str) -> Iterator[str]:
+    at = 0
+    for stop in _STOP.finditer(text):
+        yield text[at : stop.start() + 1].strip()
+        at = stop.start() + 1
+    yield text[at:].strip()
+
+
+def _named(words: str, lexicon: Lexicon) -> str:
+    """The intent that a label or heading names; empty for any other."""
+    cues = (
+        (lexicon.noted_rule, RULE),
+        (lexicon.noted_question, QUESTION),
+        (lexicon.noted_decision, DECISION),
+        (lexicon.lesson, LESSON),
+        (lexicon.people_noted, PERSON),
+    )
+    return next((intent for cue, intent in cues if has(cue, words.strip()) and len(words.split()) <= 6), "")
+
+
+def _title(heading: str) -> str:
+    """A heading without its number, its time and its marks."""
+    return " ".join(str(_STAMP.sub(" ", _STEP.sub("", plain(heading)))).split()).strip(" -–—:·|()[]")
+
+
+def _candidate(event: Event, line: _Line, profile: Profile, lexicon: Lexicon, scope: str) -> Candidate | None:
+    content = fit(finish(line.words)) if len(line.words) > LONGEST or line.labelled != THEME else finish(line.words).rstrip(".")
+    intent, sure, signals = _judged(line, content, lexicon)
+    category = profile.category_for(intent) if intent else None
+    if category is None or sure < LEAST:
+        return None
+    where = USER_SCOPE if category.user_wide else scope
+    content = f"{content.rstrip('.')}?" if intent == QUESTION and line.words.endswith("?") else content
+    evidence = Evidence(
+        quote=line.quote[:400], event=event.key, session=event.session, path=event.pointer.path, at=event.at,
+        author=event.author.value, origin=event.origin,
+    )  # fmt: skip
+    return Candidate(
+        id=digest(profile.id, intent, where, intent, event.key, content), profile=profile.id, category=intent, scope=where,
+        content=content, confidence=sure, trigger=intent, at=event.at, origin=event.origin, artifacts=artifacts(content),
+        evidence=(evidence,), reasoning=", ".join(signals), subject=line.name,
+    )  # fmt: skip
+
+
+def _judged(line: _Line, content: str, lexicon: Lexicon) -> tuple[str, float, list[str]]:
+    """What a line is, how sure that is, and why."""
+    if line.labelled == THEME:
+        title = content.rstrip(".")
+        fits = len(title.split()) >= 3 and not has(lexicon.generic, title) and not _COUNTS.search(title)
+        names = specific(title, lexicon)
+        return (THEME, 0.8 if names else 0.65, ["a heading", *(["names something"] if names else [])]) if fits else ("", 0.0, [])
+    words = len(content.split())
+    if not content or words < _WORDS or _COUNTS.search(content) or has(lexicon.memory_talk, content):
+        return "", 0.0, []
+    names = bool(artifacts(content))
+    signals, sure = [], 0.5
+    inside = next(
+        (
+            intent
+            for cue, intent in ((lexicon.ruled, RULE), (lexicon.chose, DECISION), (lexicon.learnt, LESSON))
+            if has(cue, content)
+        ),
+        "",
+    )
+    intent = line.labelled or line.under or inside
+    for holds, weight, told in (
+        (bool(line.labelled), 0.25, "a label says so"),
+        (bool(line.under), 0.2, "its heading says so"),
+        (inside == intent != "", 0.15, "its words say so"),
+        (names, 0.1, "names something"),
+        (bool(line.name), 0.1, "tells of somebody by name"),
+        (bool(has(lexicon.deictic, content)), -0.2, "points outside"),
+        (bool(has(lexicon.transient, content)), -0.15, "of the moment"),
+        (words > 60, -0.2, "long"),
+        (content.endswith("?") and intent != QUESTION, -0.5, "a question"),
+    ):
+        if holds:
+            sure += weight
+            signals.append(told)
+    return intent, round(min(0.9, max(0.0, sure)), 2), signals

@@ -1,0 +1,131 @@
+"""What becomes of memories by the shape of their category: dossiers, collections, themes."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import permutations
+
+from kept.model.event import Origin
+from kept.model.fold import apply
+from kept.model.lifecycle import rules_of
+from kept.model.memory import Accepted, Actor, Candidate, Evidence, Judged, Status
+from kept.model.operation import Supersede
+from kept.profiles import profile
+from kept.stages.curate import curate
+
+COMPANION, JOURNAL = rules_of(profile("companion")), rules_of(profile("journal"))
+DAWN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def said(text, day, category, subject="", *, artifacts=(), way="companion"):
+    at = DAWN + timedelta(days=day)
+    quote = Evidence(quote=text, event=f"e{day}", session=f"s{day}", path="f", at=at, author="human", origin=Origin.USER)
+    return Judged(
+        candidate=Candidate(
+            id=f"{day}-{text}", profile=way, category=category, scope="user", content=text, confidence=0.8, trigger="person", at=at,
+            origin=Origin.USER, artifacts=artifacts, evidence=(quote,), reasoning="said", subject=subject,
+        ),
+        verdict=Accepted(),
+    )  # fmt: skip
+
+
+def after(judged, rules):
+    state = {}
+    for operation in curate(judged, (), rules=rules):
+        state.update(apply(state, operation, Actor.MACHINE))
+    return state
+
+
+def active(state):
+    return sorted(each.content for each in state.values() if each.status is Status.ACTIVE)
+
+
+def test_what_is_said_of_one_person_is_one_dossier():
+    state = after(
+        [
+            said("My sister Ana is a vet in Porto.", 0, "people", "Ana"),
+            said("My brother Rui plays the cello.", 1, "people", "Rui"),
+            said("My sister Ana has two dogs.", 5, "people", "ana"),
+        ],
+        COMPANION,
+    )
+    assert active(state) == ["My brother Rui plays the cello.", "My sister Ana is a vet in Porto; has two dogs."]
+    (ana,) = (each for each in state.values() if each.subject.casefold() == "ana")
+    assert ana.observations == 2
+
+
+def test_a_dossier_says_a_repeated_thing_once():
+    state = after([said("My sister Ana is a vet in Porto.", day, "people", "Ana") for day in (0, 3)], COMPANION)
+    assert active(state) == ["My sister Ana is a vet in Porto."]
+
+
+def test_a_dossier_is_the_same_whatever_was_read_first():
+    parts = [
+        said("My sister Ana is a vet in Porto.", 0, "people", "Ana"),
+        said("My sister Ana has two dogs.", 5, "people", "Ana"),
+        said("My sister Ana moved to Braga in May.", 9, "people", "Ana"),
+    ]
+    assert len({tuple(active(after(list(each), COMPANION))) for each in permutations(parts)}) == 1
+
+
+def test_a_dossier_stays_short_by_leaving_out_what_was_said_first():
+    parts = [said(f"My sister Ana number {day} {'went and came ' * 8}.", day, "people", "Ana") for day in range(14)]
+    (text,) = active(after(parts, COMPANION))
+    assert len(text) <= 1_000
+    assert "number 13" in text
+    assert "number 0" not in text
+
+
+def test_a_new_theme_on_the_same_ground_takes_the_place_of_the_older_one():
+    old = said(
+        "Decoupling worker registration from project directories in `registry.go`",
+        0,
+        "themes",
+        artifacts=("registry.go",),
+        way="journal",
+    )
+    new = said(
+        "Moving worker registration out of `registry.go` into plugins", 9, "themes", artifacts=("registry.go",), way="journal"
+    )
+    other = said("Retrying uploads that fail on slow lines in `upload.go`", 4, "themes", artifacts=("upload.go",), way="journal")
+    state = after([new, other, old], JOURNAL)
+    assert active(state) == sorted([new.candidate.content, other.candidate.content])
+    (gone,) = (each for each in state.values() if each.status is Status.SUPERSEDED)
+    assert gone.ended_at == DAWN + timedelta(days=9)
+    assert "until 2026-01-10" in gone.reason
+
+
+def test_decisions_on_like_ground_stand_beside_each_other():
+    judged = [
+        said("Workers register through `registry.go` at start.", 0, "decisions", artifacts=("registry.go",), way="journal"),
+        said("Workers in `registry.go` are listed by name.", 5, "decisions", artifacts=("registry.go",), way="journal"),
+    ]
+    assert not [each for each in curate(judged, (), rules=JOURNAL) if isinstance(each, Supersede)]
+
+
+def test_a_later_home_takes_the_place_of_the_earlier_one_whatever_was_read_first():
+    old, new = said("I live in Lisbon.", 0, "person", "home"), said("I moved to Braga.", 90, "person", "home")
+    for judged in ([old, new], [new, old]):
+        state = after(judged, COMPANION)
+        assert active(state) == ["I moved to Braga."]
+        (gone,) = (each for each in state.values() if each.status is Status.SUPERSEDED)
+        assert gone.reason == "it was so until 2026-04-01; said otherwise since"
+
+
+def test_preferences_on_one_theme_are_one_entry():
+    judged = [
+        said("Keep your answers short.", 0, "preferences", "answers"),
+        said("Answer in German when I write German.", 3, "preferences", "answers"),
+        said("I love window seats.", 4, "preferences", "travel"),
+    ]
+    assert active(after(judged, COMPANION)) == [
+        "I love window seats.", "Keep your answers short; Answer in German when I write German.",
+    ]  # fmt: skip
+
+
+def test_a_changed_thing_in_a_dossier_is_told_with_what_it_was_and_until_when():
+    judged = [
+        said("The office printer limit is 20 pages.", 0, "preferences", "printer"),
+        said("The office printer limit is 50 pages.", 9, "preferences", "printer"),
+    ]
+    assert active(after(judged, COMPANION)) == [
+        "The office printer limit is 50 pages (until 2026-01-10: The office printer limit is 20 pages)."
+    ]

@@ -1,0 +1,61 @@
+"""What journals and daily notes tell."""
+
+from dataclasses import replace
+
+from talk import LEXICON, agent, talk
+
+from kept.model.memory import Accepted
+from kept.profiles import profile
+from kept.stages.extract import extract
+from kept.stages.gate import judge
+
+WORKSPACE, JOURNAL, CODING = (profile(each) for each in ("workspace", "journal", "coding"))
+
+
+def noted(*sections, way=WORKSPACE):
+    events = [replace(each, label_reason="memory-folder") for each in talk(*map(agent, sections))]
+    found = extract(events, 0, len(events), profile=way, lexicon=LEXICON, scope=lambda _: "project:x")
+    return {(each.category, each.content) for each in found if isinstance(judge(each, way, lexicon=LEXICON), Accepted)}
+
+
+def test_a_labelled_line_is_what_its_label_says():
+    note = "## 14:00\n- **Lesson:** The upload API answers 200 and drops files over 10 MB.\n- Rule: never post the same text on two platforms."
+    assert noted(note) == {
+        ("lessons", "The upload API answers 200 and drops files over 10 MB."),
+        ("rules", "Never post the same text on two platforms."),
+    }
+
+
+def test_a_line_under_a_telling_heading_is_what_the_heading_says():
+    note = "### What I learned\n- `PRAGMA synchronous` has no effect inside of a transaction.\n- N/A"
+    assert noted(note, way=JOURNAL) == {("insights", "`PRAGMA synchronous` has no effect inside of a transaction.")}
+
+
+def test_a_list_of_things_done_teaches_nothing():
+    note = "### Writing actions (4)\n1. Reply to the thread about `registry.go` (5cf48009)\n- [x] Mail answered\n- 11 matches, 0 unread, 180 new"
+    assert noted(note) == set()
+
+
+def test_a_decision_in_a_sentence_counts_where_it_names_something():
+    note = "## Work\nSwitched to dynamic discovery in `registry.go` instead of a list of paths. We decided to rest."
+    assert ("decisions", "Switched to dynamic discovery in `registry.go` instead of a list of paths.") in noted(note, way=JOURNAL)
+
+
+def test_a_heading_that_says_what_a_step_was_about_is_a_theme_and_a_usual_one_is_not():
+    notes = ("## Step 3: Move worker registration out of `registry.go`\nIt went well.", "## Daily log\nNothing.")
+    assert noted(*notes, way=JOURNAL) == {("themes", "Move worker registration out of `registry.go`")}
+
+
+def test_an_open_question_stays_a_question():
+    note = "### Open questions\n- Does discovery in `registry.go` hold when four workflows run at once?"
+    assert noted(note, way=JOURNAL) == {("open_questions", "Does discovery in `registry.go` hold when four workflows run at once?")}
+
+
+def test_somebody_listed_by_name_is_a_dossier():
+    assert noted("### People\n- **Ana** - runs the allotment society, answers mail on Sundays") == {
+        ("people", "Ana: runs the allotment society, answers mail on Sundays.")
+    }
+
+
+def test_a_coding_agent_reads_no_notes():
+    assert noted("- **Lesson:** The upload API drops files over 10 MB in `upload.go`.", way=CODING) == set()
