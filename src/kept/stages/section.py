@@ -178,7 +178,10 @@ def _read(original: bytes, where: str) -> _Text:
         raise ChangedError("the file is not UTF-8 text", where=where, hint="save it as UTF-8")
     lines = split_lines(original.removeprefix(_BOM).decode(errors="surrogateescape"))
     ends = [end for _, end in lines]
-    return _Text(lines, bom=original.startswith(_BOM), newline=max(("\n", "\r\n", "\r"), key=ends.count))
+    newline = max(("\n", "\r\n", "\r"), key=ends.count)
+    if newline == "\r" and "\n" in ends:
+        newline = "\n"  # before an empty line that ends so, a lone CR would become one ending with it
+    return _Text(lines, bom=original.startswith(_BOM), newline=newline)
 
 
 def _bytes(text: str) -> bytes:
