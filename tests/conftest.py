@@ -21,4 +21,5 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home of the test's own, as HOME and KEPT_HOME."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KEPT_HOME", str(tmp_path))
+    monkeypatch.setenv("KEPT_EMBEDDINGS", "hashing")  # needs no model
     return tmp_path

@@ -41,7 +41,7 @@ def desk_at(clock: Clock):
 
     @contextmanager
     def at(folder: Path, **options):
-        env = {"HOME": str(folder)}
+        env = {"HOME": str(folder), "KEPT_EMBEDDINGS": "hashing"}
         with opened(
             find_home(str(folder), env), zone=options.pop("zone", "Europe/Berlin"), clock=clock, env=env, **options
         ) as desk:

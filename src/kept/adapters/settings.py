@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
-import tomlkit
-import tomlkit.exceptions
-
 from kept.model.errors import ConfigError
 from kept.model.profile import Use
+from kept.model.recall import Recall
 
 _TABLES = frozenset({"projects", "use"})
 _ADAPTERS = ("none", "command", "anthropic", "openai", "scripted", "recorded")
@@ -66,6 +64,7 @@ class Settings:
     the rules, tables of ``profile``, ``sources`` and ``projects``; the first that fits decides.
     ``context_tokens`` is the budget of what a hook puts before a session or a prompt. ``at_session_end`` is what its hook does:
     ``queue`` leaves the session to the next run, ``run`` starts one for it. ``trust_agents`` makes what an agent adds active at once.
+    ``llm`` and ``recall`` are tables.
     """
 
     timezone: str = ""
@@ -79,10 +78,11 @@ class Settings:
     context_tokens: int = 1_200
     at_session_end: str = "queue"
     trust_agents: bool = False
+    recall: Recall = field(default_factory=Recall)
 
 
-_SECTIONS = (Llm,)
-Section = TypeVar("Section", bound=Llm)
+_SECTIONS = (Llm, Recall)
+Section = TypeVar("Section", Llm, Recall)
 
 
 def read(path: Path) -> Settings:
@@ -140,6 +140,8 @@ def _value(name: str, value: object, where: str) -> Any:
             return tuple(_use(each, f"{where}, [[use]] number {number}") for number, each in enumerate(value, 1))
         case "llm" if isinstance(value, dict):
             return _section(Llm(), value, f"{where}, [{name}]")
+        case "recall" if isinstance(value, dict):
+            return _section(Recall(), value, f"{where}, [{name}]")
         case _:
             raise ConfigError(f"{name} has a value of the wrong kind", where=where, hint="see `kept config --help`")
 
@@ -207,6 +209,9 @@ def write(path: Path, name: str, value: str | Sequence[str]) -> str:
 
     Comments and order are kept. Nothing is written here. Raises ConfigError for an unknown setting or a wrong value.
     """
+    import tomlkit  # noqa: PLC0415 - heavy, and reading the settings does without
+    import tomlkit.exceptions  # noqa: PLC0415
+
     usual = values(Settings())
     if name not in usual or name in _TABLES:
         raise ConfigError(

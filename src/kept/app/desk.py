@@ -65,6 +65,16 @@ class Home:
         return self.state / "replies.db"
 
     @property
+    def vectors(self) -> Path:
+        """The file of vectors, derived from the store."""
+        return self.state / "vectors.bin"
+
+    @property
+    def used(self) -> Path:
+        """Where a hook notes which memories it used, until the next run counts them."""
+        return self.state / "used.log"
+
+    @property
     def settings(self) -> Path:
         """The settings file."""
         return self.config / "config.toml"

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from kept.adapters.store import Draft
 from kept.app.desk import Desk
+from kept.app.indexing import drop_stale
 from kept.app.projects import note
 from kept.app.summarising import summarise
 from kept.model.artifact import artifacts
@@ -196,6 +197,7 @@ def forget_source(desk: Desk, source: str) -> tuple[str, ...]:
     for session, path in sorted(threads):
         desk.store.archive.opt_out(session, path)
     desk.store.days.drop(sessions={session for session, _ in threads})
+    drop_stale(desk)
     return tuple(sorted({session for session, _ in threads}))
 
 
@@ -215,6 +217,7 @@ def forget(desk: Desk, numbers: Sequence[str]) -> tuple[str, ...]:
         summarise(desk)
         desk.store.log.end_run(run, now, {"forgotten": [each.id for each in memories]})
     desk.store.compact()
+    drop_stale(desk)
     return tuple(each.id for each in memories)
 
 

@@ -6,7 +6,7 @@ curated is done, and the next run goes on from there.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -22,6 +22,7 @@ from kept.app.curating import Curated, curate_dirty
 from kept.app.desk import Desk
 from kept.app.extracting import Extracted, Within, extract_pending, ready
 from kept.app.hearing import Heard, hear
+from kept.app.indexing import CHANGE_SECONDS, bring_up_to_date
 from kept.app.progress import Progress, silent
 from kept.app.projects import Moved, misplaced, move, record
 from kept.app.reading import Found, Reading, discover, read
@@ -30,7 +31,7 @@ from kept.app.spending import Tally
 from kept.app.spooling import queued
 from kept.app.summarising import summarise
 from kept.app.writing import Written, absorb_edits, write_outputs
-from kept.model.errors import BusyError, StoreError
+from kept.model.errors import BusyError, KeptError, StoreError
 from kept.model.memory import Memory, Status
 from kept.model.profile import Occasion
 
@@ -70,6 +71,7 @@ class Report:
     held: int = 0
     active: int = 0
     moved: int = 0
+    embedded: int = 0
     days: int = 0
     resumed: bool = False
     sample: bool = False
@@ -99,6 +101,7 @@ class Report:
             "refused": dict(extracted.refused),
             "operations": dict(self.curated.operations + self.written.operations),
             "moved": self.moved,
+            "embedded": self.embedded,
             "stopped": list(self.curated.stopped),
             "coverage": self.covered.body(),
             "outputs": [{"path": path, "bytes": size} for path, size in self.written.files],
@@ -172,6 +175,8 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
     write_outputs(desk, run_number, report.written)
     if report.reading.erased and not options.dry:
         desk.store.compact()  # no byte of them stays in the file
+    if not options.dry:
+        _embed(desk, report, progress)
     _count(desk, report, before)
     if run_number.started or report.asked.usage.calls:
         report.run = run_number()
@@ -189,6 +194,14 @@ def _with_queued(desk: Desk, found: Found) -> Found:
     known = {each.path for each in found.inputs}
     fresh = tuple(each for each in more.inputs if each.path not in known)
     return replace(found, inputs=found.inputs + fresh)
+
+
+def _embed(desk: Desk, report: Report, progress: Progress) -> None:
+    """Make the vectors of what is new. Without them everything is found by its words, so a failure is told and no more."""
+    try:
+        report.embedded = bring_up_to_date(desk, desk.settings.recall.run_seconds, progress)
+    except (KeptError, OSError) as error:
+        report.written.problems.append(f"search by meaning is not up to date: {error}")
 
 
 def _safe(desk: Desk, written: Written) -> bool:
@@ -256,6 +269,8 @@ def settle(desk: Desk, change: Callable[[], T]) -> tuple[T, Written]:
         result = change()
         with _unless_busy(written):
             write_outputs(desk, number, written)
+        with suppress(KeptError, OSError):  # found by its words until the next run, which tells what is wrong
+            bring_up_to_date(desk, CHANGE_SECONDS)
     finally:
         if number.started:
             desk.store.log.end_run(number(), desk.clock(), {})

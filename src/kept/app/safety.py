@@ -14,6 +14,7 @@ from kept.adapters.store import IMPORTED, Draft, Output, SqliteStore
 from kept.adapters.store.backups import put_in_place
 from kept.adapters.store.portable import is_portable, read_in, write_out
 from kept.app.desk import Desk, Home
+from kept.app.indexing import discard
 from kept.app.person import usable
 from kept.app.running import settle
 from kept.app.summarising import summarise
@@ -54,6 +55,7 @@ def damage(desk: Desk) -> tuple[str, ...]:
 
 def rebuild(desk: Desk) -> Written:
     """Recreate the memories and all indexes from the log and the archive alone, then bring the files up to date. Raises StoreError."""
+    discard(desk.home.vectors)
     with desk.store.transaction():
         desk.store.archive.reindex()
         desk.store.log.rebuild()
@@ -85,6 +87,7 @@ def restore(home: Home, path: Path, open_desk: Callable[[], AbstractContextManag
     with locked(home.lock):
         known = _outputs(home)
         aside = put_in_place(path.absolute(), home.store, home.state / "aside")
+        discard(home.vectors)
         with open_desk() as desk:
             problems = start_over(desk) if known is None else []
             if known is not None:

@@ -34,10 +34,11 @@ AND EXISTS (
 );
 
 -- name: memories
-SELECT rowid AS item, id, category, scope, status, json_extract(body, '$.content') AS text,
-       json_extract(body, '$.confidence') AS confidence, json_extract(body, '$.first_seen') AS first_at,
-       json_extract(body, '$.last_seen') AS last_at
-FROM memories WHERE rowid IN (SELECT value FROM json_each(:items));
+SELECT m.rowid AS item, m.id, m.category, m.scope, m.status, json_extract(m.body, '$.content') AS text,
+       json_extract(m.body, '$.confidence') AS confidence, json_extract(m.body, '$.first_seen') AS first_at,
+       json_extract(m.body, '$.last_seen') AS last_at, coalesce(u.times, 0) AS uses
+FROM memories AS m LEFT JOIN uses AS u ON u.memory = m.id
+WHERE m.rowid IN (SELECT value FROM json_each(:items));
 
 -- name: turns
 SELECT e.id AS item, e.key AS id, e.author, e.at, e.block, e.place, t.session, t.project, f.path
@@ -57,3 +58,24 @@ SELECT t.id, t.project, f.path FROM threads AS t JOIN files AS f ON f.id = t.fil
 
 -- name: projects
 SELECT directory, scope, name FROM projects ORDER BY directory;
+
+-- name: waiting
+SELECT kind, count(*) AS units FROM unembedded GROUP BY kind;
+
+-- name: next_waiting
+SELECT kind, item FROM unembedded ORDER BY kind = 'turn', item DESC LIMIT :limit;
+
+-- name: done_waiting
+DELETE FROM unembedded WHERE (kind, item) IN (
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:units)
+);
+
+-- name: refill_memories
+INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'memory', rowid FROM memories;
+
+-- name: refill_turns
+INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'turn', id FROM events WHERE kind = 'prompt' AND author = 'human';
+
+-- name: used
+INSERT INTO uses (memory, times) SELECT id, :times FROM memories WHERE id = :memory
+ON CONFLICT (memory) DO UPDATE SET times = times + excluded.times;

@@ -62,6 +62,7 @@ class Unit:
     category: str = ""
     status: str = ""
     confidence: float = 1.0
+    uses: int = 0
     author: str = ""
     session: str = ""
     directory: str = ""
@@ -130,7 +131,7 @@ class Index:
 
     def _run(self, name: str, /, **values: Any) -> list[sqlite3.Row]:
         try:
-            return self._connection.execute(_statements()[name], values).fetchall()
+            return self._connection.execute(statements()[name], values).fetchall()
         except sqlite3.Error as error:
             raise StoreError(f"the store cannot be searched: {error}", where=str(self._path), hint="run `kept check`") from error
 
@@ -152,7 +153,7 @@ def opened(path: Path) -> Iterator[Index]:
 def _memory(row: Any) -> Unit:
     return Unit(
         kind=Kind.MEMORY, item=row["item"], id=row["id"], text=row["text"] or "", first_at=row["first_at"] or "", last_at=row["last_at"] or "",
-        scope=row["scope"], category=row["category"], status=row["status"], confidence=row["confidence"],
+        scope=row["scope"], category=row["category"], status=row["status"], confidence=row["confidence"], uses=row["uses"],
     )  # fmt: skip
 
 
@@ -166,7 +167,8 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 @cache
-def _statements() -> Mapping[str, str]:
+def statements() -> Mapping[str, str]:
+    """The named statements of queries.sql."""
     text = Path(__file__).with_name("queries.sql").read_text(encoding="utf-8")
     named = dict(part.split("\n", 1) for part in text.split("-- name: ")[1:])
     bare = {name.strip(): sql.strip().removesuffix(";") for name, sql in named.items()}

@@ -120,6 +120,7 @@ class SqliteArchive:
                     self._database.run("unindex_turn", id=number, words=index_words(before.text))
                 if is_indexed(event):
                     self._database.run("index_turn", id=number, words=index_words(event.text))
+                self._database.run("unembed", kind="turn", item=number)
             self._blocks.put(block, events)
 
     def _add_event(self, event: Event, block: int, place: int) -> None:
@@ -128,6 +129,8 @@ class SqliteArchive:
         )  # fmt: skip
         if is_indexed(event):
             self._database.run("index_turn", id=number, words=index_words(event.text))
+        if event.kind is Kind.PROMPT and event.author is Author.HUMAN:
+            self._database.run("unembed", kind="turn", item=number)
         if mark := likeness_of(event):
             self._database.run("add_likeness", mark=mark, event=number, path=event.pointer.path)
 
@@ -298,6 +301,7 @@ class SqliteArchive:
         if is_indexed(event):
             self._database.run("unindex_turn", id=row["id"], words=index_words(event.text))
             self._database.run("index_turn", id=row["id"], words=index_words(text))
+            self._database.run("unembed", kind="turn", item=row["id"])
         return True
 
     def damage(self) -> Iterator[str]:

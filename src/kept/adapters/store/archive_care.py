@@ -93,6 +93,7 @@ def reindex(database: Database, blocks: Blocks) -> None:
     """Recreate what turns are found by."""
     with database.transaction():
         database.run("clear_turn_index")
+        database.run("unembed_turns")
         for row in database.run("places_all").fetchall():
             event = blocks.event(row)
             if is_indexed(event):

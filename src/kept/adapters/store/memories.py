@@ -84,6 +84,9 @@ class SqliteMemories:
             puts.append(values | {"rowid": rowid, "body": body, "checksum": checksum(memory_id, body)})
         for name, rows in (("unindex_memory", stale), ("drop_memory", drops), ("put_memory", puts), ("index_memory", entries)):
             self._database.many(name, rows)
+        # A memory whose words stay has a vector already; but its row may be another's since, so what went is told as well.
+        changed = {each["rowid"] for rows in (stale, drops, entries) for each in rows}
+        self._database.many("unembed", ({"kind": "memory", "item": each} for each in sorted(changed)))
 
     def stored(self) -> tuple[dict[str, Memory], tuple[str, ...]]:
         """The memories that can be read, by id, and the ids of those that cannot."""

@@ -666,3 +666,10 @@ SELECT thread, ordinal, event, at, body FROM notes ORDER BY thread, ordinal;
 SELECT n.body, n.thread, t.session, t.project, f.path
 FROM notes AS n JOIN threads AS t ON t.id = n.thread JOIN files AS f ON f.id = t.file
 WHERE n.at >= :start AND n.at < :stop ORDER BY n.at, n.thread, n.ordinal;
+
+-- name: unembed
+INSERT OR IGNORE INTO unembedded (kind, item) VALUES (:kind, :item);
+
+-- name: unembed_turns
+INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'turn', id FROM events WHERE kind = 'prompt' AND author = 'human';
+

@@ -1,5 +1,6 @@
 -- The store of kept. Canonical: runs, passes, operations, candidates, sealed, blocks, events, threads, thread_events, files, settings.
--- Derived, rebuilt by `kept rebuild`: mentions, memories, memory_index, turn_index, candidates.live, forgotten. Of this machine: outputs, dirty.
+-- Derived, rebuilt by `kept rebuild`: mentions, memories, memory_index, turn_index, unembedded, candidates.live, forgotten.
+-- Of this machine: outputs, dirty, uses.
 --
 -- A `checksum` is the CRC-32 of the row's other columns (statement `wrong_checksums` says which): it names rot, as the hash chain
 -- does in passes and operations, the commitments in sealed, and the hash in blocks. Everything else can be derived and compared.
@@ -217,6 +218,19 @@ CREATE INDEX memories_status ON memories (status);
 
 CREATE VIRTUAL TABLE memory_index USING fts5 (words, content = '', tokenize = 'porter unicode61');
 CREATE VIRTUAL TABLE turn_index USING fts5 (words, content = '', tokenize = 'porter unicode61');
+
+-- What changed since its vector was made: memories and what the user said, by row. Derived; vectors themselves lie beside the store.
+CREATE TABLE unembedded (
+    kind TEXT NOT NULL,
+    item INTEGER NOT NULL,
+    PRIMARY KEY (kind, item)
+) WITHOUT ROWID;
+
+-- How often a memory answered a question. Of this machine; outlives a rebuild.
+CREATE TABLE uses (
+    memory TEXT PRIMARY KEY,
+    times  INTEGER NOT NULL
+) WITHOUT ROWID;
 
 -- What was last written to each file: the tagged lines and the hash of their bytes, the base of the three-way merge with the user's
 -- edits. `intended` is a second such row while a write is under way: a crash between the two leaves no doubt which one the file is.

@@ -53,3 +53,19 @@ CREATE TABLE noted (
     thread INTEGER PRIMARY KEY REFERENCES threads (id),
     events INTEGER NOT NULL
 );
+
+-- What changed since its vector was made: memories and what the user said, by row. Derived; vectors themselves lie beside the store.
+CREATE TABLE unembedded (
+    kind TEXT NOT NULL,
+    item INTEGER NOT NULL,
+    PRIMARY KEY (kind, item)
+) WITHOUT ROWID;
+
+-- How often a memory answered a question. Of this machine; outlives a rebuild.
+CREATE TABLE uses (
+    memory TEXT PRIMARY KEY,
+    times  INTEGER NOT NULL
+) WITHOUT ROWID;
+
+INSERT INTO unembedded (kind, item) SELECT 'memory', rowid FROM memories;
+INSERT INTO unembedded (kind, item) SELECT 'turn', id FROM events WHERE kind = 'prompt' AND author = 'human';

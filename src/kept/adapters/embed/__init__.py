@@ -1,0 +1,63 @@
+"""Embedders: a text's meaning as a vector of length one. The local model, a server, and one that needs nothing.
+
+The heavy ones are imported when they are first asked for: a hook that asks for none must not pay for any.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+PACK = Path(__file__).with_name("minilm.pack")
+LOCAL, OFF, HASHING = "local", "off", "hashing"
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors. ``name`` tells model and version: vectors of different names are never compared."""
+
+    @property
+    def name(self) -> str:
+        """Model and version."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> "NDArray[np.float32]":
+        """One vector of length one for each text. Raises KeptError where it cannot."""
+        ...
+
+
+def embedder(choice: str, model: str = "", env: Mapping[str, str] | None = None) -> Embedder | None:
+    """The embedder of a setting: ``local``, ``off``, ``hashing``, or the address of a server. None where there is none.
+
+    The environment's ``KEPT_EMBEDDINGS`` goes before the setting. Raises ConfigError for a server that cannot be one.
+    """
+    asked = (env or {}).get("KEPT_EMBEDDINGS") or choice
+    if asked == OFF:
+        return None
+    if asked == LOCAL:
+        return _local() if PACK.exists() else None
+    if asked == HASHING:
+        return _hashing()
+    from kept.adapters.embed.server import Server  # noqa: PLC0415 - heavy, and only wanted here
+
+    return Server(asked, model, (env or {}).get("KEPT_EMBEDDINGS_KEY", ""))
+
+
+@lru_cache(maxsize=1)
+def _local() -> Embedder:
+    from kept.adapters.embed.minilm import MiniLM  # noqa: PLC0415 - numpy is heavy
+
+    return MiniLM(PACK)
+
+
+@lru_cache(maxsize=1)
+def _hashing() -> Embedder:
+    from kept.adapters.embed.hashing import Hashing  # noqa: PLC0415 - numpy is heavy
+
+    return Hashing()
+
+
+__all__ = ["HASHING", "LOCAL", "OFF", "PACK", "Embedder", "embedder"]
