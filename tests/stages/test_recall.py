@@ -1,6 +1,14 @@
-"""Recall: what a question asks for."""
+"""Recall: what a question asks for, what facts score, how words and meanings add up."""
 
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from kept.model.recall import Recall
+from kept.stages.recall.pieces import LONGEST, MOST, pieces
 from kept.stages.recall.question import MOST_WORDS, telling_words
+from kept.stages.recall.ranking import fused, with_surroundings
+from kept.stages.recall.scoring import fact_score
 
 
 def test_words_of_grammar_are_not_looked_for_unless_there_are_no_others():
@@ -17,3 +25,56 @@ def test_a_long_paste_keeps_the_words_at_both_of_its_ends_within_bounds():
     words = telling_words("deploy failed " + "x1 " * 500_000 + " permission denied")
     assert {"deploy", "permission", "denied"} <= set(words)
     assert len(words) <= MOST_WORDS
+
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("likeness", "days", "uses", "confidence", "expected"),
+    [
+        (0.5, 0, 0, 1.0, 0.6),  # seen now: the whole boost
+        (0.5, 3.5, 0, 1.0, 0.55),  # half of the seven days
+        (0.5, 7, 0, 1.0, 0.5),
+        (0.5, 400, 0, 1.0, 0.5),
+        (0.5, -3, 0, 1.0, 0.6),  # a clock that was ahead
+        (0.5, 400, 50, 1.0, 0.55),
+        (0.5, 400, 10**9, 1.0, 0.55),
+        (0.5, 0, 50, 0.5, 0.325),  # everything is weighted by confidence
+    ],
+)
+def test_a_fact_scores_by_likeness_recency_and_use_weighted_by_confidence(likeness, days, uses, confidence, expected):
+    seen = NOW - timedelta(days=days)
+    score = fact_score(likeness, last_seen=seen, now=NOW, uses=uses, confidence=confidence, weights=Recall())
+    assert score == pytest.approx(expected)
+
+
+def test_an_undated_fact_gets_no_boost_and_every_weight_is_a_setting():
+    assert fact_score(0.5, last_seen=None, now=NOW, uses=0, confidence=1, weights=Recall()) == 0.5
+    flat = Recall(recent_boost=0, use_boost=0)
+    assert fact_score(0.5, last_seen=NOW, now=NOW, uses=9, confidence=1, weights=flat) == 0.5
+
+
+def test_words_and_meaning_add_up_and_what_an_assistant_said_counts_less():
+    scores = fused({1: 8.0, 2: 4.0, 3: 8.0}, {2: 0.6, 4: 0.35}, frozenset({3}))
+    assert sorted(scores, key=scores.get, reverse=True) == [2, 1, 3, 4]
+    assert scores[2] == pytest.approx(0.75)
+    assert fused({}, {}) == {}
+    assert fused({3: 5.0}, {}, frozenset({3})) == {3: pytest.approx(0.3)}
+
+
+def test_what_was_said_beside_an_answer_comes_in_by_it_but_a_reply_does_not():
+    scores = with_surroundings({5: 1.0, 6: 0.4}, {5: (4, 6), 6: (5, 7)}, frozenset({7}))
+    assert scores == {5: pytest.approx(1.1), 6: pytest.approx(0.65), 4: pytest.approx(0.25)}
+
+
+def test_a_long_text_is_cut_into_pieces_a_model_can_read():
+    assert pieces("  short  ") == ("short",)
+    assert pieces(" \n ") == ()
+    text = "\n\n".join(f"Paragraph {n}. " + "words " * 60 for n in range(12))
+    found = pieces(text)
+    assert 1 < len(found) <= MOST
+    assert all(len(each) <= LONGEST for each in found)
+    assert found[0].startswith("Paragraph 0.")
+    assert found[-1].endswith("words")
+    assert all(len(each) <= LONGEST for each in pieces("x" * 100_000))

@@ -7,15 +7,16 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from time import monotonic
 
 from kept.adapters.embed import Embedder, embedder
 from kept.adapters.index import Index, Kind, opened
+from kept.adapters.index.head import model_of
 from kept.adapters.index.queue import Queue, opened_queue
 from kept.app.desk import Desk
 from kept.app.progress import Progress, silent
+from kept.app.recalling import mark_of
 from kept.model.errors import KeptError
 from kept.stages.recall.pieces import pieces
 
@@ -43,7 +44,7 @@ def bring_up_to_date(desk: Desk, seconds: float, progress: Progress = silent) ->
     with opened_queue(desk.home.store) as queue:
         waiting = sum(queue.waiting().values())
     model = _embedder(desk)
-    if model is None or (not waiting and desk.home.vectors.exists()):
+    if model is None or (not waiting and model_of(desk.home.vectors) == model.name):
         drop_stale(desk)
         return 0
     return _embed(desk, model, monotonic() + seconds, progress)
@@ -56,7 +57,7 @@ def drop_stale(desk: Desk) -> None:
     with opened_queue(desk.home.store) as queue:
         units = queue.next(10**9)
     if units:
-        from kept.adapters.index.vectors import model_of, update  # noqa: PLC0415 - numpy is heavy, and mostly nothing waits
+        from kept.adapters.index.vectors import update  # noqa: PLC0415 - numpy is heavy, and mostly nothing waits
 
         update(desk.home.vectors, model_of(desk.home.vectors), _by_kind(units), ())
 
@@ -86,7 +87,7 @@ def _embedder(desk: Desk) -> Embedder | None:
 
 
 def _embed(desk: Desk, model: Embedder, deadline: float, progress: Progress) -> int:
-    from kept.adapters.index.vectors import model_of, update  # noqa: PLC0415 - numpy is heavy, and mostly nothing waits
+    from kept.adapters.index.vectors import update  # noqa: PLC0415 - numpy is heavy, and mostly nothing waits
 
     path = desk.home.vectors
     with opened_queue(desk.home.store) as queue:
@@ -128,11 +129,6 @@ def _by_kind(units: Sequence[tuple[Kind, int]]) -> dict[Kind, list[int]]:
     for kind, item in units:
         found[kind].append(item)
     return found
-
-
-def mark_of(text: str) -> int:
-    """A 64-bit hash of a text: a vector counts only for the text it was made of."""
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
 def _count_uses(desk: Desk) -> None:

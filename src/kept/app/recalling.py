@@ -1,43 +1,82 @@
 """Recalling: what is stored that a question asks for, best first, each with its reasons. Changes nothing.
 
-Imports little, for a hook asks before every prompt: not the desk, only what it needs of one (:class:`Place`).
+Imports little, for a hook asks before every prompt: not the desk, only what it needs of one (:class:`Place`); numpy and the model
+only where there are vectors to compare.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import blake2b
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
 
+from kept.adapters.embed import embedder
 from kept.adapters.index import Index, Kind, Limits, Unit, opened
 from kept.model.project import folder_of
+from kept.model.recall import Recall
+from kept.model.text import index_words
 from kept.model.times import from_text, to_text
 from kept.stages.recall.question import telling_words
+from kept.stages.recall.ranking import fused, with_surroundings
+from kept.stages.recall.scoring import fact_score
+
+if TYPE_CHECKING:
+    from kept.adapters.index.vectors import Floats, Near, Vectors
 
 EVERYWHERE = (Kind.MEMORY, Kind.SUMMARY, Kind.TURN)
+_POOL = 300  # units that words and meanings each propose; the best of them are ranked
+_SURROUNDED = 100  # of the best turns, what was said around them is looked at
+_LONGEST = 2_000  # characters of a question whose meaning counts, its last: after a long paste stands what is asked
+_TELLING = 0.3  # a cosine from which on meaning is a reason
+_TOLD = 5  # words told as a reason
 
 
 class Home(Protocol):
-    """Where the store lies."""
+    """Where things lie."""
 
     @property
     def store(self) -> Path:
         """The store file."""
         ...
 
+    @property
+    def vectors(self) -> Path:
+        """The file of vectors."""
+        ...
+
+
+class Chosen(Protocol):
+    """The settings that count here."""
+
+    @property
+    def recall(self) -> Recall:
+        """How recall looks and weighs."""
+        ...
+
 
 class Place(Protocol):
-    """What a search needs of a desk: where the store lies, what time it is, and where a day begins."""
+    """What a search needs of a desk."""
 
     @property
     def home(self) -> Home:
-        """Where the store lies."""
+        """Where things lie."""
+        ...
+
+    @property
+    def settings(self) -> Chosen:
+        """What the person set."""
         ...
 
     @property
     def zone(self) -> ZoneInfo:
         """The zone that decides which day an instant belongs to."""
+        ...
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The environment."""
         ...
 
     def clock(self) -> datetime:
@@ -90,32 +129,146 @@ class Hit:
 
 
 def search(
-    desk: Place, query: str, *, where: Sequence[Kind] = EVERYWHERE, limit: int = 10, filters: Filters = NO_FILTERS
+    desk: Place,
+    query: str,
+    *,
+    where: Sequence[Kind] = EVERYWHERE,
+    limit: int = 10,
+    filters: Filters = NO_FILTERS,
+    meaning: bool = True,
 ) -> tuple[Hit, ...]:
-    """What answers a question, best first. Any text is a question: none of its characters is an operator. Raises StoreError."""
-    words = telling_words(query)
-    found: list[Hit] = []
+    """What answers a question, best first. Any text is a question: none of its characters is an operator.
+
+    Without ``meaning`` only words count, which costs a fresh process least. Raises StoreError where there is no store, and KeptError
+    where a person's own server of embeddings does not answer.
+    """
     with opened(desk.home.store) as index:
-        grounds = _Grounds(index)
-        limits = grounds.limits(filters, to_text(desk.clock()))
-        for kind in where:
-            scores = dict(index.by_words(kind, words, limits, limit))
-            units = index.units(kind, scores)
-            best = max(scores.values(), default=1.0) or 1.0
-            found += [grounds.hit(units[item], score / best) for item, score in scores.items() if item in units]
+        look = _Look(desk, index, query, filters, meaning=meaning)
+        found = [hit for kind in where for hit in look.hits(kind, limit)]
     return tuple(sorted(found, key=lambda each: (-each.score, each.kind, each.id))[:limit])
 
 
-class _Grounds:
-    """Which project each turn belongs to; looked up once, and only where it is asked."""
+def facts(desk: Place, message: str, *, filters: Filters = NO_FILTERS, meaning: bool = True) -> tuple[Hit, ...]:
+    """The memories that are relevant to a message, best first, scored as :func:`kept.stages.recall.scoring.fact_score` says.
 
-    def __init__(self, index: Index) -> None:
+    Where a memory has no vector, the share of the message's telling words that it has stands for the cosine, and two must match.
+    Both have the same floor. May be empty. Raises what :func:`search` raises.
+    """
+    weights, now = desk.settings.recall, desk.clock()
+    with opened(desk.home.store) as index:
+        look = _Look(desk, index, message, filters, meaning=meaning)
+        near = look.near(Kind.MEMORY, _POOL)
+        worded = [item for item, _, _ in look.worded(Kind.MEMORY) if item not in near]
+        found: list[tuple[float, Hit]] = []
+        for item, unit in index.units(Kind.MEMORY, [*near, *worded]).items():
+            likeness = look.likeness(unit, near.get(item))
+            if likeness is None or likeness[0] < weights.floor:
+                continue
+            seen = _instant(unit.last_at)
+            score = fact_score(likeness[0], last_seen=seen, now=now, uses=unit.uses, confidence=unit.confidence, weights=weights)
+            found.append((score, look.hit(unit, score, near.get(item), likeness[1])))
+    return tuple(hit for _, hit in sorted(found, key=lambda each: (-each[0], each[1].id))[: weights.most])
+
+
+class _Look:
+    """One question put to an index: its words, its meaning, its limits; and what makes a hit of what is found."""
+
+    def __init__(self, desk: Place, index: Index, query: str, filters: Filters, *, meaning: bool) -> None:
         self._index = index
         self._projects = {directory: (scope, name) for directory, scope, name in index.projects()}
         self._names = dict(self._projects.values())
+        self._words = telling_words(query)
+        self._limits, self._open = self._bounded(filters, to_text(desk.clock()))
+        self._floor = desk.settings.recall.floor
+        self._asked = _asked(desk, query) if meaning else None
 
-    def limits(self, filters: Filters, now: str) -> Limits:
-        """The limits that filters mean."""
+    def hits(self, kind: Kind, most: int) -> list[Hit]:
+        """The best units of a kind."""
+        pool = max(_POOL, most)
+        worded = self.worded(kind, pool)
+        words = {item: score for item, score, _ in worded}
+        replies = frozenset(item for item, _, reply in worded if reply)
+        near = self.near(kind, pool, also=words)
+        own = fused(words, {item: each.similarity for item, each in near.items()}, replies)
+        scores = self._surrounded(own, replies) if kind is Kind.TURN else own
+        best = sorted(scores, key=lambda item: (-scores[item], item))[:most]
+        units = self._index.units(kind, best)
+        found = []
+        for item in best:
+            unit = units.get(item)
+            if unit is not None:
+                close = self._true(unit, near.get(item))
+                if close or item in words or item not in own:
+                    reasons = self._reasons(unit, close, worded=item in words, around=scores[item] > own.get(item, 0.0) * 1.5)
+                    found.append(self.hit(unit, scores[item], close, reasons))
+        return found
+
+    def worded(self, kind: Kind, most: int = _POOL) -> tuple[tuple[int, float, bool], ...]:
+        """What has any of the words."""
+        return self._index.by_words(kind, self._words, self._limits, most)
+
+    def near(self, kind: Kind, most: int, also: Iterable[int] = ()) -> "dict[int, Near]":
+        """What is near the meaning, and the cosines of others that were found already."""
+        if self._asked is None:
+            return {}
+        vectors, question = self._asked
+        among = None if self._open and kind is not Kind.MEMORY else self._index.among(kind, self._limits)
+        near = vectors.near(kind, question, most, among)
+        found = {item: each for item, each in near.items() if each.similarity >= self._floor}
+        return found | vectors.of(kind, [item for item in also if item not in found], question)
+
+    def likeness(self, unit: Unit, near: "Near | None") -> tuple[float, tuple[str, ...]] | None:
+        """How like the question a memory is, in [0, 1], and why; None where nothing says that it is."""
+        close = self._true(unit, near)
+        if close is not None:
+            return close.similarity, self._reasons(unit, close, worded=True, around=False)
+        shared = self._shared(unit)
+        if len(shared) < min(2, len(self._words)) or not shared:
+            return None
+        return len(shared) / len(self._words), self._reasons(unit, None, worded=True, around=False)
+
+    def hit(self, unit: Unit, score: float, near: "Near | None", reasons: tuple[str, ...]) -> Hit:
+        """A unit as a hit."""
+        scope, name = (unit.scope, self._names.get(unit.scope, "")) if unit.scope else self._scope(unit.directory, unit.path)
+        return Hit(
+            kind=unit.kind, id=unit.id, text=unit.text, score=score, similarity=near.similarity if near else None, reasons=reasons,
+            first_at=_instant(unit.first_at), last_at=_instant(unit.last_at), scope=scope, project=name, category=unit.category,
+            status=unit.status, confidence=unit.confidence, author=unit.author, session=unit.session,
+        )  # fmt: skip
+
+    def _surrounded(self, own: Mapping[int, float], replies: frozenset[int]) -> dict[int, float]:
+        best = sorted(own, key=lambda item: (-own[item], item))[:_SURROUNDED]
+        around = self._index.around(best)
+        said = replies | {item for others in around.values() for item, reply in others if reply}
+        raised = with_surroundings(own, {item: [other for other, _ in others] for item, others in around.items()}, said)
+        if self._open:
+            return raised
+        allowed = self._index.among(Kind.TURN, self._limits)
+        return {item: score for item, score in raised.items() if item in own or item in allowed}
+
+    def _true(self, unit: Unit, near: "Near | None") -> "Near | None":
+        """The cosine, where it is that of the text as it is now."""
+        return near if near is not None and near.mark == mark_of(unit.text) else None
+
+    def _shared(self, unit: Unit) -> list[str]:
+        there = frozenset(map(_stem, index_words(unit.text).split()))
+        return [word for word in self._words if _stem(word) in there]
+
+    def _reasons(self, unit: Unit, near: "Near | None", *, worded: bool, around: bool) -> tuple[str, ...]:
+        shared = self._shared(unit) if worded else []
+        return tuple(
+            filter(
+                None,
+                (
+                    f"its words: {', '.join(shared[:_TOLD])}" if shared else "",
+                    f"its meaning ({near.similarity:.2f})" if near and near.similarity >= _TELLING else "",
+                    "what was said beside it" if around else "",
+                ),
+            )
+        ) or ("its words",)
+
+    def _bounded(self, filters: Filters, now: str) -> tuple[Limits, bool]:
+        """The limits that filters mean, and whether every turn is within them."""
         scopes = set(filters.scopes) or None
         if filters.project:
             part = filters.project.casefold()
@@ -124,25 +277,47 @@ class _Grounds:
         threads = None
         if scopes is not None:
             rows = self._index.threads()
-            threads = tuple(number for number, directory, path in rows if self.scope(directory, path)[0] in scopes)
-        return Limits(
+            threads = tuple(number for number, directory, path in rows if self._scope(directory, path)[0] in scopes)
+        limits = Limits(
             now=now, statuses=filters.statuses, scopes=None if scopes is None else tuple(sorted(scopes)), threads=threads,
             category=filters.category, since=to_text(filters.since) if filters.since else None,
             until=to_text(filters.until) if filters.until else None,
         )  # fmt: skip
+        return limits, threads is None and filters.since is None and filters.until is None
 
-    def scope(self, directory: str, path: str) -> tuple[str, str]:
+    def _scope(self, directory: str, path: str) -> tuple[str, str]:
         """The scope of what was said in a directory (else in the transcript at ``path``), and its project's name."""
         return self._projects.get(directory or (folder_of(path) if path else ""), ("", ""))
 
-    def hit(self, unit: Unit, score: float) -> Hit:
-        """A unit as a hit."""
-        scope, name = (unit.scope, self._names.get(unit.scope, "")) if unit.scope else self.scope(unit.directory, unit.path)
-        return Hit(
-            kind=unit.kind, id=unit.id, text=unit.text, score=score, similarity=None, reasons=("its words",),
-            first_at=_instant(unit.first_at), last_at=_instant(unit.last_at), scope=scope, project=name, category=unit.category,
-            status=unit.status, confidence=unit.confidence, author=unit.author, session=unit.session,
-        )  # fmt: skip
+
+def _asked(desk: Place, query: str) -> "tuple[Vectors, Floats] | None":
+    """The vectors there are and the question as one; none where nothing could be compared."""
+    if not desk.home.vectors.exists() or not query.strip():
+        return None
+    recall = desk.settings.recall
+    model = embedder(recall.embeddings, recall.embeddings_model, desk.env)
+    if model is None:
+        return None
+    from kept.adapters.index.vectors import Vectors  # noqa: PLC0415 - numpy is heavy, and only wanted where there are vectors
+
+    vectors = Vectors(desk.home.vectors, model.name)
+    if not vectors.dimensions:
+        return None
+    (question,) = model.embed([query[-_LONGEST:]])
+    return vectors, question
+
+
+def _stem(word: str) -> str:
+    """Roughly what the index makes of a word: enough to tell a person which words matched."""
+    for end in ("ing", "ed", "es", "s"):
+        if word.endswith(end) and len(word) >= len(end) + 3:
+            return word.removesuffix(end)
+    return word
+
+
+def mark_of(text: str) -> int:
+    """A 64-bit hash of a text: a vector counts only for the text it was made of."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
 def _instant(text: str) -> datetime | None:

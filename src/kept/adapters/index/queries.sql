@@ -1,11 +1,11 @@
 -- name: memories_by_words
-SELECT m.rowid AS item, -bm25(memory_index) AS score
+SELECT m.rowid AS item, -bm25(memory_index) AS score, '' AS author
 FROM memory_index JOIN memories AS m ON m.rowid = memory_index.rowid
 WHERE memory_index MATCH :words AND {memories}
 ORDER BY score DESC, m.id LIMIT :limit;
 
 -- name: turns_by_words
-SELECT e.id AS item, -bm25(turn_index) AS score
+SELECT e.id AS item, -bm25(turn_index) AS score, e.author
 FROM turn_index JOIN events AS e ON e.id = turn_index.rowid
 WHERE turn_index MATCH :words AND {turns}
 ORDER BY score DESC, e.id LIMIT :limit;
@@ -49,6 +49,20 @@ JOIN files AS f ON f.id = t.file
 WHERE e.id IN (SELECT value FROM json_each(:items))
       AND te.thread = (SELECT min(o.thread) FROM thread_events AS o WHERE o.event = e.id)
 ORDER BY e.block;
+
+-- name: around
+SELECT te.event AS item,
+       (SELECT json_array(o.event, e.author) FROM thread_events AS o JOIN events AS e ON e.id = o.event
+        WHERE o.thread = te.thread AND o.ordinal < te.ordinal AND o.ordinal >= te.ordinal - :reach
+              AND e.kind IN ('prompt', 'response') AND e.author IN ('human', 'assistant') AND NOT o.abandoned
+        ORDER BY o.ordinal DESC LIMIT 1) AS before,
+       (SELECT json_array(o.event, e.author) FROM thread_events AS o JOIN events AS e ON e.id = o.event
+        WHERE o.thread = te.thread AND o.ordinal > te.ordinal AND o.ordinal <= te.ordinal + :reach
+              AND e.kind IN ('prompt', 'response') AND e.author IN ('human', 'assistant') AND NOT o.abandoned
+        ORDER BY o.ordinal LIMIT 1) AS after
+FROM thread_events AS te
+WHERE te.event IN (SELECT value FROM json_each(:items))
+      AND te.thread = (SELECT min(o.thread) FROM thread_events AS o WHERE o.event = te.event);
 
 -- name: block
 SELECT body FROM blocks WHERE id = :id;

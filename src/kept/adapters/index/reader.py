@@ -17,6 +17,8 @@ from typing import Any
 from kept.model.errors import StoreError
 
 _BUSY_MS = 2_000  # a hook does not wait for a long run
+_ASSISTANT = "assistant"
+_REACH = 40  # events before and after a turn among which the next words are looked for
 _TEXT = 9  # where the words of an event stand in its row of an archive block
 
 
@@ -76,13 +78,13 @@ class Index:
         self._connection = connection
         self._path = path
 
-    def by_words(self, kind: Kind, words: Sequence[str], limits: Limits, most: int) -> tuple[tuple[int, float], ...]:
-        """The rows of a kind that have any of the words, best first, with their BM25 score (higher is better)."""
+    def by_words(self, kind: Kind, words: Sequence[str], limits: Limits, most: int) -> tuple[tuple[int, float, bool], ...]:
+        """The rows of a kind that have any of the words, best first: BM25 score (higher is better), whether an assistant said it."""
         if not words or kind is Kind.SUMMARY:
             return ()
         values = limits.values() | {"words": _any_of(words), "limit": most}
         rows = self._run("memories_by_words" if kind is Kind.MEMORY else "turns_by_words", **values)
-        return tuple((row["item"], row["score"]) for row in rows)
+        return tuple((row["item"], row["score"], row["author"] == _ASSISTANT) for row in rows)
 
     def among(self, kind: Kind, limits: Limits) -> frozenset[int]:
         """The rows of a kind that are within the limits."""
@@ -90,6 +92,12 @@ class Index:
             return frozenset()
         rows = self._run("memories_among" if kind is Kind.MEMORY else "turns_among", **limits.values())
         return frozenset(row["item"] for row in rows)
+
+    def around(self, items: Iterable[int]) -> dict[int, tuple[tuple[int, bool], ...]]:
+        """What was said before and after turns in their conversations: its row, and whether an assistant said it."""
+        rows = self._run("around", items=json.dumps(list(items)), reach=_REACH)
+        found = {row["item"]: [json.loads(each) for each in (row["before"], row["after"]) if each] for row in rows}
+        return {item: tuple((row, author == _ASSISTANT) for row, author in others) for item, others in found.items()}
 
     def units(self, kind: Kind, items: Iterable[int]) -> Mapping[int, Unit]:
         """What rows are, by row; those that are gone are left out."""

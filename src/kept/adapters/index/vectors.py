@@ -6,7 +6,6 @@ Knows rows and numbers; not what a unit is, nor how a text becomes a vector.
 """
 
 import fcntl
-import json
 import mmap
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,12 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kept.adapters.index.head import SIZE as HEAD_SIZE
+from kept.adapters.index.head import read as read_head
+from kept.adapters.index.head import written as head_bytes
 from kept.adapters.index.reader import Kind
 
 Floats = NDArray[np.float32]
 
-_MAGIC = b"keptvec1"
-_HEAD = 4096
 _EXACT = 50_000  # rows up to which reading every vector is faster than choosing first
 _CHOSEN = 1_000  # rows chosen by their signs: int8 rescoring of 200 loses almost nothing already
 _CHUNK = 8_192
@@ -68,14 +68,14 @@ class Vectors:
         self.dimensions = 0
         try:
             with path.open("rb") as file:
-                head = _head(file.read(_HEAD))
+                head = read_head(file.read(HEAD_SIZE))
                 if head is None or head["model"] != model:
                     return
                 count, self.dimensions = head["count"], head["dimensions"]
-                size = _HEAD + count * _row(self.dimensions).itemsize
+                size = HEAD_SIZE + count * _row(self.dimensions).itemsize
                 if count and os.fstat(file.fileno()).st_size >= size:
                     held = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
-                    self.rows = np.frombuffer(held, _row(self.dimensions), count, _HEAD)
+                    self.rows = np.frombuffer(held, _row(self.dimensions), count, HEAD_SIZE)
         except OSError:
             return
 
@@ -133,22 +133,22 @@ def update(path: Path, model: str, gone: Mapping[Kind, Sequence[int]], entries: 
     A crash in between leaves rows that nobody counts, or units that are to be added again: doing the same once more mends both.
     """
     with _locked(path) as file:
-        head = _head(os.pread(file, _HEAD, 0))
+        head = read_head(os.pread(file, HEAD_SIZE, 0))
         dimensions = len(entries[0].vector) if entries else (head or {}).get("dimensions", 0)
         if head is None or head["model"] != model or head["dimensions"] != dimensions:
             os.ftruncate(file, 0)
             head = {"model": model, "dimensions": dimensions, "count": 0}
         kind_of_row = _row(dimensions)
         count: int = head["count"]
-        os.ftruncate(file, _HEAD + count * kind_of_row.itemsize)
+        os.ftruncate(file, HEAD_SIZE + count * kind_of_row.itemsize)
         if count:
             with mmap.mmap(file, 0) as held:
-                _blank(np.frombuffer(held, kind_of_row, count, _HEAD), gone)
+                _blank(np.frombuffer(held, kind_of_row, count, HEAD_SIZE), gone)
                 held.flush()
         if entries:
-            os.pwrite(file, _rows(entries, dimensions).tobytes(), _HEAD + count * kind_of_row.itemsize)
+            os.pwrite(file, _rows(entries, dimensions).tobytes(), HEAD_SIZE + count * kind_of_row.itemsize)
             os.fsync(file)
-        os.pwrite(file, _written(head | {"count": count + len(entries)}), 0)
+        os.pwrite(file, head_bytes(head | {"count": count + len(entries)}), 0)
         os.fsync(file)
 
 
@@ -178,30 +178,6 @@ def _signs(vectors: Floats) -> NDArray[np.uint64]:
     bits = np.packbits(vectors > 0, axis=1)
     width = -(-vectors.shape[1] // 64) * 8
     return np.ascontiguousarray(np.pad(bits, ((0, 0), (0, width - bits.shape[1])))).view(np.uint64)
-
-
-def _written(head: Mapping[str, Any]) -> bytes:
-    return (_MAGIC + json.dumps(head).encode()).ljust(_HEAD, b" ")
-
-
-def _head(raw: bytes) -> dict[str, Any] | None:
-    if len(raw) < _HEAD or not raw.startswith(_MAGIC):
-        return None
-    try:
-        head: dict[str, Any] = json.loads(raw[len(_MAGIC) :])
-    except ValueError:
-        return None
-    return head if {"model", "dimensions", "count"} <= head.keys() else None
-
-
-def model_of(path: Path) -> str:
-    """The model that made a file's vectors; empty where there is none."""
-    try:
-        with path.open("rb") as file:
-            head = _head(file.read(_HEAD))
-    except OSError:
-        return ""
-    return str(head["model"]) if head else ""
 
 
 @contextmanager
