@@ -277,3 +277,76 @@ def test_a_slice_of_many_events_lies_in_blocks_of_bounded_size(tmp_path, monkeyp
         assert list(store.damage()) == []
     with closing(sqlite3.connect(path)) as raw:
         assert raw.execute("SELECT block, count(*) FROM events GROUP BY block").fetchall() == [(1, 2), (2, 2), (3, 1)]
+
+
+def test_words_of_a_forgetting_that_was_cut_short_are_erased_at_the_next_opening(tmp_path):
+    with SqliteStore(tmp_path / "kept.db") as opened:
+        archive(opened, event("a", text="we always use xylophone quartz here"))
+        commit(opened, add("m1", "use xylophone quartz"))
+        opened.key("forget")
+        with opened.transaction():
+            made = commit(opened, Forget(memory="m1", at=AT, reason="x", fingerprints=("f1",)))
+            opened.log.erase("m1", (), ("f1",), made)
+            opened.archive.erase("a", ["use xylophone quartz"], "[forgotten]")
+    assert b"xylophon" in (tmp_path / "kept.db").read_bytes(), "the index still holds them: there is something to do"
+    with SqliteStore(tmp_path / "kept.db") as again:
+        assert again.damage() == ()
+    assert b"xylophon" not in (tmp_path / "kept.db").read_bytes()
+
+
+def test_words_that_cannot_be_erased_at_the_next_opening_are_told_by_check(tmp_path, monkeypatch):
+    with SqliteStore(tmp_path / "kept.db") as opened:
+        archive(opened, event("a", text="use xylophone quartz"))
+        opened.archive.erase("a", ["xylophone"], "[forgotten]")
+
+    def refused(_: SqliteStore) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(SqliteStore, "compact", refused)
+    with SqliteStore(tmp_path / "kept.db") as again:
+        assert again.damage() == ("words that were forgotten may still lie in free pages: the disk is full",)
+
+
+def test_every_folder_made_for_a_store_is_its_owners_alone(tmp_path):
+    old = os.umask(0)
+    try:
+        with SqliteStore(tmp_path / "a" / "b" / "kept.db"):
+            pass
+    finally:
+        os.umask(old)
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (tmp_path / "a", tmp_path / "a" / "b")] == [0o700, 0o700]
+
+
+def test_a_commit_that_the_disk_did_not_keep_is_not_told_as_done(tmp_path, monkeypatch):
+    with SqliteStore(tmp_path / "kept.db") as opened:
+        run = opened._database.run
+        monkeypatch.setattr(
+            opened._database,
+            "run",
+            lambda name, **values: run("blocks" if name == "passes_of" else name, **({} if name == "passes_of" else values)),
+        )
+        with pytest.raises(DamagedError, match="cannot be read back"):
+            commit(opened, add("m1"))
+
+
+def test_a_key_of_what_was_forgotten_that_is_gone_is_not_made_anew(store):
+    commit(store, add("m1"))
+    store.key("forget")
+    made = commit(store, Forget(memory="m1", at=AT, reason="x", fingerprints=("f1",)))
+    store.log.erase("m1", (), ("f1",), made)
+    store._database.raw("DELETE FROM settings WHERE name = 'key:forget'")
+    assert "the key of what was forgotten is gone: it may come back" in store.damage()
+    with pytest.raises(DamagedError, match="key of what was forgotten"):
+        store.key("forget")
+
+
+def test_rebuilding_brings_back_what_must_not_come_back(store):
+    commit(store, add("m1"))
+    store.key("forget")
+    made = commit(store, Forget(memory="m1", at=AT, reason="x", fingerprints=("f1",)))
+    store.log.erase("m1", (), ("f1",), made)
+    store._database.raw("DELETE FROM forgotten")
+    assert store.damage() != ()
+    store.log.rebuild()
+    assert store.log.forgotten() == {"f1"}
+    assert store.damage() == ()

@@ -11,7 +11,7 @@ from kept.adapters.files import locked
 from kept.adapters.store import SqliteStore
 from kept.adapters.store.in_memory import InMemoryStore
 from kept.app import person
-from kept.app.backups import KEEP, backup, folder, holding, safeguard
+from kept.app.backups import KEEP, backup, holding, safeguard
 from kept.app.browsing import exported
 from kept.app.history import undo
 from kept.app.running import Options, run, settle
@@ -72,18 +72,18 @@ def test_a_damaged_store_gives_no_backup_and_no_half_written_file(desk_at, home,
         with pytest.raises(StoreError):
             safeguard(desk)
     assert not (home / "copy.db").exists()
-    assert list(folder(desk.home).glob("kept-*")) == []
+    assert list(desk.home.backups.glob("kept-*")) == []
 
 
 def test_the_first_curation_of_a_day_is_preceded_by_a_backup(desk_at, home, transcripts, clock):
     with desk_at(home) as desk:
         run(desk, [], Options())
-        assert not folder(desk.home).exists()  # there was nothing to lose
+        assert not desk.home.backups.exists()  # there was nothing to lose
         assert safeguard(desk) is not None
         assert safeguard(desk) is None
         clock.moment += timedelta(days=1)
         assert safeguard(desk) is not None
-        assert len(list(folder(desk.home).glob("kept-*.db"))) == 2
+        assert len(list(desk.home.backups.glob("kept-*.db"))) == 2
 
 
 def test_nothing_is_curated_where_no_backup_can_be_made(desk_at, home, transcripts):
@@ -91,12 +91,12 @@ def test_nothing_is_curated_where_no_backup_can_be_made(desk_at, home, transcrip
     with desk_at(home) as desk:
         run(desk, files[:1], Options())
         before = forms(desk)
-        folder(desk.home).write_text("in the way")
+        desk.home.backups.write_text("in the way")
         report = run(desk, files, Options())
         assert report.partly
         assert any("no backup could be made" in each for each in report.written.problems)
         assert forms(desk) == before
-        folder(desk.home).unlink()
+        desk.home.backups.unlink()
         run(desk, [], Options())
         assert forms(desk) != before
 

@@ -108,3 +108,43 @@ def test_a_list_as_of_a_date_knows_what_was_true_and_what_was_believed(capsys, r
     assert len(told(capsys, "list", "--at", "2026-01-05")) == 2
     assert told(capsys, "list", "--at", "2026-01-05", "--recorded") == []
     assert len(json.loads(kept(capsys, "diff", "2026-01-04", "2026-01-05", "--json")[1])["changed"]) == 2
+
+
+def test_a_store_that_is_gone_beside_its_backups_is_told_and_not_begun_anew(capsys, home):
+    kept(capsys, "add", "Releases go out on Tuesdays only.", "--type", "constraint")
+    place = home / ".local/share/kept"
+    made = place / "backups" / "kept-2026-01-01.0.db"
+    kept(capsys, "backup", made)
+    (place / "kept.db").unlink()
+    for command in (["list"], ["run"], ["check"]):
+        code, _, err = kept(capsys, *command)
+        assert code == 2
+        assert f"kept restore {made}" in err
+        assert not (place / "kept.db").exists()
+    assert kept(capsys, "list", "--new-store")[0] == 0
+    (place / "kept.db").unlink()
+    assert kept(capsys, "restore", made)[0] == 0
+    assert len(told(capsys, "list")) == 1
+
+
+def test_what_was_forgotten_is_not_exported_and_is_shown_as_forgotten(capsys, home):
+    for text in ("Releases go out on Tuesdays only.", "Wombats sleep in crate 5."):
+        kept(capsys, "add", text, "--type", "constraint")
+    number = next(each["id"] for each in told(capsys, "list") if "Wombats" in each["content"])
+    kept(capsys, "forget", number, "--yes")
+    assert [json.loads(each)["content"] for each in kept(capsys, "export")[1].splitlines()] == ["Releases go out on Tuesdays only."]
+    assert "(forgotten)" in kept(capsys, "list", "--all")[1]
+    assert [each["forgotten"] for each in told(capsys, "list", "--all") if each["id"] == number] == [True]
+
+
+def test_an_edit_of_another_revision_is_refused_in_one_line(capsys, home):
+    kept(capsys, "add", "Releases go out on Tuesdays only.", "--type", "constraint")
+    (memory,) = told(capsys, "list")
+    kept(capsys, "edit", memory["id"], "Releases go out on Fridays only.")
+    code, _, err = kept(capsys, "edit", memory["id"], "Never.", "--if-match", memory["revision"])
+    assert code == 2
+    assert len(err.splitlines()) == 1
+    assert "was changed meanwhile" in err
+    (now,) = told(capsys, "list")
+    assert now["content"] == "Releases go out on Fridays only."
+    assert kept(capsys, "edit", memory["id"], "Never.", "--if-match", now["revision"])[0] == 0

@@ -7,16 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kept.adapters.store.backups import add_copy, holds_words, kept_copies, rotate
-from kept.app.desk import Desk, Home
+from kept.app.desk import Desk
 from kept.model.errors import UsageError
 from kept.model.memory import Memory
 
 KEEP = 7  # intact backups made by themselves; as many days of work
-
-
-def folder(home: Home) -> Path:
-    """Where backups made by themselves lie."""
-    return home.state / "backups"
 
 
 def backup(desk: Desk, path: Path) -> Path:
@@ -38,7 +33,7 @@ def safeguard(desk: Desk) -> Path | None:
     A store without memories has nothing to lose. Raises StoreError where no backup can be made.
     """
     today = desk.clock().astimezone(desk.zone).date().isoformat()
-    place = folder(desk.home)
+    place = desk.home.backups
     if any(each.name.startswith(f"kept-{today}.") for each in kept_copies(place)) or not desk.store.log.ids():
         return None
     made = add_copy(desk.store, place, today)
@@ -49,7 +44,7 @@ def safeguard(desk: Desk) -> Path | None:
 def backups(desk: Desk) -> tuple[Path, ...]:
     """Every copy of the store that kept knows of and that is still there: made by itself, by hand, before a migration, put aside."""
     by_hand = (Path(str(each.report.get("path", ""))) for each in desk.store.log.runs() if each.command == "backup" and each.report)
-    found = (*folder(desk.home).glob("*.db"), *(desk.home.state / "aside").glob("*.db"), *by_hand)
+    found = (*desk.home.backups.glob("*.db"), *(desk.home.state / "aside").glob("*.db"), *by_hand)
     return tuple(sorted({each for each in found if each.is_file()}))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from kept.adapters.store import Run, Sitting
 from kept.app.covering import Covered, cover
 from kept.app.desk import Desk
+from kept.app.person import revision
 from kept.model.codec import dump
 from kept.model.event import Event
 from kept.model.memory import Evidence, Judged, Memory, Status
@@ -178,6 +179,8 @@ def exported(desk: Desk, memory: Memory, moment: datetime | None = None) -> dict
         "profile": memory.profile,
         "trigger": memory.trigger,
         "reason": memory.reason,
+        "forgotten": not memory.content,
+        "revision": revision(memory),
     }
 
 

@@ -22,7 +22,7 @@ from kept.adapters.settings import Settings
 from kept.adapters.store import SqliteStore, Store
 from kept.app.asking import Asker, Redact
 from kept.app.models import asker
-from kept.model.errors import ConfigError, UsageError
+from kept.model.errors import ConfigError, StoreError, UsageError
 from kept.model.lexicon import Lexicon
 from kept.model.memory import USER_SCOPE, Memory
 from kept.model.profile import Category, Profile, Use, choose, read_kind
@@ -73,6 +73,11 @@ class Home:
     def used(self) -> Path:
         """Where a hook notes which memories it used, until the next run counts them."""
         return self.state / "used.log"
+
+    @property
+    def backups(self) -> Path:
+        """Where backups made by themselves lie."""
+        return self.state / "backups"
 
     @property
     def settings(self) -> Path:
@@ -239,12 +244,18 @@ def now() -> datetime:
 
 @contextmanager
 def opened(
-    home: Home, *, profile: str | None = None, zone: str | None = None, clock: Clock = now, env: Mapping[str, str] | None = None
+    home: Home,
+    *,
+    profile: str | None = None,
+    zone: str | None = None,
+    clock: Clock = now,
+    env: Mapping[str, str] | None = None,
+    anew: bool = False,
 ) -> Iterator[Desk]:
-    """Open the desk, and close the store at the end.
+    """Open the desk, and close the store at the end. ``anew`` lets an empty store begin where one is gone whose backups are there.
 
     Raises ConfigError for settings, profile or zone that cannot be followed, StoreError where the store cannot be opened.
-    """
+    """  # fmt: skip
     chosen = settings_file.read(home.settings)
     if profile:  # for this call one profile remembers everything, whatever the rules say
         chosen = replace(chosen, use=(Use(profile=profile),))
@@ -254,6 +265,8 @@ def opened(
     name = zone or chosen.timezone
     local = settings_file.zone(name) if name else _local_zone()
     given = os.environ if env is None else env
+    if not anew:
+        _miss(home)
     with SqliteStore(home.store) as store:
         asking = asker(
             chosen.llm, replies=home.replies, env=given, clock=clock, redact=_redaction(store),
@@ -267,6 +280,14 @@ def opened(
         finally:
             if asking is not None:
                 asking.close()
+
+
+def _miss(home: Home) -> None:
+    """Raise StoreError where the store is gone but its backups are there: an empty one in its place would look like forgetting all."""
+    copies = sorted(home.backups.glob("*.db"), key=lambda each: (each.name.startswith("kept-"), each.name))
+    if copies and not home.store.exists():
+        hint = f"bring it back: kept restore {copies[-1]} (or begin with an empty one: --new-store)"
+        raise StoreError("the store is gone, but backups of it are there", where=str(home.store), hint=hint)
 
 
 def _redaction(store: Store) -> Redact:

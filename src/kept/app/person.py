@@ -3,7 +3,8 @@
 Each is one pass of its own run, so a bare ``undo`` takes it back. What a person says holds against every machine.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 
@@ -14,13 +15,14 @@ from kept.app.projects import note
 from kept.app.summarising import summarise
 from kept.model.artifact import artifacts
 from kept.model.codec import digest
-from kept.model.errors import UsageError
+from kept.model.errors import StaleError, UsageError
 from kept.model.event import FORGOTTEN_MARK, Origin
 from kept.model.fingerprint import fingerprint, recognised
 from kept.model.invisible import strip_invisible
 from kept.model.memory import USER_SCOPE, Actor, Evidence, Memory, Status
 from kept.model.operation import Add, Approve, Facts, Forget, Operation, Pin, Reject, Resolve, Retire, Revise
 from kept.model.text import normal_form, one_line
+from kept.model.times import to_text
 from kept.stages.redact import redact
 
 MOST = 2_000  # characters a person's own memory may have: it must stand on one line
@@ -88,9 +90,34 @@ def usable(desk: Desk, text: str, *, most: int = MOST) -> str:
     return content
 
 
-def edit(desk: Desk, number: str, text: str, *, category: str | None = None) -> Memory:
-    """Give a memory the words (or category) a person wants. Raises UsageError."""
-    memory = find(desk, number)
+def revision(memory: Memory) -> str:
+    """What a person sees of a memory, in twelve characters: it changes when that does, not with every day it is confirmed."""
+    ends = to_text(memory.valid_until) if memory.valid_until else ""
+    seen = (memory.content, memory.category, memory.scope, memory.status, str(memory.pinned), ends)
+    return digest(memory.id, *seen, memory.superseded_by, memory.resolved_by, size=6)
+
+
+@contextmanager
+def _held(desk: Desk, number: str, if_match: str) -> Iterator[Memory]:
+    """A memory that nobody else can change inside. Raises StaleError where it is not of the revision ``if_match`` (empty: any)."""
+    with desk.store.transaction():
+        memory = find(desk, number)
+        now = revision(memory)
+        if if_match not in ("", now):
+            said = f"it is {memory.status.value} and says “{memory.content}” (revision {now})"
+            raise StaleError(
+                f"this memory was changed meanwhile; {said}", where=memory.id, hint="nothing was changed; look, then say again"
+            )
+        yield memory
+
+
+def edit(desk: Desk, number: str, text: str, *, category: str | None = None, if_match: str = "") -> Memory:
+    """Give a memory the words (or category) a person wants. Raises UsageError, StaleError."""
+    with _held(desk, number, if_match) as memory:
+        return _edit(desk, memory, text, category)
+
+
+def _edit(desk: Desk, memory: Memory, text: str, category: str | None) -> Memory:
     category = None if category is None else _within(desk, memory, category)
     content = usable(desk, text)
     facts = replace(facts_of(memory), content=content, category=category or memory.category, artifacts=artifacts(content))
@@ -107,44 +134,50 @@ def facts_of(memory: Memory) -> Facts:
     )  # fmt: skip
 
 
-def retire(desk: Desk, number: str, reason: str = "") -> Memory:
-    """Retire a memory: it no longer holds. The same proposal does not bring it back. Raises UsageError."""
-    memory = find(desk, number)
-    _need(memory, Status.ACTIVE, Status.HELD)
-    return _once(desk, "retire", Retire(memory=memory.id, at=desk.clock(), reason=reason or "retired by the user"))
+def retire(desk: Desk, number: str, reason: str = "", *, if_match: str = "") -> Memory:
+    """Retire a memory: it no longer holds. The same proposal does not bring it back. Raises UsageError, StaleError."""
+    with _held(desk, number, if_match) as memory:
+        _need(memory, Status.ACTIVE, Status.HELD)
+        return _once(desk, "retire", Retire(memory=memory.id, at=desk.clock(), reason=reason or "retired by the user"))
 
 
-def approve(desk: Desk, number: str) -> Memory:
-    """Make a held, retired or rejected memory active. Raises UsageError."""
-    memory = find(desk, number)
-    _need(memory, Status.HELD, Status.RETIRED, Status.REJECTED)
-    if not memory.content:
-        raise UsageError("this memory was forgotten; nothing can bring it back", where=memory.id)
-    return _once(desk, "approve", Approve(memory=memory.id, at=desk.clock(), reason="approved by the user"))
+def approve(desk: Desk, number: str, *, if_match: str = "") -> Memory:
+    """Make a held, retired or rejected memory active. Raises UsageError, StaleError."""
+    with _held(desk, number, if_match) as memory:
+        _need(memory, Status.HELD, Status.RETIRED, Status.REJECTED)
+        if not memory.content:
+            raise UsageError("this memory was forgotten; nothing can bring it back", where=memory.id)
+        return _once(desk, "approve", Approve(memory=memory.id, at=desk.clock(), reason="approved by the user"))
 
 
-def reject(desk: Desk, number: str) -> Memory:
-    """Turn down a held memory; the same proposal does not come back. Raises UsageError."""
-    memory = find(desk, number)
-    _need(memory, Status.HELD)
-    return _once(desk, "reject", Reject(memory=memory.id, at=desk.clock(), reason="rejected by the user"))
+def reject(desk: Desk, number: str, *, if_match: str = "") -> Memory:
+    """Turn down a held memory; the same proposal does not come back. Raises UsageError, StaleError."""
+    with _held(desk, number, if_match) as memory:
+        _need(memory, Status.HELD)
+        return _once(desk, "reject", Reject(memory=memory.id, at=desk.clock(), reason="rejected by the user"))
 
 
-def pin(desk: Desk, number: str, *, on: bool = True) -> Memory:
-    """Pin a memory, so it is always shown and no machine touches it; or unpin it. Raises UsageError."""
-    memory = find(desk, number)
-    _need(memory, Status.ACTIVE, Status.HELD)
-    if memory.pinned == on:
-        return memory
-    return _once(desk, "pin" if on else "unpin", Pin(memory=memory.id, at=desk.clock(), reason="pinned by the user", on=on))
+def pin(desk: Desk, number: str, *, on: bool = True, if_match: str = "") -> Memory:
+    """Pin a memory, so it is always shown and no machine touches it; or unpin it. Raises UsageError, StaleError."""
+    with _held(desk, number, if_match) as memory:
+        _need(memory, Status.ACTIVE, Status.HELD)
+        if memory.pinned == on:
+            return memory
+        return _once(desk, "pin" if on else "unpin", Pin(memory=memory.id, at=desk.clock(), reason="pinned by the user", on=on))
 
 
-def resolve(desk: Desk, number: str, category: str, text: str = "", *, agent: bool = False) -> tuple[Memory, Memory]:
-    """Close a memory (an open question) with the decision or insight that answers it. Returns both. Raises UsageError.
+def resolve(
+    desk: Desk, number: str, category: str, text: str = "", *, agent: bool = False, if_match: str = ""
+) -> tuple[Memory, Memory]:
+    """Close a memory (an open question) with the decision or insight that answers it. Returns both. Raises UsageError, StaleError.
 
     ``agent`` says that an agent answers whom the person trusts with it.
     """
-    memory = find(desk, number)
+    with _held(desk, number, if_match) as memory:
+        return _resolve(desk, memory, category, text, agent=agent)
+
+
+def _resolve(desk: Desk, memory: Memory, category: str, text: str, *, agent: bool) -> tuple[Memory, Memory]:
     _need(memory, Status.ACTIVE, Status.HELD)
     category = _within(desk, memory, category)
     now = desk.clock()

@@ -61,6 +61,10 @@ class ChangedError(KeptError):
     exit_code = 1
 
 
+class StaleError(KeptError):
+    """A memory is no longer what it was when a person looked at it; nothing was changed."""
+
+
 class RefusedPathError(KeptError):
     """An output path leads outside the home it belongs to, or through a link that does."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from kept.adapters.store import archive_care as care
 from kept.adapters.store.blocks import BLOCK_EVENTS, Blocks, columns, is_indexed
-from kept.adapters.store.database import Database, any_of, checksum
+from kept.adapters.store.database import ERASING, Database, any_of, checksum
 from kept.adapters.store.records import likeness_of, retold, withheld
 from kept.adapters.store.values import EventRow, FileRow, FileState, OptedOut, Row, Sitting, Thread, ThreadRow
 from kept.model.codec import canonical, dump, load
@@ -266,6 +266,8 @@ class SqliteArchive:
                 event = withheld(self._blocks.event(row), FORGOTTEN_MARK)
                 changed.setdefault(row["block"], {})[row["place"]] = (row["id"], event)
                 self._database.run("drop_likeness", event=row["id"])
+            if rows:
+                self._database.run("put_setting", name=ERASING, value="")
             self._rewrite(changed)
             self._wait_again([row["id"] for row in rows])
             return len(rows)
@@ -296,6 +298,7 @@ class SqliteArchive:
                 tool = replace(tool, target=tool.target.replace(quote, mark), detail=tool.detail.replace(quote, mark))
         if text == event.text and tool == event.tool:
             return False
+        self._database.run("put_setting", name=ERASING, value="")
         events[row["place"]] = replace(event, text=text, tool=tool)
         self._blocks.put(row["block"], events)
         if is_indexed(event):

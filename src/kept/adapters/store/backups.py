@@ -11,7 +11,8 @@ from contextlib import ExitStack, closing, suppress
 from hashlib import file_digest
 from pathlib import Path
 
-from kept.adapters.store.database import Database, drop, flush, free_name, new_file
+from kept.adapters.store.database import Database, new_file
+from kept.adapters.store.paths import drop, flush, free_name, make_folder
 from kept.adapters.store.protocol import Store
 from kept.adapters.store.records import unpack
 from kept.adapters.store.sqlite import SqliteStore
@@ -91,7 +92,7 @@ def _swap(staged: Path, place: Path, aside: Path) -> Path | None:
                 database = Database(place)
                 held.callback(database.close)
                 held.enter_context(database.alone())
-            aside.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_folder(aside)
             saved = free_name(aside / place.name)
             journal = place.with_name(f"{place.name}-journal")
             try:

@@ -56,6 +56,7 @@ class Blocks:
         """Write a new block and return its number."""
         body, checksum = pack(events)
         (number,) = self._database.one("add_block", body=body, hash=checksum)
+        self._database.prove(("block", number), lambda: self._is_there(number, checksum))
         return int(number)
 
     def put(self, number: int, events: Sequence[Event]) -> None:
@@ -63,6 +64,11 @@ class Blocks:
         body, checksum = pack(events)
         self._database.run("put_block", body=body, hash=checksum, id=number)
         self._unpacked.cache_clear()
+        self._database.prove(("block", number), lambda: self._is_there(number, checksum))
+
+    def _is_there(self, number: int, checksum: str) -> bool:
+        row = self._database.one("block", id=number)
+        return row is not None and block_hash(row["body"]) == row["hash"] == checksum
 
     def _read(self, number: int) -> tuple[Event, ...]:
         row = self._database.one("block", id=number)

@@ -8,16 +8,18 @@ import os
 import re
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from kept.adapters.store.paths import flush, free_name, make_folder
 from kept.model.errors import DamagedError, StoreError
 
 FORMAT = 3  # PRAGMA user_version of the newest schema
+ERASING = "erasing"  # the setting that stands from the commit that erases words until the file was rewritten without them
 _BUSY_MS = 30_000
 _HERE = files("kept.adapters.store")
 
@@ -68,6 +70,7 @@ class Database:
         self.path = path
         self._pid = os.getpid()
         self._depth = 0
+        self._proofs: dict[Hashable, Callable[[], bool]] = {}
         self._connection, self._inode, self._made = _open(path)
         try:
             self._prepare()
@@ -171,7 +174,8 @@ class Database:
     def transaction(self) -> Iterator[None]:
         """Everything inside commits together or not at all; an inner transaction belongs to the outer one.
 
-        Raises StoreError where the commit fails; nothing is changed then.
+        Raises StoreError where the commit fails; nothing is changed then. Raises DamagedError where what was committed cannot be read
+        back (see :meth:`prove`).
         """
         if self._depth:
             self._depth += 1
@@ -190,6 +194,24 @@ class Database:
             raise
         finally:
             self._depth = 0
+            proofs, self._proofs = self._proofs, {}
+        self._read_back(proofs.values())
+
+    def prove(self, what: Hashable, proof: Callable[[], bool]) -> None:
+        """Have something that is being written read back once it is committed: whether it is there as it was written last."""
+        if self._depth:
+            self._proofs[what] = proof
+
+    def _read_back(self, proofs: Collection[Callable[[], bool]]) -> None:
+        """A disk may call a write done that it did not do. SQLite would not notice; what is read here comes from the file again."""
+        if not proofs:
+            return
+        self._execute("PRAGMA shrink_memory", {})
+        with self.reading():
+            whole = all(each() for each in proofs)
+        if not whole:
+            hint = "the disk lies: run `kept check`, then restore a backup onto another one"
+            raise DamagedError("what was written cannot be read back", where=str(self.path), hint=hint)
 
     @contextmanager
     def trial(self) -> Iterator[None]:
@@ -199,6 +221,7 @@ class Database:
             yield
         finally:
             self._depth = 0
+            self._proofs = {}
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
 
@@ -256,7 +279,7 @@ def new_file(path: Path) -> Iterator[None]:
     Raises StoreError.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(path.parent)
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
     except OSError as error:
         raise StoreError(f"the file cannot be written: {error.strerror}", where=str(path), hint="choose another place") from error
@@ -276,30 +299,6 @@ def new_file(path: Path) -> Iterator[None]:
             with suppress(OSError):
                 each.unlink()
         raise
-
-
-def flush(path: Path) -> None:
-    """Have the system write a file, or the names in a folder, to the disk. Raises OSError."""
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def drop(path: Path) -> None:
-    """Delete a database file and its journal, where they are there. Raises OSError."""
-    for each in (path, path.with_name(f"{path.name}-journal")):
-        each.unlink(missing_ok=True)
-
-
-def free_name(path: Path) -> Path:
-    """The path, or the first like it with a number that is free."""
-    number, free = 1, path
-    while free.exists():
-        number += 1
-        free = path.with_name(f"{path.stem}.{number}{path.suffix}")
-    return free
 
 
 def checksum(*values: str | int | None) -> int:
@@ -342,7 +341,7 @@ def _open(path: Path) -> tuple[sqlite3.Connection, int, bool]:
     """A connection, the inode of its file, and whether the file was made here."""
     made = False
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(path.parent)
         with suppress(FileExistsError):  # created by hand so that it is never readable by others, not even for a moment
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             made = True
@@ -350,7 +349,9 @@ def _open(path: Path) -> tuple[sqlite3.Connection, int, bool]:
         inode = path.stat().st_ino
     except (OSError, sqlite3.Error) as error:
         raise StoreError(
-            f"the store cannot be opened: {error}", where=str(path), hint="check the permissions and the disk"
+            f"the store cannot be opened: {getattr(error, 'strerror', None) or error}",
+            where=str(path),
+            hint="check the permissions and the disk",
         ) from error
     connection.row_factory = sqlite3.Row
     return connection, inode, made

@@ -5,10 +5,12 @@ Everything here commits in one transaction. Memories are a projection that :meth
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from kept.adapters.store.checking import IMPORTED, broken_log, disagreements, fingerprints_of, wrong_fingerprints
+from kept.adapters.store.database import ERASING
 from kept.adapters.store.memories import SqliteMemories, fields, listed
 from kept.adapters.store.rows import Appended, appended, candidates_of, effects, operation_of, proposal_of, put_together
 from kept.adapters.store.values import (
@@ -74,6 +76,7 @@ class SqliteLog(SqliteMemories):
             if draft.span:
                 self._database.run("soil_span", thread=draft.span.thread, start=draft.span.start)
             self._append(written)
+            self._database.prove(("pass", written.made.id), lambda: self._is_written(written))
             self._mention((each.id, mentioned(one)) for each, one in zip(written.operations, draft.operations, strict=True))
             if draft.span:
                 self._database.run(
@@ -86,6 +89,17 @@ class SqliteLog(SqliteMemories):
             else:
                 self._project(effects(written.made, self.memory))
             return written.made
+
+    def _is_written(self, written: Appended) -> bool:
+        """Whether a pass is in the store as it was written."""
+        ids = listed([written.made.id])
+        numbers = [each.row for each in written.candidates]
+        candidates = self._candidates("candidates_between", first=min(numbers, default=0), last=max(numbers, default=-1))
+        return (
+            [row["hash"] for row in self._database.run("passes_of", ids=ids)] == [written.row.hash]
+            and tuple(self._operations("operations_of", ids=ids)) == written.operations
+            and tuple(replace(each, live=True) for each in candidates) == written.candidates
+        )
 
     def _append(self, written: Appended) -> None:
         self._add_passes([written.row])
@@ -208,6 +222,7 @@ class SqliteLog(SqliteMemories):
 
     def erase(self, memory: str, candidates: Iterable[str], fingerprints: Iterable[str], made: Pass) -> None:
         """Erase the words of every operation on a memory and of every candidate it rests on; keep the fingerprints."""
+        self._database.run("put_setting", name=ERASING, value="")
         self._database.run("unseal_operations", memory=memory)
         self._database.run("unseal_candidates", ids=listed(candidates))
         self._database.many("add_fingerprint", ({"fingerprint": each, "pass_id": made.id} for each in fingerprints))

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from kept.adapters.store.database import Database, any_of, checksum
@@ -70,6 +70,7 @@ class SqliteMemories:
             body = canonical(dump(memory)) if memory is not None else ""
             if body == old:
                 continue
+            self._database.prove(("memory", memory_id), partial(self._is_there, memory_id, body))
             if not rowid:
                 number = rowid = number + 1
             before, words = _words_of(old), _words_of(body)
@@ -87,6 +88,10 @@ class SqliteMemories:
         # A memory whose words stay has a vector already; but its row may be another's since, so what went is told as well.
         changed = {each["rowid"] for rows in (stale, drops, entries) for each in rows}
         self._database.many("unembed", ({"kind": "memory", "item": each} for each in sorted(changed)))
+
+    def _is_there(self, memory_id: str, body: str) -> bool:
+        row = self._database.one("memory", id=memory_id)
+        return row["body"] == body and is_whole(row) if row else not body
 
     def stored(self) -> tuple[dict[str, Memory], tuple[str, ...]]:
         """The memories that can be read, by id, and the ids of those that cannot."""
@@ -121,9 +126,14 @@ def read(row: Any) -> Memory:
 def whole(row: Any) -> str:
     """The body of a row, where it is what was written. Raises DamagedError."""
     body: str = row["body"]
-    if checksum(row["id"], body) != row["checksum"]:
+    if not is_whole(row):
         raise DamagedError(f"memory {row['id']} is damaged", hint=_HINT)
     return body
+
+
+def is_whole(row: Any) -> bool:
+    """Whether a row with ``id``, ``body``, ``checksum`` is what was written."""
+    return bool(checksum(row["id"], row["body"]) == row["checksum"])
 
 
 @lru_cache(maxsize=20_000)

@@ -351,6 +351,12 @@ FROM candidates AS c LEFT JOIN sealed AS s ON s.owner = 'c' || c.row
 WHERE c.live AND c.verdict LIKE '%"refused"%'
 ORDER BY c.row;
 
+-- name: candidates_between
+SELECT c.row, c.pass AS pass_id, c.thread, c.ordinal, c.id, c.profile, c.scope, c.verdict, c.body, c.commitment, c.live, s.salt, s.words
+FROM candidates AS c LEFT JOIN sealed AS s ON s.owner = 'c' || c.row
+WHERE c.row BETWEEN :first AND :last
+ORDER BY c.row;
+
 -- name: soil_span
 INSERT OR IGNORE INTO dirty (profile, scope, checksum)
 SELECT DISTINCT profile, scope, checksum(profile, scope) FROM candidates WHERE live AND thread = :thread AND ordinal >= :start;

@@ -10,10 +10,11 @@ from typing import Self
 
 from kept.adapters.store.archive import SqliteArchive
 from kept.adapters.store.checking import citations
-from kept.adapters.store.database import Database, drop, flush
+from kept.adapters.store.database import ERASING, Database
 from kept.adapters.store.days import SqliteDays
 from kept.adapters.store.log import SqliteLog
 from kept.adapters.store.memories import indexed
+from kept.adapters.store.paths import drop, flush
 from kept.adapters.store.protocol import Archive, Days, Log
 from kept.adapters.store.rows import UNREADABLE
 from kept.adapters.store.values import VERSION, EventRow, FileRow, OptedOut, Output, Row, StoreRow, ThreadRow
@@ -35,6 +36,12 @@ class SqliteStore:
         self._archive = SqliteArchive(self._database)
         self._log = SqliteLog(self._database)
         self._days = SqliteDays(self._database)
+        self._remains = ""
+        if self._database.one("setting", name=ERASING) is not None:  # a process died before it had rewritten the file
+            try:
+                self.compact()
+            except StoreError as error:  # a later opening tries again, and `check` says so
+                self._remains = f"words that were forgotten may still lie in free pages: {error.what}"
 
     @property
     def archive(self) -> Archive:
@@ -136,6 +143,7 @@ class SqliteStore:
                 *links,
                 *(f"{row['place']} {row['name']}: not what was written" for row in self._database.run("wrong_checksums")),
                 *self._lost_key(),
+                *((self._remains,) if self._remains else ()),
                 *_told("archive", self._archive.damage()),
                 *_told("log", self._log.damage(stored)),
                 *_told("archive", self._archive.misquotes(cited)),
@@ -183,6 +191,7 @@ class SqliteStore:
         self._database.raw("INSERT INTO turn_index (turn_index) VALUES ('optimize')")
         self._database.raw("INSERT INTO note_index (note_index) VALUES ('optimize')")
         self._database.raw("VACUUM")
+        self._database.run("drop_setting", name=ERASING)
 
     def copy_to(self, path: Path) -> None:
         """Write the whole store, as of one moment, durably into a new file that opens as a store and has no damage.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from kept.model.errors import UsageError
 
 _VALUES = {"--home": "home", "--profile": "profile", "--tz": "zone"}
-_SWITCHES = {"--quiet": "quiet", "-q": "quiet", "--verbose": "verbose", "-v": "verbose"}
+_SWITCHES = {"--quiet": "quiet", "-q": "quiet", "--verbose": "verbose", "-v": "verbose", "--new-store": "anew"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,6 +18,7 @@ class Call:
     zone: str | None = None
     quiet: bool = False
     verbose: bool = False
+    anew: bool = False
 
 
 def hoist(arguments: Sequence[str]) -> tuple[Call, list[str]]:

@@ -27,6 +27,9 @@ Kind = Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its categ
 Project = Annotated[
     Path | None, typer.Option("--project", metavar="DIR", help="Only for the project in this folder; else everywhere.")
 ]
+IfMatch = Annotated[
+    str, typer.Option("--if-match", metavar="REVISION", help="Only if it still is what you saw: its `revision` in --json.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
@@ -77,20 +80,21 @@ def edit(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The new words; without them, a line to change on a terminal.")] = "",
     *,
     kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Move it to this category.")] = "",
+    if_match: IfMatch = "",
     as_json: AsJson = False,
 ) -> int:
     """Change the words of a memory, or its category."""
 
     def act(desk: Desk) -> list[Memory]:
         memory = person.find(desk, number)
-        words = text or (memory.content if kind else "")
+        words, seen = text or (memory.content if kind else ""), if_match
         if not words and on_terminal():
-            words = revised(memory.content)
+            words, seen = revised(memory.content), if_match or person.revision(memory)
         if not words:
             raise UsageError("there are no new words", hint=f'kept edit {memory.id} "…"')
         if words == memory.content and kind in ("", memory.category):
             return [memory]
-        return [person.edit(desk, memory.id, words, category=kind or None)]
+        return [person.edit(desk, memory.id, words, category=kind or None, if_match=seen)]
 
     return _changed(context, "Now:", act, as_json=as_json)
 
@@ -100,12 +104,15 @@ def retire(
     numbers: Ids,
     *,
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept in its history.")] = "",
+    if_match: IfMatch = "",
     as_json: AsJson = False,
 ) -> int:
     """A memory no longer holds. It stays in the log, and the same proposal does not bring it back."""
-    return _changed(
-        context, "Retired:", lambda desk: [person.retire(desk, each, reason) for each in _all(desk, numbers)], as_json=as_json
-    )
+
+    def act(desk: Desk) -> list[Memory]:
+        return [person.retire(desk, each, reason, if_match=if_match) for each in _all(desk, numbers, if_match)]
+
+    return _changed(context, "Retired:", act, as_json=as_json)
 
 
 def resolve(
@@ -114,12 +121,15 @@ def resolve(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The answer; without it, the words of the question.")] = "",
     *,
     category: Annotated[str, typer.Option("--as", metavar="CATEGORY", help="What the answer is: a decision, a fact …")],
+    if_match: IfMatch = "",
     as_json: AsJson = False,
 ) -> int:
     """Answer an open question: it is closed, and the answer is remembered in its place."""
-    return _changed(
-        context, "Resolved; remembered now:", lambda desk: [person.resolve(desk, number, category, text)[1]], as_json=as_json
-    )
+
+    def act(desk: Desk) -> list[Memory]:
+        return [person.resolve(desk, number, category, text, if_match=if_match)[1]]
+
+    return _changed(context, "Resolved; remembered now:", act, as_json=as_json)
 
 
 def pin(
@@ -127,13 +137,15 @@ def pin(
     numbers: Ids,
     *,
     off: Annotated[bool, typer.Option("--off", help="Take the pin away.")] = False,
+    if_match: IfMatch = "",
     as_json: AsJson = False,
 ) -> int:
     """Always show a memory, and let no machine touch it."""
-    told = "Unpinned:" if off else "Pinned:"
-    return _changed(
-        context, told, lambda desk: [person.pin(desk, each, on=not off) for each in _all(desk, numbers)], as_json=as_json
-    )
+
+    def act(desk: Desk) -> list[Memory]:
+        return [person.pin(desk, each, on=not off, if_match=if_match) for each in _all(desk, numbers, if_match)]
+
+    return _changed(context, "Unpinned:" if off else "Pinned:", act, as_json=as_json)
 
 
 def forget(
@@ -207,8 +219,10 @@ def told_problems(written: Written) -> int:
     return int(bool(written.problems))
 
 
-def _all(desk: Desk, numbers: list[str]) -> list[str]:
+def _all(desk: Desk, numbers: list[str], if_match: str) -> list[str]:
     """Every id checked before the first is changed. Raises UsageError."""
+    if if_match and numbers[1:]:
+        raise UsageError("--if-match is of one memory", hint="change them one by one")
     return [person.find(desk, each).id for each in numbers]
 
 

@@ -135,6 +135,7 @@ GLOBAL_OPTIONS = (
     ("--tz ZONE", "the time zone that decides which day something belongs to"),
     ("--quiet, -q", "say nothing but what was asked for and what went wrong"),
     ("--verbose, -v", "say more; on an error, show where it arose"),
+    ("--new-store", "begin with an empty store where the old one is gone, though backups of it are there"),
     ("--version", "the version"),
 )
 

@@ -27,7 +27,7 @@ _END_OF_INPUT = "\x04"  # Ctrl-D
 def at_desk(context: typer.Context) -> Iterator[Desk]:
     """The desk the global options ask for. Raises KeptError where it cannot be opened."""
     call = asked(context)
-    with opened(home_of(context), profile=call.profile, zone=call.zone) as desk:
+    with opened(home_of(context), profile=call.profile, zone=call.zone, anew=call.anew) as desk:
         yield desk
 
 

@@ -10,6 +10,7 @@ from kept.app import person
 from kept.app.browsing import Filter, chosen, exported
 from kept.app.desk import Desk
 from kept.app.running import settle
+from kept.model.errors import StaleError
 from kept.model.memory import Memory, Status
 from kept.model.profile import title_of
 from kept.ui.cli import show
@@ -79,22 +80,27 @@ def _answers(desk: Desk, queue: tuple[Memory, ...]) -> Counter[str]:
         answer = key("ynesq")
         if answer == "q":
             break
+        try:
+            _apply(desk, memory, answer)
+        except StaleError as error:
+            show.write([line((f"kept: {error}", "yellow"))])
+            answer = "s"
         answers[answer] += 1
-        _apply(desk, memory, answer)
     return answers
 
 
 def _apply(desk: Desk, memory: Memory, answer: str) -> None:
+    seen = person.revision(memory)
     match answer:
         case "y":
-            person.approve(desk, memory.id)
+            person.approve(desk, memory.id, if_match=seen)
         case "n":
-            person.reject(desk, memory.id)
+            person.reject(desk, memory.id, if_match=seen)
         case "e":
             words = revised(memory.content)
             if words != memory.content:
-                person.edit(desk, memory.id, words)
-            person.approve(desk, memory.id)
+                seen = person.revision(person.edit(desk, memory.id, words, if_match=seen))
+            person.approve(desk, memory.id, if_match=seen)
 
 
 def _card(desk: Desk, memory: Memory) -> Iterator[Line]:

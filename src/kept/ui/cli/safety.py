@@ -93,7 +93,7 @@ def export(
     ] = "jsonl",
     output: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write to this file instead.")] = None,
 ) -> None:
-    """Everything out: every memory of every status with its evidence (md: the active ones, to read).
+    """Everything out: every memory of every status with its evidence (md: the active ones, to read); not what was forgotten.
 
     `--format archive` writes the whole store (history, archived turns, what was forgotten as fingerprints), for `kept import` elsewhere.
     """
@@ -106,7 +106,7 @@ def export(
             show.write([line(("Wrote ", "green"), show.place(output.absolute()), (f" ({counted(rows, 'row')})", "dim"))])
             return
         which = Filter(everything=kind != "md")
-        memories = chosen(desk, desk.store.log.memories(), which, desk.clock())
+        memories = tuple(each for each in chosen(desk, desk.store.log.memories(), which, desk.clock()) if each.content)
         text = _text(desk, memories, kind)
         if output is None:
             show.write_text(text)
