@@ -92,8 +92,11 @@ class Asker:
         try:
             model = self._there()
         except ConfigError as error:
-            self._count_out(asks, Fault.SETUP)
-            return [Unreachable(reason=str(error), fault=Fault.SETUP) for _ in asks]
+            self.tally.questions += len(asks)
+            told = Unreachable(reason=str(error), fault=Fault.SETUP)
+            for _ in asks:
+                self._count(told)
+            return [told for _ in asks]
         safe = [self._safe(each) for each in asks]
         keys = [each.key(model.name) for each in safe]
         self._today = sum((each.usage for each in self._replies.spent(self._day_start())), Usage())
@@ -177,7 +180,7 @@ class Asker:
         if short := self._over(replace(would, cost=would.cost or 0.0)):
             cost = "" if would.cost is None else f" (about {would.cost:.2f} USD)"
             sentence = f"{len(waiting):,} questions{cost} are more than the budget of {short} allows; what it does not allow waits"
-            self.tally.note(sentence)
+            self.tally.note("budget", sentence)
             self.tell(sentence)
 
     def _over(self, more: Usage) -> str:
@@ -304,21 +307,17 @@ class Asker:
         match reply:
             case Unreadable(fault=fault):
                 self.tally.unreadable[fault.value] += 1
-                self.tally.note(f"unreadable: {reply.reason}")
+                self.tally.note("unreadable", reply.reason)
             case Unreachable(fault=fault):
                 self.tally.unreachable[fault.value] += 1
-                self.tally.note(f"unreachable: {reply.reason}")
+                self.tally.note("unreachable", reply.reason)
             case Unaffordable():
                 self.tally.unaffordable += 1
-                self.tally.note(f"not asked: {reply.reason}")
+                self.tally.note("unaffordable", reply.reason)
             case Awaited():
                 self.tally.awaited += 1
             case Answered():
                 pass
-
-    def _count_out(self, asks: Sequence[Ask], fault: Fault) -> None:
-        self.tally.questions += len(asks)
-        self.tally.unreachable[fault.value] += len(asks)
 
     def _hand_in(self, model: Model, waiting: Sequence[_Open]) -> dict[str, Reply]:
         """Hand what can wait to the provider's batch interface, where the user wants that; the rest is asked now."""

@@ -11,6 +11,7 @@ from datetime import datetime
 from kept.adapters.store import Draft
 from kept.app.desk import Desk
 from kept.app.indexing import drop_stale
+from kept.app.ledger import forget_replies
 from kept.app.projects import note
 from kept.app.summarising import summarise
 from kept.model.artifact import artifacts
@@ -229,13 +230,15 @@ def forget_source(desk: Desk, source: str) -> tuple[str, ...]:
     }
     for session, path in sorted(threads):
         desk.store.archive.opt_out(session, path)
-    desk.store.days.drop(sessions={session for session, _ in threads})
+    sessions = {session for session, _ in threads}
+    desk.store.days.drop(sessions=sessions)
     drop_stale(desk)
-    return tuple(sorted({session for session, _ in threads}))
+    forget_replies(desk, sessions)
+    return tuple(sorted(sessions))
 
 
 def forget(desk: Desk, numbers: Sequence[str]) -> tuple[str, ...]:
-    """Erase memories for good: words of the log, evidence in the archive, index. Returns the ids. Raises UsageError.
+    """Erase memories for good: words of the log, evidence in the archive, index, what models replied. Returns the ids. Raises UsageError.
 
     What stays is that there was one, and a keyed fingerprint that keeps it from coming back. There is no undo.
     """
@@ -244,17 +247,17 @@ def forget(desk: Desk, numbers: Sequence[str]) -> tuple[str, ...]:
     with desk.store.transaction():
         now = desk.clock()
         run = desk.store.log.start_run("forget", now)
-        for memory in memories:
-            if memory.content:
-                _erase(desk, run, memory, key, now)
+        erased = [_erase(desk, run, each, key, now) for each in memories if each.content]
         summarise(desk)
         desk.store.log.end_run(run, now, {"forgotten": [each.id for each in memories]})
+    forget_replies(desk, frozenset().union(*(each for each, _ in erased)), frozenset().union(*(each for _, each in erased)))
     desk.store.compact()
     drop_stale(desk)
     return tuple(each.id for each in memories)
 
 
-def _erase(desk: Desk, run: int, memory: Memory, key: bytes, now: datetime) -> None:
+def _erase(desk: Desk, run: int, memory: Memory, key: bytes, now: datetime) -> tuple[frozenset[str], frozenset[str]]:
+    """Erase one memory; the sessions it rested on, and the fingerprints of its words."""
     wanted = {fingerprint(memory.content, key)}
     also = [each for each in desk.store.log.every_proposal() if recognised(each.candidate.content, wanted, key)]
     wanted |= {fingerprint(each.candidate.content, key) for each in also}
@@ -274,6 +277,8 @@ def _erase(desk: Desk, run: int, memory: Memory, key: bytes, now: datetime) -> N
         quotes = sorted((quote for each, quote in evidence if each == event), key=len, reverse=True)
         desk.store.archive.erase(event, quotes, FORGOTTEN_MARK)
     desk.store.days.drop(events={event for event, _ in evidence})
+    sources = (memory.evidence, *(proposal.candidate.evidence for proposal in also))
+    return frozenset(each.session for one in sources for each in one), frozenset(wanted)
 
 
 def _need(memory: Memory, *allowed: Status) -> None:

@@ -23,6 +23,7 @@ from kept.app.desk import Desk
 from kept.app.extracting import Extracted, Within, extract_pending, ready
 from kept.app.hearing import Heard, hear
 from kept.app.indexing import CHANGE_SECONDS, bring_up_to_date
+from kept.app.ledger import forget_replies
 from kept.app.progress import Progress, silent
 from kept.app.projects import Moved, misplaced, move, record
 from kept.app.reading import Found, Reading, discover, read
@@ -174,6 +175,7 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
     summarise(desk, grown, progress=progress)
     write_outputs(desk, run_number, report.written)
     if report.reading.erased and not options.dry:
+        forget_replies(desk, report.reading.opted_out)
         desk.store.compact()  # no byte of them stays in the file
     if not options.dry:
         _embed(desk, report, progress)

@@ -48,7 +48,10 @@ class Estimate:
 
 @dataclass(kw_only=True, slots=True)
 class Tally:
-    """What was asked so far, and how it turned out. ``secrets`` were redacted on the way out or in; ``notes`` are sentences to tell."""
+    """What was asked so far, and how it turned out. ``secrets`` were redacted on the way out or in.
+
+    ``reasons`` are sentences to tell, by what they are about: ``unreadable``, ``unreachable``, ``unaffordable``, ``budget``.
+    """
 
     questions: int = 0
     cached: int = 0
@@ -60,7 +63,7 @@ class Tally:
     awaited: int = 0
     secrets: int = 0
     would: Estimate = field(default_factory=Estimate)
-    notes: list[str] = field(default_factory=list)
+    reasons: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def partly(self) -> bool:
@@ -72,10 +75,11 @@ class Tally:
         self.usage += usage
         self.purposes[purpose] = self.purposes.get(purpose, Usage()) + usage
 
-    def note(self, sentence: str) -> None:
-        """Tell something, once."""
-        if sentence not in self.notes:
-            self.notes.append(sentence)
+    def note(self, what: str, sentence: str) -> None:
+        """Take note of a sentence, once."""
+        known = self.reasons.setdefault(what, [])
+        if sentence not in known:
+            known.append(sentence)
 
     def body(self) -> dict[str, Any]:
         """What ``kept run --json`` says, and what the run's record in the store keeps."""
@@ -88,7 +92,7 @@ class Tally:
             "unaffordable": self.unaffordable,
             "awaited": self.awaited,
             "secrets": self.secrets,
-            "notes": list(self.notes),
+            "reasons": {what: list(each) for what, each in self.reasons.items()},
         }
         return made | ({"estimate": estimate_body(self.would)} if self.would.questions or self.would.cached else {})
 

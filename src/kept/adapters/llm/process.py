@@ -12,12 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from time import monotonic
+from time import monotonic, sleep
 from typing import IO
 
 _PIECE = 65_536
 _MOST_ERRORS = 65_536  # bytes of what it complains about; the rest is read and dropped
 _GRACE = 5.0  # seconds for a killed program to be gone
+_AFTERMATH = 0.5  # seconds for its killed children to be gone; where nobody collects the dead, they stay listed
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,11 +127,18 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     _kill(process)
     with suppress(subprocess.TimeoutExpired):
         process.wait(timeout=_GRACE)
+    until = monotonic() + _AFTERMATH
+    while _kill(process) and monotonic() < until:
+        sleep(0.01)  # a killed child of the program is gone a moment later
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             _close(stream)
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError, PermissionError):
+def _kill(process: subprocess.Popen[bytes]) -> bool:
+    """Kill the program's group; whether there still was one."""
+    try:
         os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True

@@ -8,7 +8,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
@@ -115,9 +115,9 @@ class Replies:
             for row in rows
         )
 
-    def batches(self, model: str) -> tuple[Batch, ...]:
-        """The batches of a model that were handed in and not collected."""
-        rows = self._rows("batches", model)
+    def batches(self, model: str = "") -> tuple[Batch, ...]:
+        """The batches (of a model) that were handed in and not collected."""
+        rows = [each for each in self._rows("batches") if model in ("", each[1])]
         return tuple(
             Batch(id=row[0], model=row[1], at=row[2], items={name: _note(each) for name, each in json.loads(row[3]).items()})
             for row in rows
@@ -133,11 +133,18 @@ class Replies:
         self._write("drop_batch", batch)
 
     def forget(self, sessions: Iterable[str], tells: Callable[[Mapping[str, Any]], bool]) -> int:
-        """Erase the replies about those sessions and those that ``tells`` recognises, without a trace; how many there were."""
+        """Erase the replies about those sessions and those that ``tells`` recognises, without a trace; how many there were.
+
+        What a batch will say about those sessions is not taken in.
+        """
         gone = set(sessions)
         keys = [row[0] for row in self._rows("every_reply") if gone & set(json.loads(row[1])) or tells(json.loads(row[2]))]
         for key in keys:
             self._write("drop_reply", key)
+        for batch in self.batches():
+            left = {name: each for name, each in batch.items.items() if not gone & set(each.about)}
+            if len(left) < len(batch.items):
+                self.put_batch(replace(batch, items=left))
         if keys:
             self._write("vacuum")
         return len(keys)

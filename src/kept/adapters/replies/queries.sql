@@ -19,7 +19,7 @@ INSERT INTO spent (at, purpose, model, calls, input_tokens, output_tokens, cache
 SELECT purpose, model, sum(calls), sum(input_tokens), sum(output_tokens), sum(cached_tokens), total(cost)
 FROM spent WHERE at >= ? AND at < ? GROUP BY purpose, model ORDER BY purpose, model
 -- name: batches
-SELECT id, model, at, items FROM batches WHERE model = ? ORDER BY at, id
+SELECT id, model, at, items FROM batches ORDER BY at, id
 -- name: put_batch
 INSERT OR REPLACE INTO batches (id, model, at, items) VALUES (?, ?, ?, ?)
 -- name: drop_batch

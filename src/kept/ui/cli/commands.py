@@ -67,7 +67,7 @@ GROUPS = {
         Command("forget", "changing:forget", "erase a memory for good", ("kept forget 3fa2b1c0de", "kept forget 3fa2b1c0de 77aa01b2c3 --yes")),
     ),
     "Go back": (
-        Command("log", "past:log", "what happened, newest first", ("kept log", "kept log --limit 5 --json")),
+        Command("log", "past:log", "what happened, newest first", ("kept log", "kept log --limit 5 --json", "kept log --cost")),
         Command(
             "undo", "past:undo", "take back the last run, or a pass or run of your choice",
             ("kept undo", "kept undo 12        # pass 12", "kept undo r3        # all passes of run 3"),
@@ -122,7 +122,7 @@ GROUPS = {
         ),
         Command(
             "config", "setup:config", "settings",
-            ("kept config", "kept config get timezone", "kept config set timezone Europe/Berlin", 'kept config set exclude "*/secret-project/*"'),
+            ("kept config", "kept config get timezone", "kept config set timezone Europe/Berlin", "kept config set llm.adapter command", "kept config set llm.command claude", 'kept config set exclude "*/secret-project/*"'),
         ),
     ),
 }  # fmt: skip

@@ -6,12 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
+from kept.adapters.store import Run
 from kept.app.browsing import exported
 from kept.app.desk import Desk
 from kept.app.history import Entry, Later, Undone, difference, history, last_run
 from kept.app.history import redo as bring_back
 from kept.app.history import undo as take_back
+from kept.app.ledger import costs
 from kept.app.running import settle
+from kept.app.spending import usage_body
 from kept.model.memory import Memory, Status
 from kept.model.operation import Pass
 from kept.model.times import to_text
@@ -20,6 +23,7 @@ from kept.ui.cli.changing import told_problems
 from kept.ui.cli.front import asked, at_desk
 from kept.ui.cli.lists import FORGOTTEN
 from kept.ui.cli.show import Line, counted, entry, line
+from kept.ui.cli.spent import cost_lines
 from kept.ui.cli.standing import run_body
 
 _CHANGES_SHOWN = 20
@@ -31,12 +35,15 @@ def log(
     context: typer.Context,
     *,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most so many runs.")] = 20,
+    cost: Annotated[bool, typer.Option("--cost", help="What language models were asked in each run, and what it cost.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """The runs that changed something, newest first, with their passes."""
     with at_desk(context) as desk:
         found = history(desk, limit)
-        if as_json:
+        if cost:
+            _show_costs(desk, [each.run for each in found], as_json=as_json)
+        elif as_json:
             show.write_json([_entry_body(each) for each in found])
         else:
             names = desk.names()
@@ -44,6 +51,16 @@ def log(
                 [each for one in found for each in _entry_lines(desk, one, names)]
                 or [line("Nothing happened yet.", (" → kept run", "dim"))]
             )
+
+
+def _show_costs(desk: Desk, runs: Sequence[Run], *, as_json: bool) -> None:
+    spent = costs(desk)
+    if as_json:
+        ever = [{"purpose": each.purpose, "model": each.model} | usage_body(each.usage) for each in spent.ever]
+        rows = [{"run": each.id, "started_at": to_text(each.started_at), "llm": each.report.get("llm", {})} for each in runs]
+        show.write_json({"runs": rows, "ever": ever, "today": usage_body(spent.today), "total": usage_body(spent.total)})
+    else:
+        show.write(cost_lines([(each, show.moment(each.started_at, desk.zone)) for each in runs], spent))
 
 
 def _entry_lines(desk: Desk, one: Entry, names: Mapping[str, str]) -> Iterator[Line]:

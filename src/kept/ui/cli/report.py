@@ -13,6 +13,7 @@ from kept.profiles.prompts import BUILT_IN
 from kept.ui.cli import show
 from kept.ui.cli.lists import grouped
 from kept.ui.cli.show import Line, counted, line
+from kept.ui.cli.spent import asked_lines, unanswered
 
 _NEW_SHOWN = 20
 _PATHS_SHOWN = 10
@@ -35,6 +36,7 @@ def report_lines(
         yield line(("The run before was cut short; this one went on where it stopped.", "dim"))
     yield from _read(report, verbose=verbose)
     yield from _heard(report.heard)
+    yield from asked_lines(report.asked)
     yield from _new(report.new, profiles, names, zone)
     yield from _edited(report.written.operations)
     yield from missed_lines(report.covered, zone, whole=verbose)
@@ -54,6 +56,7 @@ def idle(report: Report) -> bool:
         report.reading.fresh
         or report.extracted.threads
         or report.heard.threads
+        or report.asked.questions
         or report.curated.operations
         or report.written.operations
     )
@@ -173,6 +176,7 @@ def troubles(report: Report, *, verbose: bool) -> Iterator[Line]:
         )
     for problem in report.written.problems:
         yield line(("Not done: ", "red"), problem)
+    yield from unanswered(report.asked, verbose=verbose)
     skipped = report.reading.skipped
     if not skipped:
         return

@@ -68,6 +68,8 @@ def run(
 
 
 def _run(desk: Desk, paths: list[Path], options: Options, call: Call, *, as_json: bool, sample: bool = False) -> Report:
+    if desk.asking is not None and not (call.quiet or as_json):
+        desk.asking.tell = lambda sentence: show.write([line((sentence, "yellow"))], sys.stderr)
     with _progress(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
         return run_all(desk, paths, options, sample=sample, progress=progress)
 

@@ -9,6 +9,8 @@ from kept.adapters.store import Run, Sitting
 from kept.app.browsing import Day, State, days, exported, state
 from kept.app.browsing import day as look_at
 from kept.app.desk import Desk
+from kept.app.ledger import costs
+from kept.app.spending import usage_body
 from kept.model.memory import Status
 from kept.model.times import to_text
 from kept.ui.cli import show
@@ -17,6 +19,7 @@ from kept.ui.cli.lists import grouped, scope_name
 from kept.ui.cli.prompting import origin_line
 from kept.ui.cli.report import missed_lines
 from kept.ui.cli.show import Line, counted, entry, line
+from kept.ui.cli.spent import standing_lines
 
 
 def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
@@ -54,6 +57,7 @@ def _state_lines(desk: Desk, found: State) -> Iterator[Line]:
     for each in found.prompts:
         if each.overridden or desk.asking is not None:
             yield origin_line(each)
+    yield from standing_lines(desk.settings.llm, costs(desk))
     for path in found.outputs:
         yield line("Writes ", show.place(path))
     if not found.last_runs:
@@ -93,7 +97,21 @@ def _state_body(desk: Desk, found: State) -> dict[str, Any]:
         "profiles": [each.id for each in desk.profiles],
         "timezone": str(desk.zone),
         "home": str(desk.home.root),
+        "llm": _llm_body(desk),
         "runs": [run_body(each) for each in found.last_runs],
+    }
+
+
+def _llm_body(desk: Desk) -> dict[str, Any]:
+    found, settings = costs(desk), desk.settings.llm
+    return {
+        "adapter": settings.adapter,
+        "model": settings.model,
+        "command": settings.command,
+        "today": usage_body(found.today),
+        "ever": usage_body(found.total),
+        "awaited": found.awaited,
+        "day": {"usd": settings.day_usd, "calls": settings.day_calls, "tokens": settings.day_tokens},
     }
 
 

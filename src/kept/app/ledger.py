@@ -1,0 +1,56 @@
+"""What language models replied and cost, as the use cases see it: what was spent, what waits with a provider, what is to be forgotten."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time
+from typing import Any
+
+from kept.adapters.replies import Replies, Spent
+from kept.app.desk import Desk
+from kept.model.ask import Usage
+from kept.model.fingerprint import recognised
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Costs:
+    """What was spent today (a local day) and ever, by purpose and model; how many questions wait in batches of a provider."""
+
+    today: Usage = field(default_factory=Usage)
+    ever: tuple[Spent, ...] = ()
+    awaited: int = 0
+
+    @property
+    def total(self) -> Usage:
+        """Everything ever spent; costs that nobody told count as nothing."""
+        return sum((each.usage for each in self.ever), Usage())
+
+
+def costs(desk: Desk) -> Costs:
+    """What was spent, by the file of replies: also what runs spent that were cut short. Raises StoreError."""
+    start = datetime.combine(desk.clock().astimezone(desk.zone).date(), time(), desk.zone).astimezone(UTC)
+    with closing(Replies(desk.home.replies)) as replies:
+        return Costs(
+            today=sum((each.usage for each in replies.spent(start)), Usage()),
+            ever=replies.spent(datetime(1, 1, 1, tzinfo=UTC)),
+            awaited=sum(len(each.items) for each in replies.batches()),
+        )
+
+
+def forget_replies(desk: Desk, sessions: Iterable[str], wanted: Iterable[str] = ()) -> int:
+    """Erase the replies about those sessions, and those that say what has one of the fingerprints. Returns how many. Raises StoreError."""
+    prints = frozenset(wanted) - {""}
+    key = desk.store.key("forget")
+    with closing(Replies(desk.home.replies)) as replies:
+        return replies.forget(sessions, lambda body: bool(prints) and any(recognised(each, prints, key) for each in _texts(body)))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for each in value:
+                yield from _texts(each)
+        case Mapping():
+            yield from _texts(list(value.values()))
