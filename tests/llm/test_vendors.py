@@ -11,10 +11,27 @@ from kept.adapters.llm import Anthropic, OpenAI, Said, Silent
 from kept.adapters.replies import Replies
 from kept.model.ask import Answered, Awaited, Fault, Unreachable, Unreadable
 
+OPEN = []
+
+
+def opened(model):
+    OPEN.append(model)
+    return model
+
+
 MADE = {
-    "anthropic": lambda url, **more: Anthropic("claude-haiku-5-5", key="k", base_url=url, **more),
-    "openai": lambda url, **more: OpenAI("gpt-6-luna", key="k", base_url=f"{url}/v1", **more),
+    "anthropic": lambda url, **more: opened(Anthropic("claude-haiku-5-5", key="k", base_url=url, **more)),
+    "openai": lambda url, **more: opened(OpenAI("gpt-6-luna", key="k", base_url=f"{url}/v1", **more)),
 }
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
+
 both = pytest.mark.parametrize("vendor", MADE)
 
 
