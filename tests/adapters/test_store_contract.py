@@ -18,6 +18,7 @@ from kept.model.event import FORGOTTEN_MARK, Origin
 from kept.model.fold import fold
 from kept.model.memory import Evidence, Refused, Status
 from kept.model.operation import Add, Forget, Merge, Pin, Retire, Supersede
+from kept.model.summary import Note
 
 KINDS = ("sqlite", "memory")
 
@@ -403,3 +404,17 @@ def test_a_copy_opens_as_a_store_and_holds_the_same(store, tmp_path):
     assert (tmp_path / "deep" / "copy.db").stat().st_mode & 0o777 == 0o600
     with pytest.raises(StoreError):
         store.copy_to(tmp_path / "deep" / "copy.db")
+
+
+def test_notes_of_a_thread_are_kept_by_day_and_made_again_where_its_words_are_erased(store):
+    archive(store, event("a"), event("b"))
+    note = Note(ordinal=1, event="b", at=AT, asked="mend the parser")
+    assert store.days.unnoted() == ((1, 0),)
+    store.days.put(1, 0, [(replace(note, ordinal=0, event="a"), "one"), (note, "two")], 2)
+    store.days.put(1, 1, [(note, "three")], 2)
+    assert store.days.unnoted() == ()
+    assert [each.note.event for each in store.days.between(AT, AT + timedelta(hours=1))] == ["a", "b"]
+    assert store.days.between(AT + timedelta(hours=1), NOW) == ()
+    store.days.drop(events={"b"})
+    assert store.days.unnoted() == ((1, 0),)
+    assert store.days.between(AT, NOW) == ()

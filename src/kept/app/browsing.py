@@ -10,11 +10,13 @@ from kept.adapters.store import Run, Sitting
 from kept.app.covering import Covered, cover
 from kept.app.desk import Desk
 from kept.app.person import revision
+from kept.app.summarising import summary
 from kept.model.codec import dump
 from kept.model.event import Event
 from kept.model.memory import Evidence, Judged, Memory, Status
 from kept.model.operation import Operation, Pass
 from kept.model.profile import read_kind
+from kept.model.summary import Summary
 from kept.model.times import to_text
 from kept.profiles.prompts import Prompt
 
@@ -76,18 +78,23 @@ def trace(desk: Desk, memory: Memory, *, context: int = 1) -> Trace:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Day:
-    """What a day was: sessions with events on it, the memories learnt or confirmed on it, and what they cover of its topics."""
+    """What a day was, or the days from ``day`` to ``last``: sessions with events on it, what was worked on, the memories learnt or
+    confirmed on it, and what they cover of its topics.
+    """
 
     day: date
+    last: date
+    summary: Summary
     sittings: tuple[Sitting, ...]
     learnt: tuple[Memory, ...]
     confirmed: tuple[Memory, ...]
     covered: Covered
 
 
-def day(desk: Desk, which: date) -> Day:
-    """A local day, by the events' own times."""
-    start, stop = desk.span(which)
+def day(desk: Desk, which: date, last: date | None = None) -> Day:
+    """A local day, by the events' own times; or the days from it to ``last``."""
+    last = last or which
+    start, stop = desk.span(which)[0], desk.span(last)[1]
     active = [each for each in desk.store.log.memories_between(start, stop) if each.status is Status.ACTIVE]
     learnt = tuple(each for each in active if each.first_seen is not None and start <= each.first_seen < stop)
     confirmed = tuple(
@@ -99,7 +106,8 @@ def day(desk: Desk, which: date) -> Day:
     told = {(each.source, each.path, each.session) for each in sittings}
     threads = [each for each in desk.store.archive.threads() if (each.source, each.path, each.session) in told]
     covered = cover(desk, threads, (start, stop))
-    return Day(day=which, sittings=sittings, learnt=learnt, confirmed=confirmed, covered=covered)
+    found = summary(desk, which, last)
+    return Day(day=which, last=last, summary=found, sittings=sittings, learnt=learnt, confirmed=confirmed, covered=covered)
 
 
 def days(desk: Desk) -> tuple[date, ...]:

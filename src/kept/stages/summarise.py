@@ -21,6 +21,7 @@ MOST = 15  # lines of a condensed day (K10: 30 to 50 become 10 to 15)
 _LINE = 180  # characters of what was asked, and of what came of it
 _READ = 4_000  # of each turn
 _LEAST_WORDS = 3
+_LIKE = 0.5  # likeness from which two lines of a day tell the same
 _CHANGING = frozenset({"edit", "write", "multiedit", "notebookedit", "apply_patch", "str_replace", "create", "update", "patch"})
 _MARKS = re2.compile(r"^(?:[>#*\-+•|]+|\d{1,3}[.)])\s*|\*\*|__|^\s+")
 _LINK = re2.compile(r"\[([^\]\n]{1,200})\]\([^)\n]{1,400}\)")
@@ -223,15 +224,19 @@ def _place(bullet: Bullet) -> tuple[int, str, float, str]:
 
 
 def condense(bullets: Sequence[Bullet], most: int = MOST) -> tuple[Bullet, ...]:
-    """The lines of a day that matter later: decisions and what was learnt or is open first, then what most was done for.
+    """The lines of a day that matter later: half of them what was decided, learnt or is open, the rest what most was done for.
 
     No bullet is changed; where all fit, all stay. What was only looked at or asked (one exchange that changed nothing) goes first.
     """
-    if len(bullets) <= most:
-        return tuple(bullets)
-    kept = sorted(bullets, key=lambda each: (-each.weight, each.part is Part.WORKED, each.source))
+    done = [each for each in bullets if each.part is Part.WORKED]
+    kept = _weightiest([each for each in bullets if each.part is not Part.WORKED], most - min(len(done), most - most // 2))
+    return tuple(sorted((*kept, *_weightiest(done, most - len(kept))), key=_place))
+
+
+def _weightiest(bullets: Sequence[Bullet], most: int) -> list[Bullet]:
+    """At most so many bullets, the weightiest first, none like another."""
     chosen: list[Bullet] = []
-    for each in kept:
-        if len(chosen) < most and not any(likeness(tokens(each.text), tokens(one.text)) > 0.5 for one in chosen):
+    for each in sorted(bullets, key=lambda one: (-one.weight, one.source)):
+        if len(chosen) < most and not any(likeness(tokens(each.text), tokens(one.text)) > _LIKE for one in chosen):
             chosen.append(each)
-    return tuple(sorted(chosen, key=_place))
+    return chosen

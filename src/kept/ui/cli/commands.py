@@ -43,7 +43,7 @@ GROUPS = {
             "context", "contexts:context", "what a session would get to see now, and why each line",
             ("kept context", 'kept context "the deploy script fails again" --project .', "kept context --json --budget 800"),
         ),
-        Command("day", "standing:day", "what a day was", ("kept day", "kept day 2026-02-13", "kept day yesterday")),
+        Command("day", "standing:day", "what a day was", ("kept day", "kept day 2026-02-13", "kept day yesterday --detailed", "kept day --week")),
     ),
     "Change": (
         Command(

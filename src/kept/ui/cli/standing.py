@@ -1,17 +1,21 @@
 """``kept status``, ``kept day``: how things stand, and what a day was. Changes nothing."""
 
+from collections import Counter
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Annotated, Any
 
 import typer
 
 from kept.adapters.store import Run, Sitting
-from kept.app.browsing import Day, State, days, exported, state
+from kept.app.browsing import Day, State, days, exported, plain, state
 from kept.app.browsing import day as look_at
 from kept.app.desk import Desk
 from kept.app.ledger import costs
 from kept.app.spending import usage_body
+from kept.app.summarising import week
 from kept.model.memory import Status
+from kept.model.summary import Part
 from kept.model.times import to_text
 from kept.ui.cli import show
 from kept.ui.cli.front import at_desk
@@ -131,30 +135,40 @@ def day(
     context: typer.Context,
     which: Annotated[str, typer.Argument(metavar="DATE", help="YYYY-MM-DD, today or yesterday.")] = "today",
     *,
+    whole_week: Annotated[bool, typer.Option("--week", help="The week the day is in.")] = False,
+    detailed: Annotated[
+        bool, typer.Option("--detailed", help="Everything that was worked on, not only what matters later.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """What a day was: the sessions on it, and what was learnt."""
+    """What a day was: what was worked on, decided and learnt, and what is still open."""
     with at_desk(context) as desk:
-        found = look_at(desk, desk.day(which))
+        chosen = desk.day(which)
+        found = look_at(desk, *(week(chosen) if whole_week else (chosen,)))
         if as_json:
             show.write_json(_day_body(desk, found))
         else:
-            show.write(_day_lines(desk, found))
+            show.write(_day_lines(desk, found, detailed=detailed))
 
 
-def _day_lines(desk: Desk, found: Day) -> Iterator[Line]:
-    yield line((show.weekday(found.day), "bold"))
+def _day_lines(desk: Desk, found: Day, *, detailed: bool) -> Iterator[Line]:
+    yield line((show.weekday(found.day) + (f" to {show.weekday(found.last)}" if found.last != found.day else ""), "bold"))
     if not (found.sittings or found.learnt or found.confirmed):
         before = max((each for each in days(desk) if each < found.day), default=None)
         yield line("Nothing happened.", (f" The day before it on which something did: kept day {before}" if before else "", "dim"))
     if found.sittings:
         yield line((counted(len(found.sittings), "session"), "cyan"))
-    for each in found.sittings:
+    if found.last != found.day:
+        counts = Counter(desk.scope(each.project, each.path) for each in found.sittings)
+        for scope, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
+            yield line(f"  {count:>4,}  {scope_name(scope, desk.names())}")
+    for each in found.sittings if found.last == found.day else ():
         spent = f"  {each.first_at.astimezone(desk.zone):%H:%M}–{each.last_at.astimezone(desk.zone):%H:%M}  "
         what = f"  {counted(each.prompts, 'prompt')}, {counted(each.events, 'event')}"
         yield entry(
             [(spent, "")], scope_name(desk.scope(each.project, each.path), desk.names()), (f"{what}  {each.session}", "dim")
         )
+    yield from _worked_lines(desk, found, detailed=detailed)
     for title, memories in (("Learnt", found.learnt), ("Confirmed", found.confirmed)):
         if memories:
             yield line((f"{title}: {counted(len(memories), 'memory', 'memories')}", "cyan"))
@@ -162,9 +176,29 @@ def _day_lines(desk: Desk, found: Day) -> Iterator[Line]:
     yield from missed_lines(found.covered, desk.zone, whole=True)
 
 
+def _worked_lines(desk: Desk, found: Day, *, detailed: bool) -> Iterator[Line]:
+    """What was worked on, by project; in short unless ``detailed``."""
+    told = [each for each in found.summary.detailed if each.part is Part.WORKED]
+    shown = told if detailed else [each for each in found.summary.condensed if each.part is Part.WORKED]
+    if not told:
+        return
+    rest = f" ({len(shown)} of {len(told)}, all with --detailed)" if len(shown) < len(told) else ""
+    yield line(("Worked on", "cyan"), (rest, "dim"))
+    for scope, bullets in groupby(shown, key=lambda each: each.scope):
+        yield line(f"  {scope_name(scope, desk.names())}")
+        for each in bullets:
+            when = f"{each.at.astimezone(desk.zone):%a %H:%M}" if each.at and found.last != found.day else ""
+            yield entry([("    - ", "dim")], each.text, (f"  {when}".rstrip(), "dim"))
+
+
 def _day_body(desk: Desk, found: Day) -> dict[str, Any]:
     return {
         "day": found.day.isoformat(),
+        "last": found.last.isoformat(),
+        "summary": {
+            "condensed": [plain(each) for each in found.summary.condensed],
+            "detailed": [plain(each) for each in found.summary.detailed],
+        },
         "sessions": [_sitting_body(each) for each in found.sittings],
         "learnt": [exported(desk, each) for each in found.learnt],
         "confirmed": [exported(desk, each) for each in found.confirmed],
