@@ -113,6 +113,10 @@ GROUPS = {
             ("kept profiles", "kept profiles show vault", "kept profiles new mine --like coding", "kept profiles migrate coding vault"),
         ),
         Command(
+            "jobs", "jobs:jobs", "let your own agent be the model: questions in files, replies beside them",
+            ("kept jobs prepare", "kept jobs list", "kept jobs show 3f2a9c1b0d", "kept jobs commit"),
+        ),
+        Command(
             "mcp", "serving:mcp", "memory as tools for any agent that speaks MCP",
             ("claude mcp add --scope user kept -- kept mcp", "kept mcp --http --port 8321"),
         ),

@@ -35,7 +35,7 @@ def report_lines(
     if report.resumed:
         yield line(("The run before was cut short; this one went on where it stopped.", "dim"))
     yield from _read(report, verbose=verbose)
-    yield from _heard(report.heard)
+    yield from heard_lines(report.heard)
     yield from asked_lines(report.asked)
     yield from _new(report.new, profiles, names, zone)
     yield from _edited(report.written.operations)
@@ -104,7 +104,7 @@ def _read(report: Report, *, verbose: bool) -> Iterator[Line]:
             yield line((f"cut while cleaning: {removed}", "dim"))
 
 
-def _heard(heard: Heard) -> Iterator[Line]:
+def heard_lines(heard: Heard) -> Iterator[Line]:
     """What a language model read, what came of it, and by which prompt where that is the user's own."""
     if not heard.threads:
         return

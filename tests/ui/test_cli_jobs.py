@@ -1,0 +1,160 @@
+"""``kept jobs``: the user's own agent answers files, and what it says is checked as with any model."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from cli_world import RULE, kept, told, transcript
+
+from kept.app.jobs import folder
+from obedient import obey
+
+FACT = "The importer must reject rows without a currency code in `rates.csv`."
+LOST = "Well, that was wrong. Never ship on Fridays because nobody is there to roll it back."
+
+
+@pytest.fixture
+def world(capsys, home):
+    transcript(home / ".claude/projects/p/one.jsonl", RULE, f"Hm, all right. {FACT}")
+    transcript(home / ".claude/projects/p/two.jsonl", "Please add the export.", LOST, day="2026-01-06")
+    assert kept(capsys, "run")[0] == 0
+    return home
+
+
+def agent(path, answer=obey):
+    """An agent that reads the file and writes what it is asked for where it is told to."""
+    text = Path(path).read_text()
+    reply = next(each for each in text.splitlines() if each.endswith(".reply.json"))
+    body = answer(SimpleNamespace(system=text, prompt=text))
+    Path(reply).write_text(body if isinstance(body, str) else json.dumps(body))
+
+
+def done(capsys):
+    """Prepare, answer and commit until nothing waits; how many jobs were answered."""
+    count = 0
+    while waiting := [each for each in told(capsys, "jobs", "prepare")["jobs"] if each["state"] == "waiting"]:
+        for each in waiting:
+            agent(each["path"])
+        count += len(waiting)
+        assert kept(capsys, "jobs", "commit")[0] == 0
+        assert count < 20
+    return count
+
+
+def test_an_agent_answers_the_jobs_and_the_memories_come(capsys, world):
+    before = {each["content"] for each in told(capsys, "list")}
+    assert done(capsys) >= 2
+    after = {each["content"] for each in told(capsys, "list")}
+    assert any("currency code" in each for each in after)
+    assert before <= after
+    assert told(capsys, "jobs")["jobs"] == []
+    assert list((world / ".local/share/kept/jobs").iterdir()) == []
+    assert kept(capsys, "check")[0] == 0
+
+
+def test_a_job_is_self_contained(capsys, world):
+    (job, _) = told(capsys, "jobs", "prepare")["jobs"]
+    _, text, _ = kept(capsys, "jobs", "show", job["id"][:6])
+    assert "# What to keep" in text
+    assert "[e0] person: " in text
+    assert '"additionalProperties": false' in text
+    assert job["reply"] in text
+    assert job["tokens"] < 10_000
+
+
+def test_a_reply_that_cannot_be_used_changes_nothing_and_is_named(capsys, world):
+    for each in told(capsys, "jobs", "prepare")["jobs"]:
+        agent(each["path"], lambda _: '{"memories": [')
+    before = told(capsys, "list")
+    code, out, _ = kept(capsys, "jobs", "commit")
+    assert code == 1
+    assert "nothing was taken from it" in out
+    assert told(capsys, "list") == before
+    states = [each["state"] for each in told(capsys, "jobs", "list")["jobs"]]
+    assert len(states) == 2
+    assert not {"waiting", "answered"} & set(states)
+    assert done_after_mending(capsys)
+
+
+def done_after_mending(capsys):
+    for each in told(capsys, "jobs", "list")["jobs"]:
+        agent(each["path"])
+    return kept(capsys, "jobs", "commit")[0] == 0
+
+
+def test_jobs_come_a_few_at_a_time_and_stay_the_same(capsys, world):
+    first = told(capsys, "jobs", "prepare", "--most", "1")
+    assert (len(first["jobs"]), first["more"]) == (1, 1)
+    assert told(capsys, "jobs", "prepare", "--most", "1") == first
+    assert len(told(capsys, "jobs", "prepare")["jobs"]) == 2
+
+
+def test_preparing_and_listing_change_no_memory_and_leave_no_run(capsys, world):
+    before = told(capsys, "log")
+    told(capsys, "jobs", "prepare")
+    told(capsys, "jobs", "list")
+    assert told(capsys, "log") == before
+
+
+def test_committing_without_a_reply_is_an_error_that_says_what_to_do(capsys, world):
+    code, _, err = kept(capsys, "jobs", "commit")
+    assert code == 2
+    assert "kept jobs prepare" in err
+
+
+def test_one_reply_of_two_is_taken_and_the_other_job_stays(capsys, world):
+    first, second = told(capsys, "jobs", "prepare")["jobs"]
+    agent(first["path"])
+    code, out, _ = kept(capsys, "jobs", "commit")
+    assert code == 0
+    assert "without a reply" in out
+    assert second["id"] in [each["id"] for each in told(capsys, "jobs", "list")["jobs"]]
+
+
+def test_an_agents_transcript_of_this_work_is_not_remembered_once_more(capsys, world):
+    job = told(capsys, "jobs", "prepare")["jobs"][0]
+    text = Path(job["path"]).read_text()
+    numbered = "\n".join(f"{n:>6}\u2192{each}" for n, each in enumerate(text.splitlines(), 1))
+    path = world / ".claude/projects/p/zebra.jsonl"
+    base = {
+        "sessionId": "zebra",
+        "cwd": "/x",
+        "timestamp": "2026-01-09T10:00:00.000Z",
+        "isSidechain": False,
+        "userType": "external",
+    }
+    records = [
+        base | {"type": "user", "uuid": "u1", "parentUuid": None, "message": {"role": "user", "content": "Do the kept jobs."}},
+        base | {
+            "type": "assistant", "uuid": "a1", "parentUuid": "u1",
+            "message": {"role": "assistant", "id": "m", "content": [{"type": "tool_use", "id": "t", "name": "Read", "input": {"file_path": job["path"]}}]},
+        },
+        base | {
+            "type": "user", "uuid": "u2", "parentUuid": "a1",
+            "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": numbered}]},
+        },
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(each) + "\n" for each in records))
+    kept(capsys, "run")
+    assert "currency" in json.dumps(told(capsys, "search", "currency", "--in", "turns"))
+    assert "zebra" not in json.dumps(told(capsys, "search", "currency", "--in", "turns"))
+    assert all(
+        FACT not in Path(each["path"]).read_text()
+        for each in told(capsys, "jobs", "prepare")["jobs"]
+        if "zebra" in each["sessions"]
+    )
+
+
+def test_nothing_waits_where_nothing_was_read(capsys, home):
+    assert told(capsys, "jobs", "prepare") == {"jobs": [], "more": 0}
+    assert "Nothing waits" in kept(capsys, "jobs")[1]
+
+
+@pytest.mark.parametrize("arguments", [["frobnicate"], ["show"], ["show", "zzz"], ["list", "x"]])
+def test_a_wrong_call_is_an_error_of_usage(capsys, home, arguments):
+    assert kept(capsys, "jobs", *arguments)[0] == 2
+
+
+def test_the_folder_of_jobs_lies_in_kepts_own_state():
+    assert folder(SimpleNamespace(home=SimpleNamespace(state=Path("/s")))) == Path("/s/jobs")
