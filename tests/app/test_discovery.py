@@ -69,7 +69,8 @@ def test_what_cannot_be_read_and_what_is_no_transcript_is_told(desk_at, home):
     with desk_at(home) as desk:
         found = survey(desk)
         assert tool(desk).unreadable == [(str(folder / "pipe.jsonl"), "not a regular file")]
-        assert found.others == 1
+        assert found.others == {"unknown format": 1}
+        assert found.named == ((str(folder / "notes.txt"), "unknown format"),)
 
 
 def test_a_source_that_is_switched_off_is_found_and_not_read(desk_at, home):

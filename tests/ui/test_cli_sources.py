@@ -1,5 +1,8 @@
 """``kept sources`` and ``kept show --turns``: what is read, what is not and why, and the turns themselves."""
 
+import json
+import os
+
 import pytest
 from cli_world import OTHER, RULE, kept, told, transcript
 
@@ -83,3 +86,52 @@ def test_the_archived_turns_of_a_session_are_shown(capsys, home, session, comman
 def test_a_memory_or_a_session_is_asked_for_not_both(capsys, home, session):
     assert kept(capsys, "show")[0] == 2
     assert kept(capsys, "show", "abcd", "--session", "x")[0] == 2
+
+
+@pytest.fixture
+def mixed(home, session):
+    """A home with several tools' transcripts, and one of everything that is not read."""
+    place = session.parent
+    transcript(place / "unwanted.jsonl", f"{OTHER}\n\n<!-- kept: ignore -->")
+    transcript(place.parent / "client" / "work.jsonl", OTHER)
+    wide = transcript(place / "wide.jsonl", OTHER)
+    wide.write_bytes(wide.read_text().encode("utf-16"))
+    (place / "picture.xyz").write_text("no transcript")
+    (place / "nothing.jsonl").touch()
+    rollout = home / ".codex/sessions/2026/01/05/rollout-2026-01-05T10-00-00-019a0000-0000-7000-8000-000000000000.jsonl"
+    rollout.parent.mkdir(parents=True)
+    meta = {"timestamp": "2026-01-05T10:00:00Z", "type": "session_meta", "payload": {"id": "x", "cwd": "/home/u/harbor"}}
+    rollout.write_text(json.dumps(meta) + "\n")
+    return place
+
+
+def test_every_file_of_a_mixed_home_is_accounted_for_with_its_reason(capsys, home, mixed):
+    kept(capsys, "sources", "exclude", mixed.parent / "client")
+    assert kept(capsys, "run", "--quiet")[0] == 1
+    out = kept(capsys, "sources")[1]
+    assert "claude-code  2 files" in out
+    assert "codex  1 file" in out
+    assert f"cannot be read: {mixed}/wide.jsonl (is UTF-16, not UTF-8)" in out
+    assert "not read yet" not in out
+    assert f"1 file in these folders (unknown format): {mixed}/picture.xyz" in out
+    assert f"1 file in these folders (empty): {mixed}/nothing.jsonl" in out
+    assert "1 file that fits" in out
+    assert "session unwanted: you wrote in it that it is not to be remembered" in out
+    body = told(capsys, "sources")
+    assert body["excluded"] == {str(mixed.parent / "client"): 1}
+    assert body["other_files"] == {"empty": 1, "unknown format": 1}
+    assert {each["reason"] for each in body["other_files_named"]} == {"empty", "unknown format"}
+    assert [each["session"] for each in body["opted_out"]] == ["unwanted"]
+
+
+def test_the_state_of_things_warns_of_transcripts_that_their_tool_deletes_soon(capsys, home, session):
+    assert "deleted by" not in kept(capsys, "status")[1]
+    then = session.stat().st_mtime - 26 * 86_400
+    os.utime(session, (then, then))
+    out = kept(capsys, "status")[1]
+    assert "1 transcript not archived will be deleted by claude-code itself, from " in out
+    (due,) = told(capsys, "status")["deleted_soon"]
+    assert (due["source"], due["files"]) == ("claude-code", 1)
+    kept(capsys, "run", "--quiet")
+    assert "deleted by" not in kept(capsys, "status")[1]
+    assert told(capsys, "status")["deleted_soon"] == []

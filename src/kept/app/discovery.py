@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from kept.adapters.sources import Skip, Skipped, examine, find_files
+from kept.adapters.sources import Skip, Skipped, encoding_of, examine, find_files
 from kept.adapters.sources.formats import LEFT_OUT, SOURCES, in_zone
 from kept.adapters.sources.retention import days_kept
 from kept.adapters.store import FileState, OptedOut, Thread
 from kept.app.desk import Desk
-from kept.app.reading import is_excluded
+from kept.app.reading import is_excluded, places
 from kept.model.errors import UsageError
 from kept.model.event import Account, Event
 
 _WARNED = 7  # days before a tool deletes a transcript from which on kept says so
+_NAMED = 20  # files that are no transcripts
 _OTHERWISE = (".sqlite", ".sqlite3", ".db", ".vscdb", ".zst")  # files whose cursor says nothing about their size
 
 
@@ -57,10 +58,15 @@ class Tool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Survey:
-    """What is on this machine: by tool; how many files in their places are no transcripts; what is left out by the user's word."""
+    """What is on this machine: by tool; what lies in their places and is no transcript; what is left out by the user's word.
+
+    ``others`` counts the former by reason, ``named`` are the first of them with theirs; ``excluded`` counts files by pattern.
+    """
 
     tools: tuple[Tool, ...]
-    others: int
+    others: Counter[str]
+    named: tuple[tuple[str, str], ...]
+    excluded: Counter[str]
     opted_out: tuple[OptedOut, ...]
     projects: Mapping[str, tuple[str, ...]]
     plugins_left_out: tuple[tuple[str, str], ...]
@@ -70,13 +76,21 @@ def survey(desk: Desk) -> Survey:
     """Look at every known place. Reads at most the first 64 KB of a file, and changes nothing."""
     states = {(each.source, each.path): each for each in desk.store.archive.files()}
     tools = {each.name: each for each in _archived(desk, states)}
-    others = 0
+    others, excluded = Counter[str](), Counter[str]()
+    named: list[tuple[str, str]] = []
     for path, place_of_tool in _paths(desk, tools):
-        others += _count(desk, path, place_of_tool, tools, states)
+        pattern = next((each for each in desk.settings.exclude if is_excluded(str(path), [each])), None)
+        if pattern is not None:
+            excluded[pattern] += 1
+            place_of_tool.excluded += 1
+        elif reason := _count(desk, path, place_of_tool, tools, states):
+            others[reason] += 1
+            if len(named) < _NAMED:
+                named.append((_told(path), reason))
     for source, known in states:
         tools[source].gone += not Path(known).exists()
     return Survey(
-        tools=tuple(tools.values()), others=others, opted_out=desk.store.archive.opted_out(), projects=_projects(desk),
+        tools=tuple(tools.values()), others=others, named=tuple(named), excluded=excluded, opted_out=desk.store.archive.opted_out(), projects=_projects(desk),
         plugins_left_out=tuple(LEFT_OUT),
     )  # fmt: skip
 
@@ -111,29 +125,75 @@ def _paths(desk: Desk, tools: Mapping[str, Tool]) -> Iterator[tuple[Path, Tool]]
                     yield path, tools[source.name]
 
 
-def _count(desk: Desk, path: Path, place_of: Tool, tools: Mapping[str, Tool], states: Mapping[tuple[str, str], FileState]) -> int:
-    """Count one file; 1 where it is no transcript."""
-    if is_excluded(str(path), desk.settings.exclude):
-        place_of.excluded += 1
-        return 0
+def _count(desk: Desk, path: Path, place_of: Tool, tools: Mapping[str, Tool], states: Mapping[tuple[str, str], FileState]) -> str:
+    """Count one file; the reason where it is no transcript."""
     found = examine(path, sources=in_zone(desk.zone))
     if isinstance(found, Skipped):
         if found.reason in (Skip.UNKNOWN_FORMAT, Skip.EMPTY):
-            return 1
-        place_of.unreadable.append((os.fsencode(path).decode("utf-8", "backslashreplace"), found.reason.value))
-        return 0
+            return found.reason.value
+        place_of.unreadable.append((_told(path), found.reason.value))
+        return ""
     tool, info = tools[found.name], path.stat()
     state = states.get((found.name, str(path)))
+    if state is None and (name := encoding_of(path)):
+        tool.unreadable.append((_told(path), f"is {name}, not UTF-8"))
+        return ""
     tool.files += 1
     tool.size += info.st_size
     tool.fresh += state is None
     grown = state is not None and path.suffix not in _OTHERWISE and state.offset + state.account.pending != info.st_size
     tool.grown += grown
-    if (state is None or grown) and tool.days_kept is not None:
-        changed = datetime.fromtimestamp(info.st_mtime, UTC)
-        if changed + timedelta(days=tool.days_kept - _WARNED) <= desk.clock():
-            tool.doomed.append(str(path))
-    return 0
+    if (state is None or grown) and _end(desk, info, tool.days_kept) is not None:
+        tool.doomed.append(str(path))
+    return ""
+
+
+def _told(path: Path) -> str:
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _end(desk: Desk, info: os.stat_result, days: int | None) -> datetime | None:
+    """When its tool deletes a file, where that is within a week; None where it is later or never."""
+    if days is None:
+        return None
+    end = datetime.fromtimestamp(info.st_mtime, UTC) + timedelta(days=days)
+    return end if end - timedelta(days=_WARNED) <= desk.clock() else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Doomed:
+    """How many files a tool deletes within a week that are not archived whole, and when the first of them is due."""
+
+    source: str
+    files: int
+    since: datetime
+
+
+def doomed(desk: Desk) -> tuple[Doomed, ...]:
+    """What is lost soon unless it is read, by tool. Looks at names and times, and opens only files that are due and not archived."""
+    ends: dict[str, list[datetime]] = {}
+    states: dict[tuple[str, str], FileState] | None = None
+    for source, place in places(desk):
+        days = days_kept(source.name, desk.home.user, desk.env)
+        if days is None or source.name in desk.settings.sources_off:
+            continue
+        for path in find_files(place):
+            try:
+                info = path.lstat()
+            except OSError:
+                continue  # gone since it was listed
+            end = _end(desk, info, days)
+            if end is None or is_excluded(str(path), desk.settings.exclude):
+                continue
+            if states is None:
+                states = {(each.source, each.path): each for each in desk.store.archive.files()}
+            state = states.get((source.name, str(path)))
+            if state is not None and state.offset + state.account.pending == info.st_size:
+                continue
+            found = examine(path, sources=in_zone(desk.zone))
+            if not isinstance(found, Skipped) and found.name == source.name and not encoding_of(path):
+                ends.setdefault(source.name, []).append(end)
+    return tuple(Doomed(source=name, files=len(found), since=min(found)) for name, found in ends.items())
 
 
 def _projects(desk: Desk) -> dict[str, tuple[str, ...]]:

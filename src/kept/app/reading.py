@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fnmatch import fnmatchcase
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from kept.adapters.scanner import scanner
@@ -24,6 +24,7 @@ from kept.stages.redact import Redacted, redact
 
 LIMITS = Limits()
 REWRITTEN = "rewritten-file"  # what a source notes when it starts over
+_SHORT = 200  # characters
 BATCH_BYTES = 8 * 2**20
 _LEAST_BYTES = 4096  # what an empty file counts for, so that a batch is no more than two thousand files
 
@@ -144,7 +145,7 @@ def read(desk: Desk, found: Found, *, force: bool = False, progress: Progress = 
     """
     sessions = {each.session for each in desk.store.archive.opted_out()}
     result = Reading(skipped=list(found.skipped), others=found.others, opted_out=sessions)
-    without_secrets = partial(redact, key=desk.store.key("redaction"), more=scanner())
+    without_secrets = _remembering(partial(redact, key=desk.store.key("redaction"), more=scanner()))
     number = 0
     for batch in batches(found.inputs, _size, BATCH_BYTES):
         # A file that is a batch of its own commits slice by slice, so that a run cut short goes on within it.
@@ -158,6 +159,12 @@ def read(desk: Desk, found: Found, *, force: bool = False, progress: Progress = 
                     result.skipped.append((str(each.path), error.what))
     progress("reading", len(found.inputs), len(found.inputs))
     return result
+
+
+def _remembering(redaction: Callable[[str], Redacted]) -> Callable[[str], Redacted]:
+    """The same redaction, which looks at a short text once: each event names the same directory, branch and tool again."""
+    short = lru_cache(maxsize=1024)(redaction)
+    return lambda text: short(text) if len(text) <= _SHORT else redaction(text)
 
 
 def _size(each: Input) -> int:

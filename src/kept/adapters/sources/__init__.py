@@ -13,7 +13,7 @@ from pathlib import Path
 from kept.adapters.sources.base import Source
 from kept.adapters.sources.formats import SOURCES
 from kept.adapters.sources.journal import Journal
-from kept.adapters.sources.records import HEAD_BYTES, open_regular
+from kept.adapters.sources.records import HEAD_BYTES, open_regular, wide_encoding
 from kept.adapters.sources.vault import SUFFIXES
 from kept.model.errors import SourceError
 
@@ -111,3 +111,12 @@ def _obstacle(path: Path) -> Skip | None:
     if info.st_size > _SPARSE_BYTES and info.st_blocks * _BLOCK * _SPARSE_FACTOR < info.st_size:
         return Skip.SPARSE
     return None
+
+
+def encoding_of(path: Path) -> str:
+    """The name of a two- or four-byte encoding that a file opens in, which no source reads; empty for any other file."""
+    try:
+        with open_regular(path) as file:
+            return wide_encoding(file.read(4))
+    except (OSError, SourceError):
+        return ""

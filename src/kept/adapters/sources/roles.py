@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -100,6 +101,7 @@ def template_of(when: When) -> Said:
     return Said(kind=Kind.PROMPT, author=Author.HUMAN, reason="", text="", at=at, precision=Precision.SESSION, stamp=stamp)
 
 
+@lru_cache(maxsize=1024)
 def role_of(title: str) -> tuple[Role, bool] | None:
     """The speaker a heading's title or a label names, and whether a colon follows; None where it names none."""
     if len(title) > _TITLE_CHARACTERS:
@@ -146,11 +148,11 @@ def _candidates(rows: Sequence[Row], inside: Sequence[bool], first: int, *, plai
     for number in range(first, len(rows)):
         text = rows[number].text
         match = _BOLD.match(text) if text.startswith(("**", "__")) else None
-        if match and (match.group(2) or match.group(3) or not match.group(4)):
-            named = role_of(match.group(1))
+        title, inner, outer, rest = match.groups() if match else ("", "", "", "")
+        if match and (inner or outer or not rest):
+            named = role_of(title)
             if named:
-                colon = bool(match.group(2) or match.group(3))
-                found.append(Turn(number, named[0], Style("**", 0, colon), match.group(1), match.group(4)))
+                found.append(Turn(number, named[0], Style("**", 0, bool(inner or outer)), title, rest))
         match = _PLAIN.match(text[:2000]) if plain and ":" in text[:50] else None
         if match and (number == first or not rows[number - 1].text.strip()):
             named = role_of(match.group(1))

@@ -99,19 +99,29 @@ def actions_of(events: Sequence[Event], low: int, high: int) -> tuple[tuple[Comm
 
 def is_shell(tool: Tool) -> bool:
     """Whether the tool runs command lines."""
-    return any(part in tool.name.casefold() for part in _SHELLS)
+    return _is_named(tool.name, _SHELLS)
+
+
+@lru_cache(maxsize=512)
+def _is_named(name: str, parts: tuple[str, ...]) -> bool:
+    return any(part in name.casefold() for part in parts)
 
 
 def is_edit(tool: Tool) -> bool:
     """Whether the tool changes a file."""
     if is_shell(tool):
         return tool.target.lstrip().startswith(_PATCHES)
-    return any(part in tool.name.casefold() for part in _EDITORS)
+    return _is_named(tool.name, _EDITORS)
 
 
 def _not_run(event: Event) -> bool:
-    opening = event.text[:_NOT_RUN_CHARS].casefold()
-    return event.label_reason.endswith("not-run") or any(words in opening for words in _NOT_RUN)
+    return event.label_reason.endswith("not-run") or _tells_not_run(event.text)
+
+
+@lru_cache(maxsize=512)
+def _tells_not_run(text: str) -> bool:
+    opening = text[:_NOT_RUN_CHARS].casefold()
+    return any(words in opening for words in _NOT_RUN)
 
 
 def _edit(place: int, call: Event, tool: Tool) -> Edit:
@@ -140,11 +150,31 @@ def configures(path: str) -> bool:
 def _command(place: int, call: Event, output: Event) -> Command:
     tool = output.tool or call.tool
     target = (call.tool.target if call.tool else "") or (tool.target if tool else "")
-    steps = parsed(target)
     code, ok = (tool.exit_code, tool.ok) if tool else (None, None)
+    came = _came_of(target, output.text, code=code, ok=ok)
+    return Command(
+        place=place, call=call, output=output, steps=came.steps, passed=came.passed, stated=came.stated, errors=came.errors,
+        culprit=came.culprit,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Came:
+    """What came of a command line, wherever it stands."""
+
+    steps: tuple[Step, ...]
+    passed: bool | None
+    stated: bool
+    errors: tuple[str, ...]
+    culprit: Step | None
+
+
+@lru_cache(maxsize=512)  # each episode looks back on the commands of those before it
+def _came_of(target: str, text: str, *, code: int | None, ok: bool | None) -> _Came:
+    steps = parsed(target)
     stated = code is not None or ok is not None
     failed = bool(code) or ok is False
-    errors = error_lines(output.text)
+    errors = error_lines(text)
     culprit = _culprit(steps, errors, failed=failed)
     if failed:
         passed: bool | None = False
@@ -152,10 +182,7 @@ def _command(place: int, call: Event, output: Event) -> Command:
         passed = False
     else:
         passed = True if stated else None
-    return Command(
-        place=place,
-        call=call,
-        output=output,
+    return _Came(
         steps=steps,
         passed=passed,
         stated=stated,

@@ -87,11 +87,13 @@ def _switch(context: typer.Context, action: str, item: str, *, as_json: bool) ->
 
 def _lines(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
     here = [each for each in found.tools if each.known]
+    if here:
+        yield line(("Read", "bold"), ("  by each `kept run`, as far as it is new", "dim"))
     for tool in here:
         yield from _tool_lines(desk, tool, verbose=verbose)
     if not here:
         yield line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))
-    yield from _not_read(desk, found)
+    yield from _not_read(desk, found, verbose=verbose)
     yield from _project_lines(desk, found, verbose=verbose)
     if verbose:
         yield from _file_lines(desk)
@@ -99,7 +101,7 @@ def _lines(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
 
 def _tool_lines(desk: Desk, tool: Tool, *, verbose: bool) -> Iterator[Line]:
     span = f", {show.day(tool.first_at, desk.zone)} – {show.day(tool.last_at, desk.zone)}" if tool.first_at else ""
-    there = f"{counted(tool.files, 'file')}, {show.size(tool.size)}" if tool.files else "no file there now"
+    there = f"{counted(tool.files, 'file')}, {show.size(tool.size)}" if tool.files else "nothing there now"
     read = (
         f"; archived: {counted(tool.sessions, 'session')}, {counted(tool.account.events, 'event')}{span}"
         if tool.account.records
@@ -122,7 +124,9 @@ def _tool_lines(desk: Desk, tool: Tool, *, verbose: bool) -> Iterator[Line]:
             (" → kept run", "dim"),
         )
     elif tool.days_kept is not None and tool.files:
-        yield line((f"  deleted by the tool itself after {tool.days_kept} days; nothing that is due soon is unread", "dim"))
+        yield line(
+            (f"  {tool.name} deletes its own files after {tool.days_kept} days; what is due soon is archived already", "dim")
+        )
     shown = tool.unreadable if verbose else tool.unreadable[:_SHOWN]
     yield from (line(("  cannot be read: ", "yellow"), f"{show.place(path)} ({reason})") for path, reason in shown)
     if len(shown) < len(tool.unreadable):
@@ -141,7 +145,7 @@ def _account_lines(account: Account) -> Iterator[Line]:
         yield line((f"  … and {account.malformed - len(account.problems):,} more malformed records", "dim"))
 
 
-def _not_read(desk: Desk, found: Survey) -> Iterator[Line]:
+def _not_read(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
     """What is not read, and why: for a reader who has never seen this."""
     absent = [each.name for each in found.tools if not each.known and each.places]
     given = [each.name for each in found.tools if not each.known and not each.places]
@@ -151,10 +155,13 @@ def _not_read(desk: Desk, found: Survey) -> Iterator[Line]:
         yield entry([("  ", "")], "nothing found of: ", ", ".join(absent))
     if given:
         yield entry([("  ", "")], "no known place, only where you name them: ", ", ".join(given), (" → kept run PATH", "dim"))
-    if found.others:
-        yield line(f"  {counted(found.others, 'other file')} in these folders: no transcript, or empty")
+    for reason, count in sorted(found.others.items()):
+        paths = [show.place(path) for path, why in found.named if why == reason][: None if verbose else _SHOWN]
+        more = f" … {count - len(paths):,} more" if count > len(paths) else ""
+        yield entry([("  ", "")], f"{counted(count, 'file')} in these folders ({reason}): ", ", ".join(paths), (more, "dim"))
     for pattern in desk.settings.exclude:
-        yield line(f"  what fits {pattern}: excluded by you", (f" → kept sources include '{pattern}'", "dim"))
+        what = f"{counted(found.excluded[pattern], 'file')} that fit" if found.excluded[pattern] != 1 else "1 file that fits"
+        yield line(f"  {what} {pattern}: excluded by you", (f" → kept sources include '{pattern}'", "dim"))
     for name in desk.settings.sources_off:
         yield line(f"  {name}: switched off by you", (f" → kept sources enable {name}", "dim"))
     for each in found.opted_out:
@@ -197,8 +204,9 @@ def _body(desk: Desk, found: Survey) -> dict[str, Any]:
         "not_found": [
             {"name": each.name, "places": [str(place) for place, _ in each.places]} for each in found.tools if not each.known
         ],
-        "other_files": found.others,
-        "excluded": list(desk.settings.exclude),
+        "other_files": dict(found.others),
+        "other_files_named": [{"path": path, "reason": reason} for path, reason in found.named],
+        "excluded": {each: found.excluded[each] for each in desk.settings.exclude},
         "opted_out": [plain(each) for each in found.opted_out],
         "projects": {name: list(directories) for name, directories in found.projects.items()},
         "plugins_left_out": [{"name": name, "reason": reason} for name, reason in found.plugins_left_out],

@@ -1,7 +1,7 @@
 """``kept status``, ``kept day``: how things stand, and what a day was. Changes nothing."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Annotated, Any
 
@@ -11,6 +11,7 @@ from kept.adapters.store import Run, Sitting
 from kept.app.browsing import Day, State, days, exported, plain, state
 from kept.app.browsing import day as look_at
 from kept.app.desk import Desk
+from kept.app.discovery import Doomed, doomed
 from kept.app.ledger import costs
 from kept.app.spending import usage_body
 from kept.app.summarising import week
@@ -30,13 +31,14 @@ def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--j
     """How things stand: what is remembered, what was read, the last runs, what waits for you."""
     with at_desk(context) as desk:
         found = state(desk)
+        due = doomed(desk)
         if as_json:
-            show.write_json(_state_body(desk, found))
+            show.write_json(_state_body(desk, found, due))
         else:
-            show.write(_state_lines(desk, found))
+            show.write(_state_lines(desk, found, due))
 
 
-def _state_lines(desk: Desk, found: State) -> Iterator[Line]:
+def _state_lines(desk: Desk, found: State, due: Sequence[Doomed]) -> Iterator[Line]:
     titles = {one.id: one.title for each in reversed(desk.profiles) for one in each.categories}
     active = found.statuses[Status.ACTIVE]
     yield line(
@@ -50,6 +52,7 @@ def _state_lines(desk: Desk, found: State) -> Iterator[Line]:
     )
     if others:
         yield line((f"  {others} → kept list --all", "dim"))
+    yield from _due_lines(desk, due)
     if held := found.statuses[Status.HELD]:
         yield line((f"{counted(held, 'memory waits', 'memories wait')} for your decision", "yellow"), (" → kept review", "dim"))
     undated = f", {counted(found.undated, 'event')} without a date" if found.undated else ""
@@ -74,6 +77,14 @@ def _state_lines(desk: Desk, found: State) -> Iterator[Line]:
         )
 
 
+def _due_lines(desk: Desk, due: Sequence[Doomed]) -> Iterator[Line]:
+    """What is lost soon unless it is read."""
+    for each in due:
+        when = f"from {show.day(each.since, desk.zone)} on" if each.since > desk.clock() else "at any moment"
+        what = counted(each.files, "transcript")
+        yield line((f"{what} not archived will be deleted by {each.source} itself, {when}", "red"), (" → kept run", "dim"))
+
+
 def ending(run: Run) -> tuple[tuple[str, str], ...]:
     """How a run ended, in a few words."""
     if run.ended_at is None:
@@ -83,7 +94,7 @@ def ending(run: Run) -> tuple[tuple[str, str], ...]:
     return ((", ".join(parts), "dim"), *stopped)
 
 
-def _state_body(desk: Desk, found: State) -> dict[str, Any]:
+def _state_body(desk: Desk, found: State, due: Sequence[Doomed]) -> dict[str, Any]:
     return {
         "memories": {each.value: count for each, count in sorted(found.statuses.items())},
         "categories": dict(sorted(found.categories.items())),
@@ -96,6 +107,7 @@ def _state_body(desk: Desk, found: State) -> dict[str, Any]:
             {"profile": each.profile, "origin": each.origin, "overridden": each.overridden, "version": each.version}
             for each in found.prompts
         ],
+        "deleted_soon": [{"source": each.source, "files": each.files, "from": to_text(each.since)} for each in due],
         "outputs": list(found.outputs),
         "profile": desk.profile.id,
         "profiles": [each.id for each in desk.profiles],
