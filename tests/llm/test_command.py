@@ -159,3 +159,14 @@ def test_closing_ends_what_is_running(program, tmp_path: Path) -> None:
     command.close()
     thread.join(20)
     assert isinstance(found[0], Silent)
+
+
+@pytest.mark.parametrize("words", ["-p", "--print --effort low", "--effort low"])
+def test_a_known_program_with_options_is_still_called_so_that_it_can_only_answer(program, words: str) -> None:
+    body = "print(json.dumps({'is_error': False, 'structured_output': {'facts': sys.argv[1:]}}))"
+    said = answered(f"{program(body, 'claude')} {words}")
+    assert isinstance(said, Said)
+    argv = json.loads(said.text)["facts"]
+    assert argv.count("-p") == 1
+    assert "--safe-mode" in argv
+    assert ("--effort" in argv) == ("--effort" in words)

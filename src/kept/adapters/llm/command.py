@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kept.adapters.llm.base import MOST_BYTES, Said, Silent, Spoken, estimate, estimated, instruction, whole
+from kept.adapters.llm.base import MOST_BYTES, Said, Silent, Spoken, estimate, estimated, whole
 from kept.adapters.llm.process import Ended, Programs
 from kept.model.ask import GUARD, Ask, Fault, Usage
 from kept.model.invisible import strip_invisible
@@ -39,13 +39,25 @@ class _Call:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class _Asked:
+    """A question to a program, the options that the user gives it, and a folder for files beside the call."""
+
+    program: str
+    model: str
+    options: Sequence[str]
+    ask: Ask
+    folder: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class _Way:
     """A way of calling a program: how a question becomes a call (files go into the given folder), and which variables it needs.
 
-    ``passed`` are prefixes of variables that pass as they are; ``given`` are set.
+    ``passed`` are prefixes of variables that pass as they are; ``given`` are set; ``own`` are words that the call has anyway.
     """
 
-    call: Callable[[str, str, Ask, Path], _Call]
+    call: Callable[[_Asked], _Call]
+    own: tuple[str, ...] = ()
     passed: tuple[str, ...] = ()
     given: Mapping[str, str] | None = None
 
@@ -53,9 +65,9 @@ class _Way:
 class Command:
     """A program as a model.
 
-    ``command`` is the name or path of a known program, or any command line: it gets the question with the schema of the reply on its
-    input and prints the reply. ``model`` is handed to a known program; ``more`` names further variables of ``env`` to pass on.
-    ``timeout`` is in seconds.
+    ``command`` is the name or path of a known program, with further options if need be; it is called so that it can only answer. Any
+    other command line gets the question with the schema of the reply on its input and prints the reply. ``model`` is handed to a known
+    program; ``more`` names further variables of ``env`` to pass on. ``timeout`` is in seconds.
     """
 
     def __init__(
@@ -63,13 +75,15 @@ class Command:
     ) -> None:
         words = shlex.split(command)
         self._program = words[0] if words else ""
-        known = _WAYS.get(Path(self._program).name) if len(words) == 1 else None
-        self._way = known or _Way(call=lambda _program, _model, ask, _folder: _plain(words, ask))
+        known = _WAYS.get(Path(self._program).name)
+        self._way = known or _Way(call=lambda asked: _plain(words, asked))
         self._model = model
+        self._options = tuple(each for each in words[1:] if known and each not in known.own)
         self._timeout = timeout
         self._env = scrubbed(env, self._way.passed, more) | dict(self._way.given or {})
         self._programs = Programs()
-        self.name = f"command:{Path(self._program).name if known else command}:{model}"
+        shown = " ".join((Path(self._program).name, *self._options)) if known else command
+        self.name = f"command:{shown}:{model}"
 
     def ask(self, ask: Ask) -> Spoken:
         """Run the program once."""
@@ -80,7 +94,7 @@ class Command:
             folder = Path(name)
             empty = folder / "empty"
             empty.mkdir()
-            call = self._way.call(program, self._model, ask, folder)
+            call = self._way.call(_Asked(program=program, model=self._model, options=self._options, ask=ask, folder=folder))
             try:
                 ended = self._programs.run(
                     call.argv, text=call.text.encode("utf-8", "replace"), folder=empty, env=self._env, timeout=self._timeout,
@@ -130,16 +144,17 @@ def _complaint(errors: bytes) -> str:
     return f": {lines[-1][:_TOLD]}" if lines else ""
 
 
-def _plain(words: Sequence[str], ask: Ask) -> _Call:
+def _plain(words: Sequence[str], asked: _Asked) -> _Call:
+    ask = asked.ask
     return _Call(argv=words, text=whole(ask), read=lambda text: Said(text=text, usage=estimated(ask, text)))
 
 
-def _claude(program: str, model: str, ask: Ask, folder: Path) -> _Call:
-    system = folder / "system.md"
+def _claude(asked: _Asked) -> _Call:
+    ask, system = asked.ask, asked.folder / "system.md"
     system.write_text(ask.system, encoding="utf-8")
     argv = [
-        program, "--safe-mode", "-p", "--no-session-persistence", "--tools", "", "--strict-mcp-config", "--output-format", "json",
-        *(("--model", model) if model else ()), "--system-prompt-file", str(system), "--json-schema", json.dumps(ask.schema),
+        asked.program, "--safe-mode", "-p", "--no-session-persistence", "--tools", "", "--strict-mcp-config", "--output-format", "json",
+        *_named("--model", asked.model), *asked.options, "--system-prompt-file", str(system), "--json-schema", json.dumps(ask.schema),
     ]  # fmt: skip
     return _Call(argv=argv, text=ask.prompt, read=lambda text: _from_claude(text, ask))
 
@@ -188,12 +203,16 @@ def _claude_fault(result: str, status: object) -> Fault:
     return Fault.FAILED
 
 
-def _codex(program: str, model: str, ask: Ask, folder: Path) -> _Call:
-    schema, out = folder / "schema.json", folder / "out.json"
+def _codex(asked: _Asked) -> _Call:
+    ask = asked.ask
+    system, schema, out = (asked.folder / name for name in ("system.md", "schema.json", "out.json"))
+    system.write_text(ask.system, encoding="utf-8")
     schema.write_text(json.dumps(ask.schema), encoding="utf-8")
+    settings = (f"model_instructions_file={json.dumps(str(system))}", *_CODEX_SETTINGS)
     argv = [
-        program, "exec", "--ephemeral", "--ignore-user-config", "--skip-git-repo-check", "-s", "read-only",
-        *(("-m", model) if model else ()), "--output-schema", str(schema), "-o", str(out), "-",
+        asked.program, "exec", "--ephemeral", "--ignore-user-config", "--skip-git-repo-check", "-s", "read-only",
+        *(word for each in settings for word in ("-c", each)), *_named("-m", asked.model), *asked.options,
+        "--output-schema", str(schema), "-o", str(out), "-",
     ]  # fmt: skip
 
     def read(_: str) -> Spoken:
@@ -203,28 +222,54 @@ def _codex(program: str, model: str, ask: Ask, folder: Path) -> _Call:
             return Said(text="", usage=estimated(ask, ""))
         return Said(text=strip_invisible(text)[0], usage=estimated(ask, text))
 
-    return _Call(argv=argv, text=f"{ask.system}\n\n{ask.prompt}\n", read=read)
+    return _Call(argv=argv, text=ask.prompt, read=read)
 
 
-def _llm(program: str, model: str, ask: Ask, _: Path) -> _Call:
+def _llm(asked: _Asked) -> _Call:
+    ask = asked.ask
     argv = [
-        program, "prompt", "--no-log", "--no-stream", *(("--model", model) if model else ()), "--system", ask.system,
+        asked.program, "prompt", "--no-log", "--no-stream", *_named("--model", asked.model), *asked.options, "--system", ask.system,
         "--schema", json.dumps(ask.schema),
     ]  # fmt: skip
     return _Call(argv=argv, text=ask.prompt, read=lambda text: Said(text=text, usage=estimated(ask, text)))
 
 
-def _ollama(program: str, model: str, ask: Ask, _: Path) -> _Call:
-    text = f"{ask.system}\n\n{instruction(ask)}\n\n{ask.prompt}\n"
-    return _Call(
-        argv=[program, "run", model, "--format", "json", "--nowordwrap", "--hidethinking"], text=text,
-        read=lambda said: Said(text=said, usage=estimated(ask, said)),
-    )  # fmt: skip
+def _ollama(asked: _Asked) -> _Call:
+    ask = asked.ask
+    argv = [
+        asked.program,
+        "run",
+        *filter(None, (asked.model,)),
+        *asked.options,
+        "--format",
+        "json",
+        "--nowordwrap",
+        "--hidethinking",
+    ]
+    return _Call(argv=argv, text=whole(ask), read=lambda said: Said(text=said, usage=estimated(ask, said)))
 
+
+def _named(option: str, value: str) -> tuple[str, ...]:
+    return (option, value) if value else ()
+
+
+# What Codex could do beside answering, and what it would say beside the question; a version that does not know one ignores it.
+_CODEX_OFF = (
+    "shell_tool", "unified_exec", "view_image", "apps", "plugins", "hooks", "multi_agent", "multi_agent_v2", "browser_use",
+    "computer_use", "image_generation", "web_search_request", "code_mode", "shell_snapshot", "goals", "skill_search", "sleep_tool",
+    "collaboration_modes", "steer", "memories",
+)  # fmt: skip
+_CODEX_SETTINGS = (
+    *(f"features.{each}=false" for each in _CODEX_OFF), "agents.enabled=false", "skills.include_instructions=false",
+    "skills.bundled.enabled=false", "include_apply_patch_tool=false", "include_apps_instructions=false",
+    "include_permissions_instructions=false", "include_environment_context=false", "include_collaboration_mode_instructions=false",
+    "project_doc_max_bytes=0", 'web_search="disabled"',
+)  # fmt: skip
 
 _WAYS = {
     "claude": _Way(
         call=_claude,
+        own=("-p", "--print"),
         passed=(
             "ANTHROPIC_",
             "CLAUDE_CONFIG_DIR",
@@ -236,7 +281,7 @@ _WAYS = {
         ),
         given={"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "CLAUDE_CODE_MAX_RETRIES": "1", "DISABLE_AUTOUPDATER": "1"},
     ),
-    "codex": _Way(call=_codex, passed=("CODEX_HOME", "CODEX_API_KEY", "OPENAI_")),
-    "llm": _Way(call=_llm, passed=("LLM_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "OLLAMA_")),
-    "ollama": _Way(call=_ollama, passed=("OLLAMA_",)),
+    "codex": _Way(call=_codex, own=("exec", "e", "-"), passed=("CODEX_HOME", "CODEX_API_KEY", "OPENAI_")),
+    "llm": _Way(call=_llm, own=("prompt",), passed=("LLM_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "OLLAMA_")),
+    "ollama": _Way(call=_ollama, own=("run",), passed=("OLLAMA_",)),
 }
