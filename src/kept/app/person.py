@@ -21,7 +21,7 @@ from kept.model.event import FORGOTTEN_MARK, Origin
 from kept.model.fingerprint import fingerprint, recognised
 from kept.model.invisible import strip_invisible
 from kept.model.memory import USER_SCOPE, Actor, Evidence, Memory, Status
-from kept.model.operation import Add, Approve, Facts, Forget, Operation, Pin, Reject, Resolve, Retire, Revise
+from kept.model.operation import Add, Approve, Facts, Forget, Operation, Pin, Reaffirm, Reject, Resolve, Retire, Revise
 from kept.model.text import normal_form, one_line
 from kept.model.times import to_text
 from kept.stages.redact import redact
@@ -140,6 +140,15 @@ def retire(desk: Desk, number: str, reason: str = "", *, if_match: str = "") -> 
     with _held(desk, number, if_match) as memory:
         _need(memory, Status.ACTIVE, Status.HELD)
         return _once(desk, "retire", Retire(memory=memory.id, at=desk.clock(), reason=reason or "retired by the user"))
+
+
+def keep(desk: Desk, number: str, *, if_match: str = "") -> Memory:
+    """Confirm that a memory still holds: it is the person's own from now on. Raises UsageError, StaleError."""
+    with _held(desk, number, if_match) as memory:
+        _need(memory, Status.ACTIVE)
+        now = desk.clock()
+        facts = replace(facts_of(memory), last_seen=now)
+        return _once(desk, "keep", Reaffirm(memory=memory.id, at=now, reason="confirmed by the user", facts=facts))
 
 
 def approve(desk: Desk, number: str, *, if_match: str = "") -> Memory:

@@ -12,6 +12,8 @@ from kept.model.memory import Actor, Evidence, Memory
 
 # The reason for retiring what a later look at the same events no longer proposes: no judgement on the memory.
 WITHDRAWN = "its evidence is no longer proposed"
+# The beginning of the reason for retiring what its project stopped naming; said again later, it comes back.
+FADED = "none of its names occurred any more in"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -75,7 +75,8 @@ class Category:
     several become one. ``users_words`` demands evidence in the user's own words (instruction-like categories), or the candidate is
     held. ``specific`` demands a concrete artifact (J6); ``actionable`` demands actionable language (X11). ``floor`` is the confidence
     from which a candidate is accepted without a person, ``weight`` its relevance when a file is over budget, ``half_life`` the days
-    after which an unconfirmed memory weighs half (0: never fades), ``budget`` how many of a scope one file shows (0: all).
+    after which an unconfirmed memory weighs half (0: never), ``fades`` the days after which it retires if its project goes on without
+    naming any of its artifacts (0: never), ``budget`` how many of a scope one file shows (0: all).
     ``user_wide`` puts it under the user's scope instead of the project's. ``lasting`` says that several can hold at once, so that
     none replaces another; ``promotes_to`` is the category it becomes once it was said in three sessions. ``shown_in`` are the
     outputs it goes to, ``writers`` who may write it: what is extracted into a category that the machine may not write is held.
@@ -94,6 +95,7 @@ class Category:
     floor: float = 0.7
     weight: float = 1.0
     half_life: int = 0
+    fades: int = 0
     budget: int = 0
     user_wide: bool = False
     lasting: bool = False

@@ -117,7 +117,7 @@ def _category(body: Mapping[str, Any], ids: list[str]) -> Iterator[Mistake]:
         yield Mistake(f"{at}.id", "may hold letters, digits and _ only")
     if not 0 <= body.get("floor", 0) <= 1:
         yield Mistake(f"{at}.floor", f"cannot be {body['floor']}", "0 to 1: the confidence from which no person is asked")
-    for setting in ("weight", "half_life", "budget"):
+    for setting in ("weight", "half_life", "fades", "budget"):
         if body.get(setting, 0) < 0:
             yield Mistake(f"{at}.{setting}", "cannot be negative")
     if body.get("promotes_to", "") not in ("", *ids):

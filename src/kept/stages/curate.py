@@ -16,7 +16,20 @@ from kept.model.codec import digest
 from kept.model.event import Origin
 from kept.model.lifecycle import Rules, gather, same_ground
 from kept.model.memory import Accepted, Candidate, Evidence, Judged, Memory, Refused, Status
-from kept.model.operation import WITHDRAWN, Add, Approve, Facts, Merge, Operation, Promote, Reaffirm, Retire, Revise, Supersede
+from kept.model.operation import (
+    FADED,
+    WITHDRAWN,
+    Add,
+    Approve,
+    Facts,
+    Merge,
+    Operation,
+    Promote,
+    Reaffirm,
+    Retire,
+    Revise,
+    Supersede,
+)
 from kept.model.statement import CLOSE, NEAR, Statement, handles, replaces, same, statement
 
 DOSSIER_CHARACTERS = 1_000
@@ -233,7 +246,7 @@ def _plan(
     facts, status = _facts(members, rules) if members else (None, Status.ACTIVE)
     ids = {each.id for each in found}
     living = [each for each in found if _untouchable(each) or each.status in (Status.ACTIVE, Status.HELD)]
-    ended = not living and any(each.status in _ENDED and each.reason != WITHDRAWN for each in found)
+    ended = not living and any(each.status in _ENDED and not _returns(each, facts) for each in found)
     merged = [each for each in found if each.superseded_by in ids]
     winner = next(iter((*living, *(each for each in found if each not in merged), *found)), None)
     fixed = winner is not None and _untouchable(winner)
@@ -252,6 +265,12 @@ def _plan(
         says=known.get((source.content, source.artifacts)) or statement(source.content, source.artifacts, source.fingerprint),
         category=rules.promotions.get(source.category, source.category) if often else source.category,
     )
+
+
+def _returns(memory: Memory, facts: Facts | None) -> bool:
+    """Whether what was ended comes back: nobody judged it when its proposals went, and what faded was said again since."""
+    again = facts is not None and facts.last_seen is not None and memory.ended_at is not None and facts.last_seen > memory.ended_at
+    return memory.reason == WITHDRAWN or (memory.reason.startswith(FADED) and again)
 
 
 def _conflicts(plans: Sequence[_Plan], rules: Rules) -> tuple[dict[int, tuple[int, datetime]], set[int]]:

@@ -22,8 +22,9 @@ GROUPS = {
         Command("status", "standing:status", "how things stand, and what waits for you", ("kept status", "kept status --json")),
         Command(
             "review", "reviewing:review", "decide on what was held back, one keystroke each",
-            ("kept review", "kept review --list --json", "kept review --approve 3fa2b1c0de --reject 77aa01b2c3"),
+            ("kept review", "kept review --list --json", "kept review --stale", "kept review --approve 3fa2b1c0de --reject 77aa01b2c3"),
         ),
+        Command("sleep", "sleeping:sleep", "the nightly consolidation on its own", ("kept sleep", "kept sleep --json")),
     ),
     "Look": (
         Command(

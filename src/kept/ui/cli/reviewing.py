@@ -1,7 +1,7 @@
 """``kept review``: what was held back, one keystroke each. Every answer is stored at once; stopping in between loses nothing."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 import typer
@@ -10,6 +10,7 @@ from kept.app import person
 from kept.app.browsing import Filter, chosen, exported
 from kept.app.desk import Desk
 from kept.app.running import settle
+from kept.app.sleeping import lingering
 from kept.model.errors import StaleError
 from kept.model.memory import Memory, Status
 from kept.model.profile import title_of
@@ -25,6 +26,10 @@ _CHOICES = line(
     ("y", "bold green"), " keep  ", ("n", "bold red"), " reject  ", ("e", "bold"), " edit and keep  ", ("s", "bold"), " skip  ", ("q", "bold"), " stop"
 )  # fmt: skip
 
+_STALE_CHOICES = line(
+    ("y", "bold green"), " keep  ", ("n", "bold red"), " retire  ", ("e", "bold"), " edit  ", ("s", "bold"), " skip  ", ("q", "bold"), " stop"
+)  # fmt: skip
+
 
 def review(
     context: typer.Context,
@@ -34,12 +39,18 @@ def review(
         list[str] | None, typer.Option("--approve", metavar="ID", help="Approve this one (may be repeated).")
     ] = None,
     reject: Annotated[list[str] | None, typer.Option("--reject", metavar="ID", help="Reject this one (may be repeated).")] = None,
+    stale: Annotated[bool, typer.Option("--stale", help="Instead: what lingers, old and never confirmed.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the queue as JSON and ask nothing.")] = False,
 ) -> int:
-    """Decide on what was held back: y keep, n reject, e change its words and keep it, s skip, q stop."""
+    """Decide on what was held back: y keep, n reject, e change its words and keep it, s skip, q stop.
+
+    With --stale on what lingers: y keep it as yours, n retire it.
+    """
     with at_desk(context) as desk:
         if approve or reject:
             return _decide(context, desk, approve or [], reject or [])
+        if stale:
+            return _review_stale(desk, list_=list_, as_json=as_json)
         queue = chosen(desk, desk.store.log.memories(), Filter(statuses=(Status.HELD,)), desk.clock())
         if as_json:
             show.write_json([exported(desk, each) for each in queue])
@@ -50,6 +61,22 @@ def review(
         else:
             return _ask(desk, queue)
         return 0
+
+
+def _review_stale(desk: Desk, *, list_: bool, as_json: bool) -> int:
+    found = {each.memory.id: each for each in lingering(desk)}
+    queue = tuple(each.memory for each in found.values())
+    if as_json:
+        show.write_json(
+            [exported(desk, each.memory) | {"faded": round(each.faded, 3), "why": each.reason} for each in found.values()]
+        )
+    elif not queue:
+        show.write([line("Nothing lingers.")])
+    elif list_ or not on_terminal():
+        show.write(each for memory in queue for each in (*_card(desk, memory), line((f"    {found[memory.id].reason}", "dim"))))
+    else:
+        return _ask(desk, queue, {number: each.reason for number, each in found.items()})
+    return 0
 
 
 def _decide(context: typer.Context, desk: Desk, approve: list[str], reject: list[str]) -> int:
@@ -64,19 +91,23 @@ def _decide(context: typer.Context, desk: Desk, approve: list[str], reject: list
     return told_problems(written)
 
 
-def _ask(desk: Desk, queue: tuple[Memory, ...]) -> int:
-    answers, written = settle(desk, lambda: _answers(desk, queue))
+def _ask(desk: Desk, queue: tuple[Memory, ...], why: Mapping[str, str] | None = None) -> int:
+    """Ask for a decision on each memory; ``why`` says of active ones, which are kept or retired, why they are here."""
+    reasons = why or {}
+    answers, written = settle(desk, lambda: _answers(desk, queue, reasons))
     kept, rejected = answers["y"] + answers["e"], answers["n"]
     waiting = len(queue) - kept - rejected
     rest = (f"; {counted(waiting, 'memory waits', 'memories wait')}" if waiting else "", "dim")
-    show.write([line(), line((f"{kept} kept, {rejected} rejected", "green"), rest)])
+    show.write([line(), line((f"{kept} kept, {rejected} {'retired' if reasons else 'rejected'}", "green"), rest)])
     return told_problems(written)
 
 
-def _answers(desk: Desk, queue: tuple[Memory, ...]) -> Counter[str]:
+def _answers(desk: Desk, queue: tuple[Memory, ...], why: Mapping[str, str]) -> Counter[str]:
     answers: Counter[str] = Counter()
     for number, memory in enumerate(queue, start=1):
-        show.write([line(), line((f"{number} of {len(queue)}", "dim")), *_card(desk, memory), _CHOICES])
+        reason = [line((f"    {why[memory.id]}", "dim"))] if memory.id in why else []
+        choices = _STALE_CHOICES if memory.id in why else _CHOICES
+        show.write([line(), line((f"{number} of {len(queue)}", "dim")), *_card(desk, memory), *reason, choices])
         answer = key("ynesq")
         if answer == "q":
             break
@@ -90,8 +121,14 @@ def _answers(desk: Desk, queue: tuple[Memory, ...]) -> Counter[str]:
 
 
 def _apply(desk: Desk, memory: Memory, answer: str) -> None:
-    seen = person.revision(memory)
+    seen, active = person.revision(memory), memory.status is Status.ACTIVE
     match answer:
+        case "y" | "e" if active:
+            words = revised(memory.content) if answer == "e" else memory.content
+            changed = words != memory.content
+            person.edit(desk, memory.id, words, if_match=seen) if changed else person.keep(desk, memory.id, if_match=seen)
+        case "n" if active:
+            person.retire(desk, memory.id, if_match=seen)
         case "y":
             person.approve(desk, memory.id, if_match=seen)
         case "n":

@@ -1,0 +1,178 @@
+"""Sleeping: what a night does beside a run: retire what has faded, name what lingers, bring the files up to date.
+
+Nothing to do means nothing written. What retires is a pass of its own for each group, guarded like any other, and can be undone.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from kept.adapters.files import locked
+from kept.adapters.index import Kind, Limits, opened
+from kept.adapters.store import Draft
+from kept.app.desk import Desk
+from kept.app.running import RunNumber
+from kept.app.writing import Written, absorb_edits, write_outputs
+from kept.model.memory import USER_SCOPE, Actor, Memory, Status
+from kept.model.profile import Category
+from kept.model.text import query_words
+from kept.model.times import to_text
+from kept.stages.guard import overreach
+from kept.stages.lifecycle import Presence, faded, fading, lingers
+
+FADE = "fade"
+_MENTIONS = 200  # archived turns looked at for a name; one that more of them have is not gone
+_DAWN = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lingering:
+    """A memory a person should look at again, how far it has faded (0 to 1), and why it is here."""
+
+    memory: Memory
+    faded: float
+    reason: str
+
+
+@dataclass(kw_only=True, slots=True)
+class Slept:
+    """What a night did: memories retired, passes a guard stopped in words, how many linger, what was written."""
+
+    retired: list[Memory] = field(default_factory=list)
+    stopped: list[str] = field(default_factory=list)
+    lingering: int = 0
+    written: Written = field(default_factory=Written)
+
+    @property
+    def partly(self) -> bool:
+        """Whether something was stopped or could not be written."""
+        return bool(self.stopped or self.written.problems)
+
+
+def sleep(desk: Desk, *, allow: bool = False) -> Slept:
+    """Do the night's work. ``allow`` lets through what a guard would stop. Raises BusyError while a run is under way, StoreError."""
+    result = Slept()
+    run = RunNumber(desk, "sleep")
+    with locked(desk.home.lock):
+        absorb_edits(desk, run, result.written)
+        for group, members in _groups(desk):
+            _fade(desk, run, group, members, result, allow=allow)
+        write_outputs(desk, run, result.written)
+        result.lingering = len(lingering(desk))
+        if run.started:
+            body = {"retired": [each.id for each in result.retired], "stopped": result.stopped}
+            desk.store.log.end_run(run(), desk.clock(), body)
+    return result
+
+
+Aged = tuple[Memory, Category | None, Presence]
+
+
+def _groups(desk: Desk) -> Iterator[tuple[tuple[str, str], list[Aged]]]:
+    """What may fade, by profile and scope, each with what became of its names."""
+    history = _History(desk)
+    groups: dict[tuple[str, str], list[Aged]] = defaultdict(list)
+    for memory in desk.store.log.memories():
+        category = desk.category(memory)
+        if category is not None and category.fades and memory.status is Status.ACTIVE and memory.artifacts:
+            groups[memory.profile, memory.scope].append((memory, category, history.presence(memory, category.fades)))
+    yield from sorted(groups.items())
+
+
+def _fade(desk: Desk, run: RunNumber, group: tuple[str, str], members: list[Aged], result: Slept, *, allow: bool) -> None:
+    operations = faded(members)
+    if not operations:
+        return
+    stops = () if allow else overreach(desk.store.log.memories(group=group), operations)
+    if stops:
+        result.stopped.append(f"{desk.name(group[1])}: {'; '.join(map(str, stops))}")
+        return
+    with desk.store.transaction():
+        draft = Draft(
+            run=run(), stage=FADE, subject=f"{group[0]} · {group[1]}", actor=Actor.MACHINE, recorded_at=desk.clock(),
+            operations=operations,
+        )  # fmt: skip
+        desk.store.log.commit(draft)
+    gone = {each.memory for each in operations}
+    result.retired += [memory for memory, _, _ in members if memory.id in gone]
+    result.written.operations.update({"retire": len(gone)})
+
+
+class _History:
+    """The sessions of each project by the time of their last event, and where names occur; each looked up once."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._sessions: dict[str, dict[str, datetime]] = defaultdict(dict)
+        for thread in desk.store.archive.threads():
+            if thread.last_at is not None:
+                for scope in (desk.scope(thread.project, thread.path), USER_SCOPE):
+                    known = self._sessions[scope].get(thread.session, _DAWN)
+                    self._sessions[scope][thread.session] = max(known, thread.last_at)
+
+    def newest(self, scope: str) -> datetime | None:
+        """When the newest event of a project was."""
+        return max(self._sessions[scope].values(), default=None)
+
+    def presence(self, memory: Memory, days: int) -> Presence:
+        """What became of a memory's names; they are looked for only where it is old enough to have faded by half."""
+        newest, since = self.newest(memory.scope), memory.last_seen or _DAWN
+        later = sum(at > since for at in self._sessions[memory.scope].values())
+        old = newest is not None and newest - since >= timedelta(days=days) / 2
+        named = max((at for each in memory.artifacts if (at := self._last(each, memory, since))), default=None) if old else newest
+        return Presence(named=named, sessions=later, newest=newest)
+
+    def _last(self, name: str, memory: Memory, since: datetime) -> datetime | None:
+        """When a name last occurred in what was said of the project after a moment, or among the files changed there."""
+        store, wanted = self._desk.store, name.casefold()
+        found = store.archive.search(query_words(name), _MENTIONS)
+        if len(found) == _MENTIONS and all(wanted in event.text.casefold() for event, _ in found):
+            return self.newest(memory.scope)
+        times = [
+            event.at
+            for event, _ in found
+            if event.at is not None
+            and event.at > since
+            and wanted in event.text.casefold()
+            and self._belongs(memory, event.project, event.pointer.path)
+        ]
+        short = wanted.rsplit("/", 1)[-1]
+        changed = store.days.between(since, self.newest(memory.scope) or since)
+        times += [
+            each.note.at
+            for each in changed
+            if short in {one.casefold() for one in each.note.names} and self._belongs(memory, each.project, each.path)
+        ]
+        return max(times, default=None)
+
+    def _belongs(self, memory: Memory, project: str, path: str) -> bool:
+        return memory.scope in (USER_SCOPE, self._desk.scope(project, path))
+
+
+def lingering(desk: Desk) -> tuple[Lingering, ...]:
+    """What a person should look at again, the most faded and the oldest first. Changes nothing."""
+    used = _uses(desk)
+    history = _History(desk)
+    found = [each for memory in desk.store.log.memories() if (each := _lingering(desk, memory, history, used.get(memory.id, 0)))]
+    return tuple(sorted(found, key=lambda each: (-each.faded, each.memory.last_seen or _DAWN, each.memory.id)))
+
+
+def _lingering(desk: Desk, memory: Memory, history: _History, uses: int) -> Lingering | None:
+    if memory.status_at(desk.clock()) is not Status.ACTIVE:
+        return None
+    category = desk.category(memory)
+    share = 0.0
+    if category is not None and category.fades and memory.artifacts:
+        share = fading(memory, category, history.presence(memory, category.fades))
+    if share >= 0.5:
+        return Lingering(memory=memory, faded=share, reason=f"its project stopped naming it; {share:.0%} faded")
+    if lingers(memory, history.newest(memory.scope), uses):
+        return Lingering(memory=memory, faded=share, reason="said in one session only, long ago, and never of use since")
+    return None
+
+
+def _uses(desk: Desk) -> dict[str, int]:
+    with opened(desk.home.store) as index:
+        units: Iterable[int] = index.among(Kind.MEMORY, Limits(now=to_text(desk.clock())))
+        return {each.id: each.uses for each in index.units(Kind.MEMORY, units).values()}

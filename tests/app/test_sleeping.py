@@ -1,0 +1,123 @@
+"""The night: fading, coming back, the guard, and nothing where there is nothing to do."""
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+from talking import OTHER, say
+
+from kept.app import person
+from kept.app.history import undo
+from kept.app.running import Options, run
+from kept.app.sleeping import lingering, sleep
+from kept.model.memory import Status
+
+FIRST = date(2026, 1, 5)
+
+
+@pytest.fixture
+def fading_desk(desk_at, home):
+    """A desk whose constraints fade after 30 days."""
+
+    def opened():
+        return desk_at(home)
+
+    def quick(desk):
+        categories = tuple(replace(each, fades=30) for each in desk.profile.categories)
+        return replace(desk, profiles=(replace(desk.profile, categories=categories),))
+
+    return opened, quick
+
+
+def day(number: int) -> str:
+    return (FIRST + timedelta(days=number)).isoformat()
+
+
+def months(home, *, naming: str = "") -> None:
+    for number in range(1, 9):
+        say(home, f"later{number}", f"Have a look at the ferry timetable page{naming}.", day=day(8 * number))
+
+
+def rule(desk):
+    (found,) = (each for each in desk.store.log.memories() if "uv sync" in each.content)
+    return found
+
+
+def test_what_its_project_stopped_naming_retires_as_a_pass_that_can_be_undone(fading_desk, home):
+    opened, quick = fading_desk
+    say(home, "a", OTHER)
+    months(home)
+    with opened() as raw:
+        desk = quick(raw)
+        run(desk, [], Options())
+        assert [each.memory.id for each in lingering(desk)] == [rule(desk).id]
+        assert [each.id for each in sleep(desk).retired] == [rule(desk).id]
+        assert rule(desk).status is Status.RETIRED
+        assert "none of its names" in rule(desk).reason
+        undo(desk)
+        assert rule(desk).status is Status.ACTIVE
+        assert desk.store.damage() == ()
+
+
+def test_what_is_still_named_stays(fading_desk, home):
+    opened, quick = fading_desk
+    say(home, "a", OTHER)
+    months(home, naming=" and run `uv sync` before")
+    with opened() as raw:
+        desk = quick(raw)
+        run(desk, [], Options())
+        assert sleep(desk).retired == []
+
+
+def test_what_faded_comes_back_when_it_is_said_again(fading_desk, home):
+    opened, quick = fading_desk
+    say(home, "a", OTHER)
+    months(home)
+    with opened() as raw:
+        desk = quick(raw)
+        run(desk, [], Options())
+        sleep(desk)
+        say(home, "again", OTHER, day=day(90))
+        run(desk, [], Options())
+        assert rule(desk).status is Status.ACTIVE
+
+
+def test_a_night_with_nothing_to_do_writes_nothing(desk_at, home):
+    say(home, "a", OTHER)
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        before = desk.store.path.read_bytes()
+        for _ in range(10):
+            assert not sleep(desk).retired
+        assert desk.store.path.read_bytes() == before
+
+
+def test_a_person_who_keeps_a_lingering_memory_owns_it(fading_desk, home):
+    opened, quick = fading_desk
+    say(home, "a", OTHER)
+    months(home)
+    with opened() as raw:
+        desk = quick(raw)
+        run(desk, [], Options())
+        person.keep(desk, rule(desk).id)
+        assert lingering(desk) == ()
+        assert sleep(desk).retired == []
+
+
+def test_the_guard_stops_a_night_that_would_retire_too_much(fading_desk, home):
+    opened, quick = fading_desk
+    say(
+        home,
+        "a",
+        OTHER,
+        *(f"Never edit {name}.py by hand, always run make {name} instead." for name in ("tides", "ports", "maps", "buoys")),
+    )
+    months(home)
+    with opened() as raw:
+        desk = quick(raw)
+        run(desk, [], Options())
+        active = sum(each.status is Status.ACTIVE for each in desk.store.log.memories())
+        assert active >= 4
+        assert sleep(desk).stopped
+        assert sum(each.status is Status.ACTIVE for each in desk.store.log.memories()) == active
+        assert len(sleep(desk, allow=True).retired) == active
