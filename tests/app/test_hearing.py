@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from dataclasses import replace
+from datetime import date
 from itertools import permutations
 
 import pytest
@@ -10,7 +11,7 @@ from talking import OTHER, RULE, say
 
 from kept.adapters.llm.scripted import Scripted
 from kept.adapters.replies import Replies
-from kept.app import hearing, person
+from kept.app import browsing, hearing, person
 from kept.app.asking import Asker, Pace
 from kept.app.history import redo, undo
 from kept.app.running import Options, run
@@ -391,3 +392,41 @@ def test_a_plain_function_can_answer(desk_at, home):
         assert heard.chunks == 1
         none = hearing.hear(desk, lambda: 1, lambda asks: [Unreachable(reason="away") for _ in asks])
         assert (none.threads, none.left) == (0, 0)
+
+
+def test_a_day_tells_what_its_sessions_came_to_without_asking_again(desk_at, home):
+    decided = "We decided to keep amounts as integers in cents because floats lose money."
+    say(home, "one", "Should amounts be integers in cents?", decided)
+    say(home, "two", "Who owns the staging database?", day="2026-01-06")
+    model = Obedient()
+    with desk_at(home) as desk:
+        run(with_model(desk, model), [], Options())
+        asked = len(model.asked)
+        found = browsing.day(with_model(desk, model), date(2026, 1, 5))
+        assert [(each.kind, each.text) for each in found.outcome] == [("decisions", decided)]
+        assert browsing.day(with_model(desk, model), date(2026, 1, 6)).outcome[0].kind == "questions"
+        assert browsing.day(replace(desk, asking=None), date(2026, 1, 5)).outcome == ()
+        assert len(model.asked) == asked
+
+
+def test_words_that_no_model_should_see_do_not_reach_it(desk_at, home):
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    say(home, "one", f"The deploy token is {token} and must be rotated monthly.")
+    model = Obedient()
+    with desk_at(home) as desk:
+        run(with_model(desk, model), [], Options())
+        assert model.asked
+        assert not any(token in each.prompt for each in model.asked)
+
+
+def test_each_hostile_reply_leaves_the_rules_result_as_it_was(desk_at, home, shared):
+    say(home, "one", RULE, FACT)
+    with desk_at(home) as desk:
+        run(replace(desk, asking=None), [], Options())
+        before = outcome(desk)
+        for path in sorted((shared / "hostile" / "llm").glob("*.txt")):
+            reply = path.read_text(encoding="utf-8")
+            report = run(with_model(desk, Obedient(lambda _, reply=reply: reply)), [], Options())
+            assert report.partly, path.name
+            assert report.heard.left == 1, path.name
+            assert outcome(desk) == before, path.name

@@ -1,7 +1,8 @@
 """Looking again at what a model proposed, without asking it: what is no longer said, what belongs to another project, what it all came to."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from datetime import datetime
 
 from kept.adapters.store import MODEL, Proposal, Span, Thread
 from kept.app.desk import Desk
@@ -10,7 +11,7 @@ from kept.model.ask import Answered, Asking
 from kept.model.codec import digest
 from kept.model.event import Author
 from kept.model.memory import Judged, Refused
-from kept.stages.elicit import TRIGGER, Point, answer
+from kept.stages.elicit import TRIGGER, Point, answer, folded
 from kept.stages.elicit.support import verbatim
 
 
@@ -61,12 +62,21 @@ def _moved(desk: Desk, thread: Thread, proposal: Proposal, renamed: dict[str, Ju
     return replace(judged, candidate=replace(each, id=number, scope=scopes[1], rewords=rewords))
 
 
-def points(desk: Desk, asking: Asking, thread: Thread) -> tuple[Point, ...] | None:
-    """What a whole thread came to, from the notes of its chunks; None where one of them has no reply. Nothing that was read costs again."""
-    own = list(parts(desk, thread, 0))
+def came_to(desk: Desk, asking: Asking, threads: Iterable[Thread], within: tuple[datetime, datetime]) -> tuple[Point, ...]:
+    """What the threads came to in [start, stop): the points that were noted when their chunks were read, each thing once.
+
+    Nothing is asked that was not asked before, where ``asking`` gives known replies only; chunks without a reply tell nothing.
+    """
     found: list[Point] = []
-    for part, reply in zip(own, asking([each.ask for each in own]), strict=True):
-        if not isinstance(reply, Answered):
-            return None
-        found += answer(reply.body, part.reading).points
-    return tuple(found)
+    for thread in threads:
+        own = list(parts(desk, thread, 0))
+        for part, reply in zip(own, asking([each.ask for each in own]), strict=True):
+            if isinstance(reply, Answered):
+                times = {event.key: event.at for event in part.reading.events.values()}
+                found += [each for each in answer(reply.body, part.reading).points if _falls(each, times, within)]
+    return folded(found)
+
+
+def _falls(point: Point, times: Mapping[str, datetime | None], within: tuple[datetime, datetime]) -> bool:
+    at = [time for each in point.events if (time := times.get(each)) is not None]
+    return bool(at) and within[0] <= max(at) < within[1]

@@ -62,6 +62,12 @@ def default() -> str:
     return (files(__name__) / "extraction.md").read_text(encoding="utf-8")
 
 
+def outcome() -> tuple[str, str]:
+    """The text by which the points of a session or a day are put together, and its version."""
+    text = (files(__name__) / "outcome.md").read_text(encoding="utf-8")
+    return text, sha256(text.encode()).hexdigest()[:8]
+
+
 def own_path(profile: str, config: Path, *, default_profile: str) -> Path:
     """Where the user's own prompt for a profile lies, below kept's folder of settings."""
     return config / (f"{NAME}.md" if profile == default_profile else f"{NAME}.{profile}.md")

@@ -216,14 +216,16 @@ def _again(candidate: Candidate, before: Sequence[Claim]) -> bool:
 
 
 def _points(notes: Notes, reading: Reading, dropped: Counter[str]) -> tuple[Point, ...]:
+    """The points that stand up, in the order of the last events they cite."""
     found = [_point(kind, each, reading) for kind in KINDS for each in getattr(notes, kind)[:_MOST_POINTS]]
     dropped["point without ground"] += found.count(None)
-    return tuple(each for each in found if each is not None)
+    return tuple(point for _, point in sorted((each for each in found if each is not None), key=lambda each: each[0]))
 
 
-def _point(kind: str, noted: Noted, reading: Reading) -> Point | None:
+def _point(kind: str, noted: Noted, reading: Reading) -> tuple[int, Point] | None:
     text = one_line(noted.text)
     places = [place for each in noted.events if (place := reading.ordinal(each)) is not None]
     if not text or len(text) > _POINT_CHARS or len(places) < len(noted.events) or reading.unsupported(text, places):
         return None
-    return Point(kind=kind, text=text, events=tuple(dict.fromkeys(reading.events[place].key for place in places)))
+    keys = tuple(dict.fromkeys(reading.events[place].key for place in places))
+    return max(places), Point(kind=kind, text=text, events=keys)

@@ -181,11 +181,19 @@ def _day_lines(desk: Desk, found: Day, *, detailed: bool) -> Iterator[Line]:
             [(spent, "")], scope_name(desk.scope(each.project, each.path), desk.names()), (f"{what}  {each.session}", "dim")
         )
     yield from _worked_lines(desk, found, detailed=detailed)
+    for kind, title in _CAME_TO.items():
+        points = [each for each in found.outcome if each.kind == kind]
+        if points:
+            yield line((title, "cyan"))
+            yield from (entry([("    - ", "dim")], each.text) for each in points)
     for title, memories in (("Learnt", found.learnt), ("Confirmed", found.confirmed)):
         if memories:
             yield line((f"{title}: {counted(len(memories), 'memory', 'memories')}", "cyan"))
             yield from grouped(memories, desk.profiles, desk.names(), desk.zone)
     yield from missed_lines(found.covered, desk.zone, whole=True)
+
+
+_CAME_TO = {"problems": "Problems", "solutions": "What worked", "decisions": "Decided", "questions": "Left open"}
 
 
 def _worked_lines(desk: Desk, found: Day, *, detailed: bool) -> Iterator[Line]:
@@ -215,6 +223,7 @@ def _day_body(desk: Desk, found: Day) -> dict[str, Any]:
         "learnt": [exported(desk, each) for each in found.learnt],
         "confirmed": [exported(desk, each) for each in found.confirmed],
         "coverage": found.covered.body(),
+        "outcome": [{"kind": each.kind, "text": each.text, "events": list(each.events)} for each in found.outcome],
     }
 
 

@@ -1,0 +1,57 @@
+"""What a session or a day came to, put together from the points of its parts."""
+
+import pytest
+
+from kept.profiles.prompts import outcome
+from kept.stages.elicit import Point, folded, summed, summing
+
+DECIDED = "The importer keeps amounts as integers in cents because floats lose money."
+POINTS = (
+    Point(kind="problems", text="The importer failed on rows without a currency code.", events=("a",)),
+    Point(kind="questions", text="Should the importer keep amounts as integers in cents?", events=("b",)),
+    Point(kind="problems", text="Importer failed on rows without a currency code again.", events=("c",)),
+    Point(kind="decisions", text=DECIDED, events=("d",)),
+    Point(kind="questions", text="Who owns the staging database?", events=("e",)),
+)
+
+
+def test_said_twice_is_said_once_and_a_settled_question_is_none_any_more():
+    kept = folded(POINTS)
+    assert [(each.kind, each.events) for each in kept] == [("problems", ("a", "c")), ("decisions", ("d",)), ("questions", ("e",))]
+    assert folded(kept) == kept
+
+
+def test_a_question_asked_after_the_decision_stays_open():
+    assert len(folded((POINTS[3], POINTS[1]))) == 2
+
+
+def test_points_that_differ_in_a_number_or_a_denial_stay_apart():
+    left = Point(kind="problems", text="The build failed on worker 3 with a timeout.", events=("a",))
+    right = Point(kind="problems", text="The build failed on worker 4 with a timeout.", events=("b",))
+    assert len(folded((left, right))) == 2
+
+
+def sums(**kinds):
+    return {"problems": [], "solutions": [], "decisions": [], "questions": []} | kinds
+
+
+def test_a_reply_may_only_use_points_it_was_given():
+    text = "The importer keeps amounts as integers in cents."
+    body = sums(
+        decisions=[{"text": text, "points": ["p4"]}, {"text": text, "points": ["p4", "p9"]}, {"text": text, "points": []}],
+        problems=[{"text": "The office moved to Lisbon in spring.", "points": ["p1"]}, {"text": "The `ledger.py` importer failed on rows.", "points": ["p1"]}],
+    )  # fmt: skip
+    assert summed(body, POINTS) == ((Point(kind="decisions", text=text, events=("d",)),), 4)
+
+
+def test_a_reply_of_another_form_is_no_reply():
+    with pytest.raises(ValueError, match="reply"):
+        summed({"text": "All went well."}, POINTS)
+
+
+def test_the_question_holds_every_point_and_nothing_of_the_conversation():
+    text, version = outcome()
+    ask = summing(POINTS, system=text, version=version, about=("s",))
+    assert (ask.purpose, ask.version, ask.about) == ("summary", version, ("s",))
+    assert ask.prompt.splitlines()[3] == f"p4 (decisions): {DECIDED}"
+    assert len(ask.prompt.splitlines()) == len(POINTS)
