@@ -2,7 +2,10 @@
 
 import pytest
 from commands import World
-from faults import Point, copy, injected, injected_from, kept, leftovers, ran, state, store_of, written
+from faults import Point, copy, desk_at, injected, injected_from, kept, leftovers, ran, remembered, state, store_of, written
+
+from kept.app.safety import check
+from kept.model.errors import KeptError
 
 ERRORS = ("EIO", "ENOSPC", "EDQUOT")
 PARTS = 3
@@ -90,3 +93,34 @@ def test_a_write_that_does_nothing_and_calls_itself_done_is_caught_by_reading_ba
     """The first ``write`` of an export is that of its new file; what was told to be written is not there."""
     made = worlds("export")
     assert honest(made, injected("retval=100", Point(call="write", number=1))) in (0, 2)
+
+
+def lied_to(made: World, number: int) -> bool:
+    """Let the disk drop a whole page of the store that it calls written: told, named by ``check``, or without consequence.
+
+    Returns whether the command made that many such calls.
+    """
+    home = copy(made.before, made.home)
+    done = kept(home, *made.arguments, prefix=injected("retval=4096", Point(call="pwrite64", number=number), store_of(home)))
+    assert "Traceback" not in done.err, done.err
+    try:
+        with desk_at(home) as desk:
+            named, there = check(desk).damage, remembered(desk)
+    except KeptError as error:
+        named, there = (str(error),), []
+    assert done.code or named or there == made.new, "it told of a success that is not there, and nothing names the damage"
+    return bool(done.code or named)
+
+
+@pytest.mark.parametrize("number", [2, 6])
+def test_a_page_that_the_disk_did_not_write_is_told_or_named(worlds, number):
+    lied_to(worlds("add"), number)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["add", "retire", "forget", "next run"])
+def test_each_page_that_the_disk_did_not_write_is_told_or_named(worlds, name):
+    made = worlds(name)
+    pages = sum(each.call == "pwrite64" for each in made.points)
+    noticed = sum(lied_to(made, number) for number in range(1, pages + 1))
+    assert noticed

@@ -28,6 +28,9 @@ def kill_at(made: World, point: Point) -> None:
     assert state(home) == made.new
     ran(home)
     assert written(home) == made.new_file
+    if case.name == "forget":
+        gone = {content for _, content, _, _ in made.old} - {content for _, content, _, _ in made.new}
+        assert not [each for each in gone if each.encode() in store_of(home).read_bytes()], "forgotten words are still in the file"
     assert not leftovers(home)
 
 
