@@ -9,7 +9,7 @@ from kept.model.event import Origin
 from kept.model.fold import apply
 from kept.model.memory import Actor, Memory, Status
 from kept.model.operation import WITHDRAWN, Facts, Merge, Resolve, Retire, Revise, Supersede
-from kept.stages.guard import overreach
+from kept.stages.guard import overreach, trespasses
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -115,3 +115,15 @@ def test_losses_of_more_than_thirty_days_ago_are_no_longer_counted():
     assert overreach([*old, *now], some) == ()
     recent = [replace(each, ended_at=AT - timedelta(days=29)) for each in old]
     assert overreach([*recent, *now], some) != ()
+
+
+@pytest.mark.parametrize("mark", ["owned", "pinned"])
+def test_a_machine_may_not_touch_what_is_pinned_or_the_users_own(mark):
+    theirs, other = (replace(memories(2)[0], **{mark: True}), memories(2)[1])
+    for operation in (
+        Retire(memory=theirs.id, at=AT, reason="x"),
+        Supersede(memory=theirs.id, at=AT, reason="x", by=other.id),
+        emptied(theirs.id),
+    ):
+        assert trespasses([theirs, other], [operation]) == (theirs.id,)
+    assert trespasses([theirs, other], [Retire(memory=other.id, at=AT, reason="x")]) == ()

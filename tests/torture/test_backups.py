@@ -12,6 +12,8 @@ from faults import SAMPLE, desk_at, environment, kept, memory_file, ran, remembe
 from kept.adapters.store import SqliteStore
 from kept.adapters.store.backups import add_copy, is_intact, kept_copies, rotate
 from kept.app import person
+from kept.app.backups import safeguard
+from kept.model.errors import StoreError
 
 WRITER = Path(__file__).parent / "writer.py"
 RULE = "Quokka releases go out on Tuesdays only."
@@ -140,3 +142,17 @@ def test_a_backup_onto_a_full_disk_leaves_nothing_behind(tmp_path):
         assert "full" in done.err or "space" in done.err, done.err
         assert list(disk.iterdir()) == [ballast]
     assert state(home) == before
+
+
+def test_a_daily_backup_onto_a_full_disk_is_told_and_leaves_the_old_ones(tmp_path):
+    home = tmp_path / "home"
+    before = ran(home)
+    folder = store_of(home).parent / "backups"
+    with tmpfs(folder, "size=1m,mode=700") as disk, desk_at(home) as desk:
+        old = add_copy(desk.store, disk, "2020-01-01")
+        stuffed(disk, spare=65_536)
+        with pytest.raises(StoreError, match=r"full|space"):
+            safeguard(desk)
+        assert is_intact(old)
+        assert sorted(each.name for each in disk.iterdir()) == sorted([old.name, "ballast"])
+        assert remembered(desk) == before

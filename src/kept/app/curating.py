@@ -11,7 +11,7 @@ from kept.model.lifecycle import Rules, rules_of
 from kept.model.memory import Actor
 from kept.stages.curate import curate
 from kept.stages.elicit import settled
-from kept.stages.guard import overreach
+from kept.stages.guard import overreach, trespasses
 
 CURATE, GUARD = "curate", "guard"
 
@@ -58,12 +58,13 @@ def _curate_group(
     if not operations:
         return True
     subject = f"{profile} · {scope}"
-    stops = () if allow else overreach(memories, operations)
+    stops = [str(each) for each in overreach(memories, operations)] if not allow else []
+    stops += [f"it would change {each}, which is pinned or the user's own" for each in trespasses(memories, operations)]
     if stops:
-        note = f"stopped by the guard: {'; '.join(map(str, stops))}"
+        note = f"stopped by the guard: {'; '.join(stops)}"
         if not _noted(desk, subject, note):
             log.commit(Draft(run=run(), stage=GUARD, subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), note=note))
-        result.stopped.append(f"{desk.name(scope)}: {'; '.join(map(str, stops))}")
+        result.stopped.append(f"{desk.name(scope)}: {'; '.join(stops)}")
         return False
     log.commit(
         Draft(run=run(), stage=CURATE, subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), operations=operations)

@@ -1,7 +1,7 @@
 """Guards: which passes would take away too much, and so are thrown out whole. Knows nothing of why a pass wants to."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -39,9 +39,7 @@ def overreach(memories: Iterable[Memory], operations: Sequence[Operation], actor
     category does not. A pass with any stop must not be applied at all.
     """
     before = {each.id: each for each in memories}
-    after = dict(before)
-    for operation in operations:
-        after.update(apply(after, operation, actor))
+    after = _after(before, operations, actor)
     active = Counter(each.category for each in before.values() if each.status is Status.ACTIVE)
     lost = Counter(
         each.category
@@ -58,6 +56,29 @@ def overreach(memories: Iterable[Memory], operations: Sequence[Operation], actor
             or (spent[category] and count + spent[category] > SHARE * (active[category] + spent[category]))
         )
     )
+
+
+def trespasses(memories: Iterable[Memory], operations: Sequence[Operation]) -> tuple[str, ...]:
+    """The memories, by id, that are pinned or a person's own and whose words, category or status a machine's operations would change.
+
+    A pass with any must not be applied at all, whoever allows it.
+    """
+    theirs = {each.id: each for each in memories}
+    after = _after(theirs, operations, Actor.MACHINE)
+    return tuple(
+        each.id
+        for each in theirs.values()
+        if (each.owned or each.pinned)
+        and (each.content, each.category, each.status, each.pinned)
+        != (after[each.id].content, after[each.id].category, after[each.id].status, after[each.id].pinned)
+    )
+
+
+def _after(before: Mapping[str, Memory], operations: Sequence[Operation], actor: Actor) -> dict[str, Memory]:
+    after = dict(before)
+    for operation in operations:
+        after.update(apply(after, operation, actor))
+    return after
 
 
 def _spent(memories: Iterable[Memory], until: datetime | None) -> Counter[str]:

@@ -26,11 +26,11 @@ def kept_copies(folder: Path) -> tuple[Path, ...]:
 
 
 def add_copy(store: Store, folder: Path, name: str) -> Path:
-    """Keep a verified copy of a store as ``kept-<name>`` in a folder. Raises StoreError, with no file left behind."""
+    """Keep a copy of a store, verified but for its indexes, as ``kept-<name>`` in a folder. Raises StoreError, with no file left behind."""
     fresh = folder / "fresh.db"
     try:
         drop(fresh)  # of a copying that was cut short
-        store.copy_to(fresh)
+        store.copy_to(fresh, indexes=False)
         return fresh.rename(folder / f"kept-{name}.{_digest(fresh)}.db")
     except OSError as error:
         raise StoreError(f"the copy cannot be made: {error.strerror}", where=str(folder), hint="move what is in the way") from error

@@ -140,7 +140,7 @@ class InMemoryStore:
     def compact(self) -> None:
         """Leave no trace of erased words: none is left anyway."""
 
-    def copy_to(self, path: Path) -> None:
+    def copy_to(self, path: Path, *, indexes: bool = True) -> None:  # noqa: ARG002 - what it copies has none
         """Write the whole store into a new store file. The copy has its own key for marking secrets."""
         if path.exists():
             raise StoreError("the file is there already", where=str(path), hint="choose another place")

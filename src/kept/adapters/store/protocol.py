@@ -343,8 +343,10 @@ class Store(Protocol):
         """Leave no trace of erased words."""
         ...
 
-    def copy_to(self, path: Path) -> None:
+    def copy_to(self, path: Path, *, indexes: bool = True) -> None:
         """Write the whole store, as of one moment, durably into a new file (mode 0600) that opens as a store and has no damage.
+
+        ``indexes`` says whether what words are found by is proven too: it takes as long as all the rest, and can be made anew.
 
         Raises StoreError, with no file left behind, where that cannot be done; DamagedError where the copy has damage.
         """

@@ -128,6 +128,9 @@ class SqliteStore:
 
     def damage(self) -> tuple[str, ...]:
         """Everything that is wrong with the store, in words; empty where nothing is."""
+        return self._damage(indexes=True)
+
+    def _damage(self, *, indexes: bool) -> tuple[str, ...]:
         with self._database.reading():
             pages = [str(row[0]) for row in self._database.raw("PRAGMA integrity_check").fetchall() if row[0] != "ok"]
             if pages:
@@ -149,7 +152,7 @@ class SqliteStore:
                 *_told("archive", self._archive.misquotes(cited)),
                 *_told("notes", self._days.damage()),
             )
-            return found if unreadable else (*found, *self._wrong_index(stored))
+            return found if unreadable or not indexes else (*found, *self._wrong_index(stored))
 
     def _lost_key(self) -> Iterator[str]:
         if self._log.forgotten() and self._database.one("setting", name="key:forget") is None:
@@ -193,8 +196,10 @@ class SqliteStore:
         self._database.raw("VACUUM")
         self._database.run("drop_setting", name=ERASING)
 
-    def copy_to(self, path: Path) -> None:
+    def copy_to(self, path: Path, *, indexes: bool = True) -> None:
         """Write the whole store, as of one moment, durably into a new file that opens as a store and has no damage.
+
+        Without ``indexes``, what words are found by is not proven: it can be made anew.
 
         The file gets its name when it is whole: a copying that is cut short leaves nothing of that name.
         """
@@ -203,7 +208,7 @@ class SqliteStore:
             drop(fresh)  # of a copying that was cut short
             self._database.copy_to(fresh)
             with SqliteStore(fresh) as copy:
-                found = copy.damage()
+                found = copy._damage(indexes=indexes)
             if found:
                 more = f" and {len(found) - 1} more" if found[1:] else ""
                 raise DamagedError(f"the store is damaged: {found[0]}{more}", where=str(self.path), hint="run `kept check`")

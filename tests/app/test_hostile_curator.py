@@ -1,0 +1,90 @@
+"""A month of nightly runs with a curator that wants to take away a tenth every night: the budget holds, whatever it calls it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from talking import RULE, say
+
+from kept.adapters.store import Draft
+from kept.app import person
+from kept.app.curating import GUARD
+from kept.app.person import facts_of
+from kept.app.running import Options, run
+from kept.model.event import Origin
+from kept.model.memory import Actor, Memory, Status
+from kept.model.operation import Add, Merge, Operation, Retire, Revise, Supersede
+
+NIGHTS, MEMORIES, TENTH = 30, 40, 4
+
+Removal = Callable[[Sequence[Memory], Memory, datetime], tuple[Operation, ...]]
+
+
+def _retire(victims: Sequence[Memory], _: Memory, at: datetime) -> tuple[Operation, ...]:
+    return tuple(Retire(memory=each.id, at=at, reason="clutter") for each in victims)
+
+
+def _replace(victims: Sequence[Memory], survivor: Memory, at: datetime) -> tuple[Operation, ...]:
+    return tuple(Supersede(memory=each.id, at=at, reason="replaced", by=survivor.id) for each in victims)
+
+
+def _merge(victims: Sequence[Memory], survivor: Memory, at: datetime) -> tuple[Operation, ...]:
+    losers = tuple(each.id for each in victims)
+    return (Merge(memory=survivor.id, at=at, reason="the same", losers=losers, facts=facts_of(survivor)),)
+
+
+def _empty(victims: Sequence[Memory], _: Memory, at: datetime) -> tuple[Operation, ...]:
+    return tuple(Revise(memory=each.id, at=at, reason="shorter", facts=replace(facts_of(each), content="")) for each in victims)
+
+
+REMOVALS: dict[str, Removal] = {"retire": _retire, "merge": _merge, "replace": _replace, "empty": _empty}
+WAYS = ["retire", "greedy", *(pytest.param(each, marks=pytest.mark.slow) for each in ("merge", "replace", "empty"))]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_month_of_taking_away_a_tenth_a_night_leaves_half(desk_at, clock, home, monkeypatch, way: str):
+    """The sly one leaves alone what it may not touch at all; the greedy one does not, and gets nothing."""
+    greedy, removal = way == "greedy", REMOVALS.get(way, _retire)
+    say(home, "first", RULE)
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        scope = desk.store.log.memories()[0].scope
+        added = tuple(
+            Memory(
+                id=f"{number:010x}", profile="coding", category="decision", scope=scope, status=Status.ACTIVE, confidence=0.8,
+                content=f"Crate {number} goes to dock {number * 7}.", origin=Origin.USER, first_seen=desk.clock(), last_seen=desk.clock(),
+            )
+            for number in range(MEMORIES)
+        )  # fmt: skip
+        operations = tuple(Add(memory=each.id, at=each.first_seen, reason="accepted", value=each) for each in added)
+        started = desk.store.log.start_run("run", desk.clock())
+        desk.store.log.commit(
+            Draft(run=started, stage="curate", subject="", actor=Actor.MACHINE, recorded_at=desk.clock(), operations=operations)
+        )
+        desk.store.log.end_run(started, desk.clock(), {})
+        pinned = person.pin(desk, added[0].id)
+        edited = person.edit(desk, added[1].id, "Crate 1 goes wherever I say.")
+
+    def hostile(_: object, memories: Sequence[Memory], **__: object) -> tuple[Operation, ...]:
+        active = [each for each in memories if each.status is Status.ACTIVE and each.content and each.category == "decision"]
+        free = [each for each in active if greedy or not (each.pinned or each.owned)]
+        return removal(free[:TENTH], free[-1], clock.moment)
+
+    monkeypatch.setattr("kept.app.curating.curate", hostile)
+    stopped = 0
+    for night in range(NIGHTS):
+        clock.moment += timedelta(days=1)
+        say(home, f"night{night}", f"In this project we always keep log {night} of the harbour in box {night}.")
+        with desk_at(home) as desk:
+            stopped += bool(run(desk, [], Options()).body()["stopped"])
+            if night == NIGHTS - 1:
+                left = [each for each in desk.store.log.memories() if each.category == "decision" and each.content]
+                left = [each for each in left if each.status is Status.ACTIVE]
+                notes = [each for each in desk.store.log.heads() if each.stage == GUARD]
+                assert len(left) == MEMORIES if greedy else len(left) >= MEMORIES / 2
+                assert desk.store.log.memory(pinned.id) == pinned
+                assert desk.store.log.memory(edited.id) == edited
+                assert desk.store.damage() == ()
+    assert stopped == NIGHTS if greedy else stopped >= NIGHTS - MEMORIES / 2 / TENTH - 1
+    assert notes, "what the guard stopped is in the log"
