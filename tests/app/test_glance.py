@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
 
 import pytest
 
@@ -62,20 +63,20 @@ def test_only_active_memories_are_found_and_always_shown_are_pinned_ones_and_the
         assert glance.memories(glance.memories_of("ansible", scopes, ["coding"])) == []
 
 
-def test_turns_are_those_of_the_archive(store):
+def test_what_was_worked_on_is_what_the_store_notes(store):
     with SqliteStore(store) as full, closing(Glance(str(store), 5)) as glance:
-        rows = glance.turns_of("the")
-        assert rows
-        for turn in glance.turns(rows):
-            event = full.archive.event(turn.key)
-            assert event is not None
-            assert (turn.text, turn.author, turn.kind, turn.session) == (
-                event.text,
-                event.author.value,
-                event.kind.value,
-                event.session,
-            )
-        assert {each.directory: each.scope for each in full.archive.projects()} == glance.scopes()
+        start, stop = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+        noted = full.days.between(start, stop)
+        assert noted
+        scopes = [each.scope for each in full.archive.projects()]
+        found = glance.notes_between(to_text(start), to_text(stop), scopes)
+        assert sorted((each.key, each.at, each.session, each.weight) for each in found) == sorted(
+            (each.note.event, to_text(each.note.at), each.session, each.note.weight) for each in noted
+        )
+        assert glance.notes_between(to_text(start), to_text(stop), ["project:other"]) == []
+        word = next(word for word in found[0].text.split() if word.isalpha() and len(word) > 4).lower()
+        assert found[0].row in glance.notes_of(word, scopes)
+        assert found[0] in glance.notes([found[0].row])
         assert [path for path, _ in glance.outputs()] == list(full.outputs())
 
 

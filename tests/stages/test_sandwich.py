@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.model.context import CORE, FACTS, FIXES, LAYERS, PAST, TAG, Piece, block, tokens_of
-from kept.stages.relevance import FLOOR, nearness, score, stem, tells, weight
+from kept.stages.relevance import FLOOR, nearness, stem, tells, weight
 from kept.stages.sandwich import sandwich
 
 
@@ -94,13 +94,6 @@ def test_one_shared_word_is_never_near_and_neither_are_two_everyday_ones():
 def test_nearness_is_nothing_or_between_the_floor_and_one(shared, named, own):
     value = nearness(shared, named, max(own, len(shared)), shared)
     assert value == 0.0 or FLOOR <= value <= 1.0
-
-
-def test_the_seeds_score_is_similarity_plus_at_most_a_tenth_within_a_week_and_a_little_for_use_times_confidence():
-    assert score(0.5, age_days=0, uses=0, confidence=1.0) == 0.6
-    assert score(0.5, age_days=7, uses=0, confidence=1.0) == 0.5
-    assert score(0.5, age_days=None, uses=0, confidence=0.5) == 0.25
-    assert 0.5 < score(0.5, age_days=30, uses=1_000, confidence=1.0) <= 0.55
 
 
 def test_ids_numbers_and_single_letters_tell_nothing_but_words_of_any_script_do():

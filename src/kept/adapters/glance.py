@@ -34,20 +34,18 @@ class Known(NamedTuple):
     fingerprint: str
     sessions: frozenset[str]
     artifacts: tuple[str, ...]
+    uses: int
 
 
-class Turn(NamedTuple):
-    """An archived turn with where it was said. ``at`` is an ISO text, empty where unknown."""
+class Noted(NamedTuple):
+    """What was worked on in a session: the line it is told in, when, and how much was done. ``key`` is its first event's."""
 
     row: int
     key: str
-    author: str
-    kind: str
     at: str
     session: str
-    project: str
-    path: str
     text: str
+    weight: int
 
 
 class Glance:
@@ -89,10 +87,6 @@ class Glance:
             place = above
         return ""
 
-    def scopes(self) -> dict[str, str]:
-        """The scope of every directory that is recorded."""
-        return {row[0]: row[1] for row in self._run("scopes")}
-
     def names(self, scopes: list[str]) -> dict[str, str]:
         """What projects are called, by scope."""
         return {row[0]: row[1] for row in self._run("names", scopes=json.dumps(scopes))}
@@ -111,9 +105,9 @@ class Glance:
             row[0] for row in self._run("memories_of", word=_quoted(word), scopes=json.dumps(scopes), profiles=json.dumps(profiles))
         ]
 
-    def turns_of(self, word: str) -> list[int]:
-        """The rows of the turns that have a word, at most 2,000."""
-        return [row[0] for row in self._run("turns_of", word=_quoted(word))]
+    def notes_of(self, word: str, scopes: list[str]) -> list[int]:
+        """The rows of what was worked on in projects of these scopes that has a word."""
+        return [row[0] for row in self._run("notes_of", word=_quoted(word), scopes=json.dumps(scopes))]
 
     def memories(self, rows: list[int]) -> list[Known]:
         """Memories by their rows."""
@@ -128,15 +122,13 @@ class Glance:
         """Active memories with one of these failure fingerprints, whatever their scope."""
         return [_known(row) for row in self._run("fixes", marks=json.dumps(marks))] if marks else []
 
-    def turns(self, rows: list[int]) -> list[Turn]:
-        """Turns by their rows, with their whole text."""
-        found: list[Turn] = []
-        number, events = -1, []
-        for row, key, author, kind, at, block, place, session, project, path in self._run("turns", rows=json.dumps(rows)):
-            if block != number:
-                number, events = block, _unpacked(self._run("block", id=block))
-            found.append(Turn(row, key, author, kind, at or "", session, project, path, str(events[place][9])))
-        return found
+    def notes(self, rows: list[int]) -> list[Noted]:
+        """What was worked on, by its rows."""
+        return [_noted(row) for row in self._run("notes", rows=json.dumps(rows))]
+
+    def notes_between(self, start: str, stop: str, scopes: list[str]) -> list[Noted]:
+        """What was worked on in [start, stop) (texts of instants) in projects of these scopes, the latest first."""
+        return [_noted(row) for row in self._run("notes_between", start=start, stop=stop, scopes=json.dumps(scopes))]
 
     def outputs(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """What was last written to each file: its path, and of every line the key (a memory's id, or what else it is) and the text."""
@@ -159,18 +151,18 @@ def _known(row: Any) -> Known:
             row[0], row[1], row[2], row[3], str(body["content"]), float(body["confidence"]), bool(body.get("pinned", False)),
             str(body.get("last_seen") or ""), str(body.get("valid_until") or ""), int(body.get("observations", 1)),
             str(body.get("fingerprint", "")), frozenset(each.get("session", "") for each in body.get("evidence", ())),
-            tuple(map(str, body.get("artifacts", ()))),
+            tuple(map(str, body.get("artifacts", ()))), int(row[5]),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"memory {row[1]}") from error
 
 
-def _unpacked(rows: list[Any]) -> list[Any]:
+def _noted(row: Any) -> Noted:
     try:
-        events: list[Any] = json.loads(zlib.decompress(rows[0][0]))
-    except (ValueError, IndexError, zlib.error) as error:
-        raise StoreError("an archive block") from error
-    return events
+        text, body = json.loads(zlib.decompress(row[4]))
+        return Noted(row[0], row[1], row[2], row[3], str(text), int(body.get("weight", 1)))
+    except (ValueError, TypeError, AttributeError, zlib.error) as error:
+        raise StoreError("a note of what was worked on is damaged", hint="run `kept check`") from error
 
 
 def _quoted(word: str) -> str:

@@ -22,33 +22,38 @@ SELECT count(*) AS count FROM turn_index WHERE turn_index MATCH :word;
 SELECT m.rowid AS row FROM memory_index CROSS JOIN memories AS m ON m.rowid = memory_index.rowid
 WHERE memory_index MATCH :word AND m.status = 'active' AND m.profile IN (SELECT value FROM json_each(:profiles)) AND m.scope IN (SELECT value FROM json_each(:scopes));
 
--- name: turns_of
-SELECT rowid AS row FROM turn_index WHERE turn_index MATCH :word LIMIT 2000;
+-- name: notes_of
+SELECT n.id AS row FROM note_index CROSS JOIN notes AS n ON n.id = note_index.rowid
+JOIN threads AS t ON t.id = n.thread LEFT JOIN projects AS p ON p.directory = t.project
+WHERE note_index MATCH :word AND p.scope IN (SELECT value FROM json_each(:scopes));
 
 -- name: memories
-SELECT rowid AS row, id, category, scope, body FROM memories WHERE rowid IN (SELECT value FROM json_each(:rows));
+SELECT m.rowid AS row, m.id, m.category, m.scope, m.body, coalesce(u.times, 0) AS uses
+FROM memories AS m LEFT JOIN uses AS u ON u.memory = m.id WHERE m.rowid IN (SELECT value FROM json_each(:rows));
 
 -- name: core
-SELECT rowid AS row, id, category, scope, body FROM memories
-WHERE status = 'active' AND profile IN (SELECT value FROM json_each(:profiles)) AND scope IN (SELECT value FROM json_each(:scopes))
-      AND ((scope = 'user' AND category IN (SELECT value FROM json_each(:categories))) OR instr(body, '"pinned":true') > 0);
+SELECT rowid AS row, id, category, scope, body, 0 AS uses FROM memories
+WHERE profile IN (SELECT value FROM json_each(:profiles)) AND scope = 'user' AND status = 'active'
+      AND category IN (SELECT value FROM json_each(:categories))
+UNION ALL
+SELECT rowid AS row, id, category, scope, body, 0 AS uses FROM memories
+WHERE instr(body, '"pinned":true') > 0 AND profile IN (SELECT value FROM json_each(:profiles)) AND status = 'active'
+      AND scope IN (SELECT value FROM json_each(:scopes))
+      AND NOT (scope = 'user' AND category IN (SELECT value FROM json_each(:categories)));
 
 -- name: fixes
-SELECT rowid AS row, id, category, scope, body FROM memories
-WHERE status = 'active' AND json_extract(body, '$.fingerprint') IN (SELECT value FROM json_each(:marks));
+SELECT rowid AS row, id, category, scope, body, 0 AS uses FROM memories
+WHERE instr(body, '"fingerprint":') > 0 AND status = 'active'
+      AND json_extract(body, '$.fingerprint') IN (SELECT value FROM json_each(:marks));
 
--- name: turns
-SELECT e.id AS row, e.key, e.author, e.kind, e.at, e.block, e.place, t.session, t.project, f.path
-FROM events AS e
-JOIN thread_events AS te ON te.event = e.id AND NOT te.abandoned
-JOIN threads AS t ON t.id = te.thread
-JOIN files AS f ON f.id = t.file
-WHERE e.id IN (SELECT value FROM json_each(:rows))
-GROUP BY e.id HAVING te.thread = min(te.thread)
-ORDER BY e.block;
+-- name: notes
+SELECT n.id AS row, n.event, n.at, t.session, n.body
+FROM notes AS n JOIN threads AS t ON t.id = n.thread WHERE n.id IN (SELECT value FROM json_each(:rows));
 
--- name: block
-SELECT body FROM blocks WHERE id = :id;
+-- name: notes_between
+SELECT n.id AS row, n.event, n.at, t.session, n.body
+FROM notes AS n JOIN threads AS t ON t.id = n.thread LEFT JOIN projects AS p ON p.directory = t.project
+WHERE n.at >= :start AND n.at < :stop AND p.scope IN (SELECT value FROM json_each(:scopes)) ORDER BY n.at DESC LIMIT 200;
 
 -- name: output
 SELECT path, lines FROM outputs WHERE intended = 0;

@@ -61,7 +61,7 @@ def get_memory(desk: Desk, number: str) -> str:
     """A memory with the words it rests on and what happened to it. Raises UsageError."""
     memory = find(desk, number)
     found = trace(desk, memory, context=0)
-    spooling.used(str(desk.home.state), [memory.id], to_text(desk.clock()))
+    spooling.used(str(desk.home.state), [memory.id])
     lines = [
         f"[{memory.id}] {memory.category}, {_place(desk, memory)}, {memory.status_at(desk.clock())}: {memory.content or '(forgotten)'}"
     ]

@@ -5,29 +5,27 @@ fingerprints alone; who has vectors gives them as ``nearest``.
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from contextlib import closing
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import NamedTuple
 
 from kept.adapters.glance import Glance, Known
 from kept.model.context import CORE, DAYS, FACTS, FIXES, PAST, Context, Piece
 from kept.model.text import index_words
 from kept.stages.recall.question import telling_words
-from kept.stages.relevance import TELLING, is_sentence, nearness, score, stem, tells, weights
+from kept.stages.recall.scoring import fact_score
+from kept.stages.relevance import TELLING, enough, nearness, stem, tells, weights
 from kept.stages.sandwich import sandwich
 
 CORE_CATEGORIES = ("identity", "person", "preference", "preferences", "constraint")  # those of the user's scope are always shown
 NOTHING = Context((), 0, {})
 SECONDS = 0.5  # reading the store may take so long; a hook gives less
 _CANDIDATES = 40
-_TURNS = 12
-_LINE = 240
-_READ = 20_000
+_NOTES = 12
+_DONE = 2  # the weight from which on something was done and not only asked
 _WORDS = 60
 _ENDS = 2_000
-
-Days = Callable[[Sequence[date]], Iterable[tuple[date, str]]]
 
 
 class Asked(NamedTuple):
@@ -48,6 +46,17 @@ class Asked(NamedTuple):
     client: str = "claude"
 
 
+class Weights(NamedTuple):
+    """What the seed's formula weighs with."""
+
+    recent_boost: float = 0.1
+    recent_days: float = 7.0
+    use_boost: float = 0.05
+
+
+_WEIGHTS = Weights()
+
+
 class Place(NamedTuple):
     """Where it is looked for: the store file, the user's home, the profiles at work, the zone whose days are shown, how long reading may take."""
 
@@ -58,12 +67,7 @@ class Place(NamedTuple):
     seconds: float = SECONDS
 
 
-def no_days(_: Sequence[date]) -> Iterable[tuple[date, str]]:
-    """No summaries of days."""
-    return ()
-
-
-def assemble(place: Place, asked: Asked, *, now: datetime, days: Days = no_days, scope: str = "") -> Context:
+def assemble(place: Place, asked: Asked, *, now: datetime, scope: str = "") -> Context:
     """The context for a message; nothing where the store cannot be read in time. ``scope`` is that of the directory where it is known.
 
     Raises StoreError where there is a store that cannot be read.
@@ -76,7 +80,7 @@ def assemble(place: Place, asked: Asked, *, now: datetime, days: Days = no_days,
         offered = {
             FIXES: [_fix(look, each) for each in glance.fixes(list(asked.marks))],
             CORE: _core(look) if asked.core else [],
-            DAYS: _days(look, days) if asked.core else [],
+            DAYS: _days(look) if asked.core else [],
             **_near(look),
         }
         keys, texts = _present(glance, asked, place.user)
@@ -125,14 +129,30 @@ def _core(look: _Look) -> list[Piece]:
     ]  # fmt: skip
 
 
-def _days(look: _Look, days: Days) -> list[Piece]:
-    today = look.now.astimezone(look.place.zone).date()
-    wanted = (today, today - timedelta(days=1))
+def _days(look: _Look) -> list[Piece]:
+    """What was worked on in this project today and yesterday, other sessions' only, where something came of it."""
+    today = look.now.astimezone(look.place.zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    start = (today - timedelta(days=1)).astimezone(UTC)
+    if len(look.scopes) < 2:
+        return []
     return [
-        Piece(DAYS, day.isoformat(), text, day.isoformat(), 1.0, float(day.toordinal()), "one of the last two days")
-        for day, text in days(wanted)
-        if text.strip()
+        Piece(
+            DAYS,
+            each.key,
+            each.text,
+            _day(look, each.at),
+            1.0,
+            float(each.weight),
+            "worked on in this project in the last two days",
+        )
+        for each in look.glance.notes_between(_text(start), _text(look.now), look.scopes[1:])
+        if each.session != look.asked.session and each.weight >= _DONE
     ]
+
+
+def _text(instant: datetime) -> str:
+    """An instant as the store writes it."""
+    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
 
 class _Message(NamedTuple):
@@ -166,8 +186,8 @@ def names_in(text: str) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys(each for each in found if each))
 
 
-def _gathered(rows_of: Callable[[str], list[int]], message: _Message, most: int) -> dict[int, dict[str, float]]:
-    """The rows that share at least two names with the message, those first that share most; each with the shared words and their worth."""
+def _gathered(rows_of: Callable[[str], list[int]], message: _Message, least: int, most: int) -> dict[int, dict[str, float]]:
+    """The rows that share at least so many names with the message, those first that share most; each with the shared words and their worth."""
     shared: dict[int, dict[str, float]] = {}
     seen: set[str] = set()
     for name in message.names:
@@ -180,7 +200,7 @@ def _gathered(rows_of: Callable[[str], list[int]], message: _Message, most: int)
                 best.setdefault(row, word)
         for row, word in best.items():
             shared.setdefault(row, {})[word] = message.worth[word]
-    several = [(sum(words.values()), row) for row, words in shared.items() if len(words) > 1]
+    several = [(sum(words.values()), row) for row, words in shared.items() if len(words) >= least]
     return {row: shared[row] for _, row in sorted(several, key=lambda each: (-each[0], each[1]))[:most]}
 
 
@@ -188,17 +208,25 @@ def _facts(look: _Look, message: _Message) -> list[Piece]:
     def rows_of(word: str) -> list[int]:
         return look.glance.memories_of(word, look.scopes, list(look.place.profiles))
 
-    shared = _gathered(rows_of, message, _CANDIDATES)
+    shared = _gathered(rows_of, message, 2, _CANDIDATES)
     pieces = []
     for memory in look.glance.memories(list(shared)):
         if not _alive(look, memory) or memory.sessions == {look.asked.session}:
             continue  # what was said in this session is before the model anyway
         words = shared[memory.row]
         about = set(index_words(" ".join(memory.artifacts)).split())
-        near = nearness(list(words.values()), sum(word in about for word in words), len(names_in(memory.content)), _asked(message))
-        last = _instant(memory.last_seen)
-        age = (look.now - last).total_seconds() / 86_400 if last else None
-        value = score(near, age_days=age, uses=0, confidence=memory.confidence)
+        named = sum(word in about for word in words)
+        if not enough(list(words.values()), named):
+            continue
+        near = nearness(list(words.values()), named, len(names_in(memory.content)), _asked(message))
+        value = fact_score(
+            near,
+            last_seen=_instant(memory.last_seen),
+            now=look.now,
+            uses=memory.uses,
+            confidence=memory.confidence,
+            weights=_WEIGHTS,
+        )
         pieces.append(Piece(FACTS, memory.id, memory.content, _day(look, memory.last_seen), near, value, _because(words)))
     return pieces
 
@@ -208,32 +236,24 @@ def _asked(message: _Message) -> list[float]:
 
 
 def _past(look: _Look, message: _Message) -> list[Piece]:
-    shared = _gathered(look.glance.turns_of, message, _TURNS) if len(look.scopes) > 1 else {}
-    scopes = look.glance.scopes() if shared else {}
+    """What was worked on earlier in this project that shares enough with the message."""
+    if len(look.scopes) < 2:
+        return []
+
+    def rows_of(word: str) -> list[int]:
+        return look.glance.notes_of(word, look.scopes[1:])
+
+    shared = _gathered(rows_of, message, 2, _NOTES)
     pieces = []
-    for turn in look.glance.turns(list(shared)):
-        scope = scopes.get(turn.project) or look.glance.scope(os.path.dirname(turn.path))  # noqa: PTH120 - as above
-        if turn.session == look.asked.session or scope not in look.scopes or turn.author not in ("human", "assistant"):
+    for note in look.glance.notes(list(shared)):
+        words = shared[note.row]
+        about = set(index_words(" ".join(each for each in note.text.split() if not each.strip(".,:;!?()").isalpha())).split())
+        named = sum(word in about for word in words)
+        if note.session == look.asked.session or not enough(list(words.values()), named):
             continue
-        text, words = _telling_line(turn.text, shared[turn.row])
-        near = nearness(list(words.values()), 0, len(names_in(text)), _asked(message))
-        who = "you said" if turn.author == "human" else "the assistant said"
-        pieces.append(Piece(PAST, turn.key, f"{who}: {text}", _day(look, turn.at), near, near, _because(words)))
+        near = nearness(list(words.values()), named, len(names_in(note.text)), _asked(message))
+        pieces.append(Piece(PAST, note.key, note.text, _day(look, note.at), near, near, _because(words)))
     return pieces
-
-
-def _telling_line(text: str, words: dict[str, float]) -> tuple[str, dict[str, float]]:
-    """The sentence of a turn that has most of the words, cut, and which of them it has; pasted output is no sentence."""
-    best, found = "", dict[str, float]()
-    for line in text[:_READ].splitlines():
-        short = line.strip()[:_LINE]
-        if not is_sentence(short):
-            continue
-        own = set(index_words(short).split())
-        here = {word: value for word, value in words.items() if word in own}
-        if sum(here.values()) > sum(found.values()):
-            best, found = short, here
-    return best, found
 
 
 def _because(words: dict[str, float]) -> str:
@@ -261,4 +281,4 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-__all__ = ["NOTHING", "Asked", "Place", "assemble", "no_days", "utc_now"]
+__all__ = ["NOTHING", "Asked", "Place", "assemble", "utc_now"]

@@ -34,15 +34,10 @@ def queued(state: str) -> list[str]:
     return list(dict.fromkeys(line.partition("\t")[2] for line in spool.take(_place(state, "queue"))))
 
 
-def used(state: str, ids: list[str], at: str) -> None:
-    """Note that memories were of use. Raises OSError."""
+def used(state: str, ids: list[str]) -> None:
+    """Note that memories were of use; the next run counts them (:mod:`kept.app.indexing`). Raises OSError."""
     if ids:
-        spool.append(_place(state, "uses"), f"{at}\t{' '.join(ids)}", _USES_BYTES)
-
-
-def uses(state: str) -> list[tuple[str, list[str]]]:
-    """When which memories were of use, since the last run."""
-    return [(at, ids.split()) for at, _, ids in (line.partition("\t") for line in spool.take(_place(state, "uses")))]
+        spool.append(os.path.join(state, "used.log"), " ".join(ids), _USES_BYTES)  # noqa: PTH118 - as above
 
 
 def told(state: str, session: str) -> frozenset[str] | None:

@@ -51,9 +51,9 @@ FIXES, CORE, DAYS, FACTS, PAST = "fixes", "core", "days", "facts", "past"
 LAYERS = (
     Layer(FIXES, "This failed before; what helped then:", 0.0, 3, 0.4),
     Layer(CORE, "Always:", 0.0, 30, 0.4),
-    Layer(DAYS, "The last days:", 0.0, 2, 0.4),
+    Layer(DAYS, "Worked on here in the last days:", 0.0, 6, 0.4),
     Layer(FACTS, "About this:", 0.3, 15, 0.6),
-    Layer(PAST, "Said earlier about this:", 0.5, 3, 0.3),
+    Layer(PAST, "Worked on here earlier:", 0.45, 3, 0.3),
 )
 _OURS = re.compile(TAG, re.IGNORECASE)
 TITLES = {each.name: each.title for each in LAYERS}

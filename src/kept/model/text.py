@@ -4,7 +4,10 @@ import re
 import unicodedata
 
 # Scripts written without spaces: their words are compared by pairs of characters.
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f]")
+# Ranges and not a pattern: compiling that one takes a tenth of the time a hook has.
+_CJK = (
+    ("\u3040", "\u30ff"), ("\u3400", "\u4dbf"), ("\u4e00", "\u9fff"), ("\uac00", "\ud7af"), ("\uf900", "\ufaff"), ("\U00020000", "\U0002fa1f"),
+)  # fmt: skip
 
 NEGATIONS = frozenset(
     {
@@ -48,7 +51,7 @@ def tokens(text: str) -> frozenset[str]:
     """The set of words of the normal form, words of scripts without spaces given as pairs of characters."""
     words: set[str] = set()
     for word in normal_form(text).split():
-        if _CJK.search(word):
+        if not word.isascii() and any(map(is_cjk, word)):
             words.update(word[i : i + 2] for i in range(max(1, len(word) - 1)))
         else:
             words.add(word)
@@ -57,7 +60,7 @@ def tokens(text: str) -> frozenset[str]:
 
 def is_cjk(char: str) -> bool:
     """Whether a character belongs to a script that is written without spaces between words."""
-    return _CJK.match(char) is not None
+    return any(first <= char <= last for first, last in _CJK)
 
 
 def likeness(left: frozenset[str], right: frozenset[str]) -> float:
@@ -92,7 +95,7 @@ def index_words(text: str) -> str:
     """
     words: list[str] = []
     for word in _WORD.findall(unicodedata.normalize("NFKC", text)):
-        if _CJK.search(word):
+        if not word.isascii() and any(map(is_cjk, word)):
             words.extend(word[i : i + 2] for i in range(max(1, len(word) - 1)))
             continue
         words.append(_SEPARATOR.sub("", word))

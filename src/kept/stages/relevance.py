@@ -1,11 +1,11 @@
-"""How near a memory is to what was just said, by words alone, and the seed's score over it. Pure; knows neither store nor model.
+"""How near a memory is to what was just said, by words alone. Pure; knows neither store nor model.
 
 Nearness asks how telling the shared words are in this person's own texts, and how much of the memory and of the message they make up.
 A word that is everywhere says nothing, so a message that shares only such words with a memory is not near it.
 """
 
 from collections.abc import Mapping, Sequence
-from math import exp, log
+from math import log
 
 _HEX = frozenset("0123456789abcdef")
 _ENDINGS = ("ings", "ing", "ers", "er", "ies", "ed", "es", "en", "s", "e", "y")
@@ -15,9 +15,6 @@ TELLING = 0.4  # from this weight on a word tells something
 FLOOR = 0.3
 _THREE = 1.4  # the weight that three shared words must have together
 _TWO = 0.95  # and that of two
-_FRESH_DAYS = 7.0
-_FRESH = 0.1
-_USED = 0.05
 
 
 def tells(word: str) -> bool:
@@ -33,17 +30,17 @@ def stem(word: str) -> str:
     return next((word[: -len(end)] for end in _ENDINGS if word.endswith(end) and len(word) - len(end) > 2), word)
 
 
-def is_sentence(line: str) -> bool:
-    """Whether a line is something somebody said rather than output, code, a path or a heading: mostly plain words, at least six."""
-    words = line.lstrip("-*•0123456789.) ").split()
-    plain = sum(each.strip(".,;:!?()\"'*_`").isalpha() for each in words)
-    return len(words) >= 6 and plain * 3 >= len(words) * 2
-
-
 def weight(count: int, texts: int) -> float:
     """How telling a word is that ``count`` of ``texts`` texts have: 0 (all of them) to 1 (none), the logarithm of its rarity."""
     crowd = max(texts, _CROWD)
     return max(0.0, log((crowd + 1) / (count + 1)) / log(crowd + 1))
+
+
+def enough(shared: Sequence[float], named: int) -> bool:
+    """Whether shared words with these weights, ``named`` of them names that the text is about, make it near at all."""
+    telling = [each for each in shared if each >= TELLING]
+    common = sum(telling)
+    return (len(telling) >= 3 and common >= _THREE) or (len(telling) == 2 and named > 0 and common >= _TWO)
 
 
 def nearness(shared: Sequence[float], named: int, own: int, asked: Sequence[float]) -> float:
@@ -54,23 +51,13 @@ def nearness(shared: Sequence[float], named: int, own: int, asked: Sequence[floa
     which one is a name; everyday words that happen to be rare here come in pairs. Above the floor it grows with the geometric mean of
     the shares of the text and of the message (its eight most telling names) that are common to both.
     """
+    if not enough(shared, named):
+        return 0.0
     telling = [each for each in shared if each >= TELLING]
     common = sum(telling)
-    enough = (len(telling) >= 3 and common >= _THREE) or (len(telling) == 2 and named and common >= _TWO)
-    if not enough:
-        return 0.0
     of_text = common / (common + _UNKNOWN * max(0, own - len(telling)))
     of_message = min(1.0, common / sum(sorted(asked, reverse=True)[:8]))
     return FLOOR + (1.0 - FLOOR) * float((of_text * of_message) ** 0.5)
-
-
-def score(similarity: float, *, age_days: float | None, uses: int, confidence: float) -> float:
-    """The seed's score: similarity, up to +0.1 within seven days, a small boost for use, all times the confidence.
-
-    The boost for use saturates at +0.05: half of it after seven uses.
-    """
-    fresh = _FRESH * max(0.0, 1.0 - age_days / _FRESH_DAYS) if age_days is not None and age_days >= 0 else 0.0
-    return (similarity + fresh + _USED * (1.0 - exp(-uses / 10.0))) * confidence
 
 
 def weights(counts: Mapping[str, int], texts: int) -> dict[str, float]:

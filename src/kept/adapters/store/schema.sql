@@ -215,6 +215,9 @@ CREATE TABLE memories (
 );
 CREATE INDEX memories_group ON memories (profile, scope);
 CREATE INDEX memories_status ON memories (status);
+-- What a hook asks before a prompt: pinned memories, and those that answer a failure.
+CREATE INDEX memories_pinned ON memories (scope) WHERE instr(body, '"pinned":true') > 0;
+CREATE INDEX memories_failure ON memories (scope) WHERE instr(body, '"fingerprint":') > 0;
 
 CREATE VIRTUAL TABLE memory_index USING fts5 (words, content = '', tokenize = 'porter unicode61');
 CREATE VIRTUAL TABLE turn_index USING fts5 (words, content = '', tokenize = 'porter unicode61');

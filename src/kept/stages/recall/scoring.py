@@ -2,14 +2,29 @@
 
 from datetime import datetime, timedelta
 from math import log1p
-
-from kept.model.recall import Recall
+from typing import Protocol
 
 _MANY = 50  # uses at which the boost is whole
 
 
+class Weights(Protocol):
+    """What the formula weighs with: the settings of :class:`kept.model.recall.Recall`, or a hook's few of them."""
+
+    @property
+    def recent_boost(self) -> float:
+        """Added to what was seen just now."""
+
+    @property
+    def recent_days(self) -> float:
+        """Days over which that fades to nothing."""
+
+    @property
+    def use_boost(self) -> float:
+        """What much use adds at most."""
+
+
 def fact_score(
-    similarity: float, *, last_seen: datetime | None, now: datetime, uses: int, confidence: float, weights: Recall
+    similarity: float, *, last_seen: datetime | None, now: datetime, uses: int, confidence: float, weights: Weights
 ) -> float:
     """(similarity + recency + use) x confidence.
 

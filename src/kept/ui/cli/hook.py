@@ -134,7 +134,7 @@ def _inject(root: str, payload: Mapping[str, Any], client: str, name: str, *, me
 def _note(state: str, session: str, found: Context) -> None:
     """What was shown is not shown again, and what was near to the message counts as used; what is always shown does not."""
     spooling.tell(state, session, [each.key for each in found.pieces])
-    spooling.used(state, [each.key for each in found.pieces if each.layer in (FACTS, FIXES)], _now())
+    spooling.used(state, [each.key for each in found.pieces if each.layer in (FACTS, FIXES)])
 
 
 def _output(event: str, text: str) -> str:

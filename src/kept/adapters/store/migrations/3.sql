@@ -69,3 +69,7 @@ CREATE TABLE uses (
 
 INSERT INTO unembedded (kind, item) SELECT 'memory', rowid FROM memories;
 INSERT INTO unembedded (kind, item) SELECT 'turn', id FROM events WHERE kind = 'prompt' AND author = 'human';
+
+-- What a hook asks before a prompt: pinned memories, and those that answer a failure.
+CREATE INDEX memories_pinned ON memories (scope) WHERE instr(body, '"pinned":true') > 0;
+CREATE INDEX memories_failure ON memories (scope) WHERE instr(body, '"fingerprint":') > 0;
