@@ -30,12 +30,12 @@ def output(text: str) -> tuple[Kind, Author, str, Tool | None]:
     return Kind.TOOL_OUTPUT, Author.TOOL, text, Tool(name="Bash")
 
 
-def talk(*turns: tuple[Kind, Author, str, Tool | None]) -> list[Event]:
+def talk(*turns: tuple[Kind, Author, str, Tool | None], session: str = "s1") -> list[Event]:
     return [
         Event(
-            key=f"k{number}",
+            key=f"k{number}" if session == "s1" else f"{session}-{number}",
             twin="",
-            session="s1",
+            session=session,
             record="",
             parent="",
             turn="",
@@ -48,7 +48,7 @@ def talk(*turns: tuple[Kind, Author, str, Tool | None]) -> list[Event]:
             project="/work/shop",
             branch="",
             tool=tool,
-            pointer=Pointer(path="s1.jsonl", line=number, start=0, end=0),
+            pointer=Pointer(path=f"{session}.jsonl", line=number, start=0, end=0),
         )
         for number, (kind, author, text, tool) in enumerate(turns)
     ]

@@ -39,7 +39,7 @@ def propose(
     """The candidates anchored at the prompts in ``[start, stop)``, in order."""
     found: list[Candidate] = []
     for index in range(start, stop):
-        if is_prompt(events[index]) and not _typed_again(events, index, stop):
+        if is_prompt(events[index]) and not _typed_again(events, start, index):
             seen = before(events, start, index)
             place = scope(events[index].project)
             found += _of_prompt(
@@ -58,10 +58,10 @@ def propose(
     return tuple(found)
 
 
-def _typed_again(events: Sequence[Event], index: int, stop: int) -> bool:
-    """Whether the next event is the same prompt, sent once more with words added."""
-    text = events[index].text.strip()
-    return index + 1 < stop and is_prompt(events[index + 1]) and len(text) > 20 and events[index + 1].text.strip().startswith(text)
+def _typed_again(events: Sequence[Event], start: int, index: int) -> bool:
+    """Whether the event before is the same prompt, sent once more with words added."""
+    text = events[index - 1].text.strip() if index > max(0, start - 1) and index else ""
+    return len(text) > 20 and is_prompt(events[index - 1]) and events[index].text.strip().startswith(text)
 
 
 def _of_prompt(turn: Turn) -> list[Candidate]:

@@ -208,6 +208,6 @@ def _offered(reply: str, after: str, lexicon: Lexicon) -> Pick | None:
             names, added = artifacts(rest), len(after.split()) >= 2
             said = f"{plain(rest).rstrip('?')}, {plain(after)}" if added else plain(rest).rstrip("?")
             lasting = has(lexicon.versus, said) or has(lexicon.generaliser, said) or not has(lexicon.task, said)
-            sure = (added and any(" " in name for name in names)) or (lasting and bool(names))
+            sure = lasting and bool(names)
             return Pick(content=fit(finish(said)) if names else "", quote=words[:400], sure=sure)
     return None

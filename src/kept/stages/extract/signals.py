@@ -9,6 +9,7 @@ import re2
 
 from kept.model.artifact import artifacts
 from kept.model.lexicon import Lexicon
+from kept.model.text import is_cjk
 from kept.stages.extract.cues import count, has, specific, strip_all, strip_first, strip_last
 from kept.stages.extract.writing import after_step, after_verdict, without_question, without_trailer
 
@@ -52,7 +53,7 @@ WEIGHTS = {
     "tells of a defect": -0.45,
     "asks": 0.0,
     "asked and not granted": -0.6,
-    "mere wish": -0.2,
+    "mere wish": -0.3,
     "part of a task": -0.3,
     "points outside": -0.25,
     "short": -0.25,
@@ -162,7 +163,7 @@ def _objections(sentence: str, forms: tuple[str, str], acts: tuple[str, ...], le
         ("doubt", has(lexicon.hedge, strip_all(lexicon.possible, sentence))),
         ("supposed", has(lexicon.hypothetical, sentence)),
         ("of the moment", has(lexicon.transient, bare)),
-        ("report", not practice and has(lexicon.report, bare)),
+        ("report", not practice and "announced" not in acts and has(lexicon.report, bare)),
         ("vague", has(lexicon.vague, bare)),
         ("names a list item", bool(_LISTED.search(bare))),
         (
@@ -171,7 +172,8 @@ def _objections(sentence: str, forms: tuple[str, str], acts: tuple[str, ...], le
             and not {"decision", "reason"} <= set(acts)
             and has(lexicon.task, requested)
             and not has(lexicon.recurring, bare)
-            and after_step(bare, lexicon) == bare,
+            and after_step(bare, lexicon) == bare
+            and not has(lexicon.evermore, " ".join(requested.split()[:3])),
         ),
         ("one-off order", _passes(bare, requested, acts, lexicon, setting)),
         ("tells of a defect", has(lexicon.defect, after_verdict(bare, lexicon)) and "strong rule" not in acts),
@@ -183,7 +185,7 @@ def _objections(sentence: str, forms: tuple[str, str], acts: tuple[str, ...], le
             and not has(lexicon.anchored, requested[:60])
             and not (practice and has(lexicon.practice, requested[:20])),
         ),
-        ("short", len(bare.split()) < _least_words(acts, bare, lexicon) and len(_LETTERS.findall(bare)) < 30),
+        ("short", len(bare.split()) < _least_words(acts, bare, lexicon) and _mass(bare) < (15 if "preference" in acts else 30)),
         ("chatter", has(lexicon.chatter, bare)),
         ("about remembering", has(lexicon.memory_talk, sentence)),
         ("about the agent", has(lexicon.agent_talk, sentence)),
@@ -201,6 +203,8 @@ def _passes(bare: str, requested: str, acts: tuple[str, ...], lexicon: Lexicon, 
     if assured != requested:
         return setting.mending or not has(lexicon.widely, assured)
     if has(lexicon.finite, requested):
+        return False
+    if has(lexicon.evermore, " ".join(requested.split()[:3])):
         return False
     if has(lexicon.errand, requested):
         return True
@@ -226,6 +230,11 @@ def _merely_wishes(sentence: str, bare: str, acts: tuple[str, ...], lexicon: Lex
     """Whether a sentence says how one thing should be, without a reason, a name or anything general."""
     firm = {"general", "reason", "practice", "preference", "choice", "fact"} & set(acts)
     return "rule" in acts and not firm and not has(lexicon.hard, bare) and has(lexicon.soft, bare) and not artifacts(sentence)
+
+
+def _mass(text: str) -> int:
+    """The letters of a text, each of a script without spaces as three: it says about as much."""
+    return sum(3 if is_cjk(letter) else 1 for letter in _LETTERS.findall(text))
 
 
 def _least_words(acts: tuple[str, ...], bare: str, lexicon: Lexicon) -> int:
@@ -294,6 +303,7 @@ def _category(acts: set[str], bare: str, lexicon: Lexicon) -> tuple[str, str]:
     ruled = "decision" if has(lexicon.soft, bare) and not has(lexicon.craft, bare) else "constraint"
     order = (
         ("takes back" in acts and "fact" not in acts, "decision", "correction"),
+        ("announced" in acts and "preference" not in acts, "decision", "decision"),
         ("practice" in acts and has(lexicon.forbids, bare), "constraint", corrects or "teaching"),
         ({"practice", "goal"} <= acts or {"choice", "decision"} <= acts, "decision", "decision"),
         ("practice" in acts, "convention", "teaching"),
@@ -301,6 +311,7 @@ def _category(acts: set[str], bare: str, lexicon: Lexicon) -> tuple[str, str]:
         ("rule" in acts and has(lexicon.hard, bare), "constraint", corrects or "constraint"),
         ("choice" in acts, "decision", "decision"),
         ("rule" in acts and "fact" not in acts, ruled, corrects or "constraint"),
+        ("goal" in acts and has(lexicon.verdict, bare), "decision", "correction"),
         ("goal" in acts, "goal", "goal"),
         ("fact" in acts, "project_fact", corrects or "statement"),
         ("rule" in acts, ruled, corrects or "constraint"),

@@ -1,0 +1,85 @@
+"""Conflicts between plans: which gives way to which, when, and which contradicts something older that a person keeps."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from kept.model.event import Origin
+from kept.model.lifecycle import Rules, same_ground
+from kept.model.statement import handles, replaces
+from kept.stages.curate.plans import Plan
+
+
+def conflicts(plans: Sequence[Plan], rules: Rules) -> tuple[dict[int, tuple[int, datetime]], set[int]]:
+    """Which plans give way, to which one and when; and which contradict something older that a person keeps.
+
+    A plan gives way to the first one after it that leaves no room for it, provided that one is active and as well trusted.
+    """
+    filed: dict[tuple[str, object], list[int]] = {}
+    dated = [(plan.last, place) for place, plan in enumerate(plans) if plan.last is not None and plan.category not in rules.lasting]
+    replaced: dict[int, tuple[int, datetime]] = {}
+    doubtful: set[int] = set()
+    for last, later in sorted(dated):
+        plan = plans[later]
+        known = {other: None for handle in handles(plan.says) for other in filed.get(handle, ())}
+        for earlier in known:
+            before = plans[earlier].last
+            if earlier in replaced or before is None or before >= last or not replaces(plan.says, plans[earlier].says):
+                continue
+            if plans[earlier].fixed:
+                if not plan.fixed and plans[earlier].stands:
+                    doubtful.add(later)
+            elif plan.stands and _rank(plan) <= _rank(plans[earlier]):
+                since = [each.candidate.at for each in plan.members if each.candidate.at and each.candidate.at > before]
+                replaced[earlier] = (later, min(since, default=last))
+        for handle in handles(plan.says):
+            filed.setdefault(handle, []).append(later)
+    replaced |= _revalued(
+        [(last, place) for last, place in sorted(dated) if plans[place].category not in rules.gathered], plans, replaced
+    )
+    replaced |= _outgrown(
+        [(last, place) for last, place in sorted(dated) if plans[place].category in rules.themes], plans, replaced
+    )
+    return {each: by for each, by in replaced.items() if by[0] not in doubtful}, doubtful
+
+
+def _revalued(
+    dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]
+) -> dict[int, tuple[int, datetime]]:
+    """Which plans give way to a later value of the same thing: where somebody lives, what their machine is."""
+    latest: dict[tuple[str, str], int] = {}
+    found: dict[int, tuple[int, datetime]] = {}
+    for last, later in dated:
+        plan = plans[later]
+        thing = (plan.category, plan.facts.subject.casefold() if plan.facts else "")
+        if not thing[1] or not plan.stands or later in replaced:
+            continue
+        earlier = latest.get(thing)
+        if earlier is not None and not plans[earlier].fixed:
+            found[earlier] = (later, last)
+        latest[thing] = later
+    return found
+
+
+def _outgrown(
+    dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]
+) -> dict[int, tuple[int, datetime]]:
+    """Which themes give way to a later one on the same ground, and when. Only those that share two words are compared."""
+    filed: dict[str, list[int]] = {}
+    found: dict[int, tuple[int, datetime]] = {}
+    for last, later in dated:
+        plan = plans[later]
+        shared = Counter(place for word in plan.says.content for place in filed.get(word, ()))
+        for earlier in sorted(
+            place for place, count in shared.items() if count > 1 and place not in found and place not in replaced
+        ):
+            other = plans[earlier]
+            if plan.stands and not other.fixed and other.category == plan.category and same_ground(plan.says, other.says):
+                found[earlier] = (later, last)
+        for word in plan.says.content:
+            filed.setdefault(word, []).append(later)
+    return found
+
+
+def _rank(plan: Plan) -> int:
+    return Origin.USER.rank if plan.fixed or plan.facts is None else plan.facts.origin.rank

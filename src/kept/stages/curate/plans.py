@@ -1,0 +1,134 @@
+"""Plans: what one cluster of candidates should be, and which candidates and memories make a cluster whatever they say."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from kept.model.lifecycle import Rules
+from kept.model.memory import REPETITION, Judged, Memory, Status
+from kept.model.operation import FADED, WITHDRAWN, Facts
+from kept.model.statement import Statement, statement
+from kept.stages.curate.evidence import DAWN, OFTEN, facts_of, new_id, untouchable
+
+_ENDED = (Status.RESOLVED, Status.REJECTED, Status.RETIRED)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """What one cluster should be: its members, the memories it has, what its evidence says, and the memory that will be it.
+
+    ``winner`` is None where there is none yet; ``number`` is its id either way. ``members`` is empty for a person's words alone.
+    ``category`` is where it belongs by now, after a promotion. ``ended`` says that it was resolved or retired for a reason that seeing it again does not change.
+    """
+
+    members: tuple[Judged, ...]
+    found: tuple[Memory, ...]
+    facts: Facts | None
+    status: Status
+    winner: Memory | None
+    number: str
+    ended: bool
+    says: Statement
+    category: str
+
+    @property
+    def fixed(self) -> bool:
+        """Whether a person has the say over it."""
+        return self.winner is not None and untouchable(self.winner)
+
+    @property
+    def rare(self) -> bool:
+        """Whether it counts only by repetition and was not seen often enough, so that no memory is made of it."""
+        seldom = self.facts is not None and self.facts.observations < OFTEN
+        return seldom and not self.found and all(each.candidate.trigger == REPETITION for each in self.members)
+
+    @property
+    def last(self) -> datetime | None:
+        """When it was last said."""
+        times = [each.last_seen for each in (self.facts, self.winner if self.fixed else None) if each and each.last_seen]
+        return max(times, default=None)
+
+    @property
+    def stands(self) -> bool:
+        """Whether it can take the place of another: active, by its evidence or by a person's decision."""
+        active = self.winner is not None and self.winner.status is Status.ACTIVE if self.fixed else self.status is Status.ACTIVE
+        return active and not self.ended
+
+
+def plan_of(
+    members: Sequence[Judged],
+    found: tuple[Memory, ...],
+    taken: set[str],
+    rules: Rules,
+    known: Mapping[tuple[str, tuple[str, ...]], Statement],
+) -> Plan:
+    """What a cluster should be: ``members`` are its candidates, ``found`` the memories it has."""
+    facts, status = facts_of(members, rules) if members else (None, Status.ACTIVE)
+    ids = {each.id for each in found}
+    living = [each for each in found if untouchable(each) or each.status in (Status.ACTIVE, Status.HELD)]
+    ended = not living and any(each.status in _ENDED and not _returns(each, facts) for each in found)
+    merged = [each for each in found if each.superseded_by in ids]
+    winner = next(iter((*living, *(each for each in found if each not in merged), *found)), None)
+    fixed = winner is not None and untouchable(winner)
+    source = winner if winner is not None and (fixed or facts is None) else facts
+    if source is None:
+        raise ValueError("a cluster needs a member or a memory")
+    often = not fixed and facts is not None and facts.observations >= OFTEN
+    return Plan(
+        members=tuple(members),
+        found=found,
+        facts=facts,
+        status=status,
+        winner=winner,
+        number=winner.id if winner else new_id(members[0].candidate, taken),
+        ended=ended,
+        says=known.get((source.content, source.artifacts)) or statement(source.content, source.artifacts, source.fingerprint),
+        category=rules.promotions.get(source.category, source.category) if often else source.category,
+    )
+
+
+def _returns(memory: Memory, facts: Facts | None) -> bool:
+    """Whether what was ended comes back: nobody judged it when its proposals went, and what faded was said again since."""
+    again = facts is not None and facts.last_seen is not None and memory.ended_at is not None and facts.last_seen > memory.ended_at
+    return memory.reason == WITHDRAWN or (memory.reason.startswith(FADED) and again)
+
+
+def rests_on(proposals: Sequence[Judged], standing: Sequence[Memory]) -> list[tuple[int, int]]:
+    """Which proposals belong to what a person has put in other words since."""
+    place = {each.candidate.id: i for i, each in enumerate(proposals)}
+    return [(place[each], len(proposals) + i) for i, memory in enumerate(standing) for each in memory.candidates if each in place]
+
+
+def reworded(proposals: Sequence[Judged]) -> list[tuple[int, int]]:
+    """Which proposals put others in better words."""
+    place = {each.candidate.id: i for i, each in enumerate(proposals)}
+    return [(place[each.candidate.rewords], i) for i, each in enumerate(proposals) if each.candidate.rewords in place]
+
+
+def of_one_subject(proposals: Sequence[Judged], standing: Sequence[Memory], rules: Rules) -> Iterator[tuple[int, int]]:
+    """Which proposals and which memories of a person's make one dossier: those of one category about the same subject."""
+    first: dict[tuple[str, str], int] = {}
+    about = [(each.candidate.category, each.candidate.subject) for each in proposals]
+    about += [(each.category, each.subject) for each in standing]
+    for place, (category, subject) in enumerate(about):
+        if subject and category in rules.gathered:
+            yield first.setdefault((category, subject.casefold()), place), place
+
+
+def owners_of(
+    groups: Sequence[tuple[int, ...]], proposals: Sequence[Judged], standing: Sequence[Memory], memories: Sequence[Memory]
+) -> Mapping[int, tuple[Memory, ...]]:
+    """Which memories each cluster (by its first index) already has: by candidates they rest on, or by a person's words."""
+    place = {proposals[i].candidate.id: group[0] for group in groups for i in group if i < len(proposals)}
+    spoken = {standing[i - len(proposals)].id: group[0] for group in groups for i in group if i >= len(proposals)}
+    owners: dict[int, list[Memory]] = {}
+    for memory in memories:
+        groups_of = [place[each] for each in memory.candidates if each in place]
+        where = spoken.get(memory.id, min(groups_of) if groups_of else None)
+        if where is not None:
+            owners.setdefault(where, []).append(memory)
+    return {group: tuple(sorted(found, key=_seniority)) for group, found in owners.items()}
+
+
+def _seniority(memory: Memory) -> tuple[bool, datetime, str]:
+    return (not untouchable(memory), memory.first_seen or DAWN, memory.id)
