@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kept.adapters.sources import Skipped, examine, find_files
@@ -337,6 +337,7 @@ PARTS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(PARTS, st.integers(1, 9))
 def test_a_session_read_in_pieces_gives_what_it_gives_at_once(parts: list[list[Said]], size: int) -> None:
     events = session(*parts)
@@ -349,6 +350,7 @@ def test_a_session_read_in_pieces_gives_what_it_gives_at_once(parts: list[list[S
     assert sorted(each.id for each in whole) == sorted(each.id for each in pieces)
 
 
+@settings(deadline=None)
 @given(PARTS)
 def test_every_candidate_is_one_whole_line_resting_on_verbatim_words(parts: list[list[Said]]) -> None:
     events = {event.key: event for event in session(*parts)}
@@ -366,6 +368,7 @@ def test_every_candidate_is_one_whole_line_resting_on_verbatim_words(parts: list
             )
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="ab '\"`$()|&;<>\n\\=-", max_size=120))
 def test_any_command_line_splits_into_pieces_of_itself(command: str) -> None:
     assert all(step.text in command.replace("\\\n", "  ") for step in steps_of(command))

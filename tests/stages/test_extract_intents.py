@@ -1,7 +1,7 @@
 """What a person's prompts teach, and all that they do not."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from talk import LEXICON, PROFILE, START, active, agent, edit, found, output, talk, user
 
@@ -352,6 +352,7 @@ def test_every_candidate_is_dated_by_its_prompt_and_quotes_it_verbatim():
 WORDS = st.sampled_from([words for words, _ in TAUGHT] + NOT_TAUGHT + ["yes", "1", "option B", "", "x" * 50])
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.one_of(WORDS.map(user), st.just(DONE), st.just(edit("a/b.py")), st.just(output("ok"))), max_size=30),
     st.integers(1, 30),
@@ -373,6 +374,7 @@ def test_reading_episode_by_episode_while_it_grows_gives_what_reading_at_once_gi
         assert whole[each.id] == each
 
 
+@settings(deadline=None)
 @given(st.text(max_size=400))
 def test_any_prompt_is_read_without_an_error_and_the_same_way_twice(text):
     assert found(DONE, user(text)) == found(DONE, user(text))
