@@ -19,8 +19,9 @@ test: .venv/ready-dev $(MODEL)  ## set up and pass the checks and tests
 torture: .venv/ready-dev  ## the long proofs: kills, power cuts, failing disks, long fuzzing
 	$(BIN)/pytest -n 2 -m slow -rs
 
-bench: .venv/ready-dev  ## speed, as ratios and throughput
+bench: .venv/ready-dev  ## speed, as ratios and throughput; the store from 1,000 to 100,000 memories
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/store.py
 
 pins:  ## pin the dependencies again (needs uv)
 	uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 \

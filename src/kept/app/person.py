@@ -259,7 +259,8 @@ def forget(desk: Desk, numbers: Sequence[str]) -> tuple[str, ...]:
         erased = [_erase(desk, run, each, key, now) for each in memories if each.content]
         summarise(desk)
         desk.store.log.end_run(run, now, {"forgotten": [each.id for each in memories]})
-    forget_replies(desk, frozenset().union(*(each for each, _ in erased)), frozenset().union(*(each for _, each in erased)))
+        # Before the commit: a process that dies in between has lost some replies, and left none that say what was forgotten.
+        forget_replies(desk, frozenset().union(*(each for each, _ in erased)), frozenset().union(*(each for _, each in erased)))
     desk.store.compact()
     drop_stale(desk)
     return tuple(each.id for each in memories)

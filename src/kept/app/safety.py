@@ -170,10 +170,10 @@ def _additions(desk: Desk, path: Path, result: Imported) -> Iterator[Add]:
             result.left_out[found] += 1
             continue
         form = (found.scope, normal_form(found.content))
-        if found.id in taken or form in said:
-            result.left_out["remembered already"] += 1
-        elif forgotten and recognised(found.content, forgotten, key):
+        if forgotten and recognised(found.content, forgotten, key):
             result.left_out["forgotten"] += 1
+        elif found.id in taken or form in said:
+            result.left_out["remembered already"] += 1
         else:
             taken.add(found.id)
             said.add(form)

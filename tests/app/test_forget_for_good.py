@@ -1,0 +1,74 @@
+"""What was forgotten stays forgotten: over real sessions read again from their start, an import, a backup of the words, undo and redo."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kept.adapters.store import SqliteStore
+from kept.app import person
+from kept.app.browsing import exported
+from kept.app.history import redo, undo
+from kept.app.running import Options, run, settle
+from kept.app.safety import export_archive, import_file
+from kept.model.errors import UsageError
+from kept.model.fingerprint import fingerprint, recognised
+from kept.model.memory import Status
+
+pytestmark = pytest.mark.shared
+
+
+def gone(desk, words: dict[str, str]) -> None:
+    """Nothing that stands says one of the forgotten things, in its words or others, and no file holds their words."""
+    key = desk.store.key("forget")
+    wanted = {fingerprint(each, key) for each in words.values()}
+    for memory in desk.store.log.memories():
+        assert not (memory.content and recognised(memory.content, wanted, key)), memory.content
+        assert memory.id not in words or not memory.content
+    for proposal in desk.store.log.every_proposal():
+        assert not recognised(proposal.candidate.content, wanted, key)
+    assert desk.store.damage() == ()
+    for path in desk.home.root.rglob("*"):
+        if path.is_file() and path.suffix in (".db", ".md", ".bin"):
+            assert not [each for each in words.values() if each.encode() in path.read_bytes()], path
+
+
+def test_forgetting_outlasts_reading_again_importing_undoing_and_redoing(desk_at, home, tmp_path, shared: Path):
+    sessions = shared / "transcripts/inputs/claude-code-jsonl/entireio-cli"
+    lines, archive = tmp_path / "before.jsonl", tmp_path / "after.jsonl.gz"
+    with desk_at(home) as desk:
+        run(desk, [sessions], Options())
+        found = [each for each in desk.store.log.memories() if each.status in (Status.ACTIVE, Status.HELD)]
+        lines.write_text("".join(f"{json.dumps(exported(desk, each))}\n" for each in found))
+        words = {each.id: each.content for each in found[::3]}
+        assert len(words) >= 4
+        settle(desk, lambda: person.forget(desk, list(words)))
+        gone(desk, words)
+        run(desk, [sessions], Options(force=True))
+        gone(desk, words)
+        done, _ = settle(desk, lambda: import_file(desk, lines))
+        assert done.left_out["forgotten"] == len(words)
+        gone(desk, words)
+        left = len([each for each in desk.store.log.memories() if each.content])
+        for number in range(3):
+            try:
+                settle(desk, lambda: undo(desk))
+            except UsageError:
+                assert number, "there is something to take back"
+                break
+        gone(desk, words)
+        settle(desk, lambda: redo(desk))
+        gone(desk, words)
+        with pytest.raises(UsageError, match="forg"):
+            undo(desk, str(next(each.id for each in desk.store.log.heads() if each.stage == "forget")))
+        assert left >= len(found) - len(words)
+        export_archive(desk, archive)
+    with desk_at(tmp_path / "other") as desk:
+        settle(desk, lambda: import_file(desk, archive))
+        gone(desk, words)
+        run(desk, [sessions], Options(force=True))
+        gone(desk, words)
+        import_file(desk, lines)
+        gone(desk, words)
+    with SqliteStore(home / ".local/share/kept/kept.db") as store:
+        assert store.damage() == ()
