@@ -27,9 +27,9 @@ def desk(desk_at, home, transcripts):
         yield desk
 
 
-def test_a_memory_and_a_turn_are_found_by_their_words_with_reasons(desk):
-    hits = search(desk, "how do we store predictions in parquet?")
-    assert {each.kind for each in hits} == {Kind.MEMORY, Kind.TURN}
+def test_memories_summaries_and_turns_are_found_with_reasons(desk):
+    hits = search(desk, "how do we store predictions in parquet?", limit=20)
+    assert {each.kind for each in hits} == {Kind.MEMORY, Kind.SUMMARY, Kind.TURN}
     assert all(each.reasons and each.text and each.last_at for each in hits)
     assert any(each.project == "harbor" for each in hits)
 
@@ -51,4 +51,18 @@ def test_filters_bound_what_is_found(desk):
     assert all(each.last_at >= last for each in later)
     assert all(
         each.category == "decision" for each in search(desk, "parquet", where=(Kind.MEMORY,), filters=Filters(category="decision"))
+    )
+
+
+def test_what_was_worked_on_is_found_as_a_summary(desk):
+    (hit, *_) = search(desk, "parquet predictions rejected csv", where=(Kind.SUMMARY,))
+    assert hit.kind is Kind.SUMMARY
+    assert desk.store.archive.event(hit.id) is not None
+    assert hit.text
+    assert hit.last_at
+    assert (
+        search(
+            desk, "parquet predictions rejected csv", where=(Kind.SUMMARY,), filters=Filters(until=hit.last_at, scopes=("user",))
+        )
+        == ()
     )

@@ -5,7 +5,7 @@ only where there are vectors to compare.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -18,9 +18,10 @@ from kept.model.project import folder_of
 from kept.model.recall import Recall
 from kept.model.text import index_words
 from kept.model.times import from_text, to_text
-from kept.stages.recall.question import telling_words
-from kept.stages.recall.ranking import fused, with_surroundings
+from kept.stages.recall.question import is_telling, telling_words
+from kept.stages.recall.ranking import TIME, fused, with_surroundings
 from kept.stages.recall.scoring import fact_score
+from kept.stages.recall.when import When, when
 
 if TYPE_CHECKING:
     from kept.adapters.index.vectors import Floats, Near, Vectors
@@ -105,7 +106,7 @@ NO_FILTERS = Filters()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hit:
-    """Something found. ``id`` is that of a memory, the key of a turn, or the day of a summary.
+    """Something found. ``id`` is that of a memory, or the key of the event: a turn, or the one at which what a summary tells began.
 
     ``score`` orders the hits of one search (higher is better) and means nothing beyond it; ``similarity`` is the cosine of the
     meanings, None where none was computed. ``reasons`` say in words why it is here. ``project`` is what people call the scope.
@@ -179,6 +180,7 @@ class _Look:
         self._names = dict(self._projects.values())
         self._words = telling_words(query)
         self._limits, self._open = self._bounded(filters, to_text(desk.clock()))
+        self._when = self._resolved(when(query, desk.clock(), desk.zone))
         self._floor = desk.settings.recall.floor
         self._asked = _asked(desk, query) if meaning else None
 
@@ -187,10 +189,13 @@ class _Look:
         pool = max(_POOL, most)
         worded = self.worded(kind, pool)
         words = {item: score for item, score, _ in worded}
+        inside = self._inside(kind)
         replies = frozenset(item for item, _, reply in worded if reply)
         near = self.near(kind, pool, also=words)
         own = fused(words, {item: each.similarity for item, each in near.items()}, replies)
         scores = self._surrounded(own, replies) if kind is Kind.TURN else own
+        if inside:
+            scores = {item: score + TIME * (item in inside) for item, score in scores.items()} | self._only_time(inside, scores)
         best = sorted(scores, key=lambda item: (-scores[item], item))[:most]
         units = self._index.units(kind, best)
         found = []
@@ -198,8 +203,9 @@ class _Look:
             unit = units.get(item)
             if unit is not None:
                 close = self._true(unit, near.get(item))
-                if close or item in words or item not in own:
-                    reasons = self._reasons(unit, close, worded=item in words, around=scores[item] > own.get(item, 0.0) * 1.5)
+                if close or item in words or item not in own or item in inside:
+                    beside = item not in own and item not in inside
+                    reasons = self._reasons(unit, close, worded=item in words, around=beside, timely=item in inside)
                     found.append(self.hit(unit, scores[item], close, reasons))
         return found
 
@@ -221,11 +227,11 @@ class _Look:
         """How like the question a memory is, in [0, 1], and why; None where nothing says that it is."""
         close = self._true(unit, near)
         if close is not None:
-            return close.similarity, self._reasons(unit, close, worded=True, around=False)
+            return close.similarity, self._reasons(unit, close, worded=True)
         shared = self._shared(unit)
         if len(shared) < min(2, len(self._words)) or not shared:
             return None
-        return len(shared) / len(self._words), self._reasons(unit, None, worded=True, around=False)
+        return len(shared) / len(self._words), self._reasons(unit, None, worded=True)
 
     def hit(self, unit: Unit, score: float, near: "Near | None", reasons: tuple[str, ...]) -> Hit:
         """A unit as a hit."""
@@ -246,6 +252,32 @@ class _Look:
         allowed = self._index.among(Kind.TURN, self._limits)
         return {item: score for item, score in raised.items() if item in own or item in allowed}
 
+    def _resolved(self, asked: When | None) -> When | None:
+        """The span a question names; where something that happened bounds it, up to or from when that was said last."""
+        if asked is None or not asked.event:
+            return asked
+        for kind in (Kind.MEMORY, Kind.TURN):
+            rows = [item for item, _, _ in self._index.by_words(kind, asked.event, self._limits, 3)]
+            times = [_instant(unit.last_at) for unit in self._index.units(kind, rows[:1]).values()]
+            if times and times[0]:
+                return asked._replace(since=times[0]) if asked.side == "since" else asked._replace(until=times[0])
+        return None
+
+    def _inside(self, kind: Kind) -> frozenset[int]:
+        """The units of the time that the question names; none where it names none."""
+        if self._when is None:
+            return frozenset()
+        since = max(filter(None, (self._limits.since, _text(self._when.since))), default=None)
+        until = min(filter(None, (self._limits.until, _text(self._when.until))), default=None)
+        return self._index.among(kind, replace(self._limits, since=since, until=until))
+
+    def _only_time(self, inside: frozenset[int], scores: Mapping[int, float]) -> dict[int, float]:
+        """Units that are of the time, where the question asks for nothing else: the latest count most."""
+        if self._when is None or is_telling(self._when.rest):
+            return {}
+        latest = sorted(inside, reverse=True)[:_POOL]
+        return {item: TIME - place / 1e6 + scores.get(item, 0.0) for place, item in enumerate(latest)}
+
     def _true(self, unit: Unit, near: "Near | None") -> "Near | None":
         """The cosine, where it is that of the text as it is now."""
         return near if near is not None and near.mark == mark_of(unit.text) else None
@@ -254,7 +286,9 @@ class _Look:
         there = frozenset(map(_stem, index_words(unit.text).split()))
         return [word for word in self._words if _stem(word) in there]
 
-    def _reasons(self, unit: Unit, near: "Near | None", *, worded: bool, around: bool) -> tuple[str, ...]:
+    def _reasons(
+        self, unit: Unit, near: "Near | None", *, worded: bool, around: bool = False, timely: bool = False
+    ) -> tuple[str, ...]:
         shared = self._shared(unit) if worded else []
         return tuple(
             filter(
@@ -262,6 +296,7 @@ class _Look:
                 (
                     f"its words: {', '.join(shared[:_TOLD])}" if shared else "",
                     f"its meaning ({near.similarity:.2f})" if near and near.similarity >= _TELLING else "",
+                    f"its time: {self._when.label}" if timely and self._when else "",
                     "what was said beside it" if around else "",
                 ),
             )
@@ -305,6 +340,10 @@ def _asked(desk: Place, query: str) -> "tuple[Vectors, Floats] | None":
         return None
     (question,) = model.embed([query[-_LONGEST:]])
     return vectors, question
+
+
+def _text(instant: datetime | None) -> str | None:
+    return to_text(instant) if instant else None
 
 
 def _stem(word: str) -> str:

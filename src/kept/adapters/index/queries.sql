@@ -10,6 +10,15 @@ FROM turn_index JOIN events AS e ON e.id = turn_index.rowid
 WHERE turn_index MATCH :words AND {turns}
 ORDER BY score DESC, e.id LIMIT :limit;
 
+-- name: summaries_by_words
+SELECT n.id AS item, -bm25(note_index) AS score, '' AS author
+FROM note_index JOIN notes AS n ON n.id = note_index.rowid
+WHERE note_index MATCH :words AND {summaries}
+ORDER BY score DESC, n.id LIMIT :limit;
+
+-- name: summaries_among
+SELECT n.id AS item FROM notes AS n WHERE {summaries};
+
 -- name: memories_among
 SELECT m.rowid AS item FROM memories AS m WHERE {memories};
 
@@ -23,6 +32,10 @@ AND (:scopes IS NULL OR m.scope IN (SELECT value FROM json_each(:scopes)))
 AND (:category = '' OR m.category = :category)
 AND (:since IS NULL OR json_extract(m.body, '$.last_seen') >= :since)
 AND (:until IS NULL OR json_extract(m.body, '$.first_seen') < :until);
+
+-- name: summary_filter
+(:since IS NULL OR n.at >= :since) AND (:until IS NULL OR n.at < :until)
+AND (:threads IS NULL OR n.thread IN (SELECT value FROM json_each(:threads)));
 
 -- name: turn_filter
 e.kind IN ('prompt', 'response')
@@ -49,6 +62,11 @@ JOIN files AS f ON f.id = t.file
 WHERE e.id IN (SELECT value FROM json_each(:items))
       AND te.thread = (SELECT min(o.thread) FROM thread_events AS o WHERE o.event = e.id)
 ORDER BY e.block;
+
+-- name: summaries
+SELECT n.id AS item, n.event AS id, n.at, n.body, t.session, t.project, f.path
+FROM notes AS n JOIN threads AS t ON t.id = n.thread JOIN files AS f ON f.id = t.file
+WHERE n.id IN (SELECT value FROM json_each(:items));
 
 -- name: around
 SELECT te.event AS item,
@@ -89,6 +107,9 @@ INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'memory', rowid FROM memori
 
 -- name: refill_turns
 INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'turn', id FROM events WHERE kind = 'prompt' AND author = 'human';
+
+-- name: refill_summaries
+INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'summary', id FROM notes;
 
 -- name: used
 INSERT INTO uses (memory, times) SELECT id, :times FROM memories WHERE id = :memory

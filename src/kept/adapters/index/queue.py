@@ -37,7 +37,7 @@ class Queue:
 
     def refill(self) -> None:
         """Let everything wait."""
-        for name in ("refill_memories", "refill_turns"):
+        for name in ("refill_memories", "refill_summaries", "refill_turns"):
             self._run(name)
 
     def used(self, times: Mapping[str, int]) -> None:

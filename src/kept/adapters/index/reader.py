@@ -30,6 +30,9 @@ class Kind(StrEnum):
     TURN = "turn"
 
 
+_TABLES = {Kind.MEMORY: "memories", Kind.SUMMARY: "summaries", Kind.TURN: "turns"}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
     """Among which units to look. None means no limit; ``threads`` are those whose turns count. Instants are texts of ``to_text``."""
@@ -80,17 +83,15 @@ class Index:
 
     def by_words(self, kind: Kind, words: Sequence[str], limits: Limits, most: int) -> tuple[tuple[int, float, bool], ...]:
         """The rows of a kind that have any of the words, best first: BM25 score (higher is better), whether an assistant said it."""
-        if not words or kind is Kind.SUMMARY:
+        if not words:
             return ()
         values = limits.values() | {"words": _any_of(words), "limit": most}
-        rows = self._run("memories_by_words" if kind is Kind.MEMORY else "turns_by_words", **values)
+        rows = self._run(f"{_TABLES[kind]}_by_words", **values)
         return tuple((row["item"], row["score"], row["author"] == _ASSISTANT) for row in rows)
 
     def among(self, kind: Kind, limits: Limits) -> frozenset[int]:
         """The rows of a kind that are within the limits."""
-        if kind is Kind.SUMMARY:
-            return frozenset()
-        rows = self._run("memories_among" if kind is Kind.MEMORY else "turns_among", **limits.values())
+        rows = self._run(f"{_TABLES[kind]}_among", **limits.values())
         return frozenset(row["item"] for row in rows)
 
     def around(self, items: Iterable[int]) -> dict[int, tuple[tuple[int, bool], ...]]:
@@ -108,7 +109,7 @@ class Index:
             case Kind.TURN:
                 return {each.item: each for each in self._turns(self._run("turns", items=wanted))}
             case Kind.SUMMARY:
-                return {}
+                return {row["item"]: self._summary(row) for row in self._run("summaries", items=wanted)}
 
     def _turns(self, rows: Iterable[Any]) -> Iterator[Unit]:
         number, events = 0, []
@@ -120,6 +121,16 @@ class Index:
                 kind=Kind.TURN, item=row["item"], id=row["id"], text=events[row["place"]][_TEXT], first_at=at, last_at=at,
                 author=row["author"], session=row["session"], directory=row["project"], path=row["path"],
             )  # fmt: skip
+
+    def _summary(self, row: Any) -> Unit:
+        try:
+            text, _ = json.loads(zlib.decompress(row["body"]))
+        except (ValueError, TypeError, zlib.error) as error:
+            raise StoreError("a note cannot be read", where=str(self._path), hint="run `kept rebuild`") from error
+        return Unit(
+            kind=Kind.SUMMARY, item=row["item"], id=row["id"], text=text, first_at=row["at"], last_at=row["at"],
+            session=row["session"], directory=row["project"], path=row["path"],
+        )  # fmt: skip
 
     def _block(self, number: int) -> list[Any]:
         (row,) = self._run("block", id=number)
@@ -180,5 +191,6 @@ def statements() -> Mapping[str, str]:
     text = Path(__file__).with_name("queries.sql").read_text(encoding="utf-8")
     named = dict(part.split("\n", 1) for part in text.split("-- name: ")[1:])
     bare = {name.strip(): sql.strip().removesuffix(";") for name, sql in named.items()}
-    filters = {"memories": bare.pop("memory_filter"), "turns": bare.pop("turn_filter")}
+    names = {"memories": "memory_filter", "summaries": "summary_filter", "turns": "turn_filter"}
+    filters = {name: bare.pop(place) for name, place in names.items()}
     return {name: sql.format(**filters) for name, sql in bare.items()}

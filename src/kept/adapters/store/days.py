@@ -36,11 +36,13 @@ class SqliteDays:
                     body=zlib.compress(canonical([text, dump(note)]).encode()),
                 )  # fmt: skip
                 self._database.run("index_note", id=number, words=index_words(text))
+                self._database.run("unembed", kind="summary", item=number)
             self._database.run("put_noted", thread=thread, events=events)
 
     def _drop(self, thread: int, start: int) -> None:
         for row in self._database.run("notes_from", thread=thread, start=start).fetchall():
             self._database.run("unindex_note", id=row["id"], words=index_words(_read(row["body"])[0]))
+            self._database.run("unembed", kind="summary", item=row["id"])
         self._database.run("drop_notes", thread=thread, start=start)
 
     def between(self, start: datetime, stop: datetime) -> tuple[Noted, ...]:

@@ -24,6 +24,14 @@ _STOP_TEXT = """
     ao da das do dos e em foi isso mais mas na nas não no nos os ou para pela pelo por quando que sem seu sua são também um uma
 """
 _STOP = frozenset(_STOP_TEXT.split())
+_EMPTY = frozenset(
+    {"happen", "happened", "happening", "work", "worked", "working", "going", "went", "tell", "show", "everything", "anything"}
+)
+
+
+def is_telling(text: str) -> bool:
+    """Whether a text has any word that tells what it is about."""
+    return any(each not in _STOP and each not in _EMPTY for each in query_words(text))
 
 
 def telling_words(text: str) -> tuple[str, ...]:

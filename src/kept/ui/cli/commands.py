@@ -126,6 +126,13 @@ GROUPS = {
             ("kept hook user-prompt < payload.json",),
         ),
         Command(
+            "eval", "evaluating:eval_", "score kept's own search and extraction on public sets",
+            (
+                "kept eval retrieval --corpus corpus.jsonl --queries queries.jsonl --out run.jsonl",
+                "kept eval extraction --corpus corpus.jsonl --gold facts.jsonl",
+            ),
+        ),
+        Command(
             "config", "setup:config", "settings",
             ("kept config", "kept config get timezone", "kept config set timezone Europe/Berlin", "kept config set llm.adapter command", "kept config set llm.command claude", 'kept config set exclude "*/secret-project/*"'),
         ),

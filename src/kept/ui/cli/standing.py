@@ -12,6 +12,7 @@ from kept.app.browsing import Day, State, days, exported, plain, state
 from kept.app.browsing import day as look_at
 from kept.app.desk import Desk
 from kept.app.discovery import Doomed, doomed
+from kept.app.indexing import Standing, standing
 from kept.app.ledger import costs
 from kept.app.spending import usage_body
 from kept.app.summarising import week
@@ -65,6 +66,7 @@ def _state_lines(desk: Desk, found: State, due: Sequence[Doomed]) -> Iterator[Li
         if each.overridden or desk.asking is not None:
             yield origin_line(each)
     yield from standing_lines(desk.settings.llm, costs(desk))
+    yield _meaning_line(standing(desk))
     for path in found.outputs:
         yield line("Writes ", show.place(path))
     if not found.last_runs:
@@ -83,6 +85,18 @@ def _due_lines(desk: Desk, due: Sequence[Doomed]) -> Iterator[Line]:
         when = f"from {show.day(each.since, desk.zone)} on" if each.since > desk.clock() else "at any moment"
         what = counted(each.files, "transcript")
         yield line((f"{what} not archived will be deleted by {each.source} itself, {when}", "red"), (" → kept run", "dim"))
+
+
+def _meaning_line(found: Standing) -> Line:
+    """How search stands: by words always, by meaning where there is a model."""
+    if found.problem:
+        return line("Search by words only", (f": {found.problem}", "yellow"))
+    if not found.model:
+        return line(
+            "Search by words only", (": the local model is not here, or turned off → kept config get recall.embeddings", "dim")
+        )
+    left = f", {found.waiting:,} to come with the next runs" if found.waiting else ""
+    return line("Search by words and meaning", (f": {found.model}, {counted(found.embedded, 'vector')}{left}", "dim"))
 
 
 def ending(run: Run) -> tuple[tuple[str, str], ...]:
@@ -109,6 +123,7 @@ def _state_body(desk: Desk, found: State, due: Sequence[Doomed]) -> dict[str, An
         ],
         "deleted_soon": [{"source": each.source, "files": each.files, "from": to_text(each.since)} for each in due],
         "outputs": list(found.outputs),
+        "meaning": _meaning_body(standing(desk)),
         "profile": desk.profile.id,
         "profiles": [each.id for each in desk.profiles],
         "timezone": str(desk.zone),
@@ -129,6 +144,10 @@ def _llm_body(desk: Desk) -> dict[str, Any]:
         "awaited": found.awaited,
         "day": {"usd": settings.day_usd, "calls": settings.day_calls, "tokens": settings.day_tokens},
     }
+
+
+def _meaning_body(found: Standing) -> dict[str, Any]:
+    return {"model": found.model, "vectors": found.embedded, "waiting": found.waiting, "problem": found.problem}
 
 
 def run_body(run: Run) -> dict[str, Any]:
