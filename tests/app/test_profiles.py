@@ -5,7 +5,7 @@ from talking import OTHER, RULE, say
 
 from kept.app.person import add
 from kept.app.running import Options, run
-from kept.app.writing import targets
+from kept.app.targets import bind, targets
 from kept.model.errors import UsageError
 
 NOTES = """\
@@ -59,7 +59,7 @@ def test_profiles_that_name_one_file_write_it_together_each_under_its_own_headin
     say(home, "s2", OTHER, cwd="/x/harbor")
     with desk_at(home) as desk:
         run(desk, [], Options())
-        assert len(targets(desk)) == 1
+        assert len(targets(desk, bind(desk))) == 1
         text = (home / ".claude" / "rules" / "memory.md").read_text()
     assert "### Constraints\n" in text
     assert "### Constraints (Notes)\n" in text

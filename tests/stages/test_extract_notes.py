@@ -19,9 +19,11 @@ def noted(*sections, way=WORKSPACE):
 
 
 def test_a_labelled_line_is_what_its_label_says():
-    note = "## 14:00\n- **Lesson:** The upload API answers 200 and drops files over 10 MB.\n- Rule: never post the same text on two platforms."
+    note = (
+        "## 14:00\n- **Lesson:** Never send files over 10 MB to the upload API.\n- Rule: never post the same text on two platforms."
+    )
     assert noted(note) == {
-        ("lessons", "The upload API answers 200 and drops files over 10 MB."),
+        ("lessons", "Never send files over 10 MB to the upload API."),
         ("rules", "Never post the same text on two platforms."),
     }
 

@@ -19,45 +19,33 @@ from kept.adapters.files import Content
 from kept.adapters.store import Draft, Output
 from kept.app.desk import Desk
 from kept.app.person import facts_of, usable
+from kept.app.targets import Book, Target, bind, document_of, targets, written_before
 from kept.model.artifact import artifacts
 from kept.model.codec import digest
-from kept.model.document import Added, Document, Edits, Line, Unsafe
+from kept.model.document import Added, Edits, Line, Unsafe
 from kept.model.errors import BusyError, ChangedError, KeptError, UsageError
 from kept.model.event import Origin
 from kept.model.markup import encode, size_of
 from kept.model.memory import USER_SCOPE, Actor, Evidence, Memory, Status
 from kept.model.operation import Add, Approve, Operation, Reject, Retire, Revise
 from kept.model.profile import Profile, kind_of, read_kind
-from kept.model.project import root_of
 from kept.model.text import normal_form
 from kept.stages import section
 from kept.stages.absorb import absorb, weave
-from kept.stages.compose import compose
 from kept.stages.render import render, render_section
 
 TRIES = 5
+_SHOWN = (Status.ACTIVE, Status.HELD, Status.SUPERSEDED, Status.RESOLVED)
 _PATIENCE = 30.0  # seconds to wait for another process that is writing the outputs
 
 RunNumber = Callable[[], int]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Target:
-    """One file with lines of kept's: the whole file, or (``heading``) a section of it, with the memories of some profiles and of
-    ``scope`` (empty: all).
-    """
-
-    path: Path
-    profiles: tuple[Profile, ...]
-    heading: str = ""
-    scope: str = ""
 
 
 @dataclass(kw_only=True, slots=True)
 class Written:
     """What was written (path, bytes), operations that hand edits caused, and what could not be done, in words.
 
-    ``dry`` says that nothing is to be written; ``aside`` are the files put aside so far, with the hash of what they held.
+    ``dry`` says that nothing is to be written; ``book`` is what the files are composed of, as long as no memory changes; ``aside`` are the files put aside so far, with the hash of what they held.
     """
 
     dry: bool = False
@@ -65,6 +53,7 @@ class Written:
     changed: list[str] = field(default_factory=list)
     operations: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
+    book: Book | None = None
     aside: dict[Path, str] = field(default_factory=dict)
 
 
@@ -77,59 +66,18 @@ class _Read:
     edits: Edits
 
 
-def targets(desk: Desk) -> tuple[Target, ...]:
-    """The files that the profiles at work write: their memory files, and where one says so a section in each project below the home.
-
-    Profiles that name the same file write it together, and so do all that write sections, under the heading of the first.
-    """
-    names = dict.fromkeys(each.outputs.memory_file for each in desk.profiles if each.outputs.memory_file)
-    found = [Target(path=desk.home.root / name, profiles=_of_file(desk, name)) for name in names]
-    members = tuple(each for each in desk.profiles if each.outputs.project_section)
-    if members:
-        found += [
-            Target(path=folder / "CLAUDE.md", profiles=members, heading=members[0].outputs.section, scope=scope)
-            for folder, scope in _projects(desk).items()
-        ]
-    return tuple(found)
-
-
-def _of_file(desk: Desk, name: str) -> tuple[Profile, ...]:
-    return tuple(each for each in desk.profiles if each.outputs.memory_file == name)
-
-
-def _projects(desk: Desk) -> dict[Path, str]:
-    """The scope of each project folder below the home; a folder that goes by several names is there once."""
-    folders: dict[Path, str] = {}
-    for scope, directory in sorted((desk.scope(each), root_of(each)) for each, _ in desk.store.archive.directories() if each):
-        folder = _folder(desk, directory)
-        if folder is not None:
-            folders.setdefault(folder, scope)
-    return folders
-
-
-def _folder(desk: Desk, directory: str) -> Path | None:
-    """The folder a working directory is, links followed; None where it is none, or none below the home."""
-    if not directory.startswith("/"):
-        return None
-    try:
-        folder = Path(directory).resolve(strict=True).relative_to(desk.home.root.resolve())
-    except (OSError, ValueError, RuntimeError):  # there is none, or it lies elsewhere, or its links run in a circle
-        return None
-    found = desk.home.root / folder
-    return found if found.is_dir() else None
-
-
 def absorb_edits(desk: Desk, run: RunNumber, written: Written, *, allow: bool = False) -> None:
     """Make a person's operations of what was changed by hand in any file of kept's. Raises StoreError."""
     with _alone(desk):
-        for target in targets(desk):
+        for target in written_before(desk):
             _absorb(desk, target, run, written, allow=allow)
 
 
 def write_outputs(desk: Desk, run: RunNumber, written: Written) -> None:
     """Bring every file up to date with the memories, hand edits absorbed first. A file that cannot be written is a problem told."""
     with _alone(desk):
-        for target in targets(desk):
+        written.book = bind(desk)
+        for target in targets(desk, written.book):
             try:
                 _write(desk, target, run, written)
             except KeptError as error:
@@ -168,6 +116,7 @@ def _absorb(desk: Desk, target: Target, run: RunNumber, written: Written, *, all
         operations = tuple(_operations(desk, target, result))
         if operations:
             _commit(desk, target, run, operations)
+            written.book = None
             written.operations.update(type(each).__name__.lower() for each in operations)
             written.changed.append(_told(target, operations))
     return _Read(content=content, inside=inside, edits=result)
@@ -234,7 +183,7 @@ def _operations(desk: Desk, target: Target, edits: Edits) -> Iterator[Operation]
             yield from _revision(desk, memory, words, now)
     for number in edits.removed:
         memory = desk.store.log.memory(number)
-        if memory is not None and memory.status in (Status.ACTIVE, Status.HELD):
+        if memory is not None and memory.status in _SHOWN:
             yield Retire(memory=number, at=now, reason="its line was deleted by hand")
     memories = desk.store.log.memories()
     for added in edits.added:
@@ -253,12 +202,12 @@ def _revision(desk: Desk, memory: Memory, words: str, now: datetime) -> Iterator
         return
     facts = replace(facts_of(memory), content=content, artifacts=artifacts(content))
     yield Revise(memory=memory.id, at=now, reason="edited by hand", facts=facts)
-    if memory.status is not Status.ACTIVE:
+    if memory.status not in (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED):  # a note of a day tells of what has ended as well
         yield Approve(memory=memory.id, at=now, reason="edited by hand")
 
 
 def _addition(desk: Desk, target: Target, added: Added, memories: tuple[Memory, ...], now: datetime) -> Iterator[Operation]:
-    if not _is_usable(desk, added.fact):
+    if not _is_usable(desk, added.fact) or not (added.category or target.form.open):
         return
     content = usable(desk, added.fact)
     same = [each for each in memories if each.content and normal_form(each.content) == normal_form(content)]
@@ -304,18 +253,12 @@ def _told(target: Target, operations: tuple[Operation, ...]) -> str:
     return f"{target.path}: " + ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
 
 
-def _document(desk: Desk, target: Target, edits: Edits) -> Document:
-    memories = desk.store.log.memories()
-    elsewhere = {(each.scope, one.id) for each in targets(desk) if each.heading for one in each.profiles}
-    shown = [
-        each for each in memories if (each.scope == target.scope if target.scope else (each.scope, each.profile) not in elsewhere)
-    ]
-    reserved = size_of([each.text for each in edits.foreign])
-    return compose(shown, target.profiles, as_of=desk.clock(), names=desk.names(), zone=desk.zone, reserved=reserved)
-
-
-def _rendered(target: Target, document: Document) -> tuple[Line, ...]:
-    if not document.sections:
+def _lines_of(desk: Desk, target: Target, written: Written, edits: Edits) -> tuple[Line, ...]:
+    """The lines that the memories as they are now make of a file, the user's own lines not yet among them."""
+    if written.book is None:
+        written.book = bind(desk)
+    document = document_of(desk, written.book, target, size_of([each.text for each in edits.foreign]))
+    if not (document.sections or document.header or document.footer):
         return ()
     return render_section(document) if target.heading else render(document)
 
@@ -323,7 +266,7 @@ def _rendered(target: Target, document: Document) -> tuple[Line, ...]:
 def _write(desk: Desk, target: Target, run: RunNumber, written: Written) -> None:
     for attempt in range(TRIES):
         read = _absorb(desk, target, run, written, allow=False)
-        lines = weave(_rendered(target, _document(desk, target, read.edits)), read.edits)
+        lines = weave(_lines_of(desk, target, written, read.edits), read.edits)
         try:
             _put(desk, target, read, lines, written)
         except ChangedError:
@@ -375,7 +318,7 @@ class Standing(StrEnum):
 
 def standing(desk: Desk) -> Iterator[tuple[str, Standing, str]]:
     """How each file of kept's stands, and where it is damaged, in which way. Changes nothing."""
-    for target in targets(desk):
+    for target in written_before(desk):
         known = desk.store.output(str(target.path))
         if not known:
             continue
@@ -397,7 +340,7 @@ def start_over(desk: Desk) -> list[str]:
     """Put aside and take away what stands in kept's files where nobody can tell what of it is a person's. Returns what was done, in words."""
     told = []
     with _alone(desk):
-        for target in targets(desk):
+        for target in written_before(desk):
             path, content = str(target.path), files.read(target.path)
             inside = _inside(target, content)
             known = desk.store.output(path)

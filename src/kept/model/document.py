@@ -34,9 +34,16 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Document:
-    """What one file says, in its order; sections of the same scope stand together."""
+    """What one file says, in its order; sections of the same scope stand together.
+
+    ``header`` and ``footer`` are lines of kept's before and behind the sections; without a header the memory file's stands there,
+    unless ``bare``.
+    """
 
     sections: tuple[Section, ...]
+    header: tuple[str, ...] = ()
+    footer: tuple[str, ...] = ()
+    bare: bool = False
 
     @property
     def newest(self) -> date | None:

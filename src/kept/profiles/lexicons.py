@@ -54,6 +54,7 @@ _FIRST = frozenset(
         "stack",
         "aim",
         "lesson",
+        "insight",
         "noted_decision",
         "noted_rule",
         "noted_question",

@@ -23,18 +23,25 @@ from kept.model.markup import fact_line, header_lines, heading_line, ids_line, r
 
 def render(document: Document) -> tuple[Line, ...]:
     """All lines of the memory file."""
-    lines = [Line(key=f"{HEADER}:{number}", text=text) for number, text in enumerate(header_lines(document.newest))]
+    header = document.header or (() if document.bare else header_lines(document.newest))
+    lines = _plain("", header)
     for scope, sections in groupby(document.sections, key=lambda each: each.scope):
         group = tuple(sections)
         lines += _heading(heading_key(scope), 2, group[0].name)
         for section in group:
             lines += _section(section)
-    return tuple(lines)
+    return (*lines, *_plain("footer:", document.footer))
 
 
 def render_section(document: Document) -> tuple[Line, ...]:
-    """The lines of kept's section in a project's own file: what :func:`render` gives without title and names of scopes."""
-    return tuple(line for section in document.sections for line in _section(section))[1:]
+    """The lines of kept's section in a file of somebody else's: what :func:`render` gives without title and names of scopes."""
+    lines = [line for section in document.sections for line in _section(section)]
+    return (*_plain("", document.header), *(lines if document.header else lines[1:]))
+
+
+def _plain(part: str, texts: tuple[str, ...]) -> list[Line]:
+    keys = (f"{HEADER}:{part}{number}" for number in range(len(texts)))
+    return [Line(key=key if text else blank_key(key), text=text) for key, text in zip(keys, texts, strict=True)]
 
 
 def _section(section: Section) -> list[Line]:

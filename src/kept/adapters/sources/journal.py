@@ -31,6 +31,7 @@ _AGENT_FOLDERS = frozenset({"memory"})
 # What an agent's workspace keeps beside its notes; a person's vault has none of them.
 _AGENT_FILES = ("SOUL.md", "IDENTITY.md", "HEARTBEAT.md")
 _ANCESTORS = 4
+_OURS, _OURS_END = "<!-- kept:begin", "<!-- kept:end -->"
 _UPDATED_FIELDS = ("updated", "lastupdated", "last_updated", "modified", "last_modified", "date_modified")
 _AGENT_FIELDS = ("generated_by", "generator", "agent", "model", "llm", "created_by_model", "written_by_ai")
 _AUTHOR_FIELDS = ("author", "authors", "written_by", "created_by", "by")
@@ -68,6 +69,7 @@ class Journal:
 
 
 def _parse(rows: list[Row], *, path: Path, reader: Journal) -> Document:
+    rows = _without_ours(rows)
     front = read_front_matter(rows)
     inside = fenced(rows)
     found = headings(rows, inside, front.rows)
@@ -84,6 +86,20 @@ def _parse(rows: list[Row], *, path: Path, reader: Journal) -> Document:
         entries = [Entry(place=Place(1, 0, rows[-1].end if rows else 0), dropped="no-text")]
     entries[0] = replace(entries[0], noted={**entries[0].noted, **front.noted()})
     return Document(session=_session(front, path), entries=tuple(entries), project=project_of(path))
+
+
+def _without_ours(rows: list[Row]) -> list[Row]:
+    """The rows without what kept itself wrote among them: it is no news, and must not confirm itself."""
+    inside = False
+    found: list[Row] = []
+    for row in rows:
+        begins, ends = row.text.startswith(_OURS), row.text.rstrip() == _OURS_END
+        if begins and found and found[-1].text.startswith("## "):
+            found.pop()  # the heading of the block
+        inside = (inside or begins) and not ends
+        if not (inside or begins or ends):
+            found.append(row)
+    return found
 
 
 def _session(front: FrontMatter, path: Path) -> str:

@@ -19,6 +19,8 @@ from kept.stages.extract.cues import has, specific
 from kept.stages.extract.writing import LONGEST, finish, fit, plain
 
 DECISION, LESSON, RULE, QUESTION, THEME, PERSON = "noted_decision", "lesson", "noted_rule", "noted_question", "theme", "person"
+# A label that people put on what they read as well as on what they learnt: it takes more to make a lesson of it.
+_INSIGHT = "insight"
 INTENTS = (DECISION, LESSON, RULE, QUESTION, THEME, PERSON)
 # From here on a line is proposed at all: an unsure line of a note is not worth anybody's time.
 LEAST = 0.65
@@ -28,12 +30,13 @@ _HEADING = re2.compile(r"^#{1,6}\s+(.*?)\s*#*$")
 _BULLET = re2.compile(r"^(\s*)(?:[-*+•]|\d{1,3}[.)])\s+(.*)$")
 _CHECKBOX = re2.compile(r"^\[[ xX✓✅]\]\s*")
 _LABEL = re2.compile(
-    r"^(?:\*\*|__)?([\p{L}][\p{L}\d '’/()-]{1,48}?)(?:(?::|：)(?:\*\*|__)?|(?:\*\*|__)(?::|：)|(?:\*\*|__)\s+[—–-])\s+(\S.*)$"
+    r"^(?:\*\*|__)?([^\s*_:：|`][^*_:：|`]{1,48}?)(?:(?::|：)(?:\*\*|__)?|(?:\*\*|__)(?::|：)|(?:\*\*|__)\s+[—–-])\s+(\S.*)$"
 )
-_BOLD_NAME = re2.compile(r"^(?:\*\*|__)([\p{L}@][\p{L}\d_ .@-]{1,38}?)(?:\*\*|__)\s*(?:\([^)]{1,60}\)\s*)?[—–:-]+\s+(\S.*)$")
+_BOLD_NAME = re2.compile(r"^(?:\*\*|__)([^\s*:|`][^*:|`]{1,38}?)(?:\*\*|__)\s*(?:\([^)]{1,60}\)\s*)?[—–:-]+\s+(\S.*)$")
 _STEP = re2.compile(r"(?i)^(?:step|phase|part|entry|slice|task|day|session|chapter)\s*#?\d+(?:\.\d+)*\s*[:.—–-]\s*")
 _STAMP = re2.compile(r"(?:^|\s)[~(]?\d{1,2}:\d\d(?::\d\d)?\)?(?:\s*(?:UTC|GMT|[AP]M))?|\b\d{4}-\d\d-\d\d\b|\(\d[^)]*\)")
 _COUNTS = re2.compile(r"^\W*[\d×x+/., ]+\W|\b[0-9a-f]{7,}\b|\(#?\d{4,}\)|✅|✓|❌")
+_CITED = re2.compile(r"\b(?:19|20)\d\d\)|\bet al\b|\barXiv\b|\b(?:PNAS|Nature|Science)\b|\(\p{Lu}[\p{L}-]+,? (?:19|20)\d\d")
 _STOP = re2.compile(r"([.!?])\s+(?:\p{Lu}|[`\"“*])")
 _NOTHING = re2.compile(r"(?i)^(?:n/?a|none|nothing|no (?:new|open)|not applicable|same as)\b")
 
@@ -91,12 +94,14 @@ def _lines(text: str, lexicon: Lexicon) -> Iterator[_Line]:
 
 def _said(item: str, under: str, lexicon: Lexicon) -> Iterator[_Line]:
     name = _BOLD_NAME.match(item) if under == PERSON else None
+    if under == PERSON and not name:
+        return
     if name:
         yield _Line(quote=item, words=plain(f"{name[1]}: {name[2]}"), under=PERSON, name=name[1].strip(" @"))
         return
     label = _LABEL.match(item)
     meant = _named(label[1], lexicon) if label else ""
-    if label and meant:
+    if label and meant and meant != PERSON:
         yield _Line(quote=label[2], words=plain(label[2]), labelled=meant, under=under)
         return
     for sentence in _sentences(item):
@@ -118,6 +123,7 @@ def _named(words: str, lexicon: Lexicon) -> str:
         (lexicon.noted_question, QUESTION),
         (lexicon.noted_decision, DECISION),
         (lexicon.lesson, LESSON),
+        (lexicon.insight, _INSIGHT),
         (lexicon.people_noted, PERSON),
     )
     return next((intent for cue, intent in cues if has(cue, words.strip()) and len(words.split()) <= 6), "")
@@ -159,6 +165,10 @@ def _judged(line: _Line, content: str, lexicon: Lexicon) -> tuple[str, float, li
         return "", 0.0, []
     names = bool(artifacts(content))
     signals, sure = [], 0.5
+    firm = names or any(
+        has(cue, content) for cue in (lexicon.learnt, lexicon.constraint, lexicon.imperative, lexicon.chose, lexicon.ruled)
+    )
+    firm = firm or bool(line.name) or content.endswith("?")
     inside = next(
         (
             intent
@@ -167,12 +177,20 @@ def _judged(line: _Line, content: str, lexicon: Lexicon) -> tuple[str, float, li
         ),
         "",
     )
-    intent = line.labelled or line.under or inside
+    said = line.labelled or line.under
+    soft = said == _INSIGHT
+    intent = LESSON if soft else said or inside
     for holds, weight, told in (
-        (bool(line.labelled), 0.25, "a label says so"),
-        (bool(line.under), 0.2, "its heading says so"),
+        (bool(line.labelled) and not soft, 0.25 if firm else 0.12, "a label says so"),
+        (bool(line.under) and not soft, 0.2 if firm else 0.12, "its heading says so"),
+        (intent == QUESTION and not line.words.endswith("?"), -0.2, "asks nothing"),
+        (soft, 0.05, "it is called an insight"),
         (inside == intent != "", 0.15, "its words say so"),
         (names, 0.1, "names something"),
+        (bool(has(lexicon.actionable, content)) and bool(said), 0.05, "says what to do"),
+        (content.startswith(('"', "“", "‘")), -0.3, "a quotation"),
+        (bool(_CITED.search(content)), -0.3, "a citation"),
+        (bool(has(lexicon.report, content)) and not names, -0.2, "a report"),
         (bool(line.name), 0.1, "tells of somebody by name"),
         (bool(has(lexicon.deictic, content)), -0.2, "points outside"),
         (bool(has(lexicon.transient, content)), -0.15, "of the moment"),

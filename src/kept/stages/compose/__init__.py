@@ -1,0 +1,11 @@
+"""What each output says: the memory file and the card, the notes of days, the knowledge pages, and why a memory is where it is.
+
+Pure: memories and profiles in, documents out. Knows no file, no store and nothing of what stood there before.
+"""
+
+from kept.stages.compose.days import days
+from kept.stages.compose.pages import Page, pages
+from kept.stages.compose.routes import Route, routes
+from kept.stages.compose.sheet import HARD_CAP, compose, is_shown, ranked, relevance
+
+__all__ = ["HARD_CAP", "Page", "Route", "compose", "days", "is_shown", "pages", "ranked", "relevance", "routes"]

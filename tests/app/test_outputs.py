@@ -1,0 +1,165 @@
+"""The card, the notes of days, the pages, the rules of projects: what they say, how edits come back, and that nothing else changes."""
+
+import pytest
+from talking import OTHER, RULE, say
+
+from kept.app.person import add
+from kept.app.running import Options, run
+from kept.model.memory import Status
+from kept.profiles import source
+
+NOTE = """\
+# 2026-02-10 Log
+
+### People
+- **Ana** - runs the allotment society, answers mail on Sundays
+
+### Lessons
+- Never send files over 10 MB to the upload API in `upload.py`.
+- Always pass `parent_id` when answering in `forum.py`.
+"""
+LATER = """\
+# 2026-02-11 Log
+
+### Lessons
+- Always check the size in `upload.py` before sending.
+- **Lesson:** Never retry a post in `upload.py` that returned an id.
+"""
+
+
+@pytest.fixture
+def workspace(home):
+    """An agent's workspace with two daily notes of its own, remembered by the workspace profile."""
+    (home / ".config" / "kept").mkdir(parents=True)
+    (home / ".config" / "kept" / "config.toml").write_text('profile = "workspace"\n')
+    folder = home / ".openclaw" / "workspace"
+    (folder / "memory").mkdir(parents=True)
+    (folder / "memory" / "2026-02-10.md").write_text(NOTE)
+    (folder / "memory" / "2026-02-11.md").write_text(LATER)
+    return folder
+
+
+def active(desk):
+    return {each.content for each in desk.store.log.memories() if each.status is Status.ACTIVE}
+
+
+def test_a_days_note_keeps_what_the_agent_wrote_and_gets_what_was_learnt_on_the_day(workspace, desk_at, home):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+    text = (workspace / "memory" / "2026-02-10.md").read_text()
+    assert text.startswith(NOTE)
+    assert "- Never send files over 10 MB to the upload API in `upload.py`. (2026-02-10)" in text
+    assert "Never retry" not in text
+
+
+def test_what_kept_wrote_into_a_note_is_not_read_as_a_note(workspace, desk_at, home):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        before = {each.id: each.observations for each in desk.store.log.memories()}
+        second = run(desk, [], Options())
+        assert {each.id: each.observations for each in desk.store.log.memories()} == before
+        assert not second.written.files
+        assert not run(desk, [], Options()).run
+
+
+def test_the_card_is_short_and_points_to_pages_that_hold_everything(workspace, desk_at, home):
+    with desk_at(home) as desk:
+        for number in range(150):
+            add(desk, f"Rule {number} of the harbour says that boat {number} leaves {'slowly ' * 12}at high tide.", "rules")
+        run(desk, [], Options())
+        card = (workspace / "MEMORY.md").read_text()
+        pages = "".join(each.read_text() for each in (workspace / "knowledge").rglob("*.md"))
+        assert len(card) < 15_000
+        assert "[[entities/you]]: " in card
+        assert all(each in pages for each in active(desk))
+        assert not all(each in card for each in active(desk))
+
+
+def test_pages_link_each_other_both_ways(workspace, desk_at, home):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+    leaves = workspace / "knowledge"
+    (project,) = (leaves / "projects").glob("*.md")
+    resource = leaves / "resources" / "upload-py.md"
+    assert "Never retry a post" in resource.read_text()
+    assert f"[[projects/{project.stem}]]" in resource.read_text()
+    assert "[[resources/upload-py]]" in project.read_text()
+    assert "Ana: runs the allotment society" in (leaves / "entities" / "ana.md").read_text()
+
+
+def test_an_edit_in_any_output_is_taken_over_and_shown_in_all(workspace, desk_at, home):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        note, page = workspace / "memory" / "2026-02-10.md", workspace / "knowledge" / "entities" / "ana.md"
+        page.write_text(page.read_text().replace("answers mail on Sundays", "answers mail on Mondays"))
+        text = note.read_text()
+        (line,) = [
+            each for each in text.splitlines() if each.startswith("- Always pass `parent_id`") and each.endswith("(2026-02-10)")
+        ]
+        note.write_text(text.replace(f"{line}\n", ""))
+        run(desk, [], Options())
+        assert "Ana: runs the allotment society, answers mail on Mondays." in active(desk)
+        assert "on Mondays" in (workspace / "MEMORY.md").read_text()
+        assert not any("parent_id" in each for each in active(desk))
+        assert "parent_id" not in (workspace / "MEMORY.md").read_text()
+        assert run(desk, [], Options()).run == 0
+
+
+def test_lines_of_ones_own_in_a_page_stay_and_are_nobodys_memory(workspace, desk_at, home):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        page = workspace / "knowledge" / "entities" / "ana.md"
+        page.write_text(page.read_text().replace("# Ana\n", "# Ana\n\nSee also my mail folder.\n", 1))
+        before = active(desk)
+        add(desk, "Ana answers within a day.", "people")
+        run(desk, [], Options())
+        assert "See also my mail folder." in page.read_text()
+        assert {each for each in active(desk) if "mail folder" in each} == set()
+        assert before < active(desk)
+
+
+def test_a_page_nothing_is_left_to_say_on_goes(workspace, desk_at, home):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        page = workspace / "knowledge" / "entities" / "ana.md"
+        card = workspace / "MEMORY.md"
+        card.write_text("".join(each for each in card.read_text().splitlines(keepends=True) if not each.startswith("- Ana:")))
+        run(desk, [], Options())
+        assert not page.exists()
+
+
+def test_every_output_lies_below_the_home_and_a_first_run_writes_nothing_else(workspace, desk_at, home):
+    with desk_at(home) as desk:
+        report = run(desk, [], Options())
+        assert report.written.files
+        assert all(path.startswith(str(home)) for path, _ in report.written.files)
+
+
+def test_rules_about_one_folder_of_a_project_load_only_with_it(home, desk_at):
+    (home / ".config" / "kept" / "profiles").mkdir(parents=True)
+    project = home / "harbor"
+    project.mkdir()
+    text = source("coding")[0]
+    (home / ".config" / "kept" / "profiles" / "mine.toml").write_text(
+        text.replace('id = "coding"', 'id = "mine"', 1).replace("project_rules = false", "project_rules = true")
+    )
+    (home / ".config" / "kept" / "config.toml").write_text('profile = "mine"\n')
+    say(home, "s1", RULE, OTHER, cwd=project)
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        for each in (
+            "Keep web/app.ts free of state.",
+            "Sort imports in web/main.ts by hand.",
+            "Name views in web/view.ts by noun.",
+        ):
+            add(desk, each, "convention", project=str(project))
+        run(desk, [], Options())
+    rules = project / ".claude" / "rules"
+    assert (rules / "kept-web.md").read_text().startswith('---\npaths: ["web/**"]\n---\n# Rules for web\n')
+    assert "Sort imports" in (rules / "kept-web.md").read_text()
+    assert "ISO 8601" in (rules / "kept.md").read_text()
+    assert "Sort imports" not in (rules / "kept.md").read_text()
+    assert (
+        not (home / ".claude" / "rules" / "memory.md").exists()
+        or "Sort imports" not in (home / ".claude" / "rules" / "memory.md").read_text()
+    )
