@@ -18,6 +18,7 @@ from kept.model.errors import UsageError
 from kept.model.failure import fingerprint, fingerprints
 from kept.model.memory import Actor, Memory, Status
 from kept.model.operation import Approve
+from kept.model.summary import Part
 from kept.model.text import one_line
 from kept.model.times import to_text
 
@@ -78,11 +79,12 @@ def get_memory(desk: Desk, number: str) -> str:
 
 
 def get_day_history(desk: Desk, when: str) -> str:
-    """What a day was: its sessions, what was learnt and confirmed. ``when`` is YYYY-MM-DD, today or yesterday. Raises UsageError."""
+    """What a day was: its sessions, what was worked on, learnt and confirmed. ``when`` is YYYY-MM-DD, today or yesterday. Raises UsageError."""
     which = desk.day(when)
     found = day_of(desk, which)
     lines = [f"{which.isoformat()}: {len(found.sittings)} sessions"]
     lines += [f"- session {each.session} ({each.source}), {each.events} events" for each in found.sittings]
+    lines += [f"- worked on: {_short(each.text)}" for each in found.summary.condensed if each.part is Part.WORKED]
     lines += [f"- learnt [{each.id}] {each.category}: {_short(each.content)}" for each in found.learnt]
     lines += [f"- confirmed [{each.id}] {each.category}: {_short(each.content)}" for each in found.confirmed]
     return framed(lines) if found.sittings or found.learnt or found.confirmed else f"Nothing is archived of {which.isoformat()}."

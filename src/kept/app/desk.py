@@ -75,6 +75,11 @@ class Home:
         return self.state / "used.log"
 
     @property
+    def agents(self) -> Path:
+        """Where what agents observe through :class:`kept.Memory` is written, a transcript a session."""
+        return self.state / "agents"
+
+    @property
     def backups(self) -> Path:
         """Where backups made by themselves lie."""
         return self.state / "backups"

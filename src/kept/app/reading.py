@@ -100,6 +100,7 @@ def places(desk: Desk) -> tuple[tuple[Source, Path], ...]:
     """The known places of all sources that exist on this machine, also below a ``--home`` other than the user's."""
     roots = dict.fromkeys((desk.home.user, desk.home.root))
     found = [(source, place) for root in roots for source in SOURCES for place in source.places(root, desk.env)]
+    found += [(source, desk.home.agents) for source in SOURCES if source.name == "generic"]
     return tuple((source, place) for source, place in dict.fromkeys(found) if place.exists())
 
 

@@ -1,0 +1,146 @@
+"""Memory for whoever builds an agent: observe what is said, ask what is worth knowing now, end the session.
+
+What is observed is written at once, redacted, as a transcript of kept's own folder, so nothing is lost when the process dies; the end
+of the session (or the next ``kept run``) reads it like any other transcript. Working memory is a fold over that file.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+from uuid import uuid4
+
+from kept.adapters.sources import Skipped, examine
+from kept.app.answering import get_context
+from kept.app.desk import Desk, find_home, opened
+from kept.app.running import Options, Report, run
+from kept.model.errors import UsageError
+from kept.model.event import Cursor, Event
+from kept.model.profile import Occasion
+from kept.model.summary import Note
+from kept.model.times import to_text
+from kept.model.working import KEEP, MOST, Window
+from kept.stages.coverage import topics
+from kept.stages.redact import redact
+from kept.stages.summarise import notes
+
+_ROLES = frozenset({"user", "assistant", "tool", "system"})
+_LONGEST = 200_000  # characters of one entry
+
+
+class Memory:
+    """The memory of one session of an agent. Made by :meth:`open`; see the example in ``examples/agent.py``.
+
+    ``most`` and ``keep`` are the thresholds of working memory, in entries.
+    """
+
+    def __init__(self, desk: Desk, session: str, project: str, *, most: int = MOST, keep: int = KEEP) -> None:
+        if not 0 < keep <= most:
+            raise UsageError("working memory needs 0 < keep <= most", hint=f"the usual is keep={KEEP}, most={MOST}")
+        self.session = session
+        self._desk, self._project, self._most, self._keep = desk, project, most, keep
+        self._path = desk.home.agents / f"{session}.jsonl"
+        self._cursor, self._window = Cursor(), Window()
+        self._take()
+
+    @classmethod
+    @contextmanager
+    def open(
+        cls,
+        home: str | None = None,
+        *,
+        project: str = "",
+        session: str = "",
+        profile: str | None = None,
+        most: int = MOST,
+        keep: int = KEEP,
+    ) -> Iterator[Self]:
+        """Open the memory of a session; the name of an earlier one goes on where it ended, a crash included.
+
+        ``home`` is where kept lives (the user's home where None), ``project`` the directory the agent works in. Raises ConfigError,
+        StoreError, UsageError for a session name that is no plain word.
+        """
+        name = session or uuid4().hex
+        if not name.replace("-", "").replace("_", "").isalnum() or len(name) > 100:
+            raise UsageError("a session's name may hold letters, digits, - and _ only", where=name[:100])
+        with opened(find_home(home, os.environ), profile=profile) as desk:
+            yield cls(desk, name, str(Path(project).resolve()) if project else "", most=most, keep=keep)
+
+    def observe(self, entry: Mapping[str, Any]) -> None:
+        """Note one entry: ``role`` (user, assistant, tool or system), ``content`` (text), and where there are such ``timestamp``,
+        ``id``, ``name`` and ``tool_calls`` as OpenAI writes them.
+
+        It is on the disk when this returns, its secrets taken out. Raises UsageError for an entry without role or content, OSError.
+        """
+        content = entry.get("content")
+        if entry.get("role") not in _ROLES or not isinstance(content, str):
+            raise UsageError("an entry needs a role (user, assistant, tool or system) and a text as content")
+        body = {
+            "timestamp": to_text(self._desk.clock()), "id": uuid4().hex, **entry, "content": content[:_LONGEST],
+            "session_id": self.session, "cwd": self._project,
+        }  # fmt: skip
+        self._append(_redacted(body, self._desk.store.key("redaction")))
+        self._take()
+
+    def _append(self, body: Mapping[str, Any]) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(handle, (json.dumps(body, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def recent(self) -> Window:
+        """Working memory: notes of what is past, the latest entries verbatim."""
+        return self._window
+
+    def context(self, message: str = "", *, budget: int = 0) -> str:
+        """What is worth knowing before a message, as a block of text for the prompt; says so where nothing is. ``budget`` is in tokens."""
+        return get_context(self._desk, message, self._project, budget)
+
+    def end_session(self) -> Report:
+        """Remember what matters of the session. Profiles that wait for the night wait. Raises BusyError, StoreError."""
+        if not self._path.exists():
+            return Report()
+        return run(self._desk, [self._path], Options(occasion=Occasion.SESSION_END))
+
+    def _take(self) -> None:
+        """Take what the transcript has beyond what was taken into working memory."""
+        source = examine(self._path) if self._path.exists() else None
+        if source is None or isinstance(source, Skipped):
+            return
+        for piece in source.read(self._path, self._cursor):
+            self._cursor = piece.cursor
+            for event in piece.events:
+                self._window = rolled(self._desk, self._window, event, most=self._most, keep=self._keep)
+
+
+def rolled(desk: Desk, window: Window, event: Event, *, most: int = MOST, keep: int = KEEP) -> Window:
+    """Working memory with one entry more: past ``most`` entries the older ones become notes and the latest ``keep`` stay."""
+    entries = (*window.entries, event)
+    if len(entries) <= most:
+        return Window(notes=window.notes, entries=entries, told=window.told)
+    older = entries[:-keep]
+    return Window(
+        notes=(*window.notes, *_notes(desk, older, window.told)), entries=entries[-keep:], told=window.told + len(older)
+    )  # fmt: skip
+
+
+def _notes(desk: Desk, events: Sequence[Event], base: int) -> Iterator[Note]:
+    runs = [(each.start, each.stop) for each in topics(events, (), lexicon=desk.lexicon)]
+    return notes(events, runs, lambda at: at.astimezone(desk.zone).date(), base=base)
+
+
+def _redacted(value: Any, key: bytes) -> Any:
+    """The value with every text in it redacted."""
+    match value:
+        case str():
+            return redact(value, key=key).text
+        case Mapping():
+            return {str(name): _redacted(each, key) for name, each in value.items()}
+        case list() | tuple():
+            return [_redacted(each, key) for each in value]
+    return value

@@ -1,0 +1,85 @@
+"""Memory for whoever builds an agent."""
+
+import pytest
+from talking import OTHER
+
+import kept
+from kept.app.desk import find_home
+from kept.app.desk import opened as desk_of
+from kept.app.running import Options, run
+from kept.model.errors import UsageError
+
+
+def opened(home, session="s1", **options):
+    return kept.Memory.open(str(home), session=session, project=str(home / "shop"), **options)
+
+
+def said(memory, *texts: str) -> None:
+    for text in texts:
+        memory.observe({"role": "user", "content": text})
+        memory.observe({"role": "assistant", "content": f"Done: {text}"})
+
+
+def test_what_a_session_told_is_known_in_the_next(home):
+    with opened(home) as memory:
+        said(memory, "Have a look at the import job.", OTHER)
+        assert "uv sync" not in memory.context("how do I install the dependencies with pip")
+        memory.end_session()
+    with opened(home, "s2") as memory:
+        assert "uv sync" in memory.context("how do I install the dependencies with pip")
+
+
+def test_past_fifty_entries_the_older_become_notes_and_twenty_stay(home):
+    with opened(home) as memory:
+        said(memory, *(f"Please write chapter number {number} of the manual." for number in range(25)))
+        assert len(memory.recent().entries) == 50
+        said(memory, "Please write the appendix of the manual.")
+        window = memory.recent()
+        assert len(window.entries) == 21
+        assert window.entries[-1].text == "Done: Please write the appendix of the manual."
+        assert window.told + len(window.entries) == 52
+        assert "chapter number 0" in window.notes[0].asked
+
+
+def test_thresholds_are_settings_and_must_make_sense(home):
+    with opened(home, most=4, keep=2) as memory:
+        said(memory, "Please write the first chapter.", "Please write the second chapter.", "Please write the third chapter.")
+        assert len(memory.recent().entries) <= 4
+    with pytest.raises(UsageError), opened(home, most=2, keep=3):
+        pass
+
+
+def test_a_session_that_was_cut_off_goes_on_where_it_was(home):
+    with opened(home, most=4, keep=2) as memory:
+        said(memory, *(f"Please write chapter {number} of the manual." for number in range(6)))
+        before = memory.recent()
+    with opened(home, most=4, keep=2) as memory:
+        assert memory.recent() == before
+
+
+def test_a_session_that_never_ended_is_read_by_the_next_run(home):
+    with opened(home) as memory:
+        said(memory, OTHER)
+    with desk_of(find_home(str(home), {})) as desk:
+        run(desk, [], Options())
+        assert any("uv sync" in each.content for each in desk.store.log.memories())
+
+
+def test_secrets_are_taken_out_before_anything_is_written(home):
+    token = "ghp_" + "a1B2" * 9
+    with opened(home) as memory:
+        said(memory, f"use the token {token} for the release")
+    assert token not in "".join(path.read_text() for path in home.rglob("*.jsonl"))
+
+
+def test_an_entry_without_a_speaker_and_a_session_with_a_path_for_a_name_are_refused(home):
+    with opened(home) as memory, pytest.raises(UsageError):
+        memory.observe({"role": "nobody", "content": "x"})
+    with pytest.raises(UsageError), opened(home, "../x"):
+        pass
+
+
+def test_a_session_without_entries_ends_quietly(home):
+    with opened(home) as memory:
+        assert memory.recent().entries == ()
+        assert memory.end_session().new == ()
