@@ -1,0 +1,129 @@
+"""What reading with a language model costs: calls, tokens, money; beside one call a message and one call every 20 messages.
+
+    python benchmarks/llm.py TRANSCRIPTS
+
+No model is asked. The replies are those of ``tests/obedient.py``, which reads a question and answers by simple rules, so output tokens are
+shorter than a talkative model's; the most they may be is stated too. Tokens are characters / 3, an estimate from above for English. The two
+other ways get the same system text, the same rendering, no context from before, and an empty reply: the least they can cost. Each is shown
+reading what kept reads, and reading only what people and assistants said.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from kept.adapters.llm.base import whole
+from kept.adapters.llm.prices import date, price_of
+from kept.adapters.llm.scripted import Scripted
+from kept.adapters.replies import Replies
+from kept.app.asking import Asker
+from kept.app.desk import Desk, find_home, opened
+from kept.app.hearing import CHUNK_TOKENS
+from kept.app.running import Options, Report, run
+from kept.model.ask import Ask, Usage
+from kept.model.event import Author, Kind
+from kept.stages.elicit import shown
+from obedient import obey
+
+MODELS = ("claude-haiku-5-5", "gpt-6-luna")
+EMPTY = '{"hints":[],"memories":[],"notes":{"problems":[],"solutions":[],"decisions":[],"questions":[]}}'
+GROUP = 20
+
+
+def tokens(text: str) -> int:
+    return -(-len(text) // 3)
+
+
+class Counting:
+    """The scripted model, with what it was asked."""
+
+    def __init__(self) -> None:
+        self.asks: list[Ask] = []
+
+    def __call__(self, ask: Ask) -> dict[str, object]:
+        """Note the question and answer it."""
+        self.asks.append(ask)
+        return obey(ask)
+
+
+def heard(desk: Desk, model: Counting, paths: Sequence[Path], *, force: bool = False) -> Report:
+    asker = Asker(lambda: Scripted(model), replies=Replies(desk.home.replies), clock=desk.clock)
+    return run(replace(desk, asking=asker), paths, Options(force=force))
+
+
+def others(desk: Desk, system: str, group: int, *, tools: bool) -> tuple[int, int, int]:
+    """Calls, tokens in and out of one call for every ``group`` messages of a session; ``tools`` counts calls and outputs as such."""
+    calls = tokens_in = 0
+    for thread in desk.store.archive.threads():
+        events = desk.store.archive.events(thread.id, 0, thread.events)
+        said = [
+            shown(event, number)
+            for number, event in enumerate(events)
+            if tools or (event.kind in (Kind.PROMPT, Kind.RESPONSE) and event.author in (Author.HUMAN, Author.ASSISTANT))
+        ]
+        for at in range(0, len(said), group):
+            calls += 1
+            tokens_in += tokens(system) + tokens("\n".join(said[at : at + group]))
+    return calls, tokens_in, calls * tokens(EMPTY)
+
+
+def row(*cells: object) -> None:
+    print(f"| {' | '.join(f'{each:,}' if isinstance(each, int) else str(each) for each in cells)} |")
+
+
+def way(name: str, usage: tuple[int, int, int], raw: int, active: int | None) -> None:
+    calls, tokens_in, tokens_out = usage
+    money = [f"{(price.input * tokens_in + price.output * tokens_out) / 1e6:.4f}" for each in MODELS if (price := price_of(each))]
+    each = f"{tokens_in // max(1, active):,}" if active else "–"
+    row(name, calls, tokens_in, tokens_out, f"{tokens_in / raw:.3f}", each, *money)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("transcripts", type=Path)
+    folder = parser.parse_args().transcripts
+    raw = sum(path.stat().st_size for path in folder.rglob("*.jsonl"))
+    with tempfile.TemporaryDirectory() as home, opened(find_home(home, {"HOME": home}), zone="UTC", env={"HOME": home}) as desk:
+        model = Counting()
+        report = heard(desk, model, [folder])
+        system = model.asks[0].system
+        sizes = [tokens(whole(each)) for each in model.asks]
+        spent = report.asked.usage
+        days = Counter(minute.date() for minute in desk.store.archive.minutes())
+        print(
+            f"{raw / 1e6:.2f} MB raw, {report.reading.bytes_kept / 1e3:.0f} KB cleaned, {report.heard.threads} sessions, {len(days)} days; "
+        )
+        print(
+            f"chunks of {CHUNK_TOKENS:,} tokens; prompt (stable part) {tokens(system):,} tokens, largest question {max(sizes):,} tokens; "
+        )
+        print(f"{report.heard.again} parts asked about again; prices of {date()}, in USD, without caching and batches\n")
+        row("way", "calls", "tokens in", "tokens out", "tokens in a raw byte", "tokens in a memory", *MODELS)
+        row(*["---"] * (6 + len(MODELS)))
+        way("kept", (spent.calls, sum(sizes), spent.output_tokens), raw, report.active)
+        way("kept, every reply at its cap", (spent.calls, sum(sizes), sum(each.most for each in model.asks)), raw, report.active)
+        for tools, what in ((True, "tools read too"), (False, "tools not read")):
+            way(f"one call for {GROUP} messages, {what}", others(desk, system, GROUP, tools=tools), raw, None)
+            way(f"one call a message, {what}", others(desk, system, 1, tools=tools), raw, None)
+        print()
+        for each in MODELS:
+            if price := price_of(each):
+                cost = (price.input * sum(sizes) + price.output * spent.output_tokens) / 1e6
+                print(f"{each}: {cost / len(days):.5f} USD a day on average; half of that as a batch")
+        again = heard(desk, model, [folder])
+        forced = heard(desk, model, [folder], force=True)
+        told(again.asked.usage, f"second run: {again.asked.questions} questions")
+        told(forced.asked.usage, f"forced run: {forced.asked.questions} questions, {forced.asked.cached} from the cache")
+
+
+def told(usage: Usage, what: str) -> None:
+    print(f"{what}, {usage.calls} calls, {usage.input_tokens} tokens")
+
+
+if __name__ == "__main__":
+    main()
