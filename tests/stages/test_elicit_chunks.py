@@ -131,6 +131,13 @@ def test_of_an_output_the_beginning_the_end_and_the_errors_are_shown():
     assert len(text) < 900
 
 
+def test_what_a_tool_only_shows_is_named_and_not_repeated():
+    (event,) = talk((Kind.TOOL_OUTPUT, Author.TOOL, "1 def main():\n" * 50, Tool(name="Read", target="main.py", ok=True)))
+    assert len(shown(event, 0)) < 200
+    (failed,) = talk((Kind.TOOL_OUTPUT, Author.TOOL, "no such file: main.py " * 20, Tool(name="Read", target="main.py", ok=False)))
+    assert len(shown(failed, 0)) > 400
+
+
 def test_a_failure_is_said_to_be_one():
     (event,) = talk((Kind.TOOL_OUTPUT, Author.TOOL, "boom", Tool(name="Bash", ok=False, exit_code=2)))
     assert shown(event, 7) == "[e7] output (failed, exit status 2): boom"

@@ -15,10 +15,13 @@ _LEFT_OUT = {
 }
 # Of a call and of what came back the beginning, the end and the lines about errors: what was said stays whole.
 _TARGET = 400
-_DETAIL = 300
+_DETAIL = 200
 _HEAD, _TAIL = 300, 120
 _FAILED_HEAD, _FAILED_TAIL = 600, 300
 _ERRORS = 3
+# What a tool that only shows or changes files gives back when it works tells nothing that the call does not.
+_SHOWING = ("read", "edit", "write", "view", "glob", "grep", "list", "patch", "replace", "create")
+_BRIEF = 100
 _CHARS_A_TOKEN = 3
 # What could be taken for the beginning of an event, or for the end of the conversation.
 _FORGED = re.compile(r"(?m)^\[(?=e\d)|<(?=/?conversation>)")
@@ -71,8 +74,9 @@ def _output(event: Event) -> str:
     text = event.text.strip()
     if _failed(event.tool):
         return _cut(text, _FAILED_HEAD, _FAILED_TAIL)
-    short = _cut(text, _HEAD, _TAIL)
-    telling = [line for line in error_lines(text)[:_ERRORS] if line not in short] if short != text else []
+    shows = event.tool is not None and any(word in event.tool.name.lower() for word in _SHOWING)
+    short = _cut(text, _BRIEF, 0) if shows else _cut(text, _HEAD, _TAIL)
+    telling = [line for line in error_lines(text)[:_ERRORS] if line not in short] if short != text and not shows else []
     return "\n".join((short, *telling))
 
 
