@@ -110,6 +110,8 @@ def test_every_kind_of_missing_reply_is_told_apart(home: Path) -> None:
     assert "No reply that can be read: 2 questions (2 truncated)" in text
     assert "No reply: 3 questions (3 rate limit): the server answered 429" in text
     assert "Not asked: 1 question: the budget of 3 calls a run (llm.run_calls) is used up" in text
+    assert words(asked_lines(tally)) == ""
+    tally.add("extract", Usage(calls=2))
     assert "Asked 6 questions" in words(asked_lines(tally))
 
 

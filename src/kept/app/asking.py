@@ -84,7 +84,7 @@ class Asker:
         self._run = Usage()  # what is known of this run's cost, and of the day's below
         self._today = Usage()
         self._silences = 0
-        self._stopped = ""
+        self._stopped: Unreachable | None = None
         self._next = 0.0
 
     def __call__(self, asks: Sequence[Ask]) -> Sequence[Reply]:
@@ -222,7 +222,7 @@ class Asker:
         """Why a question is not sent: nobody answers, or a budget does not allow it. None where it may be sent."""
         told = one.told
         if self._stopped:
-            return Unreadable(reason=told.reason, fault=told.fault, usage=one.spent) if told else Unreachable(reason=self._stopped)
+            return Unreadable(reason=told.reason, fault=told.fault, usage=one.spent) if told else self._stopped
         aside = sum((self._most(each.ask) for each in (*flying, one)), Usage())
         if short := self._over(aside):
             if told:
@@ -253,11 +253,12 @@ class Asker:
         one.spent += usage
         match heard.spoken, heard.read:
             case Silent(fault=fault, reason=reason), _:
+                reason = self._redact(reason)[0]
                 self._note_silence(fault, reason)
                 told = one.told
                 replies[one.key] = (
                     Unreadable(reason=told.reason, fault=told.fault, usage=one.spent) if told
-                    else Unreachable(reason=self._redact(reason)[0], fault=fault, usage=one.spent)
+                    else Unreachable(reason=reason, fault=fault, usage=one.spent)
                 )  # fmt: skip
             case _, Wrong() as wrong if wrong.fault is not Fault.REFUSAL and not one.again:
                 self._silences = 0
@@ -299,9 +300,9 @@ class Asker:
     def _note_silence(self, fault: Fault, reason: str) -> None:
         self._silences += 1
         if fault is Fault.SETUP:
-            self._stopped = reason
+            self._stopped = Unreachable(reason=reason, fault=fault)
         elif self._silences >= _SILENCES:
-            self._stopped = f"{self._silences} questions in a row got no reply, the last: {reason}"
+            self._stopped = Unreachable(reason=f"{self._silences} questions in a row got no reply, the last: {reason}", fault=fault)
 
     def _count(self, reply: Reply) -> None:
         match reply:

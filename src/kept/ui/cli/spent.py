@@ -35,7 +35,7 @@ def asked_lines(tally: Tally) -> Iterator[Line]:
         known = f"; {would.cached:,} have their reply already" if would.cached else ""
         yield line(("Would ask ", "green"), f"{counted(would.questions, 'question')}: about {_about(would.usage)}{known}")
         return
-    if not tally.questions:
+    if not (tally.usage.calls or tally.cached or tally.awaited):
         return
     known = f", {tally.cached:,} from earlier replies" if tally.cached else ""
     yield line(("Asked ", "green"), f"{counted(tally.questions, 'question')}{known}", (f": {usage_text(tally.usage)}", "dim"))
@@ -65,7 +65,7 @@ def unanswered(tally: Tally, *, verbose: bool) -> Iterator[Line]:
         reasons = tally.reasons.get(what, [])
         told = ", ".join(f"{number} {kind.replace('_', ' ')}" for kind, number in sorted(kinds.items()))
         first = "" if not reasons or verbose else f": {reasons[0]}"
-        more = f" (and {len(reasons) - 1} other reasons → --verbose)" if len(reasons) > 1 and not verbose else ""
+        more = f" (and {counted(len(reasons) - 1, 'more reason')} → --verbose)" if len(reasons) > 1 and not verbose else ""
         yield line((title, "yellow"), counted(count, "question"), f" ({told})" if told else "", first, (more, "dim"))
         if verbose:
             yield from (line(f"  {each}") for each in reasons)
