@@ -190,7 +190,8 @@ def test_a_budget_of_money_stops_a_run_before_it_is_exceeded_and_says_so_first()
     assert [type(each) for each in replies] == [Answered] * 3 + [Unaffordable] * 7
     assert len(model.asked) == 3
     assert len(told) == 1
-    assert "10 questions" in told[0]
+    assert told[0].startswith("10 questions, about ")
+    assert "more than the budget of 3 calls a run" in told[0]
     assert "3 calls a run (llm.run_calls)" in replies[-1].reason
 
 

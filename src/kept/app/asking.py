@@ -27,6 +27,7 @@ from kept.model.times import from_text, to_text
 
 _TRIES = 3  # runs in which an unreadable reply is asked for again
 _SILENCES = 3  # questions in a row without a reply after which no more are asked
+_MANY = 20  # questions, about which a person is told before they are asked
 _TYPICAL = 0.25  # of the tokens a reply may have, what it has; only for estimates
 _AGAIN = "Your last reply could not be used: {reason}. Reply again with one complete JSON object of the schema, and nothing else."
 _BATCH_BYTES = 32 * 2**20  # far below what the vendors take at once (256 MB, 100,000 questions), so that little is at stake
@@ -83,6 +84,7 @@ class Asker:
         self._batch = batch
         self._run = Usage()  # what is known of this run's cost, and of the day's below
         self._today = Usage()
+        self._announced = False
         self._silences = 0
         self._stopped: Unreachable | None = None
         self._next = 0.0
@@ -116,7 +118,8 @@ class Asker:
         if self.dry:
             self.tally.would += self._estimate(waiting) + Estimate(cached=len(replies))
             return [replies.get(key) or Unaffordable(reason="a dry run asks nothing") for key in keys]
-        self._announce(waiting)
+        if not self._announced:
+            self.announce(self._estimate(waiting))
         handed = self._hand_in(model, waiting)
         replies |= handed
         replies |= self._asked(model, [each for each in waiting if each.key not in handed])
@@ -174,14 +177,18 @@ class Asker:
         usages = [expected(each.ask, estimate(whole(each.ask)), self._price, share=_TYPICAL) for each in waiting]
         return Estimate(questions=len(waiting), usage=sum(usages, Usage()))
 
-    def _announce(self, waiting: Sequence[_Open]) -> None:
-        """Say before anything is sent that a budget will not do."""
-        would = self._estimate(waiting).usage
+    def announce(self, coming: Estimate) -> None:
+        """Say before anything is sent what is coming, where it is much, and that a budget will not do, where it will not."""
+        self._announced = True
+        would = coming.usage
+        cost = "" if would.cost is None else f", about {would.cost:.2f} USD"
+        told = f"{coming.questions:,} questions, about {would.input_tokens:,} tokens{cost}"
         if short := self._over(replace(would, cost=would.cost or 0.0)):
-            cost = "" if would.cost is None else f" (about {would.cost:.2f} USD)"
-            sentence = f"{len(waiting):,} questions{cost} are more than the budget of {short} allows; what it does not allow waits"
+            sentence = f"{told}: more than the budget of {short} allows; what it does not allow waits"
             self.tally.note("budget", sentence)
             self.tell(sentence)
+        elif coming.questions >= _MANY:
+            self.tell(f"Asking {told}")
 
     def _over(self, more: Usage) -> str:
         """Which budget would be over with so much more; empty where none."""

@@ -21,6 +21,7 @@ from kept.app.covering import Covered, cover
 from kept.app.curating import Curated, curate_dirty
 from kept.app.desk import Desk
 from kept.app.extracting import Extracted, Within, extract_pending, ready
+from kept.app.foreseeing import foresee
 from kept.app.hearing import Heard, hear
 from kept.app.indexing import CHANGE_SECONDS, bring_up_to_date
 from kept.app.ledger import forget_replies
@@ -32,7 +33,7 @@ from kept.app.spending import Tally
 from kept.app.spooling import queued
 from kept.app.summarising import summarise
 from kept.app.writing import Written, absorb_edits, write_outputs
-from kept.model.errors import BusyError, KeptError, StoreError
+from kept.model.errors import BusyError, ConfigError, KeptError, StoreError
 from kept.model.memory import Memory, Status
 from kept.model.profile import Occasion
 
@@ -168,7 +169,9 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
         )
         recheck(desk, run_number, grown)
     if desk.asking is not None:
-        report.heard = hear(desk, run_number, desk.asking, force=options.force, within=_limits(desk, options), progress=progress)
+        within = _limits(desk, options)
+        _announce(desk, desk.asking, options, within)
+        report.heard = hear(desk, run_number, desk.asking, force=options.force, within=within, progress=progress)
     if desk.store.log.dirty() and (options.dry or _safe(desk, report.written)):
         report.curated = curate_dirty(desk, run_number, allow=options.allow, freed=moved.scopes, progress=progress)
     report.covered = cover(desk, grown)
@@ -185,6 +188,14 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
         body = report.body() | {"seconds": (desk.clock() - started).total_seconds()}
         desk.store.log.end_run(report.run, desk.clock(), body)
     return report
+
+
+def _announce(desk: Desk, asking: Asker, options: Options, within: Within | None) -> None:
+    """Have a person told what is going to be asked, before it is."""
+    if options.dry:
+        return
+    with suppress(ConfigError):  # it is told with the first question
+        asking.announce(foresee(desk, asking, force=options.force, within=within))
 
 
 def _with_queued(desk: Desk, found: Found) -> Found:

@@ -108,7 +108,9 @@ def heard_lines(heard: Heard) -> Iterator[Line]:
     """What a language model read, what came of it, and by which prompt where that is the user's own."""
     if not heard.threads:
         return
-    yield line(("Heard ", "green"), f"{counted(heard.chunks, 'part')} of {counted(heard.threads, 'session')} with a language model")
+    if heard.chunks:
+        what = f"{counted(heard.chunks, 'part')} of {counted(heard.threads, 'session')}"
+        yield line(("Heard ", "green"), f"{what} with a language model")
     found = heard.accepted + heard.held + sum(heard.refused.values())
     if found or heard.overruled:
         why = f" ({', '.join(f'{count} {reason}' for reason, count in heard.refused.most_common(4))})" if heard.refused else ""
