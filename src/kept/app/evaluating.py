@@ -63,7 +63,7 @@ def retrieval(open_desk: Opener, corpus: Path, queries: Path, *, level: str = "t
             continue
         with _space(open_desk) as desk:
             started = perf_counter()
-            names = _archive(desk, items)
+            names = archive(desk, items)
             bring_up_to_date(desk, float("inf"))
             result.making += perf_counter() - started
             result.items += len(items)
@@ -119,7 +119,7 @@ def extraction(open_desk: Opener, corpus: Path, gold: Path, *, progress: Progres
     for number, (space, items) in enumerate(spaces.items()):
         progress("evaluating", number, len(spaces))
         with _space(open_desk) as desk:
-            memories = list(_extracted(desk, _archive(desk, items)))
+            memories = list(_extracted(desk, archive(desk, items)))
         sources = {each for memory in memories for each in memory["sources"]}
         wanted = {str(each) for fact in facts.get(space, ()) for each in fact.get("sources", ())}
         words = [content_words(memory["text"]) for memory in memories]
@@ -154,7 +154,7 @@ def _space(open_desk: Opener) -> Iterator[Desk]:
         yield desk
 
 
-def _archive(desk: Desk, items: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def archive(desk: Desk, items: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Archive the items of a space, session by session. Returns the id of each by the key of its event."""
     names: dict[str, str] = {}
     with desk.store.transaction():

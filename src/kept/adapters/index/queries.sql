@@ -69,12 +69,13 @@ FROM notes AS n JOIN threads AS t ON t.id = n.thread JOIN files AS f ON f.id = t
 WHERE n.id IN (SELECT value FROM json_each(:items));
 
 -- name: around
+-- Each neighbour as its row times two, and one more where an assistant said it.
 SELECT te.event AS item,
-       (SELECT json_array(o.event, e.author) FROM thread_events AS o JOIN events AS e ON e.id = o.event
+       (SELECT o.event * 2 + (e.author = 'assistant') FROM thread_events AS o JOIN events AS e ON e.id = o.event
         WHERE o.thread = te.thread AND o.ordinal < te.ordinal AND o.ordinal >= te.ordinal - :reach
               AND e.kind IN ('prompt', 'response') AND e.author IN ('human', 'assistant') AND NOT o.abandoned
         ORDER BY o.ordinal DESC LIMIT 1) AS before,
-       (SELECT json_array(o.event, e.author) FROM thread_events AS o JOIN events AS e ON e.id = o.event
+       (SELECT o.event * 2 + (e.author = 'assistant') FROM thread_events AS o JOIN events AS e ON e.id = o.event
         WHERE o.thread = te.thread AND o.ordinal > te.ordinal AND o.ordinal <= te.ordinal + :reach
               AND e.kind IN ('prompt', 'response') AND e.author IN ('human', 'assistant') AND NOT o.abandoned
         ORDER BY o.ordinal LIMIT 1) AS after

@@ -97,8 +97,10 @@ class Index:
     def around(self, items: Iterable[int]) -> dict[int, tuple[tuple[int, bool], ...]]:
         """What was said before and after turns in their conversations: its row, and whether an assistant said it."""
         rows = self._run("around", items=json.dumps(list(items)), reach=_REACH)
-        found = {row["item"]: [json.loads(each) for each in (row["before"], row["after"]) if each] for row in rows}
-        return {item: tuple((row, author == _ASSISTANT) for row, author in others) for item, others in found.items()}
+        return {
+            row["item"]: tuple((each // 2, bool(each % 2)) for each in (row["before"], row["after"]) if each is not None)
+            for row in rows
+        }
 
     def units(self, kind: Kind, items: Iterable[int]) -> Mapping[int, Unit]:
         """What rows are, by row; those that are gone are left out."""

@@ -28,6 +28,7 @@ Floats = NDArray[np.float32]
 _EXACT = 50_000  # rows up to which reading every vector is faster than choosing first
 _CHOSEN = 1_000  # rows chosen by their signs: int8 rescoring of 200 loses almost nothing already
 _CHUNK = 8_192
+_PIECES = 4  # rows of one unit at most
 _KINDS = {Kind.MEMORY: 1, Kind.SUMMARY: 2, Kind.TURN: 3}  # 0 is a row that is no longer there
 _MARK = 2**64 - 1
 
@@ -107,9 +108,12 @@ class Vectors:
             return {}
         cosines = np.empty(len(rows), np.float32)
         for start in range(0, len(rows), _CHUNK):
-            some = self.rows[rows[start : start + _CHUNK]]
-            cosines[start : start + _CHUNK] = some["body"][:, : self.dimensions].astype(np.float32) @ question * some["scale"]
-        order = np.argsort(-cosines, kind="stable")
+            some = rows[start : start + _CHUNK]
+            cosines[start : start + _CHUNK] = self.rows["body"][some, : self.dimensions].astype(np.float32) @ question
+        cosines *= self.rows["scale"][rows]
+        few = _PIECES * most  # a unit has at most so many rows
+        front = np.argpartition(-cosines, few)[:few] if few < len(rows) else np.arange(len(rows))
+        order = front[np.lexsort((front, -cosines[front]))]
         best: dict[int, Near] = {}
         for place in order:
             if len(best) >= most:
