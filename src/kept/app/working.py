@@ -13,7 +13,7 @@ from typing import Any, Self
 from uuid import uuid4
 
 from kept.adapters.sources import Skipped, examine
-from kept.app.answering import get_context
+from kept.app.answering import NOTHING, get_context
 from kept.app.desk import Desk, find_home, opened
 from kept.app.running import Options, Report, run
 from kept.model.errors import UsageError
@@ -98,8 +98,9 @@ class Memory:
         return self._window
 
     def context(self, message: str = "", *, budget: int = 0) -> str:
-        """What is worth knowing before a message, as a block of text for the prompt; says so where nothing is. ``budget`` is in tokens."""
-        return get_context(self._desk, message, self._project, budget)
+        """What is worth knowing before a message, as a block of text for the prompt; empty where nothing is. ``budget`` is in tokens."""
+        found = get_context(self._desk, message, self._project, budget)
+        return "" if found == NOTHING else found
 
     def end_session(self) -> Report:
         """Remember what matters of the session. Profiles that wait for the night wait. Raises BusyError, StoreError."""

@@ -126,6 +126,10 @@ GROUPS = {
             ("kept hook user-prompt < payload.json",),
         ),
         Command(
+            "schedule", "scheduling:schedule", "run every night by itself",
+            ("kept schedule install --at 02:30", "kept schedule install --at 02:30 --tz Europe/Berlin", "kept schedule status", "kept schedule uninstall"),
+        ),
+        Command(
             "eval", "evaluating:eval_", "score kept's own search and extraction on public sets",
             (
                 "kept eval retrieval --corpus corpus.jsonl --queries queries.jsonl --out run.jsonl",

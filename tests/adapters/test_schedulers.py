@@ -1,0 +1,98 @@
+"""Entries for the system's schedulers: what they say, and that they come and go without a trace."""
+
+import plistlib
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+from datetime import time
+from pathlib import Path
+
+import pytest
+
+from kept.adapters import schedulers
+from kept.adapters.schedulers import Entry, Kind, Ran
+from kept.model.errors import KeptError, UsageError
+
+ODD = Entry(command=("/opt/my tools/50% $HOME's kept", "schedule", "run"), at=time(2, 30), zone="America/New_York")
+
+
+class Crontab:
+    """A crontab, and the commands that were run on it."""
+
+    def __init__(self, text: str | None = None) -> None:
+        self.text = text
+
+    def __call__(self, words, given):
+        if words == ["crontab", "-l"]:
+            return Ran(code=1, out="no crontab for root") if self.text is None else Ran(code=0, out=self.text.rstrip("\n"))
+        self.text = None if words == ["crontab", "-r"] else given
+        return Ran(code=0, out="")
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not here")
+def test_systemd_finds_nothing_wrong_with_the_units(tmp_path):
+    program = tmp_path / "50% o'kept"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    entry = Entry(command=(str(program), "schedule", "run"), at=time(2, 30), zone="America/New_York")
+    paths = []
+    for path, text in schedulers.files_of(Kind.SYSTEMD, entry, tmp_path, {}).items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        paths.append(path)
+    done = subprocess.run(["systemd-analyze", "verify", "--user", "--man=no", *paths], capture_output=True, text=True, check=False)
+    told = [line for line in done.stderr.splitlines() if "kept" in line]
+    assert told == []
+
+
+def test_the_timer_makes_up_for_a_missed_night_and_names_its_zone():
+    text = schedulers.timer_text(ODD)
+    assert "OnCalendar=*-*-* 02:30:00 America/New_York\n" in text
+    assert "Persistent=true\n" in text
+
+
+def test_nothing_in_a_path_is_expanded():
+    assert 'ExecStart="/opt/my tools/50%% $$HOME\'s kept" schedule run\n' in schedulers.service_text(ODD)
+    line = schedulers.cron_line(ODD)
+    assert line.startswith("30 2 * * * nice -n 19 '/opt/my tools/50\\% $HOME'\\''s kept' schedule run ")
+    with pytest.raises(UsageError):
+        schedulers.cron_line(Entry(command=("a\nb",), at=time(1)))
+
+
+def test_the_agent_of_launchd_and_the_task_of_windows_can_be_read_back():
+    agent = plistlib.loads(schedulers.agent_text(ODD).encode())
+    assert agent["ProgramArguments"] == list(ODD.command)
+    assert agent["StartCalendarInterval"] == {"Hour": 2, "Minute": 30}
+    task = ET.fromstring(schedulers.task_text(ODD).partition("\n")[2])
+    assert next(each.text for each in task.iter() if each.tag.endswith("Command")) == ODD.command[0]
+
+
+@pytest.mark.parametrize("before", [None, "", "5 4 * * * backup\n# mine\n"])
+def test_a_crontab_is_as_before_after_install_and_uninstall(before):
+    table = Crontab(before)
+    schedulers.enable(Kind.CRON, ODD, (), table)
+    schedulers.enable(Kind.CRON, ODD, (), table)
+    assert table.text.count(schedulers.MARK) == 1
+    assert schedulers.in_crontab(table)
+    schedulers.disable(Kind.CRON, (), table)
+    assert (table.text or "") == (before or "")
+
+
+def test_a_crontab_that_cannot_be_read_is_left_alone():
+    def broken(words, _given):
+        return Ran(code=1, out="permission denied") if words[1] == "-l" else pytest.fail("it was written")
+
+    with pytest.raises(KeptError, match="permission denied"):
+        schedulers.enable(Kind.CRON, ODD, (), broken)
+
+
+def test_what_the_system_has_is_found_the_best_first():
+    everything = {"found": lambda name: f"/bin/{name}"}
+    assert schedulers.available("linux", **everything) == (Kind.SYSTEMD, Kind.CRON)
+    assert schedulers.available("darwin", **everything)[0] is Kind.LAUNCHD
+    assert schedulers.available("linux", found=lambda _: None) == ()
+
+
+def test_a_configuration_folder_outside_the_home_is_not_used():
+    assert schedulers.units_folder(Path("/h"), {"XDG_CONFIG_HOME": "/etc"}) == Path("/h/.config/systemd/user")
+    assert schedulers.units_folder(Path("/h"), {"XDG_CONFIG_HOME": "/h/c"}) == Path("/h/c/systemd/user")
