@@ -4,8 +4,10 @@ import pytest
 from talking import OTHER, RULE, say
 
 from kept.app.person import add
+from kept.app.routing import routed
 from kept.app.running import Options, run
 from kept.model.memory import Status
+from kept.model.profile import Place
 from kept.profiles import source
 
 NOTE = """\
@@ -163,3 +165,15 @@ def test_rules_about_one_folder_of_a_project_load_only_with_it(home, desk_at):
         not (home / ".claude" / "rules" / "memory.md").exists()
         or "Sort imports" not in (home / ".claude" / "rules" / "memory.md").read_text()
     )
+
+
+def test_where_a_memory_goes_is_told_with_the_reason(workspace, desk_at, home):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        (ana,) = [each for each in desk.store.log.memories() if each.content.startswith("Ana:")]
+        told = {each.place: (each.where, each.why) for each in routed(desk, [ana])[ana.id]}
+    assert told[Place.DAILY] == (".openclaw/workspace/memory/2026-02-10.md", "it was first said on that day")
+    assert told[Place.PAGE] == (".openclaw/workspace/knowledge/entities/ana.md", "it is about Ana")
+    assert told[Place.CARD][0] == ".openclaw/workspace/MEMORY.md"
+    assert told[Place.CARD][1].startswith("it ranks ")
+    assert all((home / where).is_file() for where, _ in told.values())

@@ -194,6 +194,17 @@ def document_of(desk: Desk, book: Book, target: Target, reserved: int) -> Docume
             return _Sheet(desk=desk, book=book, target=target, reserved=reserved).of(_shown(desk, book, target))
 
 
+def scopes_apart(desk: Desk) -> dict[tuple[str, str], str]:
+    """The (scope, profile) whose memories stand in a project's own file rather than in the memory file, and that file."""
+    found = {}
+    writing = [each for each in desk.profiles if _in_projects(each)]
+    for folder, scope in _projects(desk).items() if writing else ():
+        for each in writing:
+            file = "CLAUDE.md" if each.outputs.project_section else ".claude/rules/kept.md"
+            found[scope, each.id] = str((folder / file).relative_to(desk.home.root))
+    return found
+
+
 def _shown(desk: Desk, book: Book, target: Target) -> list[Memory]:
     if target.scope:
         return [each for each in book.memories if each.scope == target.scope]

@@ -20,6 +20,7 @@ from kept.adapters.store import Draft, Output
 from kept.app.desk import Desk
 from kept.app.person import facts_of, usable
 from kept.app.targets import Book, Target, bind, document_of, targets, written_before
+from kept.app.viewing import absorb_view, views, write_view
 from kept.model.artifact import artifacts
 from kept.model.codec import digest
 from kept.model.document import Added, Edits, Line, Unsafe
@@ -71,11 +72,13 @@ def absorb_edits(desk: Desk, run: RunNumber, written: Written, *, allow: bool = 
     with _alone(desk):
         for target in written_before(desk):
             _absorb(desk, target, run, written, allow=allow)
+        _absorb_views(desk, run, written, allow=allow)
 
 
 def write_outputs(desk: Desk, run: RunNumber, written: Written) -> None:
     """Bring every file up to date with the memories, hand edits absorbed first. A file that cannot be written is a problem told."""
     with _alone(desk):
+        _absorb_views(desk, run, written, allow=False)
         written.book = bind(desk)
         for target in targets(desk, written.book):
             try:
@@ -84,6 +87,36 @@ def write_outputs(desk: Desk, run: RunNumber, written: Written) -> None:
                 if error.exit_code == 0:
                     raise
                 written.problems.append(str(error))
+        _write_views(desk, run, written)
+
+
+def _absorb_views(desk: Desk, run: RunNumber, written: Written, *, allow: bool) -> None:
+    for path, profile in views(desk):
+        stamp = files.read(path).stamp.digest
+        if written.aside.get(path) == stamp:
+            continue
+        kinds, problem = absorb_view(desk, path, profile, run, allow=allow, dry=written.dry)
+        written.operations.update(kinds)
+        if kinds:
+            written.book = None
+            written.changed.append(f"{path}: " + ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(kinds).items())))
+        if problem:
+            written.aside[path] = stamp
+            written.problems.append(problem)
+
+
+def _write_views(desk: Desk, run: RunNumber, written: Written) -> None:
+    for path, profile in views(desk):
+        for attempt in range(TRIES):
+            _absorb_views(desk, run, written, allow=False)
+            try:
+                size = write_view(desk, path, profile, dry=written.dry)
+            except ChangedError as error:
+                if attempt == TRIES - 1:
+                    written.problems.append(str(error))
+                continue
+            written.files += [(str(path), size)] if size is not None else []
+            break
 
 
 @contextmanager

@@ -49,6 +49,8 @@ def compose(
         for each in memories
         if each.status_at(as_of) is Status.ACTIVE and is_shown(each, profiles, place) and sentence(each.content, NAME)
     )
+    # A category needs its profile's name beside it only where another one has a like-named category in this very file.
+    profiles = [each for each in profiles if each.id in {one.profile for one in shown}] or profiles
     called = names_of(shown, names)
     cap = (HARD_CAP if place is Place.MEMORY else max(each.outputs.card_chars for each in profiles)) - reserved
     kept = _within(ranked(shown, profiles), _Room(profiles=profiles, place=place, names=called, zone=zone, cap=cap))

@@ -131,7 +131,7 @@ def _named(words: str, lexicon: Lexicon) -> str:
 
 def _title(heading: str) -> str:
     """A heading without its number, its time and its marks."""
-    return " ".join(str(_STAMP.sub(" ", _STEP.sub("", plain(heading)))).split()).strip(" -–—:·|()[]")
+    return " ".join(str(_STAMP.sub(" ", _STEP.sub("", plain(heading)))).split()).strip(" -–—:·|")
 
 
 def _candidate(event: Event, line: _Line, profile: Profile, lexicon: Lexicon, scope: str) -> Candidate | None:

@@ -1,7 +1,7 @@
 """``kept status``, ``kept day``: how things stand, and what a day was. Changes nothing."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Annotated, Any
 
@@ -14,18 +14,23 @@ from kept.app.desk import Desk
 from kept.app.discovery import Doomed, doomed
 from kept.app.indexing import Standing, standing
 from kept.app.ledger import costs
+from kept.app.routing import routed
 from kept.app.spending import usage_body
 from kept.app.summarising import week
+from kept.model.codec import dump
 from kept.model.memory import Status
+from kept.model.profile import title_of
 from kept.model.summary import Part
 from kept.model.times import to_text
+from kept.stages.compose import Route
 from kept.ui.cli import show
 from kept.ui.cli.front import at_desk
-from kept.ui.cli.lists import grouped, scope_name
+from kept.ui.cli.lists import grouped, memory_line, scope_name
 from kept.ui.cli.prompting import origin_line
 from kept.ui.cli.report import missed_lines
 from kept.ui.cli.show import Line, counted, entry, line
 from kept.ui.cli.spent import standing_lines
+from kept.ui.cli.tracing import route_lines
 
 
 def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
@@ -170,16 +175,35 @@ def day(
     detailed: Annotated[
         bool, typer.Option("--detailed", help="Everything that was worked on, not only what matters later.")
     ] = False,
+    routing: Annotated[bool, typer.Option("--routing", help="Where each thing learnt on it is shown, and why.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """What a day was: what was worked on, decided and learnt, and what is still open."""
     with at_desk(context) as desk:
         chosen = desk.day(which)
         found = look_at(desk, *(week(chosen) if whole_week else (chosen,)))
-        if as_json:
+        if routing:
+            told = routed(desk, found.learnt)
+            if as_json:
+                show.write_json(
+                    [
+                        {"id": each.id, "content": each.content, "routes": [dump(one) for one in told.get(each.id, ())]}
+                        for each in found.learnt
+                    ]
+                )
+            else:
+                show.write(_routing_lines(desk, found, told))
+        elif as_json:
             show.write_json(_day_body(desk, found))
         else:
             show.write(_day_lines(desk, found, detailed=detailed))
+
+
+def _routing_lines(desk: Desk, found: Day, told: Mapping[str, Sequence[Route]]) -> Iterator[Line]:
+    yield line((show.weekday(found.day), "bold"), (f"  {counted(len(found.learnt), 'memory', 'memories')} learnt", "dim"))
+    for each in found.learnt:
+        yield memory_line(each, desk.zone, title_of(desk.profiles, each.profile, each.category))
+        yield from route_lines(told.get(each.id, ()))
 
 
 def _day_lines(desk: Desk, found: Day, *, detailed: bool) -> Iterator[Line]:

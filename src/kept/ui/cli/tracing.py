@@ -1,6 +1,6 @@
 """``kept why``: the trace of a memory, from the words it rests on to everything that happened to it. Changes nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -8,9 +8,12 @@ import typer
 from kept.app.browsing import Trace, exported, plain, trace
 from kept.app.desk import Desk
 from kept.app.person import find
+from kept.app.routing import routed
+from kept.model.codec import dump
 from kept.model.event import Event
 from kept.model.memory import Evidence
 from kept.model.times import to_text
+from kept.stages.compose import Route
 from kept.ui.cli import show
 from kept.ui.cli.front import at_desk
 from kept.ui.cli.happened import happened, happened_body
@@ -51,6 +54,21 @@ def _lines(desk: Desk, found: Trace) -> Iterator[Line]:
         )
     yield line()
     yield from happened(desk, found.history)
+    told = routed(desk, [found.memory]).get(found.memory.id, ())
+    if told:
+        yield line()
+        yield line(("Where it is shown", "bold"))
+        yield from route_lines(told)
+
+
+def route_lines(told: Sequence[Route]) -> Iterator[Line]:
+    """Where a memory goes, output by output, and why."""
+    for each in told:
+        yield entry(
+            [(f"      {each.place.value:<7} ", "cyan"), (each.where or "not shown", "" if each.where else "dim")],
+            "",
+            (f"  {each.why}", "dim"),
+        )
 
 
 def _evidence(desk: Desk, evidence: Evidence, events: tuple[Event, ...]) -> Iterator[Line]:
@@ -83,4 +101,5 @@ def _body(desk: Desk, found: Trace) -> dict[str, Any]:
             for evidence, events in found.evidence
         ],
         "history": happened_body(found.history),
+        "routes": [dump(each) for each in routed(desk, [found.memory]).get(found.memory.id, ())],
     }  # fmt: skip

@@ -1,0 +1,26 @@
+"""Routing: where a memory is shown, output by output, and why (A6). Changes nothing."""
+
+from collections.abc import Sequence
+
+from kept.app.desk import Desk
+from kept.app.targets import scopes_apart
+from kept.model.memory import Memory
+from kept.model.profile import Place
+from kept.stages.compose import Route, routes
+
+
+def routed(desk: Desk, memories: Sequence[Memory]) -> dict[str, tuple[Route, ...]]:
+    """The routes of some memories, by id; none for a memory whose profile is not at work. Raises StoreError."""
+    every, names, found = desk.store.log.memories(), desk.names(), {}
+    apart = scopes_apart(desk)
+    for each in memories:
+        profile = desk.profile_of(each)
+        if profile is None or not each.content:
+            continue
+        told = routes(
+            each, [one for one in every if one.profile == each.profile], profile, as_of=desk.clock(), names=names, zone=desk.zone
+        )
+        where = apart.get((each.scope, each.profile), "")
+        elsewhere = Route(place=Place.MEMORY, where=where, why="its project has a file of its own")
+        found[each.id] = tuple(elsewhere if where and one.place is Place.MEMORY and one.where else one for one in told)
+    return found

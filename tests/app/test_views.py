@@ -1,0 +1,104 @@
+"""The JSON view of the journal profile: readable, editable, absorbed."""
+
+import json
+
+import pytest
+
+from kept.app.person import add
+from kept.app.running import Options, run
+from kept.model.memory import Status
+
+QUESTION = "Does discovery in `registry.go` hold when four workflows run at once?"
+
+
+@pytest.fixture
+def journal(home, desk_at):
+    """A desk whose profile is the journal's, with an entry in each list, its view written."""
+    (home / ".config" / "kept").mkdir(parents=True)
+    (home / ".config" / "kept" / "config.toml").write_text('profile = "journal"\n')
+    with desk_at(home) as desk:
+        add(desk, "Decoupling worker registration from project directories.", "themes")
+        add(desk, "Switched to dynamic discovery in `registry.go`.", "decisions")
+        add(desk, QUESTION, "open_questions")
+        add(desk, "`PRAGMA synchronous` has no effect inside of a transaction.", "insights")
+        run(desk, [], Options())
+        yield desk
+
+
+def view(home):
+    return home / "kept" / "journal.json"
+
+
+def read(home):
+    return json.loads(view(home).read_text())
+
+
+def write(home, body):
+    view(home).write_text(json.dumps(body))
+
+
+def told(desk, status=Status.ACTIVE):
+    return {(each.category, each.content) for each in desk.store.log.memories() if each.status is status}
+
+
+def test_the_view_holds_four_lists_of_entries_with_their_days(journal, home):
+    body = read(home)
+    assert list(body) == ["themes", "decisions", "open_questions", "insights"]
+    (entry,) = body["decisions"]
+    assert entry["text"] == "Switched to dynamic discovery in `registry.go`."
+    assert entry["since"] == entry["last"] == "2026-10-01"
+
+
+def test_deleting_a_theme_retires_it(journal, home):
+    body = read(home)
+    write(home, body | {"themes": []})
+    run(journal, [], Options())
+    assert told(journal, Status.RETIRED) == {("themes", "Decoupling worker registration from project directories.")}
+    assert read(home)["themes"] == []
+
+
+def test_moving_an_open_question_to_the_decisions_resolves_it_as_one(journal, home):
+    body = read(home)
+    (question,) = body["open_questions"]
+    question["text"] = "Discovery in `registry.go` is limited to three workflows at once."
+    write(home, body | {"open_questions": [], "decisions": [*body["decisions"], question]})
+    run(journal, [], Options())
+    assert told(journal, Status.RESOLVED) == {("open_questions", QUESTION)}
+    assert ("decisions", "Discovery in `registry.go` is limited to three workflows at once.") in told(journal)
+    (asked,) = (each for each in journal.store.log.memories() if each.status is Status.RESOLVED)
+    assert journal.store.log.memory(asked.resolved_by).category == "decisions"
+
+
+def test_a_reworded_insight_holds_through_later_runs(journal, home):
+    body = read(home)
+    body["insights"][0]["text"] = "Set `PRAGMA synchronous` before a transaction begins."
+    write(home, body)
+    run(journal, [], Options())
+    assert not run(journal, [], Options()).written.files
+    assert read(home)["insights"][0]["text"] == "Set `PRAGMA synchronous` before a transaction begins."
+
+
+def test_a_new_entry_waits_for_approval(journal, home):
+    body = read(home)
+    body["decisions"].append("Workers register through plugins in `plugin.go`.")
+    write(home, body)
+    run(journal, [], Options())
+    assert told(journal, Status.HELD) == {("decisions", "Workers register through plugins in `plugin.go`.")}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"themes": 3}', '{"themes": []}'])
+def test_a_damaged_view_is_put_aside_and_written_anew_and_nothing_is_lost(journal, home, text):
+    before = told(journal)
+    view(home).write_text(text)
+    report = run(journal, [], Options())
+    assert told(journal) == before
+    assert len(report.written.problems) == 1
+    assert list(read(home)) == ["themes", "decisions", "open_questions", "insights"]
+    assert not run(journal, [], Options()).written.problems
+
+
+def test_a_view_that_was_deleted_is_written_anew(journal, home):
+    before = read(home)
+    view(home).unlink()
+    run(journal, [], Options())
+    assert read(home) == before
