@@ -101,7 +101,9 @@ class Asker:
             return [told for _ in asks]
         safe = [self._safe(each) for each in asks]
         keys = [each.key(model.name) for each in safe]
-        self._today = sum((each.usage for each in self._replies.spent(self._day_start())), Usage())
+        self._today = sum(
+            (replace(each.usage, cost=each.usage.cost or 0.0) for each in self._replies.spent(self._day_start())), Usage()
+        )
         if not self.dry:
             self._collect(model)
         replies: dict[str, Reply] = {}

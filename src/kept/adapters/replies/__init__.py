@@ -104,13 +104,19 @@ class Replies:
         self._write("spend", *values)
 
     def spent(self, start: datetime, stop: datetime | None = None) -> tuple[Spent, ...]:
-        """What was spent from an instant on (up to another), by purpose and model; unknown costs count as nothing."""
+        """What was spent from an instant on (up to another), by purpose and model; costs that nobody told count as nothing, unless there are no others."""
         rows = self._rows("spent", to_text(start), to_text(stop) if stop else "9")
         return tuple(
             Spent(
                 purpose=row[0],
                 model=row[1],
-                usage=Usage(calls=row[2], input_tokens=row[3], output_tokens=row[4], cached_tokens=row[5], cost=row[6]),
+                usage=Usage(
+                    calls=row[2],
+                    input_tokens=row[3],
+                    output_tokens=row[4],
+                    cached_tokens=row[5],
+                    cost=None if row[7] and not row[6] else row[6],
+                ),
             )
             for row in rows
         )

@@ -16,7 +16,7 @@ DELETE FROM unreadable WHERE key = ?
 -- name: spend
 INSERT INTO spent (at, purpose, model, calls, input_tokens, output_tokens, cached_tokens, cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 -- name: spent
-SELECT purpose, model, sum(calls), sum(input_tokens), sum(output_tokens), sum(cached_tokens), total(cost)
+SELECT purpose, model, sum(calls), sum(input_tokens), sum(output_tokens), sum(cached_tokens), total(cost), count(*) - count(cost)
 FROM spent WHERE at >= ? AND at < ? GROUP BY purpose, model ORDER BY purpose, model
 -- name: batches
 SELECT id, model, at, items FROM batches ORDER BY at, id

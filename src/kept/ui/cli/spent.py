@@ -69,7 +69,7 @@ def unanswered(tally: Tally, *, verbose: bool) -> Iterator[Line]:
         yield line((title, "yellow"), counted(count, "question"), f" ({told})" if told else "", first, (more, "dim"))
         if verbose:
             yield from (line(f"  {each}") for each in reasons)
-        hint = _AGAIN if what != "unaffordable" else "they wait; a larger budget: kept config set llm.run_usd 5"
+        hint = _AGAIN if what != "unaffordable" else "they wait for a later run; a larger budget: kept config set NAME NUMBER"
         yield line((f"  {hint}", "dim"))
 
 
