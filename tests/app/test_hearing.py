@@ -387,10 +387,13 @@ def test_a_plain_function_can_answer(desk_at, home):
     with desk_at(home) as desk:
         run(replace(desk, asking=None), [], Options())
         heard = hearing.hear(
-            desk, lambda: desk.store.log.start_run("test", desk.clock()), lambda asks: [Answered(body=obey(each)) for each in asks]
+            desk,
+            lambda: desk.store.log.start_run("test", desk.clock()),
+            lambda asks: [Answered(body=obey(each)) for each in asks],
+            by="a function",
         )
         assert heard.chunks == 1
-        none = hearing.hear(desk, lambda: 1, lambda asks: [Unreachable(reason="away") for _ in asks])
+        none = hearing.hear(desk, lambda: 1, lambda asks: [Unreachable(reason="away") for _ in asks], by="nobody")
         assert (none.threads, none.left) == (0, 0)
 
 
@@ -430,3 +433,16 @@ def test_each_hostile_reply_leaves_the_rules_result_as_it_was(desk_at, home, sha
             assert report.partly, path.name
             assert report.heard.left == 1, path.name
             assert outcome(desk) == before, path.name
+
+
+def test_a_memory_tells_which_model_proposed_it_and_by_which_prompt(desk_at, home):
+    say(home, "one", FACT)
+    settings = home / ".config/kept/config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text('[llm]\nadapter = "scripted"\nmodel = "small-one"\n')
+    with desk_at(home) as desk:
+        run(with_model(desk, Obedient()), [], Options())
+        (memory,) = [each for each in desk.store.log.memories() if each.status is Status.ACTIVE]
+        ((model, reasoning),) = browsing.trace(desk, memory).models
+        assert model == f"small-one, prompt {desk.prompt(desk.profile).version}"
+        assert "confirmed by the model" in reasoning

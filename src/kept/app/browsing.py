@@ -14,13 +14,13 @@ from kept.app.rehearing import came_to
 from kept.app.summarising import summary
 from kept.model.codec import dump
 from kept.model.event import Event
-from kept.model.memory import Evidence, Judged, Memory, Status
+from kept.model.memory import Evidence, Judged, Memory, Refused, Status
 from kept.model.operation import Operation, Pass
 from kept.model.profile import read_kind
 from kept.model.summary import Summary
 from kept.model.times import to_text
 from kept.profiles.prompts import Prompt
-from kept.stages.elicit import Point
+from kept.stages.elicit import TRIGGER, Point
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,12 +70,23 @@ class Trace:
     memory: Memory
     evidence: tuple[tuple[Evidence, tuple[Event, ...]], ...]
     history: tuple[tuple[Pass, Operation], ...]
+    models: tuple[tuple[str, str], ...] = ()
 
 
 def trace(desk: Desk, memory: Memory, *, context: int = 1) -> Trace:
     """The trace of a memory, each piece of evidence with ``context`` events of its conversation before and after."""
     evidence = tuple((each, desk.store.archive.around(each.event, context, context)) for each in memory.evidence)
-    return Trace(memory=memory, evidence=evidence, history=desk.store.log.operations_on(memory.id))
+    rests = set(memory.candidates)
+    proposed = [
+        each
+        for each in desk.store.log.proposals(memory.profile, memory.scope)
+        if each.judged.candidate.trigger == TRIGGER
+        and each.judged.candidate.id in rests
+        and not isinstance(each.judged.verdict, Refused)
+    ]
+    notes = {each.id: each.note for each in desk.store.log.passes(only=[each.pass_id for each in proposed])} if proposed else {}
+    models = dict.fromkeys((notes[each.pass_id], each.judged.candidate.reasoning) for each in proposed)
+    return Trace(memory=memory, evidence=evidence, history=desk.store.log.operations_on(memory.id), models=tuple(models))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

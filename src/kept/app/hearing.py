@@ -152,18 +152,19 @@ def hear(
     run: Callable[[], int],
     asking: Asking,
     *,
+    by: str,
     force: bool = False,
     within: Within | None = None,
     progress: Progress = silent,
 ) -> Heard:
     """Ask about every thread that grew since a model read it (every thread whole where ``force``), and note what comes of it.
 
-    Only threads with events in [start, stop) where ``within`` is given. ``run`` gives the number of the run, asked for only where
+    ``by`` names the model; it is noted with each pass. Only threads with events in [start, stop) where ``within`` is given. ``run`` gives the number of the run, asked for only where
     something is to be noted. Raises StoreError, ConfigError, and what ``asking`` raises; what was noted before stays.
     """
     waiting = tuple((each, 0) for each in desk.store.archive.threads()) if force else desk.store.archive.unheard()
     chosen = [(each, closed) for each, closed in waiting if within is None or overlaps(each, within)]
-    work = _Work(desk=desk, run=run, asking=asking, heard=Heard(threads=len(chosen)), forgotten=desk.store.log.forgotten())
+    work = _Work(desk=desk, run=run, asking=asking, by=by, heard=Heard(threads=len(chosen)), forgotten=desk.store.log.forgotten())
     gathered: list[Part] = []
     for number, (thread, closed) in enumerate(chosen):
         progress("asking", number, len(chosen))
@@ -187,6 +188,7 @@ class _Work:
     desk: Desk
     run: Callable[[], int]
     asking: Asking
+    by: str
     heard: Heard
     forgotten: frozenset[str]
     blocked: set[int] = field(default_factory=set)
@@ -227,12 +229,14 @@ class _Work:
     def _judged(self, part: Part, found: Answer | None) -> list[tuple[int, Judged]]:
         if found is None:
             return []
+        good = {each.candidate.id for each in found.claims if not each.refusal}
         claims = [
             (
                 each.ordinal,
                 Judged(candidate=each.candidate, verdict=self._verdict(part.reading.profile, each.candidate, each.refusal)),
             )
             for each in found.claims
+            if not each.refusal or each.candidate.id not in good  # the same said twice, word for word, is no other claim
         ]
         return [(place, _without_secrets(self.desk, each)) for place, each in claims] + list(found.overruled)
 
@@ -275,7 +279,8 @@ class _Work:
                     if each.ordinal >= stop or any(hole.start <= each.ordinal < hole.stop for hole in holes)
                 ]
                 found = [each for one in judged for each in one]
-                commit(self.desk, self.run, thread, Span(thread=thread.id, start=start, judged=(*found, *kept)), before)
+                span = Span(thread=thread.id, start=start, judged=(*found, *kept))
+                commit(self.desk, self.run, thread, span, before=before, note=f"{self.by}, {told(own[0].prompt)}")
             self._progressed(thread, own, complete)
 
     def _progressed(self, thread: Thread, own: Sequence[Part], complete: Sequence[bool]) -> None:
@@ -290,12 +295,19 @@ class _Work:
         self.desk.store.archive.heard(thread.id, closed=last.stop if last.closed else last.start, seen=last.stop)
 
 
-def commit(desk: Desk, run: Callable[[], int], thread: Thread, span: Span, before: Sequence[Proposal]) -> None:
+def told(prompt: Prompt) -> str:
+    """A prompt in a few words: its version, and whose it is where it is not built in."""
+    return f"prompt {prompt.version}{f' of {prompt.origin}' if prompt.overridden else ''}"
+
+
+def commit(desk: Desk, run: Callable[[], int], thread: Thread, span: Span, *, before: Sequence[Proposal], note: str) -> None:
     """Note what a model proposes of a thread, unless it is what it proposed ``before``. Raises StoreError."""
     if [(each.ordinal, each.judged) for each in before] == list(span.judged):
         return  # the model says what it said before
     subject = f"{thread.source}:{thread.session}"
-    desk.store.log.commit(Draft(run=run(), stage=MODEL, subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), span=span))
+    desk.store.log.commit(
+        Draft(run=run(), stage=MODEL, subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), span=span, note=note)
+    )
 
 
 def _fresh(found: Sequence[tuple[int, Judged]], before: Sequence[tuple[int, Judged]]) -> list[tuple[int, Judged]]:

@@ -26,6 +26,7 @@ from kept.stages.redact import redact
 _REPLY = ".reply.json"
 _JOB = ".md"
 _MODEL = "jobs"
+_BY = "the user's own agent"
 _WAITING = "no reply yet"
 _HEAD = """# kept job {id}
 
@@ -148,7 +149,7 @@ def commit(desk: Desk) -> Committed:
             raise UsageError("there is no reply to any job", where=str(folder(desk)), hint="kept jobs prepare, then answer them")
         number, written, shelf = RunNumber(desk, "jobs"), Written(), _Shelf(desk=desk)
         absorb_edits(desk, number, written)
-        heard = hear(desk, number, shelf)
+        heard = hear(desk, number, shelf, by=_BY)
         curated = Curated()
         if desk.store.log.dirty():
             safeguard(desk)
@@ -168,7 +169,7 @@ def _needed(desk: Desk) -> _Shelf:
     """Which questions are open now, given the replies there are: found by asking them for trial."""
     shelf = _Shelf(desk=desk)
     with desk.store.trial():
-        hear(desk, RunNumber(desk, "jobs"), shelf)
+        hear(desk, RunNumber(desk, "jobs"), shelf, by=_BY)
     return shelf
 
 

@@ -1,6 +1,6 @@
 """Looking again at what a model proposed, without asking it: what is no longer said, what belongs to another project, what it all came to."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -22,7 +22,7 @@ def recheck(desk: Desk, run: Callable[[], int], threads: Iterable[Thread]) -> No
             before = desk.store.log.proposals_from(thread.id, 0, MODEL)
             after = tuple((each.ordinal, _rechecked(desk, thread, each)) for each in before)
             if before:
-                commit(desk, run, thread, Span(thread=thread.id, start=0, judged=after), before)
+                commit(desk, run, thread, Span(thread=thread.id, start=0, judged=after), before=before, note=_note(desk, before))
 
 
 def _rechecked(desk: Desk, thread: Thread, proposal: Proposal) -> Judged:
@@ -39,6 +39,12 @@ def _rechecked(desk: Desk, thread: Thread, proposal: Proposal) -> Judged:
     return replace(judged, verdict=Refused(reason="no longer said"))
 
 
+def _note(desk: Desk, proposals: Sequence[Proposal]) -> str:
+    """Which model proposed them, by which prompt: of the last pass that did."""
+    last = max((each.pass_id for each in proposals), default=0)
+    return next((each.note for each in desk.store.log.passes(only=[last])), "")
+
+
 def moved(desk: Desk, run: int, thread: Thread, renamed: dict[str, Judged], scopes: tuple[str, str]) -> dict[str, Judged]:
     """Bring what a model proposed of a thread from one scope to another, inside a transaction; what each became, by its old id.
 
@@ -46,7 +52,7 @@ def moved(desk: Desk, run: int, thread: Thread, renamed: dict[str, Judged], scop
     """
     before = desk.store.log.proposals_from(thread.id, 0, MODEL)
     after = [(each.ordinal, _moved(desk, thread, each, renamed, scopes)) for each in before]
-    commit(desk, lambda: run, thread, Span(thread=thread.id, start=0, judged=tuple(after)), before)
+    commit(desk, lambda: run, thread, Span(thread=thread.id, start=0, judged=tuple(after)), before=before, note=_note(desk, before))
     return {old.judged.candidate.id: new for old, (_, new) in zip(before, after, strict=True)}
 
 

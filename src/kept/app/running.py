@@ -169,9 +169,10 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
         )
         recheck(desk, run_number, grown)
     if desk.asking is not None:
-        within = _limits(desk, options)
+        within, named = _limits(desk, options), desk.settings.llm
         _announce(desk, desk.asking, options, within)
-        report.heard = hear(desk, run_number, desk.asking, force=options.force, within=within, progress=progress)
+        by = named.model or named.command or named.adapter
+        report.heard = hear(desk, run_number, desk.asking, by=by, force=options.force, within=within, progress=progress)
     if desk.store.log.dirty() and (options.dry or _safe(desk, report.written)):
         report.curated = curate_dirty(desk, run_number, allow=options.allow, freed=moved.scopes, progress=progress)
     report.covered = cover(desk, grown)

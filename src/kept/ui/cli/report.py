@@ -35,7 +35,8 @@ def report_lines(
     if report.resumed:
         yield line(("The run before was cut short; this one went on where it stopped.", "dim"))
     yield from _read(report, verbose=verbose)
-    yield from heard_lines(report.heard)
+    if not options.dry:
+        yield from heard_lines(report.heard)
     yield from asked_lines(report.asked)
     yield from _new(report.new, profiles, names, zone)
     yield from _edited(report.written.operations)

@@ -52,6 +52,10 @@ def _lines(desk: Desk, found: Trace) -> Iterator[Line]:
             if found.memory.content
             else ("Its words were erased.", "dim")
         )
+    for model, reasoning in found.models:
+        yield line()
+        yield line(("By a language model: ", "bold"), model)
+        yield line((f"  {reasoning}", "dim"))
     yield line()
     yield from happened(desk, found.history)
     told = routed(desk, [found.memory]).get(found.memory.id, ())
@@ -100,6 +104,7 @@ def _body(desk: Desk, found: Trace) -> dict[str, Any]:
             }
             for evidence, events in found.evidence
         ],
+        "models": [{"model": model, "reasoning": reasoning} for model, reasoning in found.models],
         "history": happened_body(found.history),
         "routes": [dump(each) for each in routed(desk, [found.memory]).get(found.memory.id, ())],
     }  # fmt: skip
