@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import time
 
 import pytest
 from cli_world import RULE, kept, memory_file, transcript
@@ -177,6 +178,30 @@ def test_before_a_compaction_the_transcript_goes_into_the_archive(remembering, c
     code, out, _ = kept(capsys, "show", "--session", "s9")
     assert code == 0
     assert "ISO 8601" in out
+
+
+def test_where_the_person_wants_it_meaning_brings_what_words_alone_would_not(remembering, capsys):
+    words = "invoices written export"
+    assert kept(capsys, "config", "set", "recall.embeddings", "hashing")[0] == 0
+    assert kept(capsys, "config", "set", "context_meaning", "true")[0] == 0
+    assert kept(capsys, "run")[0] == 0
+    text = injected("user-prompt", prompt(words, session_id="meant"), "--client", "codex")
+    assert FACT in text
+    assert log_of(remembering) == []
+
+
+def test_at_the_end_of_a_session_a_run_is_started_where_the_settings_say_so(remembering, capsys):
+    path = transcript(remembering / "elsewhere" / "s9.jsonl", RULE)
+    assert kept(capsys, "config", "set", "at_session_end", "run")[0] == 0
+    assert hook("session-end", payload("SessionEnd", reason="clear", transcript_path=str(path))) == (0, "", "")
+    assert _within_a_minute(lambda: RULE.rstrip(".") in memory_file(remembering).read_text(encoding="utf-8"))
+
+
+def _within_a_minute(holds):
+    until = time.monotonic() + 60
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.1)
+    return holds()
 
 
 def test_the_folder_of_hooks_is_the_users_alone(remembering):

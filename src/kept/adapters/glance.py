@@ -38,7 +38,10 @@ class Known(NamedTuple):
 
 
 class Noted(NamedTuple):
-    """What was worked on in a session: the line it is told in, when, and how much was done. ``key`` is its first event's."""
+    """What was worked on in a session: the line it is told in, when, how much was done, and whether anything tells what came of it.
+
+    ``key`` is its first event's.
+    """
 
     row: int
     key: str
@@ -46,6 +49,7 @@ class Noted(NamedTuple):
     session: str
     text: str
     weight: int
+    ended: bool
 
 
 class Glance:
@@ -160,7 +164,9 @@ def _known(row: Any) -> Known:
 def _noted(row: Any) -> Noted:
     try:
         text, body = json.loads(zlib.decompress(row[4]))
-        return Noted(row[0], row[1], row[2], row[3], str(text), int(body.get("weight", 1)))
+        return Noted(
+            row[0], row[1], row[2], row[3], str(text), int(body.get("weight", 1)), bool(body.get("outcome") or body.get("commits"))
+        )
     except (ValueError, TypeError, AttributeError, zlib.error) as error:
         raise StoreError("a note of what was worked on is damaged", hint="run `kept check`") from error
 

@@ -64,6 +64,7 @@ class Settings:
     the rules, tables of ``profile``, ``sources`` and ``projects``; the first that fits decides.
     ``context_tokens`` is the budget of what a hook puts before a session or a prompt. ``at_session_end`` is what its hook does:
     ``queue`` leaves the session to the next run, ``run`` starts one for it. ``trust_agents`` makes what an agent adds active at once.
+    ``context_meaning`` lets the hook before a prompt also look for facts by meaning, which loads the model each time.
     ``llm`` and ``recall`` are tables.
     """
 
@@ -78,6 +79,7 @@ class Settings:
     context_tokens: int = 1_200
     at_session_end: str = "queue"
     trust_agents: bool = False
+    context_meaning: bool = False
     recall: Recall = field(default_factory=Recall)
 
 
@@ -126,7 +128,7 @@ def _value(name: str, value: object, where: str) -> Any:
     match name:
         case "context_tokens" if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS:
             return value
-        case "trust_agents" if isinstance(value, bool):
+        case "trust_agents" | "context_meaning" if isinstance(value, bool):
             return value
         case "at_session_end" if value in ("queue", "run"):
             return value

@@ -83,6 +83,7 @@ def get_day_history(desk: Desk, when: str) -> str:
     which = desk.day(when)
     found = day_of(desk, which)
     lines = [f"{which.isoformat()}: {len(found.sittings)} sessions"]
+    lines += [f"- {each.part}: {_short(each.text)}" for each in found.summary.condensed]
     lines += [f"- session {each.session} ({each.source}), {each.events} events" for each in found.sittings]
     lines += [f"- worked on: {_short(each.text)}" for each in found.summary.condensed if each.part is Part.WORKED]
     lines += [f"- learnt [{each.id}] {each.category}: {_short(each.content)}" for each in found.learnt]

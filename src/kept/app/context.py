@@ -23,6 +23,7 @@ NOTHING = Context((), 0, {})
 SECONDS = 0.5  # reading the store may take so long; a hook gives less
 _CANDIDATES = 40
 _NOTES = 12
+_ALIKE = 4  # names that what was worked on must share with a message: with fewer a reader found most of it beside the point
 _DONE = 2  # the weight from which on something was done and not only asked
 _WORDS = 60
 _ENDS = 2_000
@@ -67,10 +68,13 @@ class Place(NamedTuple):
     seconds: float = SECONDS
 
 
-def assemble(place: Place, asked: Asked, *, now: datetime, scope: str = "") -> Context:
+Nearest = Callable[[list[str]], list[Piece]]
+
+
+def assemble(place: Place, asked: Asked, *, now: datetime, scope: str = "", nearest: Nearest | None = None) -> Context:
     """The context for a message; nothing where the store cannot be read in time. ``scope`` is that of the directory where it is known.
 
-    Raises StoreError where there is a store that cannot be read.
+    ``nearest`` gives the facts that are near by meaning, given the scopes to look in. Raises StoreError where there is a store that cannot be read.
     """
     if not os.path.isfile(place.store):  # noqa: PTH113 - pathlib takes longer to import than a search takes
         return NOTHING
@@ -83,6 +87,8 @@ def assemble(place: Place, asked: Asked, *, now: datetime, scope: str = "") -> C
             DAYS: _days(look) if asked.core else [],
             **_near(look),
         }
+        if nearest is not None and asked.message:
+            offered[FACTS] = _merged(offered.get(FACTS, []), nearest(look.scopes))
         keys, texts = _present(glance, asked, place.user)
     return sandwich(offered, budget=asked.budget, present=texts, told=asked.told | keys)
 
@@ -146,7 +152,7 @@ def _days(look: _Look) -> list[Piece]:
             "worked on in this project in the last two days",
         )
         for each in look.glance.notes_between(_text(start), _text(look.now), look.scopes[1:])
-        if each.session != look.asked.session and each.weight >= _DONE
+        if each.session != look.asked.session and each.ended and each.weight >= _DONE
     ]
 
 
@@ -231,25 +237,34 @@ def _facts(look: _Look, message: _Message) -> list[Piece]:
     return pieces
 
 
+def _merged(worded: list[Piece], meant: list[Piece]) -> list[Piece]:
+    """Facts that are near by words or by meaning, each once, with the better of its scores."""
+    best = {each.key: each for each in sorted((*worded, *meant), key=lambda each: each.score)}
+    return list(best.values())
+
+
 def _asked(message: _Message) -> list[float]:
     return [message.value(name) for name in message.names]
 
 
 def _past(look: _Look, message: _Message) -> list[Piece]:
-    """What was worked on earlier in this project that shares enough with the message."""
+    """What was worked on earlier in this project that shares enough with the message, where something tells what came of it.
+
+    A request alone tells a session nothing, and the same request is often made many times.
+    """
     if len(look.scopes) < 2:
         return []
 
     def rows_of(word: str) -> list[int]:
         return look.glance.notes_of(word, look.scopes[1:])
 
-    shared = _gathered(rows_of, message, 2, _NOTES)
+    shared = _gathered(rows_of, message, _ALIKE, _NOTES)
     pieces = []
     for note in look.glance.notes(list(shared)):
         words = shared[note.row]
         about = set(index_words(" ".join(each for each in note.text.split() if not each.strip(".,:;!?()").isalpha())).split())
         named = sum(word in about for word in words)
-        if note.session == look.asked.session or not enough(list(words.values()), named):
+        if note.session == look.asked.session or not note.ended or not enough(list(words.values()), named):
             continue
         near = nearness(list(words.values()), named, len(names_in(note.text)), _asked(message))
         pieces.append(Piece(PAST, note.key, note.text, _day(look, note.at), near, near, _because(words)))

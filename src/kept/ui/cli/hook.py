@@ -14,7 +14,7 @@ from datetime import tzinfo
 from typing import Any
 
 from kept.app import spooling
-from kept.app.context import Asked, Place, assemble, utc_now
+from kept.app.context import Asked, Nearest, Place, assemble, utc_now
 from kept.model.context import FACTS, FIXES, GUARD, Context, block
 from kept.model.errors import StoreError
 
@@ -125,10 +125,21 @@ def _inject(root: str, payload: Mapping[str, Any], client: str, name: str, *, me
     )  # fmt: skip
     user = os.environ.get("HOME") or root
     place = Place(store=store, user=user, profiles=settings.profiles, zone=settings.zone, seconds=_SECONDS)
-    found = assemble(place, asked, now=utc_now())
+    found = assemble(place, asked, now=utc_now(), nearest=_nearest(state, settings, message))
     if session:
         _note(state, session, found)
     return _output(name, block(found.pieces)) if found.pieces else ""
+
+
+def _nearest(state: str, settings: "_Settings", message: str) -> Nearest | None:
+    """How facts are found by meaning, where the person wants to wait for that and there are vectors; else None."""
+    if not (settings.meaning and message and os.path.isfile(os.path.join(state, "vectors.bin"))):  # noqa: PTH113, PTH118 - see spooling
+        return None
+    from kept.app.meaning import nearest  # noqa: PLC0415 - loads a model; only where the settings say so
+
+    return lambda scopes: nearest(
+        state=state, recall=settings.recall, env=os.environ, message=message, scopes=scopes, zone=settings.zone
+    )
 
 
 def _note(state: str, session: str, found: Context) -> None:
@@ -159,6 +170,9 @@ class _Settings:
         self.profiles = tuple(dict.fromkeys(map(str, (body.get("profile", "coding"), *body.get("profiles", ()), *uses))))
         tokens = body.get("context_tokens", _TOKENS)
         self.tokens = tokens if isinstance(tokens, int) else _TOKENS
+        self.meaning = body.get("context_meaning", False) is True
+        recall = body.get("recall", {})
+        self.recall: dict[str, Any] = recall if isinstance(recall, dict) else {}
         self.at_end = str(body.get("at_session_end", "queue"))
         self.zone = _zone(str(body.get("timezone", "")))
 
