@@ -102,6 +102,7 @@ class Filters:
 
 
 NO_FILTERS = Filters()
+ACTIVE = Filters(statuses=("active",))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -149,7 +150,7 @@ def search(
     return tuple(sorted(found, key=lambda each: (-each.score, each.kind, each.id))[:limit])
 
 
-def facts(desk: Place, message: str, *, filters: Filters = NO_FILTERS, meaning: bool = True) -> tuple[Hit, ...]:
+def facts(desk: Place, message: str, *, filters: Filters = ACTIVE, meaning: bool = True) -> tuple[Hit, ...]:
     """The memories that are relevant to a message, best first, scored as :func:`kept.stages.recall.scoring.fact_score` says.
 
     Where a memory has no vector, the share of the message's telling words that it has stands for the cosine, and two must match.

@@ -55,7 +55,13 @@ class Queue:
 @contextmanager
 def opened_queue(path: Path) -> Iterator[Queue]:
     """The queue of a store file; everything done inside commits together. Raises StoreError."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+    try:
+        connection = sqlite3.connect(path, isolation_level=None)
+    except sqlite3.Error as error:
+        raise StoreError(
+            f"the store cannot be opened: {error}", where=str(path), hint="check the permissions and the disk"
+        ) from error
+    with closing(connection):
         connection.row_factory = sqlite3.Row
         try:
             for pragma in (f"busy_timeout = {_BUSY_MS}", "synchronous = EXTRA", "secure_delete = ON", "trusted_schema = OFF"):
