@@ -71,7 +71,8 @@ class SqliteDays:
                 note = load(Note, _read(row["body"])[1])
             except (*UNREADABLE, zlib.error):
                 note = None
-            if note is None or (note.ordinal, note.event, to_text(note.at)) != (row["ordinal"], row["event"], row["at"]):
+            number = row["thread"] * 2**32 + row["ordinal"]
+            if note is None or (number, note.ordinal, note.event, to_text(note.at)) != tuple(row)[:4]:
                 yield f"note {row['ordinal']} of thread {row['thread']}: damaged"
 
     def clear(self) -> None:

@@ -666,7 +666,7 @@ SELECT DISTINCT te.thread FROM thread_events AS te JOIN events AS e ON e.id = te
 UNION SELECT id FROM threads WHERE session IN (SELECT value FROM json_each(:sessions));
 
 -- name: all_notes
-SELECT thread, ordinal, event, at, body FROM notes ORDER BY thread, ordinal;
+SELECT id, ordinal, event, at, thread, body FROM notes ORDER BY thread, ordinal;
 
 -- name: notes_between
 SELECT n.body, n.thread, t.session, t.project, f.path
