@@ -56,6 +56,9 @@ def test_the_prompt_of_the_second_failure_brings_the_fix_of_the_first(home, caps
     assert "This failed before; what helped then:" in text
     assert "--port 0" in text
     assert "2026-01-05" in text
+    said = f"why does it say again: {FAILURE}"  # quoted in a sentence, in another session
+    text = injected("user-prompt", payload("UserPromptSubmit", prompt=said, session_id="third"), "--client", "codex")
+    assert "This failed before; what helped then:" in text
     code, out, _ = kept(capsys, "context", words, "--client", "none", "--json")
     assert code == 0
     first = json.loads(out)["lines"][0]

@@ -12,10 +12,10 @@ from kept.app.browsing import day as day_of
 from kept.app.browsing import days, trace
 from kept.app.context import Asked, Place, assemble
 from kept.app.desk import Desk
+from kept.app.failing import marks_of
 from kept.app.person import add, find, resolve
 from kept.model.context import block, framed
 from kept.model.errors import UsageError
-from kept.model.failure import fingerprint, fingerprints
 from kept.model.memory import Actor, Memory, Status
 from kept.model.operation import Approve
 from kept.model.summary import Part
@@ -93,8 +93,9 @@ def get_day_history(desk: Desk, when: str) -> str:
 
 def get_context(desk: Desk, message: str = "", project: str = "", budget: int = 0) -> str:
     """What would be put before a message said in a directory."""
-    marks = tuple(dict.fromkeys((*fingerprints(message), fingerprint(message)))) if message else ()
-    asked = Asked(message=message, directory=project, marks=marks, budget=budget or desk.settings.context_tokens, client="none")
+    asked = Asked(
+        message=message, directory=project, marks=marks_of(message), budget=budget or desk.settings.context_tokens, client="none"
+    )
     place = Place(
         store=str(desk.home.store), user=str(desk.home.user), profiles=tuple(each.id for each in desk.profiles), zone=desk.zone,
         seconds=_SECONDS,

@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from kept.app.context import Asked, Place, assemble
+from kept.app.failing import marks_of
 from kept.model.context import TITLES, block
 from kept.model.errors import UsageError
-from kept.model.failure import fingerprint, fingerprints
 from kept.ui.cli import hook as hooks
 from kept.ui.cli import show
 from kept.ui.cli.front import at_desk, one_of
@@ -41,7 +41,7 @@ def context(
     with at_desk(context) as desk:
         directory = os.path.abspath(os.path.expanduser(project)) if project else ""  # noqa: PTH100, PTH111 - a name, not a file: links stay
         asked = Asked(
-            message=words, directory=directory, marks=tuple(dict.fromkeys((*fingerprints(words), fingerprint(words)))) if words else (),
+            message=words, directory=directory, marks=marks_of(words),
             budget=budget or desk.settings.context_tokens, client=client,
         )  # fmt: skip
         place = Place(

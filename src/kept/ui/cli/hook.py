@@ -157,9 +157,9 @@ def _marks(message: str) -> tuple[str, ...]:
     ends = (message if len(message) <= 2 * _ENDS else f"{message[:_ENDS]}\n{message[-_ENDS:]}").lower()
     if not any(each in ends for each in _FAILING):
         return ()
-    from kept.model.failure import fingerprint, fingerprints  # noqa: PLC0415 - its patterns take longer to compile than a search takes
+    from kept.app.failing import marks_of  # noqa: PLC0415 - its patterns take longer to compile than a search takes
 
-    return tuple(dict.fromkeys((*fingerprints(message), fingerprint(message))))
+    return marks_of(message)
 
 
 class _Settings:
