@@ -54,7 +54,19 @@ def uninstall(home: Home, env: Mapping[str, str], *, run: Run = run_command) -> 
         for each in places:
             files.remove(each, expect=files.read(each).stamp, root=home.root)
             told.append(str(each))
+        for folder in dict.fromkeys(each.parent for each in places):
+            _tidy(folder, home.root)
     return tuple(told)
+
+
+def _tidy(folder: Path, root: Path) -> None:
+    """Remove the folders of systemd that are left empty."""
+    while folder.name in ("user", "systemd") and folder.is_relative_to(root):
+        try:
+            folder.rmdir()
+        except OSError:
+            return
+        folder = folder.parent
 
 
 def standing(home: Home, env: Mapping[str, str], *, run: Run = run_command) -> tuple[Installed, ...]:

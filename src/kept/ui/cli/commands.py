@@ -125,6 +125,9 @@ GROUPS = {
             "hook", "contexts:hook", "what a coding agent calls: its payload in, its context out",
             ("kept hook user-prompt < payload.json",),
         ),
+        Command("setup", "living:setup", "find what there is, say what will be written, do it", ("kept setup", "kept setup --show", "kept setup --yes --at 02:30")),
+        Command("doctor", "doctoring:doctor", "everything that could be wrong, each with its fix", ("kept doctor",)),
+        Command("uninstall", "living:uninstall", "take every file and line of kept's away again", ("kept uninstall", "kept uninstall --purge")),
         Command(
             "schedule", "scheduling:schedule", "run every night by itself",
             ("kept schedule install --at 02:30", "kept schedule install --at 02:30 --tz Europe/Berlin", "kept schedule status", "kept schedule uninstall"),

@@ -1,0 +1,124 @@
+"""Clients: the settings files in which a coding agent is told which hooks to call, edited so that they come and go without a trace.
+
+Pure edits of JSON text; who reads and writes the files is no matter of this module. Claude Code and Codex use the same form.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kept.model.errors import ConfigError
+
+# What the clients call an event, what kept calls it, and how long they wait for it, in seconds.
+EVENTS: Mapping[str, tuple[str, int]] = {
+    "SessionStart": ("session-start", 10),
+    "UserPromptSubmit": ("user-prompt", 10),
+    "Stop": ("stop", 10),
+    "PreCompact": ("pre-compact", 30),
+    "SessionEnd": ("session-end", 10),
+}
+_OURS = re.compile(
+    r"(?:^|[/\\ '\"])kept['\"]?(?: --home (?:'[^']*'|\S+))? hook (?:session-start|user-prompt|stop|pre-compact|session-end)\b|-m kept (?:--home (?:'[^']*'|\S+) )?hook "
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Client:
+    """A coding agent: its name, the folder whose presence shows that it is used, and the file its hooks stand in, below the home."""
+
+    name: str
+    folder: str
+    file: str
+
+    def path(self, home: Path) -> Path:
+        """The file its hooks stand in."""
+        return home / self.folder / self.file
+
+
+CLIENTS = (
+    Client(name="claude", folder=".claude", file="settings.json"),
+    Client(name="codex", folder=".codex", file="hooks.json"),
+)
+
+
+def with_hooks(text: str, program: str, where: str) -> str:
+    """The settings with kept's hooks called as ``program``, those of an earlier kept replaced; everything else as it was.
+
+    ``text`` is empty where there is no file. Raises ConfigError where it is no JSON object of the known form: nothing is guessed.
+    """
+    body = _body(text, where) if text.strip() else {}
+    _drop(body, where)
+    hooks = body.setdefault("hooks", {})
+    for event, (name, seconds) in EVENTS.items():
+        entry = {"type": "command", "command": f"{program} hook {name}", "timeout": seconds}
+        hooks.setdefault(event, []).append({"hooks": [entry]})
+    return _written(body, text)
+
+
+def without_hooks(text: str, where: str) -> str:
+    """The settings without any hook of kept's; empty containers that this leaves go too. Raises ConfigError."""
+    body = _body(text, where)
+    if not _drop(body, where):
+        return text
+    return _written(body, text)
+
+
+def has_hooks(text: str) -> bool:
+    """Whether any hook of kept's stands in the settings."""
+    try:
+        return bool(text.strip()) and _drop(_body(text, ""), "") > 0
+    except ConfigError:
+        return False
+
+
+def _body(text: str, where: str) -> dict[str, Any]:
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(
+            f"the file is no JSON: {error}", where=where, hint="mend it, or add the hooks by hand: kept setup --show"
+        ) from error
+    if not isinstance(body, dict) or not isinstance(body.get("hooks", {}), dict):
+        raise ConfigError("the file is not of the form that is known", where=where, hint="add the hooks by hand: kept setup --show")
+    return body
+
+
+def _drop(body: dict[str, Any], where: str) -> int:
+    """Take kept's entries out of the body; how many there were."""
+    hooks, dropped = body.get("hooks", {}), 0
+    for event in list(hooks):
+        groups = hooks[event]
+        if not isinstance(groups, list):
+            raise ConfigError(f"hooks.{event} is no list", where=where, hint="add the hooks by hand: kept setup --show")
+        for group in list(groups):
+            entries = group.get("hooks") if isinstance(group, dict) else None
+            kept = [each for each in entries if not _is_ours(each)] if isinstance(entries, list) else None
+            if kept is None or entries is None or len(kept) == len(entries):
+                continue
+            dropped += len(entries) - len(kept)
+            group["hooks"] = kept
+            if not kept:
+                groups.remove(group)
+        if dropped and not groups:
+            del hooks[event]
+    if dropped and not hooks:
+        del body["hooks"]
+    return dropped
+
+
+def _is_ours(entry: object) -> bool:
+    command = entry.get("command") if isinstance(entry, dict) else None
+    return isinstance(command, str) and _OURS.search(command) is not None
+
+
+def _written(body: Mapping[str, Any], before: str) -> str:
+    """The body as text, indented as the file was."""
+    if not body:
+        return "{}\n"
+    indent = re.search(r"^([ \t]+)\S", before, re.MULTILINE)
+    return json.dumps(body, indent=indent.group(1) if indent else 2, ensure_ascii=False) + (
+        "\n" if not before or before.endswith("\n") else ""
+    )

@@ -1,0 +1,161 @@
+"""Doctoring: everything that could be wrong with living on this machine, each with its fix. Looks, and changes nothing."""
+
+import importlib.util
+import os
+import shutil
+import sqlite3
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kept.adapters.clients import CLIENTS
+from kept.adapters.embed import PACK
+from kept.app.desk import Desk, Home, opened
+from kept.app.discovery import survey
+from kept.app.installing import hooked, used
+from kept.app.nightly import last_night
+from kept.app.scheduling import standing
+from kept.model.errors import KeptError
+
+_ROOM = 200_000_000  # bytes free below which a backup may fail
+_OLD = 30  # days after which the newest backup is told
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """One thing looked at: ``well`` is False where it is wrong, None where it is only worth knowing; ``fix`` says what to do."""
+
+    name: str
+    well: bool | None
+    detail: str
+    fix: str = ""
+
+
+def examine(home: Home, *, profile: str | None = None, zone: str | None = None) -> tuple[Finding, ...]:
+    """Look at everything. A look that fails is itself a finding."""
+    looks: tuple[Callable[[], Iterator[Finding]], ...] = (
+        _program, lambda: _folders(home), lambda: _store(home, profile, zone), _model, lambda: _hooks(home), lambda: _night(home), _extras,
+    )  # fmt: skip
+    found: list[Finding] = []
+    for look in looks:
+        try:
+            found += look()
+        except (KeptError, OSError) as error:
+            found.append(Finding(name="look", well=False, detail=str(error), fix="mend that, then run kept doctor again"))
+    return tuple(found)
+
+
+def _program() -> Iterator[Finding]:
+    yield Finding(
+        name="python", well=sys.version_info >= (3, 11), detail=sys.version.split()[0], fix="install Python 3.11 or newer"
+    )
+    options = {row[0] for row in sqlite3.connect(":memory:").execute("PRAGMA compile_options")}
+    full_text = any("FTS5" in each for each in options)
+    yield Finding(
+        name="sqlite", well=full_text, detail=f"{sqlite3.sqlite_version}{'' if full_text else ' without full-text search'}",
+        fix="use a Python whose SQLite has FTS5",
+    )  # fmt: skip
+    found = shutil.which("kept")
+    yield Finding(
+        name="command", well=None if found is None else True, detail=found or "`kept` is not on your PATH; hooks and the schedule call it by its full path",
+        fix=f"add {Path(sys.executable).parent} to PATH" if found is None else "",
+    )  # fmt: skip
+
+
+def _folders(home: Home) -> Iterator[Finding]:
+    if not home.state.exists():
+        yield Finding(name="home", well=None, detail=f"nothing is kept in {home.state} yet", fix="kept run")
+        return
+    mode = stat.S_IMODE(home.state.stat().st_mode)
+    yield Finding(name="folder", well=not mode & 0o077, detail=f"{home.state} has mode {mode:04o}", fix=f"chmod 700 {home.state}")
+    yield Finding(
+        name="writable", well=os.access(home.state, os.W_OK), detail=str(home.state), fix="give yourself the right to write there"
+    )
+    free = shutil.disk_usage(home.state).free
+    yield Finding(
+        name="room",
+        well=free > _ROOM,
+        detail=f"{free // 1_000_000:,} MB free",
+        fix="make room: a backup needs as much as the store",
+    )
+
+
+def _store(home: Home, profile: str | None, zone: str | None) -> Iterator[Finding]:
+    if not home.store.exists():
+        return
+    with opened(home, profile=profile, zone=zone) as desk:
+        yield Finding(
+            name="settings", well=True, detail=f"profiles {', '.join(each.id for each in desk.profiles)}, zone {desk.zone}"
+        )
+        damage = desk.store.damage()
+        yield Finding(
+            name="store", well=not damage, detail=damage[0] if damage else "whole", fix="kept check, then kept restore FILE"
+        )
+        yield from _sources(desk)
+        copies = sorted(home.backups.glob("kept-*.db")) if home.backups.is_dir() else []
+        newest = (desk.clock().timestamp() - copies[-1].stat().st_mtime) / 86_400 if copies else None
+        yield Finding(
+            name="backup", well=newest < _OLD if newest is not None else None,
+            detail=f"the newest is {newest:.0f} days old" if newest is not None else "there is none yet", fix="kept backup FILE",
+        )  # fmt: skip
+
+
+def _sources(desk: Desk) -> Iterator[Finding]:
+    found = survey(desk)
+    read = [each for each in found.tools if each.files or each.sessions]
+    yield Finding(
+        name="sources", well=bool(read) or None, detail=", ".join(f"{each.name} {each.files:,}" for each in read) or "no transcripts were found",
+        fix="" if read else "give a folder: kept run PATH",
+    )  # fmt: skip
+    unreadable = sum(len(each.unreadable) for each in found.tools)
+    if unreadable:
+        yield Finding(name="unreadable", well=False, detail=f"{unreadable} files cannot be read", fix="kept sources --verbose")
+    doomed = sum(len(each.doomed) for each in found.tools)
+    if doomed:
+        yield Finding(
+            name="vanishing", well=False, detail=f"{doomed} transcripts will be deleted by their tool within a week", fix="kept run"
+        )
+
+
+def _model() -> Iterator[Finding]:
+    there = PACK.exists()
+    yield Finding(
+        name="meaning", well=there or None, detail="the local model is there" if there else "no local model: search goes by words alone",
+        fix="" if there else "make run brings it; a built wheel carries it",
+    )  # fmt: skip
+
+
+def _hooks(home: Home) -> Iterator[Finding]:
+    calling = {each.name for each in hooked(home)}
+    for client in CLIENTS:
+        if client in used(home) or client.name in calling:
+            there = client.name in calling
+            detail = "calls kept before each prompt" if there else "does not call kept"
+            yield Finding(name=client.name, well=there or None, detail=detail, fix="" if there else "kept setup")
+
+
+def _night(home: Home) -> Iterator[Finding]:
+    there = standing(home, os.environ)
+    for each in there:
+        yield Finding(
+            name="schedule",
+            well=each.enabled,
+            detail=f"{each.kind}: {each.detail or 'runs every night'}",
+            fix="kept schedule install",
+        )
+    if not there:
+        yield Finding(name="schedule", well=None, detail="nothing runs by itself", fix="kept schedule install")
+    night = last_night(home)
+    for step in night.failed if night else ():
+        yield Finding(name=f"last night: {step.name}", well=False, detail=step.detail, fix="kept schedule run")
+
+
+def _extras() -> Iterator[Finding]:
+    for name, module, what in (
+        ("zstd", "zstandard", "Codex's compressed rollouts"),
+        ("mcp", "mcp", "memory as tools for any agent"),
+    ):
+        there = importlib.util.find_spec(module) is not None
+        yield Finding(name=f"extra {name}", well=there or None, detail=what, fix="" if there else f'pip install "kept[{name}]"')

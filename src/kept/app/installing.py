@@ -1,0 +1,207 @@
+"""Installing and leaving: hooks in the settings of coding agents, the night's job, and every file and line of kept's, gone again.
+
+What stood in a settings file before is noted, so that leaving gives back its very bytes where nobody else changed it since.
+"""
+
+import base64
+import json
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from kept.adapters import files
+from kept.adapters.clients import CLIENTS, Client, has_hooks, with_hooks, without_hooks
+from kept.adapters.schedulers import Run, run_command
+from kept.adapters.store import Output
+from kept.app import scheduling
+from kept.app.desk import Desk, Home
+from kept.app.running import RunNumber
+from kept.app.targets import written_before
+from kept.app.viewing import views
+from kept.app.writing import Written, absorb_edits
+from kept.model.codec import canonical
+from kept.model.errors import KeptError
+from kept.stages import section
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """What would be done to a file, or was: the file, in words what, and what would stand in it (None: it goes)."""
+
+    path: Path
+    what: str
+    text: str | None
+
+
+@dataclass(kw_only=True, slots=True)
+class Left:
+    """What leaving did: files and lines taken away, what was kept aside because a person added it, and what could not be done."""
+
+    removed: list[str] = field(default_factory=list)
+    aside: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def program() -> str:
+    """How a hook calls kept: by its full path, for hooks get a poor PATH."""
+    script = Path(sys.executable).with_name("kept")
+    found = str(script) if script.is_file() else shutil.which("kept")
+    return shlex.quote(found) if found else f"{shlex.quote(sys.executable)} -m kept"
+
+
+def used(home: Home) -> tuple[Client, ...]:
+    """The coding agents that are used on this machine and can call hooks."""
+    return tuple(each for each in CLIENTS if (home.root / each.folder).is_dir())
+
+
+def hooked(home: Home) -> tuple[Client, ...]:
+    """Those whose settings call kept."""
+    return tuple(each for each in CLIENTS if has_hooks(_text(each.path(home.root))))
+
+
+def planned(home: Home) -> tuple[Change, ...]:
+    """What installing the hooks would write; nothing where all stand already. Raises ConfigError for settings nobody can edit safely."""
+    own = f"{program()}{'' if home.root == home.user else f' --home {shlex.quote(str(home.root))}'}"
+    found = []
+    for client in used(home):
+        path = client.path(home.root)
+        before = _text(path)
+        after = with_hooks(before, own, str(path))
+        if after != before:
+            found.append(Change(path=path, what=f"five hooks for {client.name}", text=after))
+    return tuple(found)
+
+
+def install_hooks(home: Home) -> tuple[Change, ...]:
+    """Write what :func:`planned` tells, and note what stood there before. Raises ConfigError, ChangedError."""
+    changes, noted = planned(home), _noted(home)
+    for each in changes:
+        content = files.read(each.path)
+        data = (each.text or "").encode()
+        first = str(each.path) not in noted or not has_hooks(content.data.decode("utf-8", "replace"))
+        before = None if content.stamp == files.MISSING else base64.b64encode(content.data).decode()
+        if first:
+            noted[str(each.path)] = {"before": before, "after": base64.b64encode(data).decode()}
+        else:
+            noted[str(each.path)]["after"] = base64.b64encode(data).decode()
+        _note(home, noted)
+        files.write(each.path, data, expect=content.stamp, root=home.root)
+    return changes
+
+
+def leave(desk: Desk, env: Mapping[str, str], *, run: Run = run_command) -> Left:
+    """Take away every hook, entry, file and line of kept's outside its own folders, hand edits taken over into the store first.
+
+    What a person added to a file of kept's is kept aside and named. The store stays: :func:`purge` deletes it.
+    """
+    left = Left()
+    _leave_clients(desk.home, left)
+    left.removed += scheduling.uninstall(desk.home, env, run=run)
+    written, number = Written(), RunNumber(desk, "uninstall")
+    absorb_edits(desk, number, written)
+    left.problems += written.problems
+    _leave_outputs(desk, left)
+    if number.started:
+        desk.store.log.end_run(number(), desk.clock(), {"removed": left.removed})
+    return left
+
+
+def _leave_clients(home: Home, left: Left) -> None:
+    noted = _noted(home)
+    for client in CLIENTS:
+        path = client.path(home.root)
+        content = files.read(path)
+        text = content.data.decode("utf-8", "replace")
+        known = noted.get(str(path), {})
+        try:
+            if not has_hooks(text):
+                continue
+            untouched = base64.b64decode(known.get("after") or "") == content.data
+            if untouched and known.get("before") is None:
+                files.remove(path, expect=content.stamp, root=home.root)
+            else:
+                data = base64.b64decode(known["before"]) if untouched else without_hooks(text, str(path)).encode()
+                files.write(path, data, expect=content.stamp, root=home.root)
+            left.removed.append(f"the hooks in {path}")
+        except KeptError as error:
+            left.problems.append(str(error))
+    if noted:
+        place = home.state / "setup.json"
+        files.remove(place, expect=files.read(place).stamp, root=home.root)
+
+
+def _leave_outputs(desk: Desk, left: Left) -> None:
+    """Take away every file and section kept wrote; one in which a person wrote too is copied aside before."""
+    targets = [(each.path, bool(each.heading)) for each in written_before(desk)] + [(path, False) for path, _ in views(desk)]
+    for path, in_section in targets:
+        known, content = desk.store.output(str(path)), files.read(path)
+        if not known or content.stamp == files.MISSING:
+            continue
+        try:
+            block = section.find(content.data, where=str(path)) if in_section else None
+            inside = content.data if not in_section else block.inside if block else None
+            if inside is not None:
+                if _has_words_of_a_person(known, inside):
+                    left.aside.append(str(files.put_aside(path, into=desk.home.state / "aside")))
+                rest = section.remove(content.data, where=str(path)) if in_section else b""
+                if rest.strip():
+                    files.write(path, rest, expect=content.stamp, root=desk.home.root)
+                else:
+                    files.remove(path, expect=content.stamp, root=desk.home.root)
+                left.removed.append(f"the section in {path}" if rest.strip() else str(path))
+            desk.store.drop_output(str(path))
+        except (KeptError, OSError) as error:
+            left.problems.append(str(error))
+    _tidy(desk.home, [path.parent for path, _ in targets])
+
+
+def _has_words_of_a_person(known: tuple[Output, ...], inside: bytes) -> bool:
+    """Whether a file of kept's is not, byte for byte, what kept alone wrote."""
+    now = blake2b(inside, digest_size=16).hexdigest()
+    same = next((each for each in known if each.hash == now), None)
+    return same is None or any(line.users and line.text.strip() for line in same.lines)
+
+
+def _tidy(home: Home, folders: Sequence[Path]) -> None:
+    """Remove folders that are left empty, up to the home; those of the agents themselves stay."""
+    stay = {home.root, *(home.root / each.folder for each in CLIENTS), home.root / ".config"}
+    for folder in folders:
+        each = folder
+        while each not in stay and each.is_relative_to(home.root):
+            try:
+                each.rmdir()
+            except OSError:
+                break
+            each = each.parent
+
+
+def purge(home: Home) -> tuple[str, ...]:
+    """Delete kept's own folders: store, backups, settings, profiles, prompts. There is no way back. Returns what went."""
+    gone = []
+    for folder in (home.state, home.config):
+        if folder.is_dir() and not folder.is_symlink():
+            shutil.rmtree(folder)
+            gone.append(str(folder))
+    return tuple(gone)
+
+
+def _text(path: Path) -> str:
+    return files.read(path).data.decode("utf-8", "replace")
+
+
+def _noted(home: Home) -> dict[str, dict[str, Any]]:
+    try:
+        noted = json.loads(files.read(home.state / "setup.json").data or b"{}")
+    except ValueError:
+        return {}
+    return {str(path): each for path, each in noted.items() if isinstance(each, dict)} if isinstance(noted, dict) else {}
+
+
+def _note(home: Home, noted: Mapping[str, Any]) -> None:
+    place = home.state / "setup.json"
+    files.write(place, canonical(noted).encode(), expect=files.read(place).stamp, root=home.root)

@@ -1,0 +1,60 @@
+"""Hooks in the settings of coding agents: they come, go, and touch nothing else."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kept.adapters.clients import EVENTS, has_hooks, with_hooks, without_hooks
+from kept.model.errors import ConfigError
+
+PROGRAM = "'/opt/my tools/kept'"
+MINE = {
+    "hooks": {"Stop": [{"matcher": "x", "hooks": [{"type": "command", "command": "notify kept-alive hook stopped"}]}]},
+    "model": "opus",
+}
+
+
+def test_every_event_calls_kept_by_its_full_path():
+    body = json.loads(with_hooks("", PROGRAM, "f"))
+    assert set(body["hooks"]) == set(EVENTS)
+    assert body["hooks"]["PreCompact"][0]["hooks"][0]["command"] == f"{PROGRAM} hook pre-compact"
+    assert has_hooks(json.dumps(body))
+
+
+def test_hooks_of_others_stay_where_they_are_and_kepts_go_without_a_trace():
+    before = json.dumps(MINE, indent=4) + "\n"
+    after = with_hooks(before, PROGRAM, "f")
+    assert json.loads(after)["hooks"]["Stop"][0] == MINE["hooks"]["Stop"][0]
+    assert "\n    " in after
+    assert without_hooks(after, "f") == before
+    assert without_hooks(before, "f") == before
+
+
+def test_a_newer_kept_takes_the_place_of_an_older_one():
+    once = with_hooks("", "/old/bin/kept", "f")
+    again = with_hooks(once, "/new/bin/python -m kept --home '/a b'", "f")
+    assert "/old/" not in again
+    assert len(json.loads(again)["hooks"]["Stop"]) == 1
+    assert with_hooks(again, "/new/bin/python -m kept --home '/a b'", "f") == again
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "// comment\n{}"])
+def test_settings_of_an_unknown_form_are_never_rewritten(text):
+    with pytest.raises(ConfigError):
+        with_hooks(text, PROGRAM, "f")
+    assert not has_hooks(text)
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.text().filter(lambda name: name != "hooks"), values))
+def test_whatever_else_the_settings_say_is_the_same_after_install_and_uninstall(body):
+    text = json.dumps(body)
+    assert json.loads(without_hooks(with_hooks(text, PROGRAM, "f"), "f")) == body
