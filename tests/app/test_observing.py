@@ -1,0 +1,69 @@
+"""Observing a conversation event by event."""
+
+import sys
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "stages"))
+from talk import LEXICON, PROFILE, agent, edit, output, talk, user
+
+from kept.app.observing import LIVE, Engine, Watched, finish, observe
+from kept.stages.extract import extract
+from kept.stages.segment import segment
+
+ENGINE = Engine(profile=PROFILE, lexicon=LEXICON, scope=lambda _: "project:shop")
+TURNS = st.lists(
+    st.sampled_from(
+        [
+            user("We always use pnpm in this project, never npm"),
+            user("the staging server is db2.internal, not db1"),
+            user("undo that, the API has its own backoff"),
+            user("run the tests"),
+            user("we need to decide later whether we shard the events table by tenant"),
+            agent("I switched the retry loop to exponential backoff in client.py."),
+            agent("Done."),
+            edit("src/client.py"),
+            output("ok"),
+        ]
+    ),
+    max_size=40,
+)
+
+
+def watched(events):
+    state, live, closed = Watched(), [], []
+    for event in events:
+        state, noticed = observe(state, event, ENGINE)
+        live += noticed.live
+        closed += noticed.closed
+    return live, closed + list(finish(state, ENGINE)[1])
+
+
+@settings(deadline=None, max_examples=40)
+@given(TURNS)
+def test_event_by_event_a_conversation_gives_what_reading_it_at_once_gives(turns):
+    events = talk(*turns)
+    batch = [
+        each
+        for episode in segment(events, PROFILE.buffer)
+        for each in extract(events, episode.start, episode.stop, profile=PROFILE, lexicon=LEXICON, scope=ENGINE.scope)
+    ]
+    assert watched(events)[1] == batch
+
+
+def test_what_is_sure_is_said_at_once_and_only_once():
+    events = talk(
+        user("In this project we always use pnpm, never npm"), agent("Noted."), user("run the tests"), agent("They pass.")
+    )
+    live, _ = watched(events)
+    assert [each.content for each in live] == ["In this project we always use pnpm, never npm."]
+    assert all(each.confidence >= LIVE for each in live)
+
+
+def test_what_is_less_sure_waits_for_the_end_of_its_episode():
+    events = talk(user("please answer in German"), agent("Gern."))
+    live, whole = watched(events)
+    assert live == []
+    assert [each.category for each in whole] == ["preference"]
