@@ -143,6 +143,8 @@ def _mended(
     troubled = _troubled(asked.text, lexicon)
     passed = any(each.place > changed[0].place and checks(each) for each in exchange.commands)
     fresh = [each for each in exchange.edits if each.place < stated.place]
+    if follower is None and not passed:
+        return None  # whether the person takes it is not known yet: their next words may stand in another episode
     signals = (
         "cause under its own heading" if stated.headed else "cause announced",
         "changed afterwards",

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import islice
 
 from kept.model.artifact import artifacts
-from kept.model.event import Event
+from kept.model.event import Author, Event
 from kept.model.lexicon import Lexicon
 from kept.model.memory import Candidate, Evidence
 from kept.model.profile import Profile
@@ -59,9 +59,12 @@ def propose(
 
 
 def _typed_again(events: Sequence[Event], start: int, index: int) -> bool:
-    """Whether the event before is the same prompt, sent once more with words added."""
-    text = events[index - 1].text.strip() if index > max(0, start - 1) and index else ""
-    return len(text) > 20 and is_prompt(events[index - 1]) and events[index].text.strip().startswith(text)
+    """Whether a prompt is the one before, sent once more with words added before anything was answered."""
+    for event in reversed(events[max(0, start - 1) : index]):
+        if event.author is not Author.INJECTED:
+            text = event.text.strip()
+            return len(text) > 20 and is_prompt(event) and events[index].text.strip().startswith(text)
+    return False
 
 
 def _of_prompt(turn: Turn) -> list[Candidate]:

@@ -67,6 +67,7 @@ WEIGHTS = {
 _SHOUT = re2.compile(r"\b[A-Z]{3,}\b")
 # "ABC 2", "#3": an item of a list that stands elsewhere.
 _LISTED = re2.compile(r"\b[A-Z]{2,5} \d{1,2}\b|(?:^|\s)#\d{1,3}\b")
+_QUOTED = re2.compile(r"\"[^\"\n]{20,}\"|“[^”\n]{20,}”")
 _LETTERS = re2.compile(r"\pL")
 
 
@@ -108,7 +109,9 @@ def read(sentence: str, lexicon: Lexicon, setting: Setting) -> Reading:
         *(_supports(sentence, lexicon, setting) if acts else ()),
         *_objections(sentence, (bare, requested), acts, lexicon, setting),
     )
-    signals = acts + tuple(name for name, holds in (*checks, *_placed(setting, alone=after_step(bare, lexicon) != bare)) if holds)
+    signals = acts + tuple(
+        name for name, holds in (*checks, *_placed(setting, sentence, alone=after_step(bare, lexicon) != bare)) if holds
+    )
     category, trigger = _category(set(acts), bare, lexicon)
     weights = [WEIGHTS[name] for name in signals]
     total = min(0.95, BASE + sum(weight for weight in weights if weight > 0)) + sum(weight for weight in weights if weight < 0)
@@ -202,12 +205,10 @@ def _passes(bare: str, requested: str, acts: tuple[str, ...], lexicon: Lexicon, 
     assured = strip_first(lexicon.assurance, requested)
     if assured != requested:
         return setting.mending or not has(lexicon.widely, assured)
-    if has(lexicon.finite, requested):
-        return False
-    if has(lexicon.evermore, " ".join(requested.split()[:3])):
-        return False
     if has(lexicon.errand, requested):
         return True
+    if has(lexicon.finite, requested) or has(lexicon.evermore, " ".join(requested.split()[:3])):
+        return False
     if has(lexicon.task, requested):
         return not ({"reason", "decision"} <= set(acts) or has(lexicon.versus, bare) or {"general", "strong rule"} <= set(acts))
     firm = has(lexicon.hard, bare) or has(lexicon.versus, bare) or {"general", "reason"} & set(acts)
@@ -251,8 +252,9 @@ def _least_words(acts: tuple[str, ...], bare: str, lexicon: Lexicon) -> int:
     return 4 if firm and specific(bare, lexicon) else 5 if {"announced", "correction"} & set(acts) else 6
 
 
-def _placed(setting: Setting, *, alone: bool) -> _Checks:
-    return (("reported", setting.reported), ("aside", setting.aside), ("item of a list", setting.item and not alone))
+def _placed(setting: Setting, sentence: str, *, alone: bool) -> _Checks:
+    quotes = any(2 * len(each) > len(sentence) and len(each.split()) >= 8 for each in _QUOTED.findall(sentence))
+    return (("reported", setting.reported or quotes), ("aside", setting.aside), ("item of a list", setting.item and not alone))
 
 
 def _bare(sentence: str, lexicon: Lexicon) -> str:
@@ -266,12 +268,13 @@ def _bare(sentence: str, lexicon: Lexicon) -> str:
 
 def _acts(bare: str, sentence: str, lexicon: Lexicon, *, answers: bool) -> tuple[str, ...]:
     corrects = has(lexicon.correction, sentence) or has(lexicon.correction_start, sentence)
+    ruled = strip_all(lexicon.past_never, bare)
     taken_back = answers and has(lexicon.retracts, sentence) and len(bare.split()) >= 4
     contrasts = has(lexicon.versus, bare)
     announced = has(lexicon.announced, bare) or has(lexicon.announced, sentence)
     checks = (
-        ("rule", has(lexicon.constraint, bare)),
-        ("strong rule", count(lexicon.constraint, bare) > 1),
+        ("rule", has(lexicon.constraint, ruled)),
+        ("strong rule", count(lexicon.constraint, ruled) > 1),
         ("practice", has(lexicon.practice, bare)),
         ("correction", (corrects and answers) or taken_back or (contrasts and has(lexicon.correction_start, sentence))),
         ("takes back", taken_back),

@@ -60,8 +60,9 @@ def _placed(text: str, lexicon: Lexicon) -> str:
 
 def _shall_be(text: str, lexicon: Lexicon) -> str:
     """What things shall be like, out of an order to look them over for it ("review the tests that they don't …")."""
-    rest = strip_first(lexicon.checking, text)
-    head, tail = split_at(lexicon.so_that, rest) if rest != text else ("", "")
+    asked = strip_first(lexicon.request, text)
+    rest = strip_first(lexicon.checking, asked)
+    head, tail = split_at(lexicon.so_that, rest) if rest != asked else ("", "")
     noun = strip_last(lexicon.so_that, head)
     if not tail or not 1 <= len(noun.split()) <= 4 or len(tail.split()) < 4:
         return text

@@ -1,0 +1,85 @@
+"""Extracts from texts or chats of a public benchmark without a model, one store each, and writes what came out for a scorer of facts.
+
+    python benchmarks/facts.py TEXTS.json|CORPUS.jsonl --out memories.jsonl [--held] [--profile coding]
+
+TEXTS is a list of {id, text}, each read as one prompt; CORPUS has rows {ns, id, ord, role, text}, each ``ns`` one conversation. Rows
+written are {ns, text, sources}: the accepted memories, with ``--held`` also those that would wait for a person.
+"""
+
+import argparse
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from kept.model.event import Author, Event, Kind, Pointer, Precision
+from kept.model.memory import Accepted, Held
+from kept.profiles import profile
+from kept.profiles.lexicons import lexicon
+from kept.stages.extract import extract
+from kept.stages.gate import judge
+from kept.stages.segment import segment
+
+
+def event(ns: str, row: dict[str, str]) -> Event:
+    """A row as an event: what a user says is a prompt."""
+    asks = row.get("role", "user") == "user"
+    return Event(
+        key=str(row["id"]),
+        twin="",
+        session=ns,
+        record="",
+        parent="",
+        turn="",
+        kind=Kind.PROMPT if asks else Kind.RESPONSE,
+        author=Author.HUMAN if asks else Author.ASSISTANT,
+        label_reason="benchmark",
+        text=row["text"],
+        at=None,
+        precision=Precision.NONE,
+        project="",
+        branch="",
+        tool=None,
+        pointer=Pointer(path=ns, line=0, start=0, end=0),
+    )
+
+
+def conversations(path: Path) -> Iterator[tuple[str, list[Event]]]:
+    """The conversations of a file, by the name of their store."""
+    if path.suffix == ".json":
+        for row in json.loads(path.read_text("utf-8")):
+            yield row["id"], [event(row["id"], row)]
+        return
+    found = defaultdict(list)
+    for line in path.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        found[row["ns"]].append(row)
+    for ns, rows in found.items():
+        yield ns, [event(ns, row) for row in sorted(rows, key=lambda each: each.get("ord", 0))]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--out", required=True, type=Path)
+    parser.add_argument("--held", action="store_true")
+    parser.add_argument("--profile", default="coding")
+    given = parser.parse_args()
+    way = profile(given.profile)
+    words = lexicon(way.languages)
+    counts: Counter[str] = Counter()
+    with given.out.open("w", encoding="utf-8") as out:
+        for ns, events in conversations(given.file):
+            for episode in segment(events, way.buffer):
+                made = extract(events, episode.start, episode.stop, profile=way, lexicon=words, scope=lambda _: "project:benchmark")
+                for each in made:
+                    verdict = judge(each, way, lexicon=words)
+                    counts[type(verdict).__name__.lower()] += 1
+                    if isinstance(verdict, Accepted) or (given.held and isinstance(verdict, Held)):
+                        sources = sorted({one.event for one in each.evidence})
+                        out.write(json.dumps({"ns": ns, "text": each.content, "kind": each.category, "sources": sources}) + "\n")
+    print(dict(counts))
+
+
+if __name__ == "__main__":
+    main()
