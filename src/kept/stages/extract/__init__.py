@@ -8,6 +8,7 @@ from kept.model.lexicon import Lexicon
 from kept.model.memory import Candidate
 from kept.model.profile import Profile, Shape
 from kept.stages.extract import explained, fixes, habits, intents, notes, personal
+from kept.stages.extract.actions import actions_of
 from kept.stages.extract.cues import count
 from kept.stages.extract.view import LOOKBACK
 
@@ -24,11 +25,12 @@ def extract(
     # What somebody says of themselves is that, whatever else it sounds like.
     said = tuple(each for each in said if not {(one.event, one.quote) for one in each.evidence} & quoted)
     noted = notes.propose(events, start, stop, profile=profile, lexicon=lexicon, scope=scope)
-    mended = fixes.propose(events, start, stop, profile=profile, scope=scope)
-    reasons = explained.propose(events, start, stop, profile=profile, lexicon=lexicon, scope=scope)
+    done = actions_of(events, max(0, start - LOOKBACK), min(stop, len(events)))
+    mended = fixes.propose(events, start, stop, profile=profile, scope=scope, done=done)
+    reasons = explained.propose(events, start, stop, profile=profile, lexicon=lexicon, scope=scope, done=done)
     # A cause that a fix states already needs no line of its own.
     causes = {each.quote for fix in mended for each in fix.evidence}
-    usual = habits.propose(events, start, stop, profile=profile, lexicon=lexicon, scope=scope)
+    usual = habits.propose(events, start, stop, profile=profile, lexicon=lexicon, scope=scope, done=done)
     found = told + said + noted + mended + tuple(each for each in reasons if each.evidence[0].quote not in causes) + usual
     return tuple(_placed(each, profile, lexicon) for each in found)
 

@@ -69,7 +69,10 @@ class Edit:
     new: str
 
 
-def actions_of(events: Sequence[Event], low: int, high: int) -> tuple[tuple[Command, ...], tuple[Edit, ...]]:
+Done = tuple[tuple[Command, ...], tuple[Edit, ...]]
+
+
+def actions_of(events: Sequence[Event], low: int, high: int) -> Done:
     """The commands and edits whose output (or call, for an edit without one) stands in ``events[low:high]``, in order."""
     calls = {
         (event.session, event.tool.call): event

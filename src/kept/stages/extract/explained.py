@@ -18,7 +18,7 @@ from kept.model.lexicon import Lexicon
 from kept.model.memory import Candidate
 from kept.model.profile import Profile
 from kept.model.text import one_line
-from kept.stages.extract.actions import Command, Edit, actions_of
+from kept.stages.extract.actions import Command, Done, Edit, actions_of
 from kept.stages.extract.causes import (
     announces,
     cause_in,
@@ -91,14 +91,21 @@ class _Exchange:
 
 
 def propose(
-    events: Sequence[Event], start: int, stop: int, *, profile: Profile, lexicon: Lexicon, scope: Callable[[str], str]
+    events: Sequence[Event],
+    start: int,
+    stop: int,
+    *,
+    profile: Profile,
+    lexicon: Lexicon,
+    scope: Callable[[str], str],
+    done: Done | None = None,
 ) -> tuple[Candidate, ...]:
     """The candidates of category ``known_fix`` whose exchange ends in ``[start, stop)``, or is the last one of it; looks back only."""
     if profile.category_for(CATEGORY) is None:
         return ()
     low = max(0, start - LOOKBACK)
     prompts = [place for place in range(low, stop) if is_prompt(events[place])]
-    commands, edits = actions_of(events, low, stop)
+    commands, edits = done or actions_of(events, low, stop)
     found: list[Candidate] = []
     for number, begin in enumerate(prompts):
         end = prompts[number + 1] if number + 1 < len(prompts) else stop

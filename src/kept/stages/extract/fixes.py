@@ -14,7 +14,7 @@ from kept.model.failure import fingerprint
 from kept.model.memory import USER_SCOPE, Candidate, Evidence
 from kept.model.profile import Profile
 from kept.stages.extract import pairs, pasted
-from kept.stages.extract.actions import actions_of
+from kept.stages.extract.actions import Done, actions_of
 from kept.stages.extract.pairs import LOOKBACK, Fix
 
 CATEGORY = "known_fix"
@@ -49,18 +49,24 @@ SIGNALS = {
 
 
 def propose(
-    events: Sequence[Event], start: int, stop: int, *, profile: Profile, scope: Callable[[str], str]
+    events: Sequence[Event],
+    start: int,
+    stop: int,
+    *,
+    profile: Profile,
+    scope: Callable[[str], str],
+    done: Done | None = None,
 ) -> tuple[Candidate, ...]:
     """Candidates of the intent ``known_fix`` whose success stands in ``events[start:stop]``, in the order of their successes.
 
     The failure stands at most ``LOOKBACK`` events before its success; nothing past ``stop`` is read, so that reading a session in
-    pieces proposes what reading it at once does. ``scope`` gives the scope of a raw working directory. Empty where the profile has
+    pieces proposes what reading it at once does. ``scope`` gives the scope of a raw working directory, ``done`` what ``actions_of`` gives from ``LOOKBACK`` events before ``start`` on. Empty where the profile has
     no such category.
     """
     if profile.category_for(CATEGORY) is None:
         return ()
     low, high = max(0, start - LOOKBACK), min(stop, len(events))
-    commands, edits = actions_of(events, low, high)
+    commands, edits = done or actions_of(events, low, high)
     within = {id(event): place for place, event in enumerate(events[start:high])}
     best: dict[tuple[int, str], Fix] = {}
     for fix in (*pairs.fixes_of(events, commands, edits), *pasted.fixes_of(events, commands, edits, low, high)):

@@ -13,7 +13,7 @@ from kept.model.event import Author, Event, least
 from kept.model.lexicon import Lexicon
 from kept.model.memory import REPETITION, Candidate
 from kept.model.profile import Profile
-from kept.stages.extract.actions import Command, actions_of
+from kept.stages.extract.actions import Command, Done, actions_of
 from kept.stages.extract.commands import Step
 from kept.stages.extract.phrasing import ticked
 from kept.stages.extract.turn import evidence_of
@@ -39,13 +39,20 @@ _OWN = frozenset({"git", "gh", "rm", "mv", "cp", "mkdir", "touch", "cat", "ls", 
 
 
 def propose(
-    events: Sequence[Event], start: int, stop: int, *, profile: Profile, lexicon: Lexicon, scope: Callable[[str], str]
+    events: Sequence[Event],
+    start: int,
+    stop: int,
+    *,
+    profile: Profile,
+    lexicon: Lexicon,
+    scope: Callable[[str], str],
+    done: Done | None = None,
 ) -> tuple[Candidate, ...]:
     """One candidate for the checks that passed after a change up to the end of ``[start, stop)``, if the last of them is in it."""
     if profile.category_for(CATEGORY) is None:
         return ()
     low = max(0, start - LOOKBACK)
-    commands, edits = actions_of(events, low, stop)
+    commands, edits = done or actions_of(events, low, stop)
     if not edits:
         return ()
     found: dict[str, tuple[int, Command, Step]] = {}
