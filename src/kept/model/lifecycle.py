@@ -11,8 +11,8 @@ from kept.model.profile import Profile, Shape
 from kept.model.statement import Statement, replaces, same
 from kept.model.text import likeness
 
-GROUND = 0.4  # likeness of their content words from which two themes stand on the same ground
-_NAMED_GROUND = 0.2  # the same where they name the same artifact
+GROUND = 0.5  # likeness of their content words from which two themes stand on the same ground
+_NAMED_GROUND = 0.3  # the same where they name the same artifact
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
