@@ -58,7 +58,7 @@ def test_an_undated_fact_gets_no_boost_and_every_weight_is_a_setting():
 def test_words_and_meaning_add_up_and_what_an_assistant_said_counts_less():
     scores = fused({1: 8.0, 2: 4.0, 3: 8.0}, {2: 0.6, 4: 0.35}, frozenset({3}))
     assert sorted(scores, key=scores.get, reverse=True) == [2, 1, 3, 4]
-    assert scores[2] == pytest.approx(0.7)
+    assert scores[2] == pytest.approx(0.75)
     assert fused({}, {}) == {}
     assert fused({3: 5.0}, {}, frozenset({3})) == {3: pytest.approx(0.3)}
 

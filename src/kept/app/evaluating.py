@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
@@ -67,9 +67,10 @@ def retrieval(open_desk: Opener, corpus: Path, queries: Path, *, level: str = "t
             bring_up_to_date(desk, float("inf"))
             result.making += perf_counter() - started
             result.items += len(items)
+            there = _afterwards(desk)
             for question in asked[space]:
                 started = perf_counter()
-                hits = search(desk, question["query"], where=(Kind.TURN,), limit=MOST)
+                hits = search(there, question["query"], where=(Kind.TURN,), limit=MOST)
                 result.asking.append(perf_counter() - started)
                 ranked = tuple(names[hit.id] for hit in hits) if level == "turn" else _sessions(hits)
                 result.rankings[question["qid"]] = ranked
@@ -80,6 +81,12 @@ def retrieval(open_desk: Opener, corpus: Path, queries: Path, *, level: str = "t
     result.measures = {kind: mean(each) for kind, each in rows.items() if each}
     result.counts = Counter({kind: len(each) for kind, each in rows.items()})
     return result
+
+
+def _afterwards(desk: Desk) -> Desk:
+    """The desk as it is at the last time the space tells of: questions speak of "last week" from there."""
+    last = max((each.last_at for each in desk.store.archive.threads() if each.last_at), default=None)
+    return replace(desk, clock=lambda: last) if last else desk
 
 
 def _gold(question: Mapping[str, Any], level: str) -> Sequence[Any]:

@@ -6,7 +6,7 @@ cosine (a convex sum of such shares beats ranks on every set that was measured).
 
 from collections.abc import Iterable, Mapping
 
-WORDS = 0.6  # the share of words in a score; the rest is that of meanings
+WORDS = 0.5  # the share of words in a score; the rest is that of meanings
 REPLY = 0.3  # what the words of an assistant count: it says much, and less of it is looked for
 AROUND = 0.3  # what a turn gets of the scores of the turns before and after it: an answer is found by its question
 TIME = 0.2  # what a score gains where the question names a time and the item is of it
