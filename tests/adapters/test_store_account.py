@@ -78,7 +78,7 @@ def test_the_more_precise_copy_of_an_event_wins_under_the_same_key(store, worse)
     found = store.archive.event("native-1")
     assert (found.at, found.precision, found.session) == (NATIVE.at, Precision.MESSAGE, "s")
     assert 1 in [each.id for each in store.archive.threads(pending=True)]
-    assert store.archive.threads()[0].last_at == NATIVE.at or undated
+    assert next(store.archive.threads()).last_at == NATIVE.at or undated
     assert store.archive.search(("sync",), 5)
     assert store.damage() == ()
 

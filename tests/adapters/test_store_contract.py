@@ -48,7 +48,7 @@ def test_an_event_known_by_key_or_twin_is_stored_once_whatever_file_tells_it(sto
         )
         == 1
     )
-    copy = store.archive.threads()[1]
+    copy = [*store.archive.threads()][1]
     assert [each.key for each in store.archive.events(copy.id, 0, 9)] == ["a", "d"]
 
 
@@ -62,9 +62,9 @@ def test_reading_a_file_again_stores_nothing_and_lengthens_no_thread(store):
 def test_accounts_add_up_over_slices_and_start_over_for_a_rewritten_file(store):
     archive(store, event("a"))
     archive(store, event("b"), offset=20, anew=False)
-    assert store.archive.files()[0].account.records == 2
+    assert next(store.archive.files()).account.records == 2
     archive(store, event("a"), offset=30, anew=True)
-    assert store.archive.files()[0].account.records == 1
+    assert next(store.archive.files()).account.records == 1
 
 
 def test_turns_are_found_by_stem_by_part_of_an_identifier_and_in_cjk(store):
@@ -133,7 +133,7 @@ def test_what_a_model_proposes_stands_beside_what_rules_propose_and_each_replace
 def test_a_thread_waits_for_a_model_until_all_its_events_were_read(store):
     archive(store, event("a"), event("b"))
     ((thread, closed),) = store.archive.unheard()
-    assert (thread, closed) == (store.archive.threads()[0], 0)
+    assert (thread, closed) == (next(store.archive.threads()), 0)
     store.archive.heard(thread.id, closed=1, seen=2)
     assert store.archive.unheard() == ()
     archive(store, event("c"), offset=20, anew=False)
@@ -393,7 +393,7 @@ def test_rows_that_were_tampered_with_are_not_loaded(store, tmp_path, into):
             with pytest.raises(DamagedError, match="nothing was changed"):
                 second.load([*rows[:number], *rows[number + 1 :]])
             assert not list(second.log.passes())
-            assert second.archive.files() == ()
+            assert not [*second.archive.files()]
 
 
 def test_a_copy_opens_as_a_store_and_holds_the_same(store, tmp_path):
@@ -418,3 +418,19 @@ def test_notes_of_a_thread_are_kept_by_day_and_made_again_where_its_words_are_er
     store.days.drop(events={"b"})
     assert store.days.unnoted() == ((1, 0),)
     assert store.days.between(AT, NOW) == ()
+
+
+def test_a_look_at_a_file_holds_until_something_of_it_is_archived(store):
+    archive(store, event("a"))
+    (file,) = store.archive.files()
+    assert store.archive.looked(file.path) is None
+    store.archive.put_look(file.source, file.path, "as it was")
+    assert store.archive.looked(file.path) == (file.source, "as it was")
+    archive(store, event("b"))
+    assert store.archive.looked(file.path) is None
+
+
+def test_threads_come_by_number_in_the_order_asked_for(store):
+    archive(store, event("a"), event("b", session="other"))
+    first, second = sorted(store.archive.threads(), key=lambda each: each.id)
+    assert list(store.archive.each([second.id, first.id])) == [second, first]

@@ -1,8 +1,11 @@
 """Small things are committed together, large ones alone, and the outcome is the same."""
 
+from time import time_ns
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kept.adapters.sources import looks
 from kept.app import reading
 from kept.app.batches import batches
 from kept.app.running import Options, run
@@ -33,4 +36,22 @@ def test_a_file_that_cannot_be_read_does_not_undo_those_read_with_it(desk_at, tm
     with desk_at(tmp_path / "home2") as desk:
         report = run(desk, [transcripts], Options())
         assert [reason for _, reason in report.reading.skipped] == ["is UTF-16, not UTF-8"]
-        assert report.reading.files == len(desk.store.archive.files()) == len(whole)
+        assert report.reading.files == len([*desk.store.archive.files()]) == len(whole)
+
+
+def test_a_file_that_did_not_change_is_not_opened_again_unless_a_person_says_so(desk_at, home, transcripts, monkeypatch):
+    monkeypatch.setattr(looks, "time_ns", lambda: time_ns() + 60 * 10**9)
+    number = len(list(transcripts.rglob("*.jsonl")))
+    opened = []
+    examine = reading.examine
+    monkeypatch.setattr(reading, "examine", lambda path, **named: opened.append(path) or examine(path, **named))
+    with desk_at(home) as desk:
+        first = run(desk, [transcripts], Options())
+        again = run(desk, [transcripts], Options())
+        assert (len(opened), again.run, again.sources) == (number, 0, first.sources)
+        changed = opened[0]
+        changed.write_bytes(changed.read_bytes() + b"{}\n")
+        run(desk, [transcripts], Options())
+        assert opened[number:] == [changed]
+        run(desk, [transcripts], Options(force=True))
+        assert len(opened) == 2 * number + 1

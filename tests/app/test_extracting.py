@@ -76,4 +76,4 @@ def test_a_run_cut_short_between_stretches_goes_on_after_the_last_one(desk_at, h
         assert [(place, each.candidate.content) for place, each in candidates(desk)] == [
             (place, each.candidate.content) for place, each in whole
         ]
-        assert desk.store.archive.threads(pending=True) == ()
+        assert not [*desk.store.archive.threads(pending=True)]

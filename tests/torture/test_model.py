@@ -218,7 +218,7 @@ class Remembering(RuleBasedStateMachine):
 
     @rule()
     def run_again(self) -> None:
-        run(self.desk, [SAMPLE] if self.desk.store.archive.files() else [], Options())
+        run(self.desk, [SAMPLE] if any(self.desk.store.archive.files()) else [], Options())
 
     @rule()
     def read_all_again(self) -> None:

@@ -167,10 +167,10 @@ def state(desk: Desk) -> State:
     return State(
         statuses=statuses,
         categories=+categories,
-        files=len(desk.store.archive.files()),
+        files=sum(1 for _ in desk.store.archive.files()),
         undated=desk.store.archive.undated(),
         last_runs=desk.store.log.runs(5),
-        unread=len(desk.store.archive.threads(pending=True)),
+        unread=sum(1 for _ in desk.store.archive.threads(pending=True)),
         outputs=tuple(desk.store.outputs()),
         prompts=tuple(desk.prompt(each) for each in desk.profiles),
         unheard=len(desk.store.archive.unheard()) if desk.asking is not None else 0,

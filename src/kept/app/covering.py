@@ -1,15 +1,17 @@
 """Covering: the topics of the sessions that grew, or of a day, and what memory has of each. Changes nothing."""
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from kept.adapters.store import Thread
 from kept.app.desk import Desk
+from kept.model.event import Event
 from kept.model.memory import USER_SCOPE, Memory
 from kept.model.times import to_text
-from kept.stages.coverage import Coverage, Topic, topics
+from kept.stages.coverage import Coverage, Topic, marked, topics
 
 WINDOW = 4_000  # events looked at together: bounds memory whatever the length of a session
 _MISSED_KEPT = 50
@@ -54,31 +56,49 @@ class Covered:
         }
 
 
+class Covering:
+    """An account under way; only of the topics that begin in [start, stop) where ``within`` is given."""
+
+    def __init__(self, desk: Desk, within: tuple[datetime, datetime] | None = None) -> None:
+        self._desk = desk
+        self._within = within
+        self._groups: dict[tuple[str, str], tuple[Memory, ...]] = {}
+        self._states: Counter[Coverage] = Counter()
+        self._missed: dict[tuple[str, str], Missed] = {}
+
+    def take(self, thread: Thread, events: Sequence[Event], found: Sequence[Topic]) -> None:
+        """Count the topics found in some events of a thread. Raises StoreError."""
+        for topic in marked(found, self._memories(thread)):
+            at = events[topic.start].at
+            if self._within is not None and (at is None or not self._within[0] <= at < self._within[1]):
+                continue
+            self._states[topic.state] += 1
+            if topic.state is Coverage.MISSED and len(self._missed) < _MISSED_KEPT:
+                told = Missed(session=thread.session, path=thread.path, at=at, words=topic.words, told=topic.told)
+                self._missed.setdefault((thread.session, topic.told), told)
+
+    def done(self) -> Covered:
+        """The account of what was taken."""
+        return Covered(
+            topics=self._states.total(), covered=self._states[Coverage.COVERED], nothing=self._states[Coverage.NOTHING],
+            missed=tuple(self._missed.values()),
+        )  # fmt: skip
+
+    def _memories(self, thread: Thread) -> tuple[Memory, ...]:
+        """What is remembered where a thread belongs, and everywhere; each group is looked up once."""
+        profile = self._desk.profile_for(thread.source, thread.project, thread.path).id
+        groups = (profile, self._desk.scope(thread.project, thread.path)), (profile, USER_SCOPE)
+        for each in groups:
+            if each not in self._groups:
+                self._groups[each] = self._desk.store.log.memories(group=each)
+        return self._groups[groups[0]] + self._groups[groups[1]]
+
+
 def cover(desk: Desk, threads: Iterable[Thread], within: tuple[datetime, datetime] | None = None) -> Covered:
     """The account of the topics of some threads; only of those that begin in [start, stop) where ``within`` is given. Raises StoreError."""
-    groups: dict[tuple[str, str], tuple[Memory, ...]] = {}
-    total = covered = nothing = 0
-    missed: dict[tuple[str, str], Missed] = {}
+    covering = Covering(desk, within)
     for thread in threads:
-        scope, profile = desk.scope(thread.project, thread.path), desk.profile_for(thread.source, thread.project, thread.path)
-        here, everywhere = (profile.id, scope), (profile.id, USER_SCOPE)
-        for each in (here, everywhere):
-            if each not in groups:
-                groups[each] = desk.store.log.memories(group=each)
-        for topic, at in _topics(desk, thread, groups[here] + groups[everywhere]):
-            if within is not None and (at is None or not within[0] <= at < within[1]):
-                continue
-            total += 1
-            covered += topic.state is Coverage.COVERED
-            nothing += topic.state is Coverage.NOTHING
-            if topic.state is Coverage.MISSED:
-                found = Missed(session=thread.session, path=thread.path, at=at, words=topic.words, told=topic.told)
-                missed.setdefault((thread.session, topic.told), found)
-    return Covered(topics=total, covered=covered, nothing=nothing, missed=tuple(missed.values())[:_MISSED_KEPT])
-
-
-def _topics(desk: Desk, thread: Thread, memories: tuple[Memory, ...]) -> Iterator[tuple[Topic, datetime | None]]:
-    for base in range(0, thread.events, WINDOW):
-        events = desk.store.archive.events(thread.id, base, min(base + WINDOW, thread.events))
-        for topic in topics(events, memories, lexicon=desk.lexicon):
-            yield topic, events[topic.start].at
+        for base in range(0, thread.events, WINDOW):
+            events = desk.store.archive.events(thread.id, base, min(base + WINDOW, thread.events))
+            covering.take(thread, events, topics(events, lexicon=desk.lexicon))
+    return covering.done()

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from sys import intern
 
 from kept.adapters.sources import Skip, Skipped, encoding_of, examine, find_files
 from kept.adapters.sources.formats import LEFT_OUT, SOURCES, in_zone
 from kept.adapters.sources.retention import days_kept
-from kept.adapters.store import FileState, OptedOut, Thread
+from kept.adapters.store import OptedOut, Thread
 from kept.app.desk import Desk
 from kept.app.reading import is_excluded, places
 from kept.model.errors import UsageError
@@ -74,8 +75,9 @@ class Survey:
 
 def survey(desk: Desk) -> Survey:
     """Look at every known place. Reads at most the first 64 KB of a file, and changes nothing."""
-    states = {(each.source, each.path): each for each in desk.store.archive.files()}
-    tools = {each.name: each for each in _archived(desk, states)}
+    accounts: dict[str, Account] = {}
+    states = _states(desk, accounts)
+    tools = {each.name: each for each in _archived(desk, accounts)}
     others, excluded = Counter[str](), Counter[str]()
     named: list[tuple[str, str]] = []
     for path, place_of_tool in _paths(desk, tools):
@@ -95,19 +97,33 @@ def survey(desk: Desk) -> Survey:
     )  # fmt: skip
 
 
-def _archived(desk: Desk, states: Mapping[tuple[str, str], FileState]) -> Iterator[Tool]:
+_States = Mapping[tuple[str, str], int]
+
+
+def _states(desk: Desk, accounts: dict[str, Account]) -> _States:
+    """How many bytes of each file were looked at, by source and path; the sum of its accounts is added to those of its source."""
+    states: dict[tuple[str, str], int] = {}
+    for each in desk.store.archive.files():
+        states[intern(each.source), each.path] = each.offset + each.account.pending
+        accounts[each.source] = accounts.get(each.source, Account()) + each.account
+    return states
+
+
+def _archived(desk: Desk, accounts: Mapping[str, Account]) -> Iterator[Tool]:
     """Every tool, with what the archive has of it."""
-    threads: dict[str, list[Thread]] = {}
+    sessions: dict[str, set[str]] = {}
+    spans: dict[str, list[datetime]] = {}
     for thread in desk.store.archive.threads():
-        threads.setdefault(thread.source, []).append(thread)
-    names = dict.fromkeys((*(each.name for each in SOURCES), *(source for source, _ in states)))
-    for name in names:
-        own = threads.get(name, [])
-        times = [at for each in own for at in (each.first_at, each.last_at) if at is not None]
+        sessions.setdefault(thread.source, set()).add(thread.session)
+        known = spans.get(thread.source, [])
+        times = [*known, *(at for at in (thread.first_at, thread.last_at) if at is not None)]
+        spans[thread.source] = [min(times), max(times)] if times else []
+    for name in dict.fromkeys((*(each.name for each in SOURCES), *accounts)):
+        times = spans.get(name, [])
         yield Tool(
-            name=name, enabled=name not in desk.settings.sources_off, sessions=len({each.session for each in own}),
-            account=sum((each.account for each in states.values() if each.source == name), Account()),
-            first_at=min(times, default=None), last_at=max(times, default=None), days_kept=days_kept(name, desk.home.user, desk.env),
+            name=name, enabled=name not in desk.settings.sources_off, sessions=len(sessions.get(name, ())),
+            account=accounts.get(name, Account()), first_at=min(times, default=None), last_at=max(times, default=None),
+            days_kept=days_kept(name, desk.home.user, desk.env),
         )  # fmt: skip
 
 
@@ -125,7 +141,7 @@ def _paths(desk: Desk, tools: Mapping[str, Tool]) -> Iterator[tuple[Path, Tool]]
                     yield path, tools[source.name]
 
 
-def _count(desk: Desk, path: Path, place_of: Tool, tools: Mapping[str, Tool], states: Mapping[tuple[str, str], FileState]) -> str:
+def _count(desk: Desk, path: Path, place_of: Tool, tools: Mapping[str, Tool], states: _States) -> str:
     """Count one file; the reason where it is no transcript."""
     found = examine(path, sources=in_zone(desk.zone))
     if isinstance(found, Skipped):
@@ -141,7 +157,7 @@ def _count(desk: Desk, path: Path, place_of: Tool, tools: Mapping[str, Tool], st
     tool.files += 1
     tool.size += info.st_size
     tool.fresh += state is None
-    grown = state is not None and path.suffix not in _OTHERWISE and state.offset + state.account.pending != info.st_size
+    grown = state is not None and path.suffix not in _OTHERWISE and state != info.st_size
     tool.grown += grown
     if (state is None or grown) and _end(desk, info, tool.days_kept) is not None:
         tool.doomed.append(str(path))
@@ -172,7 +188,7 @@ class Doomed:
 def doomed(desk: Desk) -> tuple[Doomed, ...]:
     """What is lost soon unless it is read, by tool. Looks at names and times, and opens only files that are due and not archived."""
     ends: dict[str, list[datetime]] = {}
-    states: dict[tuple[str, str], FileState] | None = None
+    states: _States | None = None
     for source, place in places(desk):
         days = days_kept(source.name, desk.home.user, desk.env)
         if days is None or source.name in desk.settings.sources_off:
@@ -186,9 +202,8 @@ def doomed(desk: Desk) -> tuple[Doomed, ...]:
             if end is None or is_excluded(str(path), desk.settings.exclude):
                 continue
             if states is None:
-                states = {(each.source, each.path): each for each in desk.store.archive.files()}
-            state = states.get((source.name, str(path)))
-            if state is not None and state.offset + state.account.pending == info.st_size:
+                states = _states(desk, {})
+            if states.get((source.name, str(path))) == info.st_size:
                 continue
             found = examine(path, sources=in_zone(desk.zone))
             if not isinstance(found, Skipped) and found.name == source.name and not encoding_of(path):
@@ -211,7 +226,7 @@ def conversation(desk: Desk, session: str) -> tuple[tuple[Thread, tuple[Event, .
 
     Raises UsageError where there is none, or more than one.
     """
-    threads = desk.store.archive.threads()
+    threads = tuple(desk.store.archive.threads())
     found = [each for each in threads if each.session == session] or [
         each for each in threads if session and each.session.startswith(session)
     ]

@@ -90,11 +90,11 @@ def extract_pending(
 
     Raises StoreError.
     """
-    threads = [each for each in ready(desk, occasion, force=force) if within is None or overlaps(each, within)]
+    threads = ready(desk, occasion, force=force, within=within)
     forgotten, key = desk.store.log.forgotten(), desk.store.key("forget")
     result = Extracted(threads=len(threads))
     number = 0
-    for batch in batches(threads, _length, WINDOW):
+    for batch in batches(desk.store.archive.each(threads), _length, WINDOW):
         # A thread that is a batch of its own commits stretch by stretch, so that a run cut short goes on within it.
         with desk.store.transaction() if len(batch) > 1 else nullcontext():
             for thread in batch:
@@ -108,12 +108,19 @@ def extract_pending(
     return result
 
 
-def ready(desk: Desk, occasion: Occasion, *, force: bool = False) -> tuple[Thread, ...]:
-    """The threads that grew (all where ``force``) and whose profile is extracted on an occasion; the others wait for one that is theirs."""
-    threads = desk.store.archive.threads(pending=not force)
-    if all(each.when.on(occasion) for each in desk.profiles):
-        return threads
-    return tuple(each for each in threads if desk.profile_for(each.source, each.project, each.path).when.on(occasion))
+def ready(desk: Desk, occasion: Occasion, *, force: bool = False, within: Within | None = None) -> Mapping[int, int]:
+    """The threads that grew (all where ``force``) and whose profile is extracted on an occasion; the others wait for one that is theirs.
+
+    In the order of their first event, by number, with the ordinal from which their episodes are open. Only those with events in
+    [start, stop) where ``within`` is given.
+    """
+    always = all(each.when.on(occasion) for each in desk.profiles)
+    return {
+        each.id: each.extracted
+        for each in desk.store.archive.threads(pending=not force)
+        if (always or desk.profile_for(each.source, each.project, each.path).when.on(occasion))
+        and (within is None or overlaps(each, within))
+    }
 
 
 def _length(thread: Thread) -> int:

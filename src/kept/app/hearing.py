@@ -20,7 +20,7 @@ from kept.model.fingerprint import recognised
 from kept.model.memory import Accepted, Actor, Candidate, Held, Judged, Refused, Verdict
 from kept.model.profile import Profile
 from kept.profiles.prompts import Prompt
-from kept.stages.coverage import Coverage, Topic, topics
+from kept.stages.coverage import Coverage, Topic, marked, topics
 from kept.stages.elicit import (
     TRIGGER,
     Answer,
@@ -329,4 +329,6 @@ def missed_of(reading: Reading, judged: Iterable[Judged]) -> tuple[Topic, ...]:
     events = [reading.events[place] for place in range(reading.chunk.start, reading.chunk.stop)]
     live = [(each.candidate, isinstance(each.verdict, Accepted)) for each in judged if not isinstance(each.verdict, Refused)]
     live += [(each.candidate, True) for each in reading.hints]
-    return tuple(each for each in topics(events, as_memories(live), lexicon=reading.lexicon) if each.state is Coverage.MISSED)
+    return tuple(
+        each for each in marked(topics(events, lexicon=reading.lexicon), as_memories(live)) if each.state is Coverage.MISSED
+    )

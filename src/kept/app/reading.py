@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -14,6 +14,7 @@ from kept.adapters.scanner import scanner
 from kept.adapters.sources import Skip, Skipped, examine, find_files
 from kept.adapters.sources.base import Source
 from kept.adapters.sources.formats import SOURCES, in_zone
+from kept.adapters.sources.looks import look, same
 from kept.app.batches import batches
 from kept.app.desk import Desk
 from kept.app.progress import Progress, silent
@@ -39,11 +40,26 @@ class Input:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Found:
-    """What there is to read: files with their format, paths that are not read with the reason, and how many are no transcripts."""
+    """What there is to read: files with their format, paths that are not read with the reason, and how many are no transcripts.
 
-    inputs: tuple[Input, ...]
+    ``files`` are those to open, by path: a path takes a fifth of what its parts do, and there may be hundreds of thousands.
+    ``unchanged`` counts by format the files that look as they did when they were read to their end; they are not opened.
+    """
+
+    files: Mapping[str, Source]
+    unchanged: Counter[str]
     skipped: tuple[tuple[str, str], ...]
     others: int
+
+    @property
+    def inputs(self) -> Iterator[Input]:
+        """The files to open, one at a time."""
+        return (Input(path=Path(path), source=source) for path, source in self.files.items())
+
+    @property
+    def sources(self) -> Counter[str]:
+        """How many transcripts there are of each format."""
+        return Counter(each.name for each in self.files.values()) + self.unchanged
 
 
 @dataclass(kw_only=True, slots=True)
@@ -72,17 +88,21 @@ class Reading:
         return sum(self.accounts.values(), Account())
 
 
-def discover(desk: Desk, paths: Sequence[Path]) -> Found:
-    """The files to read: those below the given paths, or every known place of every enabled source.
+def discover(desk: Desk, paths: Sequence[Path], *, force: bool = False) -> Found:
+    """The files to read: those below the given paths, or every known place of every enabled source; ``force``: also unchanged ones.
 
     Raises UsageError where a given path does not exist.
     """
-    inputs: dict[str, Input] = {}
+    files: dict[str, Source] = {}
+    unchanged: dict[str, str] = {}
     skipped: list[tuple[str, str]] = []
     others = 0
     sources = in_zone(desk.zone)
     for path, named in _candidates(desk, paths):
         if _excluded(desk, path):
+            continue
+        if not force and (name := _as_it_was(desk, path)):
+            unchanged[str(path)] = name
             continue
         match examine(path, sources=sources, named=named):
             case Skipped(reason=Skip.UNKNOWN_FORMAT | Skip.EMPTY) if not named:
@@ -92,8 +112,16 @@ def discover(desk: Desk, paths: Sequence[Path]) -> Found:
             case source if source.name in desk.settings.sources_off:
                 others += 1
             case source:
-                inputs[str(path)] = Input(path=path, source=source)
-    return Found(inputs=tuple(inputs.values()), skipped=tuple(skipped), others=others)
+                files[str(path)] = source
+    return Found(files=files, unchanged=Counter(unchanged.values()), skipped=tuple(skipped), others=others)
+
+
+def _as_it_was(desk: Desk, path: Path) -> str:
+    """The format of a file that looks as it did when it was read to its end, and is not left out; else empty."""
+    known = desk.store.archive.looked(str(path))
+    if known is None or known[0] in desk.settings.sources_off or not same(known[1], look(path, known[0])):
+        return ""
+    return known[0]
 
 
 def places(desk: Desk) -> tuple[tuple[Source, Path], ...]:
@@ -152,13 +180,13 @@ def read(desk: Desk, found: Found, *, force: bool = False, progress: Progress = 
         # A file that is a batch of its own commits slice by slice, so that a run cut short goes on within it.
         with desk.store.transaction() if len(batch) > 1 else nullcontext():
             for each in batch:
-                progress("reading", number, len(found.inputs))
+                progress("reading", number, len(found.files))
                 number += 1
                 try:
                     _read_file(desk, each, without_secrets, result, force=force)
                 except SourceError as error:
                     result.skipped.append((str(each.path), error.what))
-    progress("reading", len(found.inputs), len(found.inputs))
+    progress("reading", len(found.files), len(found.files))
     return result
 
 
@@ -180,6 +208,7 @@ def _read_file(desk: Desk, each: Input, without_secrets: Callable[[str], Redacte
     known = archive.cursor(source, path)
     cursor = Cursor() if force or known is None else known
     anew, grown = cursor == Cursor(), False
+    stamp = look(each.path, source)  # before it is read: what comes later is a change
     for piece in each.source.read(each.path, cursor):
         if piece.cursor == cursor:
             continue  # nothing but an unfinished last record: nothing is written
@@ -196,7 +225,9 @@ def _read_file(desk: Desk, each: Input, without_secrets: Callable[[str], Redacte
         result.fresh += archive.add(source, path, [done.event for done in cleaned], account, piece.cursor, anew=restarted)
         result.accounts[source] = result.accounts.get(source, Account()) + account
         cursor, anew, grown = piece.cursor, False, True
-    result.files += grown
+    if grown:
+        result.files += 1
+        archive.put_look(source, path, stamp)
 
 
 def _usable(desk: Desk, piece: Slice, result: Reading) -> tuple[list[Event], Account]:

@@ -17,7 +17,7 @@ from kept.adapters.files import locked
 from kept.adapters.store import Run
 from kept.app.asking import Asker
 from kept.app.backups import safeguard
-from kept.app.covering import Covered, cover
+from kept.app.covering import Covered, Covering
 from kept.app.curating import Curated, curate_dirty
 from kept.app.desk import Desk
 from kept.app.extracting import Extracted, Within, extract_pending, ready
@@ -148,10 +148,10 @@ def _asker(desk: Desk, options: Options, progress: Progress) -> Asker | None:
 def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress) -> Report:
     started = desk.clock()
     before = desk.store.log.ids()
-    found = discover(desk, paths)
+    found = discover(desk, paths, force=options.force)
     if not paths and not options.dry:
-        found = _with_queued(desk, found)
-    report = Report(sources=Counter(each.source.name for each in found.inputs), resumed=_interrupted(desk))
+        found = _with_queued(desk, found, force=options.force)
+    report = Report(sources=found.sources, resumed=_interrupted(desk))
     report.written.dry = options.dry
     if desk.asking is not None:
         report.asked = desk.asking.tally
@@ -167,7 +167,7 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
         report.extracted = extract_pending(
             desk, run_number(), force=options.force, within=within, occasion=options.occasion, progress=progress
         )
-        recheck(desk, run_number, grown)
+        recheck(desk, run_number, desk.store.archive.each(grown))
     if desk.asking is not None:
         within, named = _limits(desk, options), desk.settings.llm
         _announce(desk, desk.asking, options, within)
@@ -175,8 +175,9 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
         report.heard = hear(desk, run_number, desk.asking, by=by, force=options.force, within=within, progress=progress)
     if desk.store.log.dirty() and (options.dry or _safe(desk, report.written)):
         report.curated = curate_dirty(desk, run_number, allow=options.allow, freed=moved.scopes, progress=progress)
-    report.covered = cover(desk, grown)
-    summarise(desk, grown, progress=progress)
+    covering = Covering(desk)
+    summarise(desk, grown, covering.take, progress=progress)
+    report.covered = covering.done()
     write_outputs(desk, run_number, report.written)
     if report.reading.erased and not options.dry:
         forget_replies(desk, report.reading.opted_out)
@@ -199,15 +200,13 @@ def _announce(desk: Desk, asking: Asker, options: Options, within: Within | None
         asking.announce(foresee(desk, asking, force=options.force, within=within))
 
 
-def _with_queued(desk: Desk, found: Found) -> Found:
+def _with_queued(desk: Desk, found: Found, *, force: bool) -> Found:
     """What hooks named since the last run is read as well, wherever it lies."""
     named = [path for each in queued(str(desk.home.state)) if (path := Path(each)).is_file()]
     if not named:
         return found
-    more = discover(desk, named)
-    known = {each.path for each in found.inputs}
-    fresh = tuple(each for each in more.inputs if each.path not in known)
-    return replace(found, inputs=found.inputs + fresh)
+    more = discover(desk, named, force=force)
+    return replace(found, files={**found.files, **more.files})
 
 
 def _embed(desk: Desk, report: Report, progress: Progress) -> None:

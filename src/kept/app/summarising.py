@@ -1,48 +1,61 @@
 """Summarising: what was worked on in each thread that grew → notes in the store; and what a day was, read off notes and memories."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from types import MappingProxyType
 
 from kept.adapters.store import Noted, Thread
 from kept.app.batches import batches
 from kept.app.desk import Desk
 from kept.app.progress import Progress, silent
+from kept.model.event import Event
 from kept.model.memory import Memory, Status
 from kept.model.summary import Note, Summary
-from kept.stages.coverage import topics
+from kept.stages.coverage import Topic, topics
 from kept.stages.summarise import condense, notes, ordered, part_of, remembered, worked
 
 WINDOW = 4_000  # events looked at together: bounds memory whatever the length of a session; windows begin at its multiples
 
 
-def summarise(desk: Desk, grown: Iterable[Thread] = (), *, progress: Progress = silent) -> int:
-    """Note what was worked on in threads that ``grown`` names (what they tell may have changed from where their episodes were open),
-    and in all that were not looked at yet. Returns how many threads were looked at. Raises StoreError.
+Take = Callable[[Thread, Sequence[Event], Sequence[Topic]], None]
+
+
+def summarise(
+    desk: Desk, grown: Mapping[int, int] = MappingProxyType({}), take: Take | None = None, *, progress: Progress = silent
+) -> int:
+    """Note what was worked on in the threads of ``grown``, and in all that were not looked at yet.
+
+    ``grown`` says from which ordinal on the episodes of a thread were open, for what it tells may have changed from there on.
+    ``take`` is told the topics of each of them from its start, as they are found. Returns how many threads were looked at. Raises
+    StoreError.
     """
     noted = dict(desk.store.days.unnoted())
-    before = {each.id: each.extracted for each in grown}
-    if not noted and not before:
-        return 0
-    pending = [each for each in desk.store.archive.threads() if each.id in noted or each.id in before]
+    pending = dict.fromkeys((*grown, *noted))
     number = 0
-    for batch in batches(pending, lambda each: each.events, WINDOW):
+    for batch in batches(desk.store.archive.each(pending), lambda each: each.events, WINDOW):
         with desk.store.transaction():
             for thread in batch:
                 progress("summarising", number, len(pending))
                 number += 1
-                reach = [each[thread.id] for each in (noted, before) if thread.id in each]
+                reach = [each[thread.id] for each in (noted, grown) if thread.id in each]
                 start = 0 if desk.store.archive.forks(thread.id) else min(reach) // WINDOW * WINDOW
-                found = tuple((note, worked(note, "").text) for note in _notes(desk, thread, start))
+                found = tuple(
+                    (note, worked(note, "").text) for note in _notes(desk, thread, start, take if thread.id in grown else None)
+                )
                 desk.store.days.put(thread.id, start, found, thread.events)
     progress("summarising", len(pending), len(pending))
     return len(pending)
 
 
-def _notes(desk: Desk, thread: Thread, start: int) -> Iterator[Note]:
-    for base in range(start, thread.events, WINDOW):
+def _notes(desk: Desk, thread: Thread, start: int, take: Take | None) -> Iterator[Note]:
+    for base in range(0 if take else start, thread.events, WINDOW):
         events = desk.store.archive.events(thread.id, base, min(base + WINDOW, thread.events))
-        runs = [(each.start, each.stop) for each in topics(events, (), lexicon=desk.lexicon)]
-        yield from notes(events, runs, lambda at: at.astimezone(desk.zone).date(), base=base)
+        found = topics(events, lexicon=desk.lexicon)
+        if take:
+            take(thread, events, found)
+        if base >= start:
+            runs = [(each.start, each.stop) for each in found]
+            yield from notes(events, runs, lambda at: at.astimezone(desk.zone).date(), base=base)
 
 
 def summary(desk: Desk, first: date, last: date | None = None, *, scopes: frozenset[str] = frozenset()) -> Summary:

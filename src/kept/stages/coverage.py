@@ -67,8 +67,8 @@ class _Exchange:
     prompt: str
 
 
-def topics(events: Sequence[Event], memories: Sequence[Memory], *, lexicon: Lexicon) -> tuple[Topic, ...]:
-    """The topics of a session in order, without gaps from its first prompt on, each marked by what the memories have of it."""
+def topics(events: Sequence[Event], *, lexicon: Lexicon) -> tuple[Topic, ...]:
+    """The topics of a session in order, without gaps from its first prompt on, none of them compared with memory yet."""
     exchanges = _exchanges(events)
     spread = Counter(word for each in exchanges for word in each.terms)
     weigh = {word: log(1 + len(exchanges) / count) for word, count in spread.items()}
@@ -78,7 +78,11 @@ def topics(events: Sequence[Event], memories: Sequence[Memory], *, lexicon: Lexi
             runs[-1].append(each)
         else:
             runs.append([each])
-    plain = [_topic(events, run, weigh, lexicon) for run in runs]
+    return tuple(_topic(events, run, weigh, lexicon) for run in runs)
+
+
+def marked(plain: Sequence[Topic], memories: Sequence[Memory]) -> tuple[Topic, ...]:
+    """The topics of :func:`topics`, each marked by what the memories have of it."""
     cited = {piece.event for each in memories if each.status in (Status.ACTIVE, Status.HELD) for piece in each.evidence}
     named = {name.casefold() for each in memories if each.status is Status.ACTIVE for name in each.artifacts}
     holders = Counter(name for each in plain for name in each.names)

@@ -60,6 +60,7 @@ _TOOLS: tuple[Source, ...] = (
     *(ChatGpt(), ClaudeAi(), Aider()),
 )
 _PLUGINS, LEFT_OUT = load_plugins(entry_points(group=GROUP))
+PLUGINS = frozenset(each.name for each in _PLUGINS)
 SOURCES: tuple[Source, ...] = (*_TOOLS, *_PLUGINS, Vault(), Journal(), Generic())
 
 

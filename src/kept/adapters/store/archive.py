@@ -37,15 +37,20 @@ class SqliteArchive:
             raise DamagedError(f"how far {path} was read is damaged", where=where, hint=hint)
         return Cursor(inode=row["inode"], offset=row["offset"], prefix=row["prefix"], line=row["line"], carry=row["carry"])
 
-    def files(self) -> tuple[FileState, ...]:
-        """Every file ever read."""
-        return tuple(
-            FileState(
-                source=row["source"], path=row["path"], offset=row["offset"], line=row["line"],
-                account=load(Account, json.loads(row["account"])),
-            )
-            for row in self._database.run("files")
-        )  # fmt: skip
+    def files(self) -> Iterator[FileState]:
+        """Every file ever read, one at a time: write nothing before the last."""
+        for row in self._database.run("files"):
+            account = load(Account, json.loads(row["account"]))
+            yield FileState(source=row["source"], path=row["path"], offset=row["offset"], line=row["line"], account=account)
+
+    def looked(self, path: str) -> tuple[str, str] | None:
+        """The source of a file that was read to its end, and the stamp noted then; None where no stamp is noted."""
+        row = self._database.one("look", path=path)
+        return (row["source"], row["stamp"]) if row else None
+
+    def put_look(self, source: str, path: str, stamp: str) -> None:
+        """Note of a file that was read to its end what it looked like."""
+        self._database.run("put_look", source=source, path=path, stamp=stamp)
 
     def add(self, source: str, path: str, events: Sequence[Event], account: Account, cursor: Cursor, *, anew: bool) -> int:
         """Archive a slice of a file and move its cursor, in one transaction. Returns how many of the events were new.
@@ -63,6 +68,7 @@ class SqliteArchive:
             line=cursor.line, carry=cursor.carry, account=canonical(dump(account)),
         )  # fmt: skip
         self._database.run("sum_file", id=file)
+        self._database.run("drop_look", path=path)
         return int(file)
 
     def _store(self, file: int, events: Sequence[Event]) -> int:
@@ -159,10 +165,13 @@ class SqliteArchive:
             self._database.run("grow_thread", id=thread, events=count, first_at=first, last_at=last, members=members)
         self._database.run("sum_threads", ids=canonical([thread for thread, *_ in grown.values()]))
 
-    def threads(self, *, pending: bool = False) -> tuple[Thread, ...]:
-        """All threads in the order of their first event, or only those that grew since they were last extracted."""
-        rows = self._database.run("pending_threads" if pending else "all_threads")
-        return tuple(map(_thread, rows))
+    def threads(self, *, pending: bool = False) -> Iterator[Thread]:
+        """All threads in the order of their first event, or only those that grew since they were last extracted, one at a time."""
+        return map(_thread, self._database.run("pending_threads" if pending else "all_threads"))
+
+    def each(self, threads: Iterable[int]) -> Iterator[Thread]:
+        """The threads of these numbers as they are when it is their turn, in this order."""
+        return (_thread(self._database.one("thread_by_id", id=each)) for each in threads)
 
     def tree(self, thread: int) -> tuple[Tree, bytearray]:
         """The tree of a thread, and for each of its events whether it is marked as abandoned."""

@@ -32,18 +32,22 @@ class InMemoryArchive:
         row = self._state.files.get((source, path))
         return row.cursor if row else None
 
-    def files(self) -> tuple[FileState, ...]:
-        rows = (row for _, row in sorted(self._state.files.items()))
-        return tuple(
-            FileState(source=row.source, path=row.path, offset=row.cursor.offset, line=row.cursor.line, account=row.account)
-            for row in rows
-        )
+    def files(self) -> Iterator[FileState]:
+        for _, row in sorted(self._state.files.items()):
+            yield FileState(source=row.source, path=row.path, offset=row.cursor.offset, line=row.cursor.line, account=row.account)
+
+    def looked(self, path: str) -> tuple[str, str] | None:
+        return self._state.looks.get(path)
+
+    def put_look(self, source: str, path: str, stamp: str) -> None:
+        self._state.looks[path] = (source, stamp)
 
     def add(self, source: str, path: str, events: Sequence[Event], account: Account, cursor: Cursor, *, anew: bool) -> int:
         with self._transaction():
             known = self._state.files.get((source, path))
             total = account if anew or known is None else known.account + account
             self._state.files[source, path] = FileRow(source=source, path=path, cursor=cursor, account=total)
+            self._state.looks.pop(path, None)
             before = len(self._state.events)
             told: dict[str, list[tuple[Event, str]]] = {}
             again: list[str] = []
@@ -98,9 +102,12 @@ class InMemoryArchive:
         keys = dict.fromkeys((*thread.events, *(key for _, key in members)))
         threads[place] = replace(thread, events=tuple(keys), project=project)
 
-    def threads(self, *, pending: bool = False) -> tuple[Thread, ...]:
+    def threads(self, *, pending: bool = False) -> Iterator[Thread]:
         found = (self._thread(each) for each in self._state.threads if not pending or len(each.events) > each.seen)
-        return tuple(sorted(found, key=lambda each: (each.first_at is not None, each.first_at, each.path, each.session)))
+        yield from sorted(found, key=lambda each: (each.first_at is not None, each.first_at, each.path, each.session))
+
+    def each(self, threads: Iterable[int]) -> Iterator[Thread]:
+        return (self._thread(self._state.threads[number - 1]) for number in threads)
 
     def _thread(self, row: ThreadRow) -> Thread:
         times = [at for key in row.events if (at := self._state.events[key].event.at) is not None]

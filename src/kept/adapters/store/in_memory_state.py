@@ -33,6 +33,7 @@ class State:
     """Everything the store holds. Every value in it is frozen, so a copy of the containers is a copy of the store."""
 
     files: dict[tuple[str, str], FileRow] = field(default_factory=dict)
+    looks: dict[str, tuple[str, str]] = field(default_factory=dict)
     events: dict[str, EventRow] = field(default_factory=dict)
     twins: dict[str, str] = field(default_factory=dict)
     likenesses: dict[str, str] = field(default_factory=dict)

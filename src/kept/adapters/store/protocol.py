@@ -22,8 +22,16 @@ class Archive(Protocol):
         """How far a file was read; None where it never was."""
         ...
 
-    def files(self) -> tuple[FileState, ...]:
-        """Every file ever read, by source and path."""
+    def files(self) -> Iterator[FileState]:
+        """Every file ever read, by source and path, one at a time: write nothing before the last."""
+        ...
+
+    def looked(self, path: str) -> tuple[str, str] | None:
+        """The source of a file that was read to its end, and the stamp noted then; None where no stamp is noted."""
+        ...
+
+    def put_look(self, source: str, path: str, stamp: str) -> None:
+        """Note of a file that was read to its end what it looked like; :meth:`add` forgets that. Of this machine: no backup needs it."""
         ...
 
     def add(self, source: str, path: str, events: Sequence[Event], account: Account, cursor: Cursor, *, anew: bool) -> int:
@@ -37,8 +45,15 @@ class Archive(Protocol):
         """
         ...
 
-    def threads(self, *, pending: bool = False) -> tuple[Thread, ...]:
-        """All threads in the order of their first event, or only those that grew since they were last extracted."""
+    def threads(self, *, pending: bool = False) -> Iterator[Thread]:
+        """All threads in the order of their first event, or only those that grew since they were last extracted.
+
+        One at a time, for there may be hundreds of thousands: write nothing before the last.
+        """
+        ...
+
+    def each(self, threads: Iterable[int]) -> Iterator[Thread]:
+        """The threads of these numbers as they are when it is their turn, in this order; writing meanwhile is fine."""
         ...
 
     def tree(self, thread: int) -> tuple[Tree, bytearray]:

@@ -12,6 +12,16 @@ FROM files WHERE source = :source AND path = :path;
 -- name: files
 SELECT source, path, offset, line, account FROM files ORDER BY source, path;
 
+-- name: look
+SELECT source, stamp FROM looks WHERE path = :path;
+
+-- name: put_look
+INSERT INTO looks (path, source, stamp) VALUES (:path, :source, :stamp)
+ON CONFLICT (path) DO UPDATE SET source = excluded.source, stamp = excluded.stamp;
+
+-- name: drop_look
+DELETE FROM looks WHERE path = :path;
+
 -- name: put_file
 INSERT INTO files (source, path, inode, offset, prefix, line, carry, account)
 VALUES (:source, :path, :inode, :offset, :prefix, :line, :carry, :account)
@@ -132,6 +142,11 @@ SELECT t.id, t.session, t.project, t.events, t.extracted, t.first_at, t.last_at,
 FROM threads AS t JOIN files AS f ON f.id = t.file
 WHERE t.events > t.seen
 ORDER BY t.first_at, f.path, t.session;
+
+-- name: thread_by_id
+SELECT t.id, t.session, t.project, t.events, t.extracted, t.first_at, t.last_at, f.source, f.path
+FROM threads AS t JOIN files AS f ON f.id = t.file
+WHERE t.id = :id;
 
 -- name: all_threads
 SELECT t.id, t.session, t.project, t.events, t.extracted, t.first_at, t.last_at, f.source, f.path

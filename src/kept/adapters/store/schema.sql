@@ -1,6 +1,6 @@
 -- The store of kept. Canonical: runs, passes, operations, candidates, sealed, blocks, events, threads, thread_events, files, settings.
 -- Derived, rebuilt by `kept rebuild`: mentions, memories, memory_index, turn_index, unembedded, candidates.live, forgotten.
--- Of this machine: outputs, dirty, uses.
+-- Of this machine: outputs, dirty, uses, looks.
 --
 -- A `checksum` is the CRC-32 of the row's other columns (statement `wrong_checksums` says which): it names rot, as the hash chain
 -- does in passes and operations, the commitments in sealed, and the hash in blocks. Everything else can be derived and compared.
@@ -32,6 +32,13 @@ CREATE TABLE files (
     checksum INTEGER NOT NULL DEFAULT 0,
     UNIQUE (source, path)
 );
+
+-- What a file looked like when it was read to its end, so that one that did not change is not opened. Of this machine.
+CREATE TABLE looks (
+    path   TEXT PRIMARY KEY,
+    source TEXT NOT NULL,
+    stamp  TEXT NOT NULL
+) WITHOUT ROWID;
 
 -- Cleaned turns, compressed, immutable but for forget. `body` is zlib over a JSON list of event rows.
 CREATE TABLE blocks (

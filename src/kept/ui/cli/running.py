@@ -76,7 +76,7 @@ def _run(desk: Desk, paths: list[Path], options: Options, call: Call, *, as_json
 
 def _empty(desk: Desk, report: Report, paths: list[Path] | None) -> bool:
     """Whether there is nothing at all on this machine that kept could read or has read."""
-    read = paths or report.sources or report.reading.skipped or desk.store.archive.files() or desk.settings.sources_off
+    read = paths or report.sources or report.reading.skipped or any(desk.store.archive.files()) or desk.settings.sources_off
     return not (read or desk.store.log.memories())
 
 

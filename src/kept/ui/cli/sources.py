@@ -188,11 +188,10 @@ def _project_lines(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line
 
 
 def _file_lines(desk: Desk) -> Iterator[Line]:
-    files = desk.store.archive.files()
-    if files:
-        yield line()
-        yield line(("Every file", "bold"))
-    for each in files:
+    for number, each in enumerate(desk.store.archive.files()):
+        if number == 0:
+            yield line()
+            yield line(("Every file", "bold"))
         pending = f", {show.size(each.account.pending)} unfinished at its end" if each.account.pending else ""
         told = f"  {account_text(each.account.records, each.account.kept, each.account.dropped)}{pending}"
         yield line("  ", show.place(each.path), (told, "dim"))

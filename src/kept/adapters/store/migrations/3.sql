@@ -73,3 +73,10 @@ INSERT INTO unembedded (kind, item) SELECT 'turn', id FROM events WHERE kind = '
 -- What a hook asks before a prompt: pinned memories, and those that answer a failure.
 CREATE INDEX memories_pinned ON memories (scope) WHERE instr(body, '"pinned":true') > 0;
 CREATE INDEX memories_failure ON memories (scope) WHERE instr(body, '"fingerprint":') > 0;
+
+-- What a file looked like when it was read to its end, so that one that did not change is not opened. Of this machine.
+CREATE TABLE looks (
+    path   TEXT PRIMARY KEY,
+    source TEXT NOT NULL,
+    stamp  TEXT NOT NULL
+) WITHOUT ROWID;
