@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from kept.adapters.sources.claude_code_labels import split_text
 from kept.adapters.sources.folding import Outcome
 from kept.adapters.sources.pieces import cut as cut_text
 from kept.adapters.sources.pieces import hash_of, name_of
-from kept.adapters.sources.records import Reject, open_regular, wide_encoding
+from kept.adapters.sources.records import SLICE_EVENTS, Reject, open_regular, wide_encoding
 from kept.model.errors import SourceError
 from kept.model.event import PROBLEMS_KEPT, Account, Author, Cursor, Event, Kind, Pointer, Precision, Problem, Slice, Tool
 from kept.model.text import one_line
@@ -27,7 +28,7 @@ from kept.model.times import to_text
 
 # A document is held several times over while it is read (bytes, lines, sections); these two keep that under 200 MB.
 DOCUMENT_LIMIT = 16 * 2**20
-ROWS_LIMIT = 300_000
+ROWS_LIMIT = 150_000
 # An id this long is unique everywhere; a shorter one only within its session.
 _GLOBAL_ID = 16
 REWRITTEN = "rewritten-file"
@@ -91,9 +92,10 @@ class Document:
 
 
 def read_document(path: Path, cursor: Cursor, parse: Callable[[list[Row]], Document]) -> Iterator[Slice]:
-    """Read a text document, if it is not the one that the cursor knows already; the whole of it is one slice.
+    """Read a text document, if it is not the one that the cursor knows already, in slices of whole records.
 
-    Raises SourceError: not a regular file, too large, not UTF-8, binary.
+    The cursor stands at 0 until the last of them; its line then counts the records that are done, and its prefix says of which
+    document. Raises SourceError: not a regular file, too large, not UTF-8, binary.
     """
     try:
         with open_regular(path) as file:
@@ -107,9 +109,27 @@ def read_document(path: Path, cursor: Cursor, parse: Callable[[list[Row]], Docum
     if (cursor.offset, cursor.prefix) == (len(data), mark):
         return
     document = parse(rows_of(data, path))
-    outcomes = outcomes_of(document, str(path))
-    reached = Cursor(inode=info.st_ino, offset=len(data), prefix=mark, line=len(document.entries))
-    yield settle(path, outcomes, reached, noted={REWRITTEN: 1} if cursor.offset else {})
+    done = cursor.line if (cursor.offset, cursor.prefix) == (0, mark) else 0
+    noted = {REWRITTEN: 1} if cursor.prefix and not done else {}
+    for part in _parts(islice(outcomes_of(document, str(path)), done, None)):
+        done += len(part)
+        end = len(data) if done == len(document.entries) else 0
+        yield settle(path, part, Cursor(inode=info.st_ino, offset=end, prefix=mark, line=done), noted=noted)
+        noted = {}
+
+
+def _parts(outcomes: Iterable[Outcome]) -> Iterator[list[Outcome]]:
+    """The outcomes in runs of about so many events as a slice has; one empty run where there are none."""
+    part: list[Outcome] = []
+    events = parts = 0
+    for outcome in outcomes:
+        part.append(outcome)
+        events += len(outcome.events)
+        if events >= SLICE_EVENTS:
+            yield part
+            part, events, parts = [], 0, parts + 1
+    if part or not parts:
+        yield part
 
 
 def unreadable(path: Path, error: OSError) -> SourceError:
