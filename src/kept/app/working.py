@@ -131,7 +131,7 @@ def rolled(desk: Desk, window: Window, event: Event, *, most: int = MOST, keep: 
 
 
 def _notes(desk: Desk, events: Sequence[Event], base: int) -> Iterator[Note]:
-    runs = [(each.start, each.stop) for each in topics(events, (), lexicon=desk.lexicon)]
+    runs = [(each.start, each.stop) for each in topics(events, lexicon=desk.lexicon)]
     return notes(events, runs, lambda at: at.astimezone(desk.zone).date(), base=base)
 
 
