@@ -80,5 +80,5 @@ def test_what_a_file_alone_does_not_tell_is_always_looked_into(tmp_path, path, m
 @pytest.mark.usefixtures("later")
 def test_another_set_of_readers_looks_into_every_file_again(path, monkeypatch):
     before = look(path, "claude-code")
-    monkeypatch.setattr(looks, "_READERS", "others")
+    monkeypatch.setattr(looks, "readers", lambda: "others")
     assert not same(before, look(path, "claude-code"))

@@ -4,19 +4,24 @@ Knows names, sizes and times; opens nothing.
 """
 
 import stat
+from functools import cache
 from hashlib import blake2b
+from importlib.metadata import version
 from pathlib import Path
 from time import time_ns
 
-from kept import __version__
 from kept.adapters.sources.formats import PLUGINS, SOURCES
 
 # Formats whose files tell all by themselves. What a database holds may stand in a file beside it, and what a third party's reader
 # looks at is its own affair: those are always opened.
 _SUFFIXES = frozenset({".jsonl", ".json", ".md", ".markdown", ".zst", ".zip"})
 _SETTLED = 2_000_000_000  # nanoseconds: within two seconds a file may change and look the same, on the coarsest of clocks
-# Another version, or another set of formats, may read what this one did not.
-_READERS = blake2b("\0".join((__version__, *(each.name for each in SOURCES))).encode(), digest_size=6).hexdigest()
+
+
+@cache
+def readers() -> str:
+    """What reads here: another version of kept, or another set of formats, may read what this one did not."""
+    return blake2b("\0".join((version("kept"), *(each.name for each in SOURCES))).encode(), digest_size=6).hexdigest()
 
 
 def look(path: Path, source: str) -> str:
@@ -27,7 +32,7 @@ def look(path: Path, source: str) -> str:
         return ""
     if not stat.S_ISREG(info.st_mode) or path.suffix.lower() not in _SUFFIXES or source in PLUGINS:
         return ""
-    return f"{_READERS} {info.st_ino} {info.st_size} {info.st_mtime_ns} {info.st_ctime_ns} {time_ns()}"
+    return f"{readers()} {info.st_ino} {info.st_size} {info.st_mtime_ns} {info.st_ctime_ns} {time_ns()}"
 
 
 def same(before: str, now: str) -> bool:
