@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from kept.app import detaching
 from kept.app.person import forget
 from kept.app.running import Options, run
 from kept.model.memory import Status
@@ -175,3 +176,11 @@ def test_an_unreadable_chat_is_told_and_the_others_are_read(vault, home, desk_at
         report = run(desk, [], Options())
         assert report.extracted.threads >= 5
         assert "I'm a nurse" in memory_file(home).read_text()
+
+
+def test_the_run_that_a_hook_starts_when_a_session_ends_says_that_it_is_one(home, monkeypatch):
+    started = []
+    monkeypatch.setattr(detaching.subprocess, "Popen", lambda command, **_: started.append(command))
+    (home / ".local" / "share" / "kept" / "hooks").mkdir(parents=True)
+    assert detaching.start_run(str(home), "chat.md")
+    assert started[0][started[0].index("--occasion") + 1] == Occasion.SESSION_END.value

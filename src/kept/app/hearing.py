@@ -18,7 +18,7 @@ from kept.model.ask import Answered, Ask, Asking, Reply
 from kept.model.event import Event
 from kept.model.fingerprint import recognised
 from kept.model.memory import Accepted, Actor, Candidate, Held, Judged, Refused, Verdict
-from kept.model.profile import Profile
+from kept.model.profile import Occasion, Profile
 from kept.profiles.prompts import Prompt
 from kept.stages.coverage import Coverage, Topic, marked, topics
 from kept.stages.elicit import (
@@ -104,9 +104,14 @@ class Part:
     ask: Ask
 
 
+def profile_of(desk: Desk, thread: Thread) -> Profile:
+    """The profile that remembers what a thread tells."""
+    return desk.profile_for(thread.source, thread.project, thread.path)
+
+
 def parts(desk: Desk, thread: Thread, closed: int, *, limit: int = CHUNK_TOKENS) -> Iterator[Part]:
     """The chunks of a thread from the ordinal ``closed`` on with their questions, in order. Raises StoreError, ConfigError."""
-    profile = desk.profile_for(thread.source, thread.project, thread.path)
+    profile = profile_of(desk, thread)
     prompt = desk.prompt(profile)
     scope = desk.scope(thread.project, thread.path)
     proposed = [each.judged for each in desk.store.log.proposals_from(thread.id, 0)]
@@ -155,15 +160,20 @@ def hear(
     by: str,
     force: bool = False,
     within: Within | None = None,
+    occasion: Occasion = Occasion.NIGHTLY,
     progress: Progress = silent,
 ) -> Heard:
     """Ask about every thread that grew since a model read it (every thread whole where ``force``), and note what comes of it.
 
-    ``by`` names the model; it is noted with each pass. Only threads with events in [start, stop) where ``within`` is given. ``run`` gives the number of the run, asked for only where
+    ``by`` names the model; it is noted with each pass. Only threads with events in [start, stop) where ``within`` is given, and whose profile is extracted on the ``occasion``. ``run`` gives the number of the run, asked for only where
     something is to be noted. Raises StoreError, ConfigError, and what ``asking`` raises; what was noted before stays.
     """
     waiting = tuple((each, 0) for each in desk.store.archive.threads()) if force else desk.store.archive.unheard()
-    chosen = [(each, closed) for each, closed in waiting if within is None or overlaps(each, within)]
+    chosen = [
+        (each, closed)
+        for each, closed in waiting
+        if (within is None or overlaps(each, within)) and profile_of(desk, each).when.on(occasion)
+    ]
     work = _Work(desk=desk, run=run, asking=asking, by=by, heard=Heard(threads=len(chosen)), forgotten=desk.store.log.forgotten())
     gathered: list[Part] = []
     for number, (thread, closed) in enumerate(chosen):

@@ -168,11 +168,13 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
             desk, run_number(), force=options.force, within=within, occasion=options.occasion, progress=progress
         )
         recheck(desk, run_number, desk.store.archive.each(grown))
-    if desk.asking is not None:
+    if desk.asking is not None and options.occasion is not Occasion.REAL_TIME:
         within, named = _limits(desk, options), desk.settings.llm
         _announce(desk, desk.asking, options, within)
         by = named.model or named.command or named.adapter
-        report.heard = hear(desk, run_number, desk.asking, by=by, force=options.force, within=within, progress=progress)
+        report.heard = hear(
+            desk, run_number, desk.asking, by=by, force=options.force, within=within, occasion=options.occasion, progress=progress
+        )
     if desk.store.log.dirty() and (options.dry or _safe(desk, report.written)):
         report.curated = curate_dirty(desk, run_number, allow=options.allow, freed=moved.scopes, progress=progress)
     covering = Covering(desk)
