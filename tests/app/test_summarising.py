@@ -8,6 +8,7 @@ from kept.app import person
 from kept.app.running import Options, run
 from kept.app.safety import rebuild
 from kept.app.summarising import summarise, summary, week
+from kept.app.summarising import told as note_lines
 from kept.model.summary import Part
 
 DAY = date(2026, 1, 5)
@@ -99,3 +100,12 @@ def test_a_project_can_be_asked_for_alone(desk_at, home):
         run(desk, [], Options())
         found = summary(desk, DAY, scopes=frozenset({desk.scope("/x/market")}))
         assert [each.text for each in found.detailed] == ["Plan the release of the market site"]
+
+
+def test_the_note_of_a_day_begins_with_what_was_worked_on(desk_at, home):
+    say(home, "a", "Write the tide parser for the harbor office.", RULE)
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        lines = note_lines(desk)[DAY]
+        assert lines[0] == "Worked on:"
+        assert lines[1].startswith("- Write the tide parser for the harbor office")

@@ -102,3 +102,9 @@ def test_questions_are_open_rules_are_decided_and_the_rest_is_learnt():
     assert [part_of(each) for each in ("open_question", "open_questions", "decisions", "known_fix")] == [
         Part.OPEN, Part.OPEN, Part.DECIDED, Part.LEARNT,
     ]  # fmt: skip
+
+
+def test_what_was_only_asked_is_left_to_the_detailed_form_unless_nothing_else_was_done():
+    asked, done = bullet(1), Bullet(part=Part.WORKED, text="mend it → it is mended now", at=START, source="x", scope="p")
+    assert condense(ordered([asked, done])) == (done,)
+    assert condense((asked,)) == (asked,)

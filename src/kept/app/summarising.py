@@ -1,7 +1,7 @@
 """Summarising: what was worked on in each thread that grew → notes in the store; and what a day was, read off notes and memories."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
 
 from kept.adapters.store import Noted, Thread
@@ -9,11 +9,14 @@ from kept.app.batches import batches
 from kept.app.desk import Desk
 from kept.app.progress import Progress, silent
 from kept.model.event import Event
+from kept.model.markup import sentence
 from kept.model.memory import Memory, Status
-from kept.model.summary import Note, Summary
+from kept.model.summary import Bullet, Note, Summary
 from kept.stages.coverage import Topic, topics
 from kept.stages.summarise import condense, notes, ordered, part_of, remembered, worked
 
+_FIRST, _LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+_LINE = 400  # characters of a line in the note of a day
 WINDOW = 4_000  # events looked at together: bounds memory whatever the length of a session; windows begin at its multiples
 
 
@@ -79,6 +82,17 @@ def summary(desk: Desk, first: date, last: date | None = None, *, scopes: frozen
     within = [each for each in told if each.at is not None and start <= each.at < stop]
     bullets = ordered(within)
     return Summary(first=first, last=last, detailed=bullets, condensed=condense(bullets))
+
+
+def told(desk: Desk) -> dict[date, tuple[str, ...]]:
+    """What was worked on each day, in short, as the lines of its note."""
+    days: dict[date, list[Bullet]] = {}
+    for each in _once(desk.store.days.between(_FIRST, _LAST)):
+        days.setdefault(each.note.at.astimezone(desk.zone).date(), []).append(worked(each.note, _scope(desk, each)))
+    return {
+        day: ("Worked on:", *(f"- {sentence(each.text, _LINE)}" for each in condense(ordered(bullets))))
+        for day, bullets in days.items()
+    }
 
 
 def week(day: date) -> tuple[date, date]:

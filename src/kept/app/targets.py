@@ -7,6 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from kept.app.desk import Desk
+from kept.app.summarising import told
 from kept.model.artifact import artifacts
 from kept.model.document import Document
 from kept.model.memory import Memory
@@ -65,23 +66,17 @@ class Book:
 Summaries = Callable[[Desk], Mapping[date, Sequence[str]]]
 
 
-def no_summaries(desk: Desk) -> Mapping[date, Sequence[str]]:
-    """What days amounted to, as lines for their notes, where nobody tells."""
-    del desk
-    return {}
-
-
-def bind(desk: Desk, summaries: Summaries = no_summaries) -> Book:
+def bind(desk: Desk, summaries: Summaries = told) -> Book:
     """Everything that is to be written, composed once. ``summaries`` tells in a few lines what a day amounted to. Raises StoreError."""
     memories, names = desk.store.log.memories(), desk.names()
     noting = [each for each in desk.profiles if each.outputs.daily_folder]
     paging = [each for each in desk.profiles if each.outputs.pages_folder]
-    told = summaries(desk) if noting else {}
+    lines = summaries(desk) if noting else {}
     return Book(
         memories=memories,
         names=names,
         projects=_projects(desk) if any(_in_projects(each) for each in desk.profiles) else {},
-        days={each.id: days(memories, (each,), names=names, zone=desk.zone, summaries=told) for each in noting},
+        days={each.id: days(memories, (each,), names=names, zone=desk.zone, summaries=lines) for each in noting},
         pages={each.id: pages(memories, each, as_of=desk.clock(), names=names, zone=desk.zone) for each in paging},
     )
 

@@ -21,6 +21,7 @@ MOST = 15  # lines of a condensed day (K10: 30 to 50 become 10 to 15)
 _LINE = 180  # characters of what was asked, and of what came of it
 _READ = 4_000  # of each turn
 _LEAST_WORDS = 3
+_RESULT = " → "
 _LIKE = 0.5  # likeness from which two lines of a day tell the same
 _CHANGING = frozenset({"edit", "write", "multiedit", "notebookedit", "apply_patch", "str_replace", "create", "update", "patch"})
 _MARKS = re2.compile(r"^(?:[>#*\-+•|]+|\d{1,3}[.)])\s*|\*\*|__|^\s+")
@@ -193,7 +194,7 @@ def worked(note: Note, scope: str) -> Bullet:
     result = "; ".join(note.commits[:2]) or note.outcome
     files = f" ({', '.join(note.names[:3])})" if note.names and not any(name in result for name in note.names) else ""
     same = result and likeness(tokens(note.asked), tokens(result)) > 0.6
-    text = note.asked if not result or same else f"{note.asked} → {result}"
+    text = note.asked if not result or same else f"{note.asked}{_RESULT}{result}"
     return Bullet(part=Part.WORKED, text=text + files, at=note.at, source=note.event, scope=scope, weight=note.weight)
 
 
@@ -226,9 +227,10 @@ def _place(bullet: Bullet) -> tuple[int, str, float, str]:
 def condense(bullets: Sequence[Bullet], most: int = MOST) -> tuple[Bullet, ...]:
     """The lines of a day that matter later: half of them what was decided, learnt or is open, the rest what most was done for.
 
-    No bullet is changed; where all fit, all stay. What was only looked at or asked (one exchange that changed nothing) goes first.
+    No bullet is changed. What was only asked, and neither changed anything nor came to anything, is left to the detailed form.
     """
-    done = [each for each in bullets if each.part is Part.WORKED]
+    asked = [each for each in bullets if each.part is Part.WORKED]
+    done = [each for each in asked if each.weight > 1 or _RESULT in each.text] or asked
     kept = _weightiest([each for each in bullets if each.part is not Part.WORKED], most - min(len(done), most - most // 2))
     return tuple(sorted((*kept, *_weightiest(done, most - len(kept))), key=_place))
 
