@@ -14,6 +14,7 @@ from kept.app.nightly import last_night, nightly
 from kept.app.scheduling import install, standing, uninstall
 from kept.model.errors import StoreError, UsageError
 from kept.model.memory import Status
+from kept.ui.cli.door import main
 
 
 def quiet(_words, _given):
@@ -110,3 +111,24 @@ def test_a_time_or_scheduler_that_is_none_is_refused(home):
         with pytest.raises(UsageError):
             install(place, {}, run=quiet, **wrong)
     assert tree(home) == {}
+
+
+def test_what_failed_at_night_is_told_by_status_until_a_night_goes_well(desk_at, home, monkeypatch, capsys):
+    def broken(_desk):
+        raise StoreError("the disk is full", hint="make room")
+
+    say(home, "a", RULE)
+    with desk_at(home) as desk:
+        monkeypatch.setattr(job, "sleep", broken)
+        nightly(desk)
+    with pytest.raises(SystemExit):
+        main(["status"])
+    assert "Last night, sleep: the disk is full" in capsys.readouterr().out
+    monkeypatch.undo()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("KEPT_HOME", str(home))
+    with desk_at(home) as desk:
+        nightly(desk)
+    with pytest.raises(SystemExit):
+        main(["status"])
+    assert "Last night" not in capsys.readouterr().out

@@ -17,6 +17,7 @@ from kept.app.discovery import survey
 from kept.app.installing import hooked, used
 from kept.app.nightly import last_night
 from kept.app.scheduling import standing
+from kept.app.spooling import complaints
 from kept.model.errors import KeptError
 
 _ROOM = 200_000_000  # bytes free below which a backup may fail
@@ -36,7 +37,7 @@ class Finding:
 def examine(home: Home, *, profile: str | None = None, zone: str | None = None) -> tuple[Finding, ...]:
     """Look at everything. A look that fails is itself a finding."""
     looks: tuple[Callable[[], Iterator[Finding]], ...] = (
-        _program, lambda: _folders(home), lambda: _store(home, profile, zone), _model, lambda: _hooks(home), lambda: _night(home), _extras,
+        _program, lambda: _folders(home), lambda: _store(home, profile, zone), _model, lambda: _hooks(home), lambda: _complaints(home), lambda: _night(home), _extras,
     )  # fmt: skip
     found: list[Finding] = []
     for look in looks:
@@ -134,6 +135,12 @@ def _hooks(home: Home) -> Iterator[Finding]:
             there = client.name in calling
             detail = "calls kept before each prompt" if there else "does not call kept"
             yield Finding(name=client.name, well=there or None, detail=detail, fix="" if there else "kept setup")
+
+
+def _complaints(home: Home) -> Iterator[Finding]:
+    told = complaints(str(home.state))
+    if told:
+        yield Finding(name="hook log", well=None, detail=f"{len(told)} lines, the last: {told[-1][:200]}", fix="mend what it names")
 
 
 def _night(home: Home) -> Iterator[Finding]:

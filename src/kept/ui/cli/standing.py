@@ -14,6 +14,7 @@ from kept.app.desk import Desk
 from kept.app.discovery import Doomed, doomed
 from kept.app.indexing import Standing, standing
 from kept.app.ledger import costs
+from kept.app.nightly import last_night
 from kept.app.routing import routed
 from kept.app.spending import usage_body
 from kept.app.summarising import week
@@ -72,6 +73,9 @@ def _state_lines(desk: Desk, found: State, due: Sequence[Doomed]) -> Iterator[Li
             yield origin_line(each)
     yield from standing_lines(desk.settings.llm, costs(desk))
     yield _meaning_line(standing(desk))
+    night = last_night(desk.home)
+    for step in night.failed if night else ():
+        yield line((f"Last night, {step.name}: {step.detail}", "red"), (" → kept doctor", "dim"))
     for path in found.outputs:
         yield line("Writes ", show.place(path))
     if not found.last_runs:
