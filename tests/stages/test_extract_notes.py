@@ -33,6 +33,37 @@ def test_a_line_under_a_telling_heading_is_what_the_heading_says():
     assert noted(note, way=JOURNAL) == {("insights", "`PRAGMA synchronous` has no effect inside of a transaction.")}
 
 
+def test_what_an_editor_wrapped_is_read_as_one_line():
+    item = (
+        "- `PRAGMA synchronous` has no effect inside of a transaction, because the pager\n  reads it when the transaction begins.\n"
+    )
+    prose = "`registry.go` must be read before any worker starts, because otherwise the first\njob finds no handler.\n- Other."
+    assert noted(f"### What I learned\n{item}\n{prose}", way=JOURNAL) == {
+        (
+            "insights",
+            "`PRAGMA synchronous` has no effect inside of a transaction, because the pager reads it when the transaction begins.",
+        ),
+        ("insights", "`registry.go` must be read before any worker starts, because otherwise the first job finds no handler."),
+    }
+
+
+def test_an_abbreviation_ends_no_sentence():
+    note = "### What I learned\n- The pager reads pragmas early (e.g. `PRAGMA synchronous`) and keeps them."
+    assert noted(note, way=JOURNAL) == {("insights", "The pager reads pragmas early (e.g. `PRAGMA synchronous`) and keeps them.")}
+
+
+def test_an_item_or_a_code_block_after_a_line_is_no_part_of_it():
+    note = (
+        "### What I learned\n- `PRAGMA synchronous` has no effect inside of a transaction\n"
+        "  - `VACUUM` must run outside of any transaction\n```\n  must not be read\n```\n  `build.go` must be read before any worker starts."
+    )
+    assert noted(note, way=JOURNAL) == {
+        ("insights", "`PRAGMA synchronous` has no effect inside of a transaction."),
+        ("insights", "`VACUUM` must run outside of any transaction."),
+        ("insights", "`build.go` must be read before any worker starts."),
+    }
+
+
 def test_a_list_of_things_done_teaches_nothing():
     note = "### Writing actions (4)\n1. Reply to the thread about `registry.go` (5cf48009)\n- [x] Mail answered\n- 11 matches, 0 unread, 180 new"
     assert noted(note) == set()

@@ -26,13 +26,16 @@ INTENTS = (DECISION, LESSON, RULE, QUESTION, THEME, PERSON)
 LEAST = 0.65
 _LINES = 400
 _WORDS = 5
+_WRAPPED = 60  # characters from which a line that ends in the middle of a sentence was wrapped by an editor
+_SHORT = ("e.g.", "i.e.", "vs.", "cf.")
+_APART = ("|", ">", "<", "#", "```", "~~~", "**", "__")
 _HEADING = re2.compile(r"^#{1,6}\s+(.*?)\s*#*$")
-_BULLET = re2.compile(r"^(\s*)(?:[-*+•]|\d{1,3}[.)])\s+(.*)$")
+_BULLET = re2.compile(r"(?s)^(\s*)(?:[-*+•]|\d{1,3}[.)])\s+(.*)$")
 _CHECKBOX = re2.compile(r"^\[[ xX✓✅]\]\s*")
 _LABEL = re2.compile(
-    r"^(?:\*\*|__)?([^\s*_:：|`][^*_:：|`]{1,48}?)(?:(?::|：)(?:\*\*|__)?|(?:\*\*|__)(?::|：)|(?:\*\*|__)\s+[—–-])\s+(\S.*)$"
+    r"(?s)^(?:\*\*|__)?([^\s*_:：|`][^*_:：|`]{1,48}?)(?:(?::|：)(?:\*\*|__)?|(?:\*\*|__)(?::|：)|(?:\*\*|__)\s+[—–-])\s+(\S.*)$"
 )
-_BOLD_NAME = re2.compile(r"^(?:\*\*|__)([^\s*:|`][^*:|`]{1,38}?)(?:\*\*|__)\s*(?:\([^)]{1,60}\)\s*)?[—–:-]+\s+(\S.*)$")
+_BOLD_NAME = re2.compile(r"(?s)^(?:\*\*|__)([^\s*:|`][^*:|`]{1,38}?)(?:\*\*|__)\s*(?:\([^)]{1,60}\)\s*)?[—–:-]+\s+(\S.*)$")
 _STEP = re2.compile(r"(?i)^(?:step|phase|part|entry|slice|task|day|session|chapter)\s*#?\d+(?:\.\d+)*\s*[:.—–-]\s*")
 _STAMP = re2.compile(r"(?:^|\s)[~(]?\d{1,2}:\d\d(?::\d\d)?\)?(?:\s*(?:UTC|GMT|[AP]M))?|\b\d{4}-\d\d-\d\d\b|\(\d[^)]*\)")
 _COUNTS = re2.compile(r"^\W*[\d×x+/., ]+\W|\b[0-9a-f]{7,}\b|\(#?\d{4,}\)|✅|✓|❌")
@@ -74,7 +77,7 @@ def propose(
 def _lines(text: str, lexicon: Lexicon) -> Iterator[_Line]:
     """The lines of a section that can say something, each with what label and heading say it is."""
     under, fenced = "", False
-    for number, raw in enumerate(text.splitlines()[:_LINES]):
+    for number, raw in enumerate(_unwrapped(text.splitlines()[:_LINES])):
         line = raw.strip()
         if line.startswith(("```", "~~~")):
             fenced = not fenced
@@ -90,6 +93,37 @@ def _lines(text: str, lexicon: Lexicon) -> Iterator[_Line]:
         item = bullet[2].strip() if bullet else line
         if not _CHECKBOX.match(item) and not _NOTHING.match(plain(item)):
             yield from _said(item, under, lexicon)
+
+
+def _unwrapped(lines: Sequence[str]) -> Iterator[str]:
+    """The lines, those that only go on with the one before put behind it: what an editor wrapped is one line again."""
+    whole, fenced = "", False
+    for raw in lines:
+        fence = raw.strip().startswith(("```", "~~~"))
+        if not fenced and not fence and _goes_on(whole, raw):
+            whole = f"{whole}\n{raw.rstrip()}"
+            continue
+        if whole:
+            yield whole
+        fenced ^= fence
+        whole = "" if fenced or fence else raw
+        if not whole:
+            yield raw
+    if whole:
+        yield whole
+
+
+def _goes_on(before: str, raw: str) -> bool:
+    """Whether a line goes on with the one before: it stands under an item's words, or a long line before it broke off."""
+    line, last = raw.strip(), before.rpartition("\n")[2]
+    if not line or not before.strip() or line.startswith(_APART) or _BULLET.match(raw) or _HEADING.match(before.strip()):
+        return False
+    if _BULLET.match(before.split("\n", 1)[0]):
+        return raw.startswith("  ")
+    broken = (
+        len(last) >= _WRAPPED and not before.strip().startswith(_APART) and not last.rstrip().endswith((".", "!", "?", ":", ";"))
+    )
+    return broken and _LABEL.match(line) is None and (line[0].islower() or line[0] in "`(\"'")
 
 
 def _said(item: str, under: str, lexicon: Lexicon) -> Iterator[_Line]:
@@ -111,6 +145,8 @@ def _said(item: str, under: str, lexicon: Lexicon) -> Iterator[_Line]:
 def _sentences(text: str) -> Iterator[str]:
     at = 0
     for stop in _STOP.finditer(text):
+        if text[: stop.start() + 1].endswith(_SHORT):
+            continue
         yield text[at : stop.start() + 1].strip()
         at = stop.start() + 1
     yield text[at:].strip()
