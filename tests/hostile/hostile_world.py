@@ -7,7 +7,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -141,12 +141,21 @@ def snapshot(folder: Path) -> dict[str, str]:
 
 
 def bytes_below(home: Path) -> bytes:
-    """Everything a home holds: files as they are, and of a store every value, every archived turn and every indexed word as well."""
-    found = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
-    found += [str(path).encode() for path in home.rglob("*")]
-    for path in home.rglob("*.db"):
-        found += _values(path)
+    """Everything a home holds: names, files as they are and unpacked, and of a database every value, unpacked too, and every indexed word."""
+    found = [str(path).encode() for path in home.rglob("*")]
+    for path in home.rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            found += [data, *_unpacked(data)]
+            if data.startswith(b"SQLite format 3\0"):
+                found += _values(path)
     return b"\n".join(found)
+
+
+def _unpacked(data: bytes) -> Iterator[bytes]:
+    """What compressed bytes hold, by zlib or gzip."""
+    with suppress(zlib.error):
+        yield zlib.decompress(data, wbits=zlib.MAX_WBITS | 32)
 
 
 def _values(path: Path) -> Iterator[bytes]:
@@ -160,9 +169,10 @@ def _values(path: Path) -> Iterator[bytes]:
             for row in copy.execute(f'SELECT * FROM "{table}"'):
                 for value in row:
                     yield value if isinstance(value, bytes) else str(value).encode()
-                    if table == "blocks" and isinstance(value, bytes):
-                        yield zlib.decompress(value)
-        for index in ("memory_index", "turn_index"):
+                    if isinstance(value, bytes):
+                        yield from _unpacked(value)
+        indexes = copy.execute("SELECT name FROM sqlite_master WHERE sql LIKE '%USING fts5%'").fetchall()
+        for (index,) in indexes:
             copy.execute(f"CREATE VIRTUAL TABLE temp.words_{index} USING fts5vocab('main', '{index}', 'row')")
             for (word,) in copy.execute(f"SELECT term FROM temp.words_{index}"):
                 yield word.encode()

@@ -1,0 +1,80 @@
+"""A day with kept in which secrets come in at every door: no file below the home holds any of their bytes, whatever its name."""
+
+import gzip
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import zlib
+
+from hostile_world import answer, bytes_below, desk_at, human, kept, leaked, lines, output, write
+from test_hostile_secrets import SECRETS, everywhere
+
+from kept.adapters.llm.scripted import Scripted
+from kept.app.running import Options, run
+from obedient import obey
+
+TEXTS = [place.replace("{}", secret) for place, secret in SECRETS.values()]
+EVENTS = ("session-start", "user-prompt", "stop", "pre-compact", "session-end")
+COMMANDS = (("run", "--verbose"), ("jobs", "prepare"), ("sources", "--verbose"), ("day", "2026-03-01"), ("rebuild",))
+
+
+def leaky(ask):
+    """A model that says what it was asked, and secrets besides: it may have read them anywhere."""
+    body = obey(ask)
+    body["notes"]["problems"] += [{"text": text[:200], "events": ["e1"]} for text in TEXTS]
+    body["memories"] += [{"category": "decision", "content": text, "evidence": [{"event": "e1", "quote": text}]} for text in TEXTS]
+    return body
+
+
+def run_with_model(home, path, monkeypatch):
+    monkeypatch.setattr("kept.app.models.model", lambda *_: Scripted(leaky))
+    write(home / ".config" / "kept", b'[llm]\nadapter = "scripted"\n', "config.toml")
+    with desk_at(home) as desk:
+        report = run(desk, [path], Options())
+    assert report.asked.usage.calls
+    assert report.asked.secrets
+
+
+def call_hook(home, event, raw):
+    done = subprocess.run(
+        [sys.executable, "-m", "kept", "hook", event], input=raw, capture_output=True, check=False, timeout=300,
+        env={**os.environ, "HOME": str(home), "KEPT_HOME": str(home)},
+    )  # fmt: skip
+    assert done.returncode == 0
+    return done.stdout + done.stderr
+
+
+def test_no_file_that_kept_writes_in_a_day_holds_a_byte_of_a_secret(tmp_path, monkeypatch):
+    home, told = tmp_path / "home", b""
+    path = write(tmp_path / "in", b"".join(everywhere(text) for text in TEXTS))
+    run_with_model(home, path, monkeypatch)
+    payload = {"session_id": "s", "transcript_path": str(path), "cwd": "/home/u/harbor", "hook_event_name": "x"}
+    for number, event in enumerate(EVENTS):
+        text = "\n".join(TEXTS)
+        whole = json.dumps(payload | {"prompt": text, "last_assistant_message": text, "error": text, "custom_instructions": text})
+        told += call_hook(home, event, (whole if number % 2 else whole[:-20]).encode())
+    path.write_bytes(path.read_bytes() + lines(human(TEXTS[0]), answer(TEXTS[1]), output(TEXTS[2]))[:-9])
+    outputs = [("export", "--format", each, "--output", home / f"out.{each}") for each in ("jsonl", "archive")]
+    for command in (*COMMANDS, *outputs, ("backup", home / "copy.db")):
+        told += kept(*command, "--home", home, home=home).told.encode()
+    held = bytes_below(home)
+    assert {name: found for name, (_, secret) in SECRETS.items() if (found := leaked(secret, held))} == {}
+    assert {name: found for name, (_, secret) in SECRETS.items() if (found := leaked(secret, told))} == {}
+
+
+def test_the_search_for_leaks_finds_what_is_packed_wherever_it_lies(tmp_path):
+    secret = b"hunter2hunter2"
+    for number, data in enumerate((secret, zlib.compress(secret), gzip.compress(secret))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "odd name").write_bytes(data)
+        assert leaked(secret.decode(), bytes_below(folder))
+    with sqlite3.connect(tmp_path / "cache") as store:
+        store.execute("CREATE TABLE things (body BLOB)")
+        store.execute("INSERT INTO things VALUES (?)", (zlib.compress(b"x" * 100 + secret),))
+    store.close()
+    (tmp_path / "alone").mkdir()
+    (tmp_path / "cache").rename(tmp_path / "alone" / "cache")
+    assert leaked(secret.decode(), bytes_below(tmp_path / "alone"))
