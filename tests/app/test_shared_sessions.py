@@ -88,3 +88,21 @@ def test_sessions_over_several_days_land_on_each_of_them(desk_at, home, sessions
         }
     assert spread["130d7b7e"] == [date(2026, 1, 20), date(2026, 1, 21)]
     assert spread["4fec7ea0"] == [date(2026, 1, 24), date(2026, 1, 26)]
+
+
+@pytest.mark.slow
+def test_everything_that_is_shared_read_twice_and_from_its_start_adds_nothing(desk_at, tmp_path, shared):
+    paths = [shared / "transcripts", shared / "samples"]
+    with desk_at(tmp_path / "home") as desk:
+        first = run(desk, paths, Options()).reading
+        assert first.account.records == first.account.kept + sum(first.account.dropped.values())
+        assert first.account.events >= first.fresh > 0
+        before, held = outcome(desk), [(each.path, each.account) for each in desk.store.archive.files()]
+        again = run(desk, paths, Options())
+        assert (again.reading.fresh, again.body()["operations"]) == (0, {})
+        forced = run(desk, paths, Options(force=True))
+        assert forced.reading.fresh == 0
+        assert forced.reading.account.records == first.account.records
+        assert forced.body()["operations"] == {}
+        assert (outcome(desk), [(each.path, each.account) for each in desk.store.archive.files()]) == (before, held)
+        assert desk.store.damage() == ()

@@ -5,9 +5,10 @@ assistants said stays whole up to a generous cap; of a tool's output the head, t
 It does not know which secrets there are (the redactor is given), nor what an event is worth.
 """
 
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, replace
 from itertools import groupby
+from operator import itemgetter
 from typing import Protocol
 
 import re2
@@ -266,18 +267,25 @@ def _errors(text: str, most: int) -> str:
     return "\n".join(kept)
 
 
-_PROGRESS = re2.compile(r"\d%|[█▉▊▋▌▍▎▏▓▒░⣿⠿━╸╺]|[=#\-.>]{8,}|\d ?/ ?\d|\d ?[kKMG]i?B\b|^[⠀-⣿|/\\-] ")
+_PROGRESS = re2.compile(r"(?m)\d%|[█▉▊▋▌▍▎▏▓▒░⣿⠿━╸╺]|[=#\-.>]{8,}|\d ?/ ?\d|\d ?[kKMG]i?B\b|^[⠀-⣿|/\\-] ".encode())
+_LONGEST_PROGRESS = 400
 _VARYING = re2.compile(r"[\d\s█▉▊▋▌▍▎▏▓▒░━╸╺=#>.|/\\⠀-⣿-]+|\b[kKMG]i?B(?:/s)?\b")
 
 
 def _without_repeats(text: str) -> str:
     """The text with runs of equal lines, and of lines that differ only in how far something got, shortened to the last of each."""
-    return "\n".join(_shortened(text.split("\n")))
+    telling = _progressing(text)
+    lines = text.split("\n")
+    forms = (
+        "\0" + _VARYING.sub(" ", line) if place in telling and len(line) <= _LONGEST_PROGRESS else line
+        for place, line in enumerate(lines)
+    )
+    return "\n".join(_shortened(zip(forms, lines, strict=True)))
 
 
-def _shortened(lines: list[str]) -> Iterator[str]:
-    for form, group in groupby(lines, key=_form):
-        run = list(group)
+def _shortened(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for form, group in groupby(lines, key=itemgetter(0)):
+        run = [line for _, line in group]
         if len(run) < 3:
             yield from run
         elif not form.strip():
@@ -287,8 +295,19 @@ def _shortened(lines: list[str]) -> Iterator[str]:
             yield run[-1]
 
 
-def _form(line: str) -> str:
-    return "\x00" + _VARYING.sub(" ", line) if len(line) <= 400 and _PROGRESS.search(line) else line
+def _progressing(text: str) -> set[int]:
+    """The numbers of the lines that tell how far something got: looked for in one pass, for most texts have none."""
+    data = text.encode("utf-8", "surrogatepass")
+    found: set[int] = set()
+    number = start = 0
+    while start < len(data) and (hit := _PROGRESS.search(data, start)):
+        number += data.count(b"\n", start, hit.start())
+        found.add(number)
+        start = data.find(b"\n", hit.start()) + 1
+        number += 1
+        if start == 0:
+            break
+    return found
 
 
 # --- what is binary ------------------------------------------------------------------------------------------------------------
