@@ -12,7 +12,9 @@ from kept.model.errors import ConfigError
 from kept.model.profile import Use
 from kept.model.recall import Recall
 
-_TABLES = frozenset({"projects", "use"})
+_TABLES = frozenset({"projects", "use", "feed"})
+FEEDS = ("git", "rss", "opml", "notes", "calendar")
+FETCHED = ("rss", "calendar")
 _ADAPTERS = ("none", "command", "anthropic", "openai", "scripted", "recorded")
 _KINDS = {bool: "switch (true or false)", int: "whole number", float: "number", str: "text", tuple: "list of texts"}
 _MOST_TOKENS = 3_000  # a client cuts what a hook gives it at 10,000 characters
@@ -55,6 +57,38 @@ class Llm:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Feed:
+    """A table ``[[feed]]``: one external source of the journal. ``share`` is its weight among them.
+
+    ``path`` is a file or folder, ``url`` an address (only for kinds that are fetched); ``name`` is what entries call it.
+    """
+
+    kind: str = ""
+    name: str = ""
+    path: str = ""
+    url: str = ""
+    share: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Journal:
+    """The table ``[journal]``: where entries lie below the home, and what they are made of.
+
+    ``tokens`` bounds the whole context of an entry, ``memory_tokens`` what is remembered in it (never more than what the sessions say).
+    ``outside`` is the share of the context that external sources have together; where entries of late speak of the machinery of memory
+    in more than ``self_reference`` of their sentences, it is raised, up to ``outside_most``.
+    """
+
+    folder: str = "journal"
+    template: str = "journal"
+    tokens: int = 6_000
+    memory_tokens: int = 1_500
+    outside: float = 0.3
+    outside_most: float = 0.6
+    self_reference: float = 0.2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
     """What a person can set, with the defaults.
 
@@ -65,7 +99,7 @@ class Settings:
     ``context_tokens`` is the budget of what a hook puts before a session or a prompt. ``at_session_end`` is what its hook does:
     ``queue`` leaves the session to the next run, ``run`` starts one for it. ``trust_agents`` makes what an agent adds active at once.
     ``context_meaning`` lets the hook before a prompt also look for facts by meaning, which loads the model each time.
-    ``llm`` and ``recall`` are tables.
+    ``llm``, ``recall`` and ``journal`` are tables; ``feed`` are the external sources of the journal, a table each.
     """
 
     timezone: str = ""
@@ -81,10 +115,12 @@ class Settings:
     trust_agents: bool = False
     context_meaning: bool = False
     recall: Recall = field(default_factory=Recall)
+    journal: Journal = field(default_factory=Journal)
+    feed: tuple[Feed, ...] = ()
 
 
-_SECTIONS = (Llm, Recall)
-Section = TypeVar("Section", Llm, Recall)
+_SECTIONS = (Llm, Recall, Journal)
+Section = TypeVar("Section", Llm, Recall, Journal, Feed)
 
 
 def read(path: Path) -> Settings:
@@ -144,6 +180,10 @@ def _value(name: str, value: object, where: str) -> Any:
             return _section(Llm(), value, f"{where}, [{name}]")
         case "recall" if isinstance(value, dict):
             return _section(Recall(), value, f"{where}, [{name}]")
+        case "journal" if isinstance(value, dict):
+            return _journal(_section(Journal(), value, f"{where}, [{name}]"), where)
+        case "feed" if isinstance(value, list):
+            return tuple(_feed(each, f"{where}, [[feed]] number {number}") for number, each in enumerate(value, 1))
         case _:
             raise ConfigError(f"{name} has a value of the wrong kind", where=where, hint="see `kept config --help`")
 
@@ -171,6 +211,29 @@ def _section(usual: Section, body: Mapping[str, Any], where: str) -> Section:
             case default, _:
                 raise ConfigError(f"{name} must be a {_KINDS[type(default)]}", where=where)
     return replace(usual, **values)
+
+
+def _journal(made: Journal, where: str) -> Journal:
+    folder = Path(made.folder)
+    if not made.folder or folder.is_absolute() or ".." in folder.parts:
+        raise ConfigError("journal.folder must be a folder below the home", where=where, hint='folder = "journal"')
+    if not 0 <= made.outside <= made.outside_most < 1:
+        raise ConfigError("shares of a journal lie between 0 and 1, outside not above outside_most", where=where)
+    return made
+
+
+def _feed(body: object, where: str) -> Feed:
+    if not isinstance(body, dict):
+        raise ConfigError("a feed is a table", where=where)
+    made = _section(Feed(), body, where)
+    if made.kind not in FEEDS:
+        raise ConfigError(f"there is no kind of feed {made.kind!r}", where=where, hint=f"kinds: {', '.join(FEEDS)}")
+    if bool(made.path) == bool(made.url) or (made.url and made.kind not in FETCHED):
+        kinds = " or ".join(FETCHED)
+        raise ConfigError(f"a feed has a path, or, where its kind is {kinds}, a url", where=where)
+    if made.url and not made.url.startswith(("https://", "http://")):
+        raise ConfigError("a feed's url begins with https:// or http://", where=where)
+    return made
 
 
 def _use(body: object, where: str) -> Use:

@@ -4,7 +4,7 @@ Every path kept writes to lies below one home; a trial run with ``--home`` touch
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -19,6 +19,7 @@ from kept.adapters import settings as settings_file
 from kept.adapters.checkouts import checkout_of
 from kept.adapters.scanner import scanner
 from kept.adapters.settings import Settings
+from kept.adapters.sources.entries import ENTRY, entries
 from kept.adapters.store import SqliteStore, Store
 from kept.app.asking import Asker, Redact
 from kept.app.models import asker
@@ -33,6 +34,7 @@ from kept.profiles.prompts import Prompt, overlaid, prompt
 from kept.stages.redact import redact
 
 VAULT, VAULT_MARKER = "vault", ".memory-loop.json"
+JOURNAL = "journal"  # the profile that remembers what kept's own entries tell
 
 Clock = Callable[[], datetime]
 
@@ -138,6 +140,7 @@ class Desk:
         """The profile that remembers what is said in a directory and told by a source; ``path`` is the transcript's."""
         place = place_of(directory, path)
         usual = VAULT if source == VAULT and (Path(root_of(place)) / VAULT_MARKER).is_file() else ""
+        usual = JOURNAL if source == ENTRY else usual
         uses = [
             replace(each, projects=tuple(_expanded(one, self.home.user) for one in each.projects)) for each in self.settings.use
         ]
@@ -256,16 +259,21 @@ def opened(
     clock: Clock = now,
     env: Mapping[str, str] | None = None,
     anew: bool = False,
+    also: Sequence[str] = (),
 ) -> Iterator[Desk]:
     """Open the desk, and close the store at the end. ``anew`` lets an empty store begin where one is gone whose backups are there.
+
+    ``also`` are profiles that are at work whatever the settings say; that of the journal is where kept has written an entry.
 
     Raises ConfigError for settings, profile or zone that cannot be followed, StoreError where the store cannot be opened.
     """  # fmt: skip
     chosen = settings_file.read(home.settings)
     if profile:  # for this call one profile remembers everything, whatever the rules say
         chosen = replace(chosen, use=(Use(profile=profile),))
-    wanted = dict.fromkeys((profile or chosen.profile, chosen.profile, *chosen.profiles, *(each.profile for each in chosen.use)))
-    made = tuple(_made(home, each, chosen.profile) for each in wanted)
+    named = dict.fromkeys((profile or chosen.profile, chosen.profile, *chosen.profiles, *(each.profile for each in chosen.use)))
+    entered = (JOURNAL,) if next(entries(home.root / chosen.journal.folder), None) else ()
+    wanted = dict.fromkeys((*named, *also, *entered))
+    made = tuple(each if each.id in named else _aside(each) for each in (_made(home, one, chosen.profile) for one in wanted))
     languages = tuple(dict.fromkeys(one for each in made for one in each.languages))
     name = zone or chosen.timezone
     local = settings_file.zone(name) if name else _local_zone()
@@ -304,6 +312,11 @@ def _redaction(store: Store) -> Redact:
         return found.text, len(found.found)
 
     return without_secrets
+
+
+def _aside(profile: Profile) -> Profile:
+    """A profile that is at work for kept's own entries alone: the memory file has what they say from the sessions already."""
+    return replace(profile, outputs=replace(profile.outputs, memory_file=""))
 
 
 def _made(home: Home, name: str, default: str) -> Profile:

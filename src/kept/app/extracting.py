@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from kept.adapters.sources.entries import ENTRY
 from kept.adapters.store import Draft, Proposal, Span, Thread
 from kept.app.batches import batches
 from kept.app.desk import Desk
@@ -196,7 +197,7 @@ def _moved(episode: Episode, places: int) -> Episode:
 
 def _mark_branches(desk: Desk, thread: Thread) -> int:
     """Update which events a rewind replaced; the first ordinal from which to extract again because of it."""
-    if not desk.store.archive.forks(thread.id):
+    if thread.source == ENTRY or not desk.store.archive.forks(thread.id):
         return thread.extracted  # as nearly always: the tree of a long conversation need not be held in memory
     tree, marked = desk.store.archive.tree(thread.id)
     gone = abandoned(tree)

@@ -13,6 +13,7 @@ from pathlib import Path
 from kept.adapters.scanner import scanner
 from kept.adapters.sources import Skip, Skipped, examine, find_files
 from kept.adapters.sources.base import Source
+from kept.adapters.sources.entries import ENTRY, entries
 from kept.adapters.sources.formats import SOURCES, in_zone
 from kept.adapters.sources.looks import look, same
 from kept.app.batches import batches
@@ -129,6 +130,8 @@ def places(desk: Desk) -> tuple[tuple[Source, Path], ...]:
     roots = dict.fromkeys((desk.home.user, desk.home.root))
     found = [(source, place) for root in roots for source in SOURCES for place in source.places(root, desk.env)]
     found += [(source, desk.home.agents) for source in SOURCES if source.name == "generic"]
+    own = [each for source in SOURCES if source.name == ENTRY for each in entries(desk.home.root / desk.settings.journal.folder)]
+    found += [(source, each) for source in SOURCES if source.name == ENTRY for each in own]
     return tuple((source, place) for source, place in dict.fromkeys(found) if place.exists())
 
 
@@ -222,12 +225,31 @@ def _read_file(desk: Desk, each: Input, without_secrets: Callable[[str], Redacte
             if done.event.at is not None:
                 result.days.add(done.event.at.astimezone(desk.zone).date())
         result.bytes_in += piece.cursor.offset - (0 if restarted else cursor.offset)
-        result.fresh += archive.add(source, path, [done.event for done in cleaned], account, piece.cursor, anew=restarted)
+        with desk.store.transaction():
+            result.fresh += archive.add(source, path, [done.event for done in cleaned], account, piece.cursor, anew=restarted)
+            if source == ENTRY:
+                _leave(desk, path, {done.event.key for done in cleaned})
         result.accounts[source] = result.accounts.get(source, Account()) + account
         cursor, anew, grown = piece.cursor, False, True
     if grown:
         result.files += 1
         archive.put_look(source, path, stamp)
+
+
+def _leave(desk: Desk, path: str, there: set[str]) -> None:
+    """Note which sections of an entry are not there any more: what was written in their place is what it says."""
+    archive = desk.store.archive
+    for thread in archive.threads():
+        if thread.source == ENTRY and thread.path == path:
+            events, (_, marked) = archive.events(thread.id, 0, thread.events), archive.tree(thread.id)
+            changes = [
+                (place, each.key not in there)
+                for place, each in enumerate(events)
+                if (each.key not in there) != bool(marked[place])
+            ]
+            if changes:
+                archive.mark_abandoned(thread.id, changes)
+                archive.progressed(thread.id, extracted=0, seen=0)
 
 
 def _usable(desk: Desk, piece: Slice, result: Reading) -> tuple[list[Event], Account]:

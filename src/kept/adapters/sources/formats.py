@@ -16,6 +16,7 @@ from kept.adapters.sources.claude_code import ClaudeCode
 from kept.adapters.sources.codex import Codex
 from kept.adapters.sources.copilot import CopilotChat, CopilotCli
 from kept.adapters.sources.cursor import CursorAgent, CursorEditor
+from kept.adapters.sources.entries import Entries
 from kept.adapters.sources.exports import ChatGpt, ClaudeAi
 from kept.adapters.sources.gemini import Gemini
 from kept.adapters.sources.generic import Generic
@@ -61,7 +62,7 @@ _TOOLS: tuple[Source, ...] = (
 )
 _PLUGINS, LEFT_OUT = load_plugins(entry_points(group=GROUP))
 PLUGINS = frozenset(each.name for each in _PLUGINS)
-SOURCES: tuple[Source, ...] = (*_TOOLS, *_PLUGINS, Vault(), Journal(), Generic())
+SOURCES: tuple[Source, ...] = (Entries(), *_TOOLS, *_PLUGINS, Vault(), Journal(), Generic())
 
 
 def in_zone(zone: ZoneInfo, sources: Sequence[Source] = SOURCES) -> tuple[Source, ...]:

@@ -65,10 +65,11 @@ class Journal:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of a journal that is new or has changed. Raises SourceError."""
-        return read_document(path, cursor, partial(_parse, path=path, reader=self))
+        return read_document(path, cursor, partial(parse, path=path, reader=self))
 
 
-def _parse(rows: list[Row], *, path: Path, reader: Journal) -> Document:
+def parse(rows: list[Row], *, path: Path, reader: Journal) -> Document:
+    """The sections of a journal as a document."""
     rows = _without_ours(rows)
     front = read_front_matter(rows)
     inside = fenced(rows)

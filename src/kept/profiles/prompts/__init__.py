@@ -68,6 +68,12 @@ def outcome() -> tuple[str, str]:
     return text, sha256(text.encode()).hexdigest()[:8]
 
 
+def journal() -> tuple[str, str]:
+    """The text by which an entry of a journal is written, and its version."""
+    text = (files(__name__) / "journal.md").read_text(encoding="utf-8")
+    return text, sha256(text.encode()).hexdigest()[:8]
+
+
 def own_path(profile: str, config: Path, *, default_profile: str) -> Path:
     """Where the user's own prompt for a profile lies, below kept's folder of settings."""
     return config / (f"{NAME}.md" if profile == default_profile else f"{NAME}.{profile}.md")

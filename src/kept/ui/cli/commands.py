@@ -24,6 +24,10 @@ GROUPS = {
             "review", "reviewing:review", "decide on what was held back, one keystroke each",
             ("kept review", "kept review --list --json", "kept review --stale", "kept review --approve 3fa2b1c0de --reject 77aa01b2c3"),
         ),
+        Command(
+            "journal", "journaling:journal", "write what a day was, from its sessions and what was known before",
+            ("kept journal write", "kept journal write --date 2026-02-13 --template weekly", "kept journal backfill --from 2026-01-05 --to 2026-01-22", "kept journal stats"),
+        ),
         Command("sleep", "sleeping:sleep", "the nightly consolidation on its own", ("kept sleep", "kept sleep --json")),
     ),
     "Look": (

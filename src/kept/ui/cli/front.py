@@ -4,7 +4,7 @@ import os
 import sys
 import termios
 import tty
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import typer
@@ -24,10 +24,10 @@ _END_OF_INPUT = "\x04"  # Ctrl-D
 
 
 @contextmanager
-def at_desk(context: typer.Context) -> Iterator[Desk]:
-    """The desk the global options ask for. Raises KeptError where it cannot be opened."""
+def at_desk(context: typer.Context, also: Sequence[str] = ()) -> Iterator[Desk]:
+    """The desk the global options ask for, with the profiles ``also`` at work. Raises KeptError where it cannot be opened."""
     call = asked(context)
-    with opened(home_of(context), profile=call.profile, zone=call.zone, anew=call.anew) as desk:
+    with opened(home_of(context), profile=call.profile, zone=call.zone, anew=call.anew, also=also) as desk:
         yield desk
 
 

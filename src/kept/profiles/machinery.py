@@ -1,0 +1,12 @@
+"""The words by which a sentence speaks of the machinery of memory, as one pattern."""
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+
+
+@cache
+def machinery() -> str:
+    """An RE2 pattern of those words."""
+    body = tomllib.loads((files("kept.profiles") / "machinery.toml").read_text(encoding="utf-8"))
+    return rf"(?i)\b(?:{'|'.join(body['words'])})\b"

@@ -1,0 +1,375 @@
+"""The journal: entries, what they know, what is learnt from them, and that nothing of a person's is lost."""
+
+import json
+import re
+from datetime import date, timedelta
+
+import pytest
+from talking import say
+
+from kept.adapters.llm.scripted import Scripted
+from kept.app.asking import Asker
+from kept.app.journaling import State, backfill, heads, plan, work_of, write
+from kept.app.running import Options, run
+from kept.model.errors import ConfigError, UsageError
+from kept.model.event import Origin
+from kept.model.memory import Status
+from kept.stages.narrate import edited, head_of
+
+FIRST = date(2026, 1, 5)
+RULES = (
+    "Never use pip in this repo, always use `uv sync` instead.",
+    "We decided to keep the tide tables in `tides.sqlite` instead of CSV files.",
+    "In this project we always write dates as ISO 8601 in UTC, never in local time.",
+)
+
+
+def day(number: int) -> date:
+    return FIRST + timedelta(days=number)
+
+
+def days_of_work(home, count=3):
+    for number in range(count):
+        say(
+            home,
+            f"s{number}",
+            f"Please add the harbour page number {number} to `tides.py` with `uv sync`.",
+            RULES[number % len(RULES)],
+            day=day(number).isoformat(),
+        )
+
+
+def journal_memories(desk):
+    return [each for each in desk.store.log.memories() if each.profile == "journal" and each.status is Status.ACTIVE]
+
+
+def texts(home):
+    return {each.name: each.read_text() for each in sorted((home / "journal").glob("*.md"))}
+
+
+@pytest.fixture
+def journal_at(desk_at, home):
+    """A desk with the journal's profile at work and the sessions read."""
+
+    def at():
+        return desk_at(home, also=("journal",))
+
+    return at
+
+
+def write_all(desk, days, **options):
+    run(desk, [], Options())
+    return [write(desk, work_of(desk, **options), each) for each in days]
+
+
+def test_an_entry_tells_the_day_and_says_that_no_model_wrote_it(journal_at, home):
+    days_of_work(home)
+    with journal_at() as desk:
+        (done,) = write_all(desk, [day(0)])
+        assert done.state is State.WRITTEN
+        text = done.path.read_text()
+        assert "tides.py" in text
+        assert "without a language model" in text
+        head = head_of(text)
+        assert head is not None
+        assert (head.first, head.writer, head.sessions, head.tokens) == (day(0), "extractive", 1, (0, 0))
+        assert sum(head.shares.values()) == pytest.approx(1, abs=0.02)
+
+
+def test_an_entry_contains_nothing_from_after_its_day_whatever_was_read_before(journal_at, home):
+    days_of_work(home)
+    with journal_at() as desk:
+        write_all(desk, [day(0), day(1), day(2)])
+    told = texts(home)
+    for number, text in enumerate(told.values()):
+        for later in range(number + 1, 3):
+            assert f"page number {later}" not in text
+            assert RULES[later].split()[-4] not in text or RULES[later].split()[-4] in " ".join(RULES[: number + 1])
+            assert day(later).isoformat() not in text
+
+
+def test_what_was_answered_after_midnight_is_not_in_the_entry_of_the_day_before(journal_at, home):
+    path = say(home, "late", "Please rewrite the tide reader in `tides.py` tonight.", day="2026-01-05")
+    after = {
+        "type": "assistant", "uuid": "late-answer", "parentUuid": None, "sessionId": "late", "cwd": "/x/harbor",
+        "timestamp": "2026-01-06T03:00:00.000Z",
+        "message": {"role": "assistant", "id": "late-answer", "content": [{"type": "text", "text": "The reader now skips herons entirely in tides.py."}]},
+    }  # fmt: skip
+    with path.open("a") as file:
+        file.write(json.dumps(after) + "\n")
+    with journal_at() as desk:
+        (done,) = write_all(desk, [day(0)])
+        assert "tide reader" in done.path.read_text()
+        assert "herons" not in done.path.read_text()
+
+
+def test_a_memory_that_was_worded_anew_later_is_told_in_its_words_of_then(journal_at, home):
+    say(home, "a", "Never use pip in this repo, always use `uv sync` instead.", day="2026-01-05")
+    say(home, "b", "Please run `uv sync` for the tide tables.", day="2026-01-06")
+    say(home, "c", "Never use pip in this repo, always use `uv sync --frozen` instead.", day="2026-01-09")
+    with journal_at() as desk:
+        (done,) = write_all(desk, [date(2026, 1, 6)])
+        assert "--frozen" not in done.path.read_text()
+
+
+def test_an_entry_links_an_older_memory_to_the_day_it_was_made(journal_at, home):
+    days_of_work(home)
+    with journal_at() as desk:
+        _, second = write_all(desk, [day(0), day(1)])
+        head = second.head
+        assert head is not None
+        assert head.memories
+        text = second.path.read_text()
+        assert f"[{day(0).isoformat()}]({day(0).isoformat()}.md), {head.memories[0]}" in text
+        memory = desk.store.log.memory(head.memories[0])
+        assert memory is not None
+        assert memory.first_seen.date() == day(0)
+
+
+def test_doing_a_day_twice_changes_nothing(journal_at, home):
+    days_of_work(home)
+    with journal_at() as desk:
+        write_all(desk, [day(0), day(1)])
+        before, store = texts(home), desk.store.path.read_bytes()
+        again = [write(desk, work_of(desk), each) for each in (day(0), day(1))]
+        assert [each.state for each in again] == [State.UNCHANGED, State.UNCHANGED]
+        assert texts(home) == before
+        assert desk.store.path.read_bytes() == store
+
+
+def test_an_entry_is_remembered_once_by_the_journals_profile_with_no_more_trust_than_an_assistants_words(journal_at, home):
+    days_of_work(home)
+    with journal_at() as desk:
+        write_all(desk, [day(0), day(1), day(2)])
+        found = journal_memories(desk)
+        assert any("tides.sqlite" in each.content for each in found)
+        assert {each.origin for each in found} == {Origin.ASSISTANT}
+        assert all(each.observations == 1 for each in found)
+        assert {each.first_seen.astimezone(desk.zone).date() for each in found} <= {day(0), day(1), day(2)}
+        before = [each.id for each in found]
+        run(desk, [], Options(force=True))
+        assert [each.id for each in journal_memories(desk)] == before
+
+
+def test_what_an_entry_recalls_is_not_learnt_from_it_again(journal_at, home):
+    say(home, "a", "Never use pip in this repo, always use `uv sync` instead.", day="2026-01-05")
+    say(
+        home,
+        "b",
+        "Please replace pip by `uv sync` in the repo of the tide tables, in all three of its deploy scripts.",
+        day="2026-01-06",
+    )
+    with journal_at() as desk:
+        _, second = write_all(desk, [day(0), day(1)])
+        assert "uv sync` instead" in second.path.read_text()
+        events = [each for thread in desk.store.archive.threads() if thread.path == str(second.path)
+                  for each in desk.store.archive.events(thread.id, 0, thread.events)]  # fmt: skip
+        assert events
+        assert not any("uv sync` instead" in each.text for each in events)
+
+
+def test_a_hand_edit_is_kept_and_read_again(journal_at, home):
+    days_of_work(home)
+    with journal_at() as desk:
+        (done,) = write_all(desk, [day(1)])
+        path = done.path
+        text = path.read_text().replace("tides.sqlite", "harbour.duckdb")
+        path.write_text(text)
+        assert edited(text)
+        say(home, "more", "Please also draw the map in `maps.py`.", day=day(1).isoformat())
+        run(desk, [], Options())
+        assert write(desk, work_of(desk), day(1)).state is State.EDITED
+        assert path.read_text() == text
+        contents = [each.content for each in journal_memories(desk)]
+        assert any("harbour.duckdb" in each for each in contents)
+        assert not any("tides.sqlite" in each for each in contents)
+
+
+def test_a_file_of_somebody_elses_is_never_overwritten(journal_at, home):
+    days_of_work(home)
+    own = home / "journal" / f"{day(0).isoformat()}.md"
+    own.parent.mkdir()
+    own.write_text("# Dear diary\n")
+    with journal_at() as desk:
+        (done,) = write_all(desk, [day(0)])
+        assert done.state is State.FOREIGN
+        assert own.read_text() == "# Dear diary\n"
+
+
+def test_more_sessions_of_a_day_make_its_entry_anew(journal_at, home):
+    days_of_work(home, 1)
+    with journal_at() as desk:
+        write_all(desk, [day(0)])
+        say(home, "more", "Please also draw the coast in `maps.py` today.", day=day(0).isoformat())
+        (done,) = write_all(desk, [day(0)])
+        assert done.state is State.WRITTEN
+        assert "maps.py" in done.path.read_text()
+
+
+def test_a_day_without_sessions_has_no_entry(journal_at, home):
+    days_of_work(home, 1)
+    with journal_at() as desk:
+        (done,) = write_all(desk, [day(9)])
+        assert done.state is State.NOTHING
+        assert not done.path.exists()
+
+
+def test_a_backfill_cut_short_anywhere_ends_as_one_that_was_not(desk_at, home, tmp_path):
+    def filled(folder, stop_after):
+        days_of_work(folder, 5)
+        stops = [stop_after] if stop_after is not None else []
+        for stop in (*stops, None):
+            seen = []
+
+            def tell(each, seen=seen, stop=stop):
+                seen.append(each)
+                if stop is not None and len(seen) > stop:
+                    raise KeyboardInterrupt
+
+            with desk_at(folder, also=("journal",)) as desk:
+                run(desk, [], Options())
+                work = work_of(desk)
+                try:
+                    backfill(desk, work, plan(desk, work, day(0), day(4)).days, tell)
+                except KeyboardInterrupt:
+                    continue
+                memories = sorted((each.content, str(each.status), str(each.first_seen)) for each in desk.store.log.memories())
+        return texts(folder), memories
+
+    whole = filled(tmp_path / "whole", None)
+    assert len(whole[0]) == 5
+    for stop in (0, 2):
+        entries, memories = filled(tmp_path / f"cut{stop}", stop)
+        assert [plain(each) for each in entries.values()] == [plain(each) for each in whole[0].values()]
+        assert strip(memories) == strip(whole[1])
+
+
+def plain(text):
+    """An entry without what depends on the folder it lies in: ids hash the project, which here is a folder."""
+    return re.sub(r"[0-9a-f]{10,16}", "·", text)
+
+
+def strip(memories):
+    return [(content, status, seen) for content, status, seen in memories]
+
+
+# --- with a model --------------------------------------------------------------------------------------------------------------------
+
+
+def author(ask):
+    """Writes one paragraph about the first note and one that nothing carries; extracts nothing."""
+    if ask.purpose != "journal":
+        return {name: [] for name in ask.schema["properties"]}
+    first = next(line for line in ask.prompt.splitlines() if line.startswith("s1 "))
+    words = first.partition("): ")[2]
+    return {
+        "paragraphs": [
+            {"part": "worked", "text": words, "sources": ["s1"]},
+            {"part": "decided", "text": "From now on everything is stored in `oracle.db` by decree.", "sources": ["s1"]},
+        ]
+    }
+
+
+def with_model(desk, answer=author):
+    object.__setattr__(desk, "asking", Asker(lambda: Scripted(answer)))
+    return desk
+
+
+def test_a_models_paragraph_stands_only_where_what_it_cites_carries_it(journal_at, home):
+    days_of_work(home)
+    with journal_at() as raw:
+        desk = with_model(raw)
+        (done,) = write_all(desk, [day(0)])
+        assert done.state is State.WRITTEN
+        assert done.refused == 1
+        assert "oracle.db" not in done.path.read_text()
+        assert done.head is not None
+        assert done.head.tokens[0] > 0
+
+
+def test_one_question_is_asked_for_an_entry_and_none_for_a_day_done_before(journal_at, home):
+    days_of_work(home)
+    asked = []
+
+    def answer(ask):
+        asked.append(ask.purpose)
+        return author(ask)
+
+    with journal_at() as raw:
+        desk = with_model(raw, answer)
+        write_all(desk, [day(0)])
+        assert asked.count("journal") == 1
+        write_all(desk, [day(0)])
+        assert asked.count("journal") == 1
+
+
+def test_an_unreadable_reply_writes_nothing_and_ends_the_backfill_there(journal_at, home):
+    days_of_work(home)
+    with journal_at() as raw:
+        desk = with_model(raw, lambda ask: "no json" if ask.purpose == "journal" else author(ask))
+        run(desk, [], Options())
+        found = backfill(desk, work_of(desk), (day(0), day(1)), lambda _: None)
+        assert [each.state for each in found] == [State.FAILED]
+        assert found[0].reason
+        assert not found[0].path.exists()
+
+
+def test_a_plan_tells_what_a_backfill_would_ask_and_asks_nothing(journal_at, home):
+    days_of_work(home)
+    with journal_at() as raw:
+        desk = with_model(raw, lambda _: pytest.fail("asked"))
+        run(desk, [], Options(model=False))
+        found = plan(desk, work_of(desk), day(0), day(4))
+        assert found.days == (day(0), day(1), day(2))
+        assert found.estimate is not None
+        assert found.estimate.questions == 3
+
+
+# --- forms and settings --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_users_own_template_is_followed_and_its_entries_are_not_learnt_from(journal_at, home):
+    days_of_work(home)
+    own = home / ".config" / "kept" / "templates" / "standup.md"
+    own.parent.mkdir(parents=True)
+    own.write_text("# Standup {{date}}\n\n## Did\n\n{{worked}}\n\n## Blocked\n\n{{open}}\n")
+    with journal_at() as desk:
+        run(desk, [], Options())
+        done = write(desk, work_of(desk, "standup"), day(0))
+        text = done.path.read_text()
+        assert "# Standup 2026-01-05" in text
+        assert "## Did" in text
+        assert "## Blocked" not in text
+        run(desk, [done.path], Options())
+        assert journal_memories(desk) == []
+
+
+def test_an_unknown_template_is_named_with_those_there_are(journal_at, home):
+    with journal_at() as desk, pytest.raises(UsageError) as told:
+        work_of(desk, "nothing")
+    assert "weekly" in str(told.value)
+
+
+def test_a_template_with_an_unknown_setting_is_refused(journal_at, home):
+    own = home / ".config" / "kept" / "templates" / "odd.md"
+    own.parent.mkdir(parents=True)
+    own.write_text("---\nspam: yes\n---\n{{worked}}\n")
+    with journal_at() as desk, pytest.raises(ConfigError):
+        work_of(desk, "odd")
+
+
+def test_entries_bring_the_journals_profile_to_work_without_a_second_copy_in_the_memory_file(journal_at, desk_at, home):
+    days_of_work(home)
+    with journal_at() as desk:
+        write_all(desk, [day(0), day(1)])
+    with desk_at(home) as desk:
+        assert "journal" in {each.id for each in desk.profiles}
+        run(desk, [], Options())
+        assert (home / ".claude" / "rules" / "memory.md").read_text().count("tides.sqlite") == 1
+
+
+def test_the_heads_of_all_entries_tell_their_shares_by_day(journal_at, home):
+    days_of_work(home)
+    with journal_at() as desk:
+        write_all(desk, [day(1), day(0)])
+        assert [each.first for each in heads(desk)] == [day(0), day(1)]
