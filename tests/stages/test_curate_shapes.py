@@ -1,5 +1,6 @@
 """What becomes of memories by the shape of their category: dossiers, collections, themes."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
 
@@ -7,9 +8,10 @@ from kept.model.event import Origin
 from kept.model.fold import apply
 from kept.model.lifecycle import rules_of
 from kept.model.memory import Accepted, Actor, Candidate, Evidence, Judged, Status
-from kept.model.operation import Supersede
+from kept.model.operation import Merge, Retire, Supersede
 from kept.profiles import profile
 from kept.stages.curate import curate
+from kept.stages.guard import overreach
 
 COMPANION, JOURNAL = rules_of(profile("companion")), rules_of(profile("journal"))
 DAWN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -129,3 +131,92 @@ def test_a_changed_thing_in_a_dossier_is_told_with_what_it_was_and_until_when():
     assert active(after(judged, COMPANION)) == [
         "The office printer limit is 50 pages (until 2026-01-10: The office printer limit is 20 pages)."
     ]
+
+
+def lessons(count=8):
+    """Lessons about two matters, alike in pairs, and one about nothing else."""
+    told = [
+        "`remarquee upload` takes no name flag for the uploaded document",
+        "The uploaded document of `remarquee upload` is named after its source",
+        "The lint hook runs the whole suite before each commit",
+        "The lint hook runs no race detector before a commit",
+        "Timeline snapshots are ordered by their creation time",
+        "Timeline updates are ordered by version instead of creation time",
+        "Closing a ticket warns about open tasks and proceeds",
+        "Workers read the registry before their first job",
+    ]
+    return [
+        said(text, 3 * day, "insights", artifacts=("remarquee upload",) if "remarquee" in text else (), way="journal")
+        for day, text in enumerate(told[:count])
+    ]
+
+
+def few(most):
+    return replace(JOURNAL, condensed={"insights": most})
+
+
+def test_insights_past_the_threshold_become_fewer_that_say_each_and_keep_all_evidence():
+    state = after(lessons(), few(7))
+    assert active(state)[-2:] == sorted(active(state))[-2:]
+    assert len(active(state)) == 7
+    (entry,) = (each for each in state.values() if len(each.evidence) == 2)
+    assert entry.content in {
+        f"{one.candidate.content} {two.candidate.content}" for one, two in zip(lessons(), lessons()[1:], strict=False)
+    }
+    assert sum(len(each.evidence) for each in state.values()) == 8
+
+
+def test_up_to_the_threshold_no_insight_is_condensed():
+    assert active(after(lessons(), few(8))) == sorted(each.candidate.content for each in lessons())
+
+
+def test_what_is_like_nothing_else_is_not_condensed_whatever_the_threshold():
+    texts = active(after(lessons(), few(1)))
+    assert {"Closing a ticket warns about open tasks and proceeds", "Workers read the registry before their first job"} <= set(
+        texts
+    )
+    assert len(texts) == 5
+
+
+def test_an_entry_holds_no_more_than_it_can_say():
+    kinds = ["lint", "race", "shell", "docs", "spelling", "links", "build", "types", "size", "licence", "schema", "config"]
+    many = [
+        said(f"Before each commit the hook runs the {kind} check over {kind}.go and {kind}.md. {f'It is {kind} ' * 12}", day, "insights",
+             way="journal")
+        for day, kind in enumerate(kinds)
+    ]  # fmt: skip
+    texts = active(after(many, few(1)))
+    assert len(texts) == 3
+    assert all(len(each) <= 480 for each in texts)
+    assert all(any(f"the {kind} check" in each for each in texts) for kind in kinds)
+
+
+def test_condensing_night_by_night_and_in_any_order_ends_as_doing_it_once():
+    whole = active(after(lessons(), few(3)))
+    for shuffled in (lessons(), lessons()[::-1], lessons()[1::2] + lessons()[::2]):
+        state = {}
+        for count in range(1, 9):
+            for operation in curate(shuffled[:count], tuple(state.values()), rules=few(3)):
+                state.update(apply(state, operation, Actor.MACHINE))
+        assert active(state) == whole
+        assert not curate(shuffled, tuple(state.values()), rules=few(3))
+
+
+def test_an_insight_that_a_person_pinned_stays_alone():
+    state = after(lessons(2), few(2))
+    first = next(each for each in state.values() if "takes no name flag" in each.content)
+    state[first.id] = replace(first, pinned=True)
+    for operation in curate(lessons(), tuple(state.values()), rules=few(3)):
+        state.update(apply(state, operation, Actor.MACHINE))
+    assert first.content in active(state)
+    assert len(state[first.id].evidence) == 1
+
+
+def test_the_guard_counts_no_insight_as_lost_that_went_whole_into_an_entry():
+    state = {number: each for number, each in after(lessons(), few(8)).items() if "ticket" not in each.content}
+    merged = [each for each in curate(lessons(), tuple(state.values()), rules=few(1)) if isinstance(each, Merge)]
+    gone = next(Retire(memory=each.id, at=DAWN, reason="") for each in state.values() if "registry" in each.content)
+    assert len(merged) == 3
+    assert overreach(state.values(), [*merged, gone]) == ()
+    silent = [replace(each, facts=replace(each.facts, added=())) for each in merged]
+    assert overreach(state.values(), [*silent, gone])

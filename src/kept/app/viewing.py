@@ -19,7 +19,7 @@ from kept.model.memory import USER_SCOPE, Actor, Memory, Status
 from kept.model.operation import Add, Approve, Operation, Resolve, Retire, Revise
 from kept.model.profile import Place, Profile
 from kept.model.text import normal_form
-from kept.stages.compose import is_shown
+from kept.stages.compose import is_shown, leading
 from kept.stages.view import Entry, ViewEdits, compare, read_view, render_view
 
 _QUESTION = "open_question"
@@ -65,11 +65,8 @@ def absorb_view(
 def write_view(desk: Desk, path: Path, profile: Profile, *, dry: bool) -> int | None:
     """Bring a view up to date; its size where it was (or would be) written. Raises ChangedError where it changes meanwhile, StoreError."""
     now = desk.clock()
-    shown = [
-        each
-        for each in desk.store.log.memories()
-        if each.content and each.status_at(now) is Status.ACTIVE and is_shown(each, (profile,), Place.VIEW)
-    ]
+    active = (each for each in desk.store.log.memories() if each.content and each.status_at(now) is Status.ACTIVE)
+    shown = leading([each for each in active if is_shown(each, (profile,), Place.VIEW)], profile)
     content = files.read(path)
     data = render_view(shown, profile, desk.zone, desk.names()).encode() if shown or content.stamp != files.MISSING else b""
     lines = tuple(Line(key=each.id, text=f"{each.category}\n{each.content}") for each in shown)

@@ -12,6 +12,9 @@ from kept.model.statement import Statement, replaces, same
 from kept.model.text import likeness
 
 GROUND = 0.5  # likeness of their content words from which two themes stand on the same ground
+CONDENSING = 0.25  # from which likeness on two entries may become one (:func:`alike`)
+_SHARED_NAME = 0.1
+_NAMES = 2
 _NAMED_GROUND = 0.3  # the same where they name the same artifact
 
 
@@ -20,13 +23,15 @@ class Rules:
     """How the categories of a profile are curated.
 
     ``promotions`` says what a category becomes once the same was said often; of ``lasting`` ones several can hold at once, so that
-    none replaces another; ``gathered`` ones have one memory for each subject; of ``themes`` the latest on the same ground stands.
+    none replaces another; ``gathered`` ones have one memory for each subject; of ``themes`` the latest on the same ground stands;
+    of ``condensed`` ones, past so many of a scope, the most alike become one entry.
     """
 
     promotions: Mapping[str, str] = field(default_factory=dict)
     lasting: frozenset[str] = frozenset()
     gathered: frozenset[str] = frozenset()
     themes: frozenset[str] = frozenset()
+    condensed: Mapping[str, int] = field(default_factory=dict)
 
 
 def rules_of(profile: Profile) -> Rules:
@@ -37,6 +42,7 @@ def rules_of(profile: Profile) -> Rules:
         lasting=frozenset(each.id for each in kinds if each.lasting),
         gathered=frozenset(each.id for each in kinds if each.shape in (Shape.DOSSIER, Shape.COLLECTION)),
         themes=frozenset(each.id for each in kinds if each.shape is Shape.THEME),
+        condensed={each.id: each.condense for each in kinds if each.condense},
     )
 
 
@@ -44,6 +50,35 @@ def same_ground(left: Statement, right: Statement) -> bool:
     """Whether two themes are about the same: their words, or fewer of them and the same artifact."""
     alike = likeness(left.content, right.content)
     return alike >= GROUND or (alike >= _NAMED_GROUND and bool(left.artifacts & right.artifacts))
+
+
+def alike(left: Statement, right: Statement) -> float:
+    """How much two entries are about one matter: the likeness of their content words, and a tenth for each of two names they share."""
+    return likeness(left.content, right.content) + _SHARED_NAME * min(_NAMES, len(left.artifacts & right.artifacts))
+
+
+def in_short(texts: Sequence[str], most: int) -> str:
+    """Several sentences as one text of at most ``most`` characters, in their order; the longest are cut, each keeps its beginning.
+
+    ``most`` is at least some 40 characters for each.
+    """
+    room, lengths = most - len(texts), sorted(len(each) for each in texts)
+    share = room // len(texts)
+    for place, length in enumerate(lengths):  # what the short ones leave, the long ones have
+        share = room // (len(texts) - place)
+        room -= min(length, share)
+    return " ".join(_shortened(each, share) for each in texts)
+
+
+def _shortened(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    head = text[: most - 1]
+    ends = [at for mark in ("; ", ": ", ", ", " (", " — ") if (at := head.rfind(mark)) > most // 2]
+    head = head[: max(ends, default=head.rfind(" ") if " " in head[most // 2 :] else len(head))]
+    if head.count("`") % 2:
+        head = head[: head.rfind("`")] or head
+    return f"{head.rstrip(' ,;:(')}…"
 
 
 def gather(parts: Sequence[tuple[datetime | None, str, Statement]], subject: str, most: int) -> str:

@@ -15,6 +15,9 @@ WITHDRAWN = "its evidence is no longer proposed"
 # The beginning of the reason for retiring what its project stopped naming; said again later, it comes back.
 FADED = "none of its names occurred any more in"
 
+# The reason for merging entries that are alike into one that says each in short.
+CONDENSED = "condensed with what is like it"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Facts:

@@ -117,9 +117,15 @@ def _category(body: Mapping[str, Any], ids: list[str]) -> Iterator[Mistake]:
         yield Mistake(f"{at}.id", "may hold letters, digits and _ only")
     if not 0 <= body.get("floor", 0) <= 1:
         yield Mistake(f"{at}.floor", f"cannot be {body['floor']}", "0 to 1: the confidence from which no person is asked")
-    for setting in ("weight", "half_life", "fades", "budget"):
+    for setting in ("weight", "half_life", "fades", "budget", "condense"):
         if body.get(setting, 0) < 0:
             yield Mistake(f"{at}.{setting}", "cannot be negative")
+    if body.get("condense", 0) > 0 and not (body.get("lasting", False) and body.get("shape", "fact") == "fact"):
+        yield Mistake(
+            f"{at}.condense", "only single facts that stand beside each other are condensed", 'lasting = true, shape = "fact"'
+        )
+    if body.get("condense", 0) > 0 and body.get("promotes_to", ""):
+        yield Mistake(f"{at}.condense", "what is promoted cannot be condensed as well", "one of the two")
     if body.get("promotes_to", "") not in ("", *ids):
         yield Mistake(f"{at}.promotes_to", f"there is no category {body['promotes_to']!r}", f"one of: {', '.join(ids)}")
     if not body.get("writers", ["person"]):

@@ -7,11 +7,13 @@ from datetime import datetime, timedelta
 
 from kept.model.fold import apply
 from kept.model.memory import Actor, Memory, Status
-from kept.model.operation import WITHDRAWN, Operation
+from kept.model.operation import CONDENSED, WITHDRAWN, Merge, Operation
+from kept.model.text import tokens
 
 LEAST = 4  # a category with fewer memories than this is too small for a share to mean anything
 SHARE = 0.5
 WINDOW = timedelta(days=30)  # of event time, over which losses add up: nine passes of a tenth each are a wipe as well
+_SAID = 0.3  # share of its words that an entry must still say of one it took in
 _ENDED = frozenset({Status.RETIRED, Status.SUPERSEDED, Status.RESOLVED})
 
 
@@ -36,15 +38,19 @@ def overreach(memories: Iterable[Memory], operations: Sequence[Operation], actor
     together with what machines took in the 30 days of event time before, more than half of what there was.
 
     Whatever ends a memory counts in full: retiring, superseding, merging away, resolving, emptying its content. Moving to another
-    category does not. A pass with any stop must not be applied at all.
+    category does not, nor does going into an entry that still says it and rests on all its evidence. A pass with any stop must not
+    be applied at all.
     """
     before = {each.id: each for each in memories}
     after = _after(before, operations, actor)
     active = Counter(each.category for each in before.values() if each.status is Status.ACTIVE)
+    carried = _carried(before, after, operations)
     lost = Counter(
         each.category
         for each in before.values()
-        if each.status is Status.ACTIVE and (after[each.id].status is not Status.ACTIVE or not after[each.id].content.strip())
+        if each.id not in carried
+        and each.status is Status.ACTIVE
+        and (after[each.id].status is not Status.ACTIVE or not after[each.id].content.strip())
     )
     spent = _spent(before.values(), max((each.at for each in operations if each.at is not None), default=None))
     return tuple(
@@ -56,6 +62,23 @@ def overreach(memories: Iterable[Memory], operations: Sequence[Operation], actor
             or (spent[category] and count + spent[category] > SHARE * (active[category] + spent[category]))
         )
     )
+
+
+def _carried(before: Mapping[str, Memory], after: Mapping[str, Memory], operations: Sequence[Operation]) -> frozenset[str]:
+    """The memories that entries took in whole: with all their evidence, and in short with their words."""
+    return frozenset(
+        loser
+        for each in operations
+        if isinstance(each, Merge) and each.reason == CONDENSED and after[each.memory].status is Status.ACTIVE
+        for loser in each.losers
+        if loser in before and _carries(after[each.memory], before[loser])
+    )
+
+
+def _carries(entry: Memory, taken: Memory) -> bool:
+    words, said = tokens(taken.content), tokens(entry.content)
+    proofs = {(each.event, each.quote) for each in entry.evidence}
+    return {(each.event, each.quote) for each in taken.evidence} <= proofs and len(words & said) >= _SAID * len(words)
 
 
 def trespasses(memories: Iterable[Memory], operations: Sequence[Operation]) -> tuple[str, ...]:
@@ -88,6 +111,6 @@ def _spent(memories: Iterable[Memory], until: datetime | None) -> Counter[str]:
         for each in memories
         if each.status in _ENDED
         and not each.owned
-        and each.reason != WITHDRAWN
+        and each.reason not in (WITHDRAWN, CONDENSED)
         and (until is None or each.ended_at is None or until - WINDOW < each.ended_at <= until)
     )

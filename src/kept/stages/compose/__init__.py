@@ -6,6 +6,6 @@ Pure: memories and profiles in, documents out. Knows no file, no store and nothi
 from kept.stages.compose.days import days
 from kept.stages.compose.pages import Page, pages
 from kept.stages.compose.routes import Route, routes
-from kept.stages.compose.sheet import HARD_CAP, compose, is_shown, ranked, relevance
+from kept.stages.compose.sheet import HARD_CAP, compose, is_shown, leading, ranked, relevance
 
-__all__ = ["HARD_CAP", "Page", "Route", "compose", "days", "is_shown", "pages", "ranked", "relevance", "routes"]
+__all__ = ["HARD_CAP", "Page", "Route", "compose", "days", "is_shown", "leading", "pages", "ranked", "relevance", "routes"]

@@ -4,6 +4,7 @@ Knows memories, a profile and the names of projects; not what the file held befo
 from the newest evidence and not from today, so that a day on which nothing was learnt changes nothing.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -84,6 +85,19 @@ def ranked(memories: Sequence[Memory], profiles: Sequence[Profile]) -> list[Memo
     newest = max((each.last_seen for each in memories if each.last_seen is not None), default=None)
     known = {each.id: each for each in profiles}
     return sorted(memories, key=lambda each: (not each.pinned, -relevance(each, known[each.profile], newest), each.id))
+
+
+def leading(memories: Sequence[Memory], profile: Profile) -> list[Memory]:
+    """Of each scope and category the most relevant, as many as its budget has, and whatever a person has the say over."""
+    kept: list[Memory] = []
+    count: Counter[tuple[str, str]] = Counter()
+    for each in ranked(memories, (profile,)):
+        category = profile.category(each.category)
+        section = (each.scope, each.category)
+        if each.owned or each.pinned or category is None or not category.budget or count[section] < category.budget:
+            count[section] += 1
+            kept.append(each)
+    return kept
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,9 +11,10 @@ from datetime import datetime
 
 from kept.model.lifecycle import Rules
 from kept.model.memory import Judged, Memory, Refused, Status
-from kept.model.operation import WITHDRAWN, Add, Approve, Merge, Operation, Promote, Reaffirm, Retire, Revise, Supersede
+from kept.model.operation import CONDENSED, WITHDRAWN, Add, Approve, Merge, Operation, Promote, Reaffirm, Retire, Revise, Supersede
 from kept.model.statement import statement
 from kept.stages.curate.clusters import clusters
+from kept.stages.curate.condensed import condensed
 from kept.stages.curate.conflicts import conflicts
 from kept.stages.curate.evidence import OFTEN, count_of, difference, memory_of, moved, reason_of, time_order, untouchable
 from kept.stages.curate.plans import Plan, of_one_subject, owners_of, plan_of, rests_on, reworded
@@ -44,14 +45,18 @@ def curate(
     statements = [statement(each.candidate.content, each.candidate.artifacts, each.candidate.fingerprint) for each in proposals]
     statements += [statement(each.content, each.artifacts, each.fingerprint) for each in standing]
     linked = [*rests_on(proposals, standing), *reworded(proposals), *of_one_subject(proposals, standing, rules)]
-    groups = clusters(statements, linked)
+    apart = clusters(statements, linked)
+    together = condensed(apart, proposals, standing, rules)
+    groups = sorted([tuple(sorted(i for group in each for i in group)) for each in together])
+    parts = {min(group): several for several in together if len(several) > 1 for group in several[:1]}
     owners = owners_of(groups, proposals, standing, memories)
     taken = {each.id for each in memories}
     plans = []
     for group in groups:
         members = [proposals[i] for i in group if i < len(proposals)]
         known = {(each.candidate.content, each.candidate.artifacts): statements[i] for i, each in zip(group, members, strict=False)}
-        plans.append(plan_of(members, owners.get(group[0], ()), taken, rules, known))
+        said = [[proposals[i] for i in each] for each in parts.get(group[0], ())]
+        plans.append(plan_of(members, owners.get(group[0], ()), taken, rules, known, parts=said))
     replaced, doubtful = conflicts(plans, rules)
     operations = [
         operation
@@ -90,9 +95,9 @@ def _settle(plan: Plan, *, replaced: bool, doubtful: bool) -> Iterator[Operation
     promoted = not plan.fixed and winner.category == facts.category != plan.category
     after = difference(winner, facts if promoted else replace(facts, category=plan.category))
     if rest:
-        yield Merge(memory=winner.id, at=at, reason="they say the same", losers=rest, facts=after)
+        yield Merge(memory=winner.id, at=at, reason=CONDENSED if plan.condensed else "they say the same", losers=rest, facts=after)
     elif after.content != winner.content or after.category != winner.category:
-        yield Revise(memory=winner.id, at=at, reason="a clearer or newer wording", facts=after)
+        yield Revise(memory=winner.id, at=at, reason=CONDENSED if plan.condensed else "a clearer or newer wording", facts=after)
     elif moved(winner, after):
         yield Reaffirm(memory=winner.id, at=at, reason=f"seen in {count_of(facts.observations)}", facts=after)
     if promoted:

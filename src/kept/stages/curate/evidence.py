@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 
 from kept.model.codec import digest
 from kept.model.event import Origin
-from kept.model.lifecycle import Rules, gather
+from kept.model.lifecycle import Rules, gather, in_short
 from kept.model.memory import Accepted, Candidate, Evidence, Judged, Memory, Status
 from kept.model.operation import Facts
 from kept.model.statement import statement
 
 DOSSIER_CHARACTERS = 1_000
+CONDENSED_CHARACTERS = 480  # a memory file shows 500 of a memory
 OFTEN = 3  # distinct sessions that say the same make it certain
 DAWN = datetime.min.replace(tzinfo=UTC)
 
@@ -26,6 +27,15 @@ def time_order(judged: Judged) -> tuple[datetime, str]:
 def untouchable(memory: Memory) -> bool:
     """Whether a person has the say over a memory."""
     return memory.owned or memory.pinned
+
+
+def condensed_of(parts: Sequence[Sequence[Judged]], rules: Rules) -> tuple[Facts, Status]:
+    """What several clusters that became one entry say: each in short, the earliest first, with all their evidence and names."""
+    facts, status = facts_of(sorted((each for part in parts for each in part), key=time_order), rules)
+    each = [facts_of(part, rules)[0] for part in parts]
+    names = dict.fromkeys(name for one in each for name in one.artifacts)
+    text = in_short([one.content for one in each], CONDENSED_CHARACTERS)
+    return replace(facts, content=text, artifacts=tuple(names)), status
 
 
 def facts_of(members: Sequence[Judged], rules: Rules) -> tuple[Facts, Status]:

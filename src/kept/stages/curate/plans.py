@@ -8,7 +8,7 @@ from kept.model.lifecycle import Rules
 from kept.model.memory import REPETITION, Judged, Memory, Status
 from kept.model.operation import FADED, WITHDRAWN, Facts
 from kept.model.statement import Statement, statement
-from kept.stages.curate.evidence import DAWN, OFTEN, facts_of, new_id, untouchable
+from kept.stages.curate.evidence import DAWN, OFTEN, condensed_of, facts_of, new_id, untouchable
 
 _ENDED = (Status.RESOLVED, Status.REJECTED, Status.RETIRED)
 
@@ -18,7 +18,7 @@ class Plan:
     """What one cluster should be: its members, the memories it has, what its evidence says, and the memory that will be it.
 
     ``winner`` is None where there is none yet; ``number`` is its id either way. ``members`` is empty for a person's words alone.
-    ``category`` is where it belongs by now, after a promotion. ``ended`` says that it was resolved or retired for a reason that seeing it again does not change.
+    ``category`` is where it belongs by now, after a promotion; ``condensed`` says that it is several entries in short. ``ended`` says that it was resolved or retired for a reason that seeing it again does not change.
     """
 
     members: tuple[Judged, ...]
@@ -30,6 +30,7 @@ class Plan:
     ended: bool
     says: Statement
     category: str
+    condensed: bool = False
 
     @property
     def fixed(self) -> bool:
@@ -61,9 +62,16 @@ def plan_of(
     taken: set[str],
     rules: Rules,
     known: Mapping[tuple[str, tuple[str, ...]], Statement],
+    *,
+    parts: Sequence[Sequence[Judged]] = (),
 ) -> Plan:
-    """What a cluster should be: ``members`` are its candidates, ``found`` the memories it has."""
-    facts, status = facts_of(members, rules) if members else (None, Status.ACTIVE)
+    """What a cluster should be: ``members`` are its candidates, ``found`` the memories it has.
+
+    ``parts`` are the members by what they say, where the cluster is several that were condensed.
+    """
+    facts, status = (None, Status.ACTIVE)
+    if members:
+        facts, status = condensed_of(parts, rules) if parts else facts_of(members, rules)
     ids = {each.id for each in found}
     living = [each for each in found if untouchable(each) or each.status in (Status.ACTIVE, Status.HELD)]
     ended = not living and any(each.status in _ENDED and not _returns(each, facts) for each in found)
@@ -84,6 +92,7 @@ def plan_of(
         ended=ended,
         says=known.get((source.content, source.artifacts)) or statement(source.content, source.artifacts, source.fingerprint),
         category=rules.promotions.get(source.category, source.category) if often else source.category,
+        condensed=bool(parts),
     )
 
 
