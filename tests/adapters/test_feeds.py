@@ -1,0 +1,273 @@
+"""External sources of the journal: what they bring, their cursors, and what becomes of malformed ones."""
+
+import os
+import subprocess
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from kept.adapters.feeds import bring
+from kept.adapters.feeds.base import Fetched
+from kept.adapters.feeds.opml import addresses
+from kept.model.errors import SourceError
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+RSS = """<?xml version="1.0"?><rss version="2.0"><channel><title>Harbour news</title>
+<item><title>Tide gauges &amp; you</title><link>https://example.org/1</link><guid>g1</guid>
+<description>&lt;p&gt;A &lt;b&gt;gauge&lt;/b&gt; reads.&lt;script&gt;evil()&lt;/script&gt;&lt;/p&gt;</description>
+<pubDate>Mon, 05 Jan 2026 09:30:00 +0100</pubDate></item>
+<item><title>No date</title></item></channel></rss>"""
+ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><entry><title>Release 2</title><id>urn:2</id>
+<link href="https://example.org/2"/><updated>2026-01-06T08:00:00Z</updated><summary>Out now.</summary></entry></feed>"""
+BOMB = """<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><rss><channel><item><title>&b;</title></item></channel></rss>"""
+ICS = """BEGIN:VCALENDAR
+BEGIN:VEVENT
+UID:1
+DTSTART;TZID=Europe/Berlin:20260105T100000
+SUMMARY:Pilot meeting\\, quay
+ 7
+LOCATION:Room 2
+BEGIN:VALARM
+SUMMARY:Alarm
+END:VALARM
+END:VEVENT
+BEGIN:VEVENT
+UID:2
+DTSTART;VALUE=DATE:20260106
+RRULE:FREQ=WEEKLY
+SUMMARY:Dredging
+END:VEVENT
+BEGIN:VEVENT
+UID:3
+DTSTART:20261399T990000Z
+SUMMARY:Nonsense
+END:VEVENT
+BEGIN:VEVENT
+UID:4
+SUMMARY:cut off""".replace("\n", "\r\n")
+
+
+def no_network(address, cursor):
+    pytest.fail("fetched")
+
+
+def brought(kind, place, cursor=None, fetching=no_network):
+    return bring(kind, name="news", place=str(place), cursor=cursor or {}, zone=BERLIN, fetching=fetching)
+
+
+def file(folder, name, text):
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+# --- RSS and Atom ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_feed_gives_its_dated_items_as_plain_text(tmp_path):
+    found = brought("rss", file(tmp_path, "f.xml", RSS))
+    (item,) = found.items
+    assert (item.title, item.text) == ("Tide gauges & you", "A gauge reads.")
+    assert item.at == datetime(2026, 1, 5, 8, 30, tzinfo=UTC)
+    assert item.link == "https://example.org/1"
+    assert found.skipped == {"without a date": 1}
+
+
+def test_atom_is_read_as_well(tmp_path):
+    (item,) = brought("rss", file(tmp_path, "f.xml", ATOM)).items
+    assert (item.title, item.at, item.link) == ("Release 2", datetime(2026, 1, 6, 8, tzinfo=UTC), "https://example.org/2")
+
+
+def test_a_feed_that_did_not_change_gives_nothing_and_keeps_its_cursor(tmp_path):
+    path = file(tmp_path, "f.xml", RSS)
+    first = brought("rss", path)
+    again = brought("rss", path, first.cursor)
+    assert again.items == ()
+    assert again.cursor == first.cursor
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BOMB, "", "<rss><channel>", "<html><body>no feed</body></html>", b"\xff\xfe\x00", b"\0" * 50, "<a>" * 500,
+        '<?xml version="1.0" encoding="nonsense"?><rss/>', BOMB.encode("utf-16"),
+    ],
+)  # fmt: skip
+def test_a_malformed_feed_or_one_that_declares_a_document_type_is_refused_whole(tmp_path, text):
+    with pytest.raises(SourceError):
+        brought("rss", file(tmp_path, "f.xml", text))
+
+
+def test_odd_dates_and_addresses_of_a_feed_are_passed_over(tmp_path):
+    text = RSS.replace("Mon, 05 Jan 2026 09:30:00 +0100", "Someday, 99 Foo 99999").replace("https://example.org/1", "javascript:x")
+    found = brought("rss", file(tmp_path, "f.xml", text))
+    assert found.items == ()
+    assert found.skipped == {"without a date": 2}
+
+
+def test_a_feed_with_an_address_is_asked_with_the_validators_of_the_last_time():
+    asked = []
+
+    def fetching(address, cursor):
+        asked.append((address, dict(cursor)))
+        return Fetched(data=None if cursor.get("etag") else RSS.encode(), validators={"etag": "x1"})
+
+    first = brought("rss", "https://example.org/feed", fetching=fetching)
+    assert len(first.items) == 1
+    assert brought("rss", "https://example.org/feed", first.cursor, fetching).items == ()
+    assert asked[1][1]["etag"] == "x1"
+
+
+# --- OPML -----------------------------------------------------------------------------------------------------------------------------
+
+OPML = """<opml version="2.0"><body><outline text="all"><outline xmlUrl="https://example.org/a" type="rss"/>
+<outline xmlUrl="https://example.org/b"/><outline xmlUrl="file:///etc/passwd"/><outline xmlUrl="https://example.org/a"/></outline></body></opml>"""
+
+
+def test_a_list_names_addresses_of_the_web_alone_each_once():
+    assert addresses(OPML.encode(), "x") == ("https://example.org/a", "https://example.org/b")
+
+
+def test_every_feed_of_a_list_is_fetched_and_a_broken_one_is_counted(tmp_path):
+    def fetching(address, cursor):
+        return Fetched(data=RSS.encode() if address.endswith("a") else b"<broken", validators={})
+
+    path = file(tmp_path, "feeds.opml", OPML)
+    found = brought("opml", path, fetching=fetching)
+    assert [each.title for each in found.items] == ["Tide gauges & you"]
+    assert found.skipped["feeds that cannot be read"] == 1
+    assert brought("opml", path, found.cursor, fetching).items == ()
+
+
+@pytest.mark.parametrize("text", ["", "<opml", "<rss/>", BOMB.replace("rss", "opml")])
+def test_a_malformed_list_is_refused(tmp_path, text):
+    with pytest.raises(SourceError):
+        brought("opml", file(tmp_path, "feeds.opml", text))
+
+
+def test_a_real_list_is_read(shared):
+    (path,) = list((shared / "transcripts" / "inputs" / "opml").rglob("*.opml"))[:1]
+    assert len(addresses(path.read_bytes(), str(path))) > 1
+
+
+# --- git ------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def repository(tmp_path):
+    folder = tmp_path / "repo"
+    folder.mkdir()
+
+    def git(*arguments, at="2026-01-05T10:00:00+01:00"):
+        env = {**os.environ, "GIT_COMMITTER_DATE": at, "GIT_AUTHOR_DATE": at, "HOME": str(tmp_path)}
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        subprocess.run(["git", *who, "-C", str(folder), *arguments], check=True, env=env, capture_output=True)
+
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "Add the tide reader")
+    return folder, git
+
+
+def test_a_repository_gives_its_commits_and_then_only_the_new_ones(repository):
+    folder, git = repository
+    first = brought("git", folder)
+    (item,) = first.items
+    assert item.title.startswith("Add the tide reader (")
+    assert item.at == datetime(2026, 1, 5, 9, tzinfo=UTC)
+    assert brought("git", folder, first.cursor).items == ()
+    git("commit", "-q", "--allow-empty", "-m", "Fix it", at="2026-01-06T10:00:00+01:00")
+    assert [each.title[:6] for each in brought("git", folder, first.cursor).items] == ["Fix it"]
+
+
+def test_rewritten_history_is_read_again_under_the_same_keys(repository):
+    folder, _ = repository
+    first = brought("git", folder)
+    again = brought("git", folder, {"head": "0" * 40})
+    assert [each.key for each in again.items] == [each.key for each in first.items]
+
+
+def test_a_repositorys_own_settings_run_nothing(repository, tmp_path):
+    folder, git = repository
+    git("config", "core.fsmonitor", f"touch {tmp_path}/ran")
+    git("config", "core.pager", f"touch {tmp_path}/ran")
+    git("config", "log.showSignature", "true")
+    git("config", "gpg.program", f"touch {tmp_path}/ran")
+    brought("git", folder)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("name", ["none", "plain"])
+def test_a_folder_that_is_no_repository_is_refused(tmp_path, name):
+    (tmp_path / "plain").mkdir()
+    with pytest.raises(SourceError):
+        brought("git", tmp_path / name)
+
+
+def test_a_saved_log_is_read_as_git_writes_it_and_nonsense_is_counted(tmp_path):
+    text = (
+        "commit b547d3f9\nAuthor: A <a@example.org>\nDate:   Wed Dec 17 10:22:39 2025 -0500\n\n    Add typed keys\n\n    more\n"
+        "commit ad020eed\ndate 2025-12-17T12:23:32-05:00\nsubject Add a test\ncommit of something\ncommit 1234567\nDate: soon\n\n    x\n"
+    )
+    found = brought("git", file(tmp_path, "log.txt", text))
+    assert [each.title for each in found.items] == ["Add typed keys (b547d3f9)", "Add a test (ad020eed)"]
+    assert found.skipped == {"without a date or a subject": 1}
+    assert brought("git", file(tmp_path, "odd.txt", b"\xff\0\xfe nothing")).items == ()
+
+
+# --- notes ----------------------------------------------------------------------------------------------------------------------------
+
+
+def test_notes_are_told_by_heading_and_first_words_and_only_once(tmp_path):
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    file(notes, "a.md", "---\ntags: x\n---\n# Mooring lines\n\nUse two springs.\n")
+    file(notes, ".hidden.md", "secret")
+    file(notes, "b.md", "---\ndate: 2026-01-05\ngenerated_by: kept\n---\n# own\n")
+    file(notes, "c.txt", b"\0\1\2")
+    (notes / "d.md").symlink_to(tmp_path / "elsewhere.md")
+    found = brought("notes", notes)
+    assert [(each.title, each.text) for each in found.items] == [("Mooring lines", "Use two springs.")]
+    assert found.skipped == {"kept's own": 1, "not text": 1, "links": 1}
+    assert brought("notes", notes, found.cursor).items == ()
+
+
+def test_a_folder_of_notes_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(SourceError):
+        brought("notes", tmp_path / "none")
+
+
+def test_a_nonsense_cursor_of_notes_reads_all(tmp_path):
+    file(tmp_path, "a.md", b"caf\xe9 on the quay")
+    assert len(brought("notes", tmp_path, {"since": "soon"}).items) == 1
+
+
+# --- calendar -------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_calendar_gives_its_events_in_their_own_zones(tmp_path):
+    found = brought("calendar", file(tmp_path, "c.ics", ICS))
+    assert [(each.title, each.at) for each in found.items] == [
+        ("Pilot meeting, quay7", datetime(2026, 1, 5, 9, tzinfo=UTC)),
+        ("Dredging", datetime(2026, 1, 6, 11, tzinfo=UTC)),
+    ]
+    assert found.items[0].text == "Room 2"
+    assert found.skipped == {"events without a date or a summary": 1, "unfinished events": 1, "later events of a series": 1}
+
+
+@pytest.mark.parametrize("text", ["", "no calendar", b"\xff\xfe\0", "BEGIN:VEVENT"])
+def test_what_is_no_calendar_is_refused(tmp_path, text):
+    with pytest.raises(SourceError):
+        brought("calendar", file(tmp_path, "c.ics", text))
+
+
+# --- all of them ----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["rss", "opml", "calendar"])
+def test_a_pipe_or_a_missing_file_is_refused_without_waiting(tmp_path, kind):
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("pipe", "none"):
+        with pytest.raises(SourceError):
+            brought(kind, tmp_path / name)
