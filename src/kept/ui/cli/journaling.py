@@ -89,8 +89,8 @@ def _bring_up_to_date(desk: Desk, *, model: bool) -> None:
 def _backfill(context: typer.Context, desk: Desk, work: Work, first: date, last: date, *, estimate: bool, as_json: bool) -> int:
     found = use.plan(desk, work, first, last)
     quiet = asked(context).quiet or as_json
-    if estimate or not quiet:
-        show.write([line((_planned(found), ""))], sys.stdout if estimate and not as_json else sys.stderr)
+    if not as_json and (estimate or not quiet):
+        show.write([line(_planned(found))], sys.stdout if estimate else sys.stderr)
     if estimate:
         if as_json:
             show.write_json(_plan_body(found))
