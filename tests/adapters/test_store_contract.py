@@ -273,11 +273,11 @@ def test_an_undo_changes_what_is_tied_to_it_and_leaves_the_rest(store):
     assert store.damage() == ()
 
 
-def test_memories_are_counted_by_status_at_a_moment_and_category(store):
+def test_memories_are_counted_by_status_at_a_moment_profile_and_category(store):
     past = Add(memory="m2", at=AT, reason="new", value=replace(memory("m2"), valid_until=AT))
     commit(store, add("m1"), past, add("m3"), Retire(memory="m3", at=AT, reason="x"))
     counts = store.log.census(NOW)
-    assert counts == {(Status.ACTIVE, "decision"): 1, (Status.EXPIRED, "decision"): 1, (Status.RETIRED, "decision"): 1}
+    assert counts == {(each, "coding", "decision"): 1 for each in (Status.ACTIVE, Status.EXPIRED, Status.RETIRED)}
     assert store.log.ids() == {"m1", "m2", "m3"}
 
 

@@ -202,6 +202,16 @@ def test_status_tells_what_waits(capsys, rule):
     assert "1 memory waits for your decision → kept review" in out
 
 
+def test_status_counts_the_memories_of_a_profile_no_longer_at_work_and_says_how_to_bring_it_back(capsys, rule):
+    kept(capsys, "config", "set", "profile", "journal")
+    assert told(capsys, "status")["of_profiles_not_at_work"] == {"coding": 1}
+    out = " ".join(kept(capsys, "status")[1].split())
+    assert "1 memory of the profile coding, which is not at work" in out
+    assert "→ kept config set profiles coding" in out
+    kept(capsys, "config", "set", "profiles", "coding")
+    assert told(capsys, "status")["of_profiles_not_at_work"] == {}
+
+
 @pytest.mark.parametrize("kind", ["jsonl", "json", "md"])
 def test_an_export_holds_every_memory_on_stdout_or_in_a_file(capsys, home, rule, kind):
     code, out, err = kept(capsys, "export", "--format", kind)

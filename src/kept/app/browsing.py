@@ -145,10 +145,15 @@ def days(desk: Desk) -> tuple[date, ...]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class State:
-    """How things stand. ``prompts`` are in force for the profiles at work; ``unheard`` sessions wait for a model (0 where none is set)."""
+    """How things stand.
+
+    ``shelved`` counts the active memories of profiles that are not at work, which no output shows. ``prompts`` are in force for the
+    profiles at work; ``unheard`` sessions wait for a model (0 where none is set).
+    """
 
     statuses: Counter[Status]
     categories: Counter[str]
+    shelved: Counter[str]
     files: int
     undated: int
     last_runs: tuple[Run, ...]
@@ -160,13 +165,16 @@ class State:
 
 def state(desk: Desk) -> State:
     """How things stand: memories by status and category, what was read, the last runs, what is written where."""
-    statuses, categories = Counter[Status](), Counter[str]()
-    for (status, category), count in desk.store.log.census(desk.clock()).items():
+    statuses, categories, shelved = Counter[Status](), Counter[str](), Counter[str]()
+    at_work = {each.id for each in desk.profiles}
+    for (status, profile, category), count in desk.store.log.census(desk.clock()).items():
         statuses[status] += count
         categories[category] += count if status is Status.ACTIVE else 0
+        shelved[profile] += count if status is Status.ACTIVE and profile not in at_work else 0
     return State(
         statuses=statuses,
         categories=+categories,
+        shelved=+shelved,
         files=sum(1 for _ in desk.store.archive.files()),
         undated=desk.store.archive.undated(),
         last_runs=desk.store.log.runs(5),

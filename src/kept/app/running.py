@@ -265,8 +265,8 @@ def _count(desk: Desk, report: Report, before: frozenset[str]) -> None:
     census = desk.store.log.census(desk.clock())
     fresh = (desk.store.log.memory(each) for each in sorted(desk.store.log.ids() - before))
     report.new = tuple(each for each in fresh if each is not None and each.status_at(desk.clock()) is Status.ACTIVE)
-    report.active = sum(count for (status, _), count in census.items() if status is Status.ACTIVE)
-    report.held = sum(count for (status, _), count in census.items() if status is Status.HELD)
+    report.active = sum(count for (status, *_), count in census.items() if status is Status.ACTIVE)
+    report.held = sum(count for (status, *_), count in census.items() if status is Status.HELD)
     report.days = len(report.reading.days)
 
 

@@ -121,8 +121,8 @@ class InMemoryLog:
     def ids_like(self, prefix: str) -> tuple[str, ...]:
         return tuple(each for each in sorted(self._state.memories) if each.startswith(prefix))[:3]
 
-    def census(self, moment: datetime) -> Mapping[tuple[Status, str], int]:
-        return Counter((each.status_at(moment), each.category) for each in self._state.memories.values())
+    def census(self, moment: datetime) -> Mapping[tuple[Status, str, str], int]:
+        return Counter((each.status_at(moment), each.profile, each.category) for each in self._state.memories.values())
 
     def search(self, words: Sequence[str], limit: int) -> tuple[tuple[Memory, float], ...]:
         texts = ((each, index_words(" ".join((each.content, *each.artifacts)))) for each in self.memories())

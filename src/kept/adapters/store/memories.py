@@ -50,10 +50,10 @@ class SqliteMemories:
         """At most three ids that begin so, in order."""
         return tuple(row["id"] for row in self._database.run("memory_ids_like", prefix=prefix))
 
-    def census(self, moment: datetime) -> Mapping[tuple[Status, str], int]:
-        """How many memories there are by (status at a moment, category)."""
+    def census(self, moment: datetime) -> Mapping[tuple[Status, str, str], int]:
+        """How many memories there are by (status at a moment, profile, category)."""
         rows = self._database.run("census", moment=to_text(moment))
-        return Counter({(Status(row["state"]), row["category"]): row["memories"] for row in rows})
+        return Counter({(Status(row["state"]), row["profile"], row["category"]): row["memories"] for row in rows})
 
     def search(self, words: Iterable[str], limit: int) -> tuple[tuple[Memory, float], ...]:
         """Memories with any of the words, best first, with their score (higher is better)."""

@@ -217,8 +217,8 @@ class Log(Protocol):
         """At most three ids that begin so, in order."""
         ...
 
-    def census(self, moment: datetime) -> Mapping[tuple[Status, str], int]:
-        """How many memories there are by (status at a moment, category)."""
+    def census(self, moment: datetime) -> Mapping[tuple[Status, str, str], int]:
+        """How many memories there are by (status at a moment, profile, category)."""
         ...
 
     def search(self, words: Sequence[str], limit: int) -> tuple[tuple[Memory, float], ...]:

@@ -413,8 +413,8 @@ SELECT id FROM memories;
 
 -- name: census
 SELECT CASE WHEN status IN ('active', 'held') AND json_extract(body, '$.valid_until') <= :moment THEN 'expired' ELSE status END AS state,
-       category, count(*) AS memories
-FROM memories GROUP BY state, category;
+       profile, category, count(*) AS memories
+FROM memories GROUP BY state, profile, category;
 
 -- name: last_memory
 SELECT coalesce(max(rowid), 0) AS number FROM memories;

@@ -60,6 +60,10 @@ def _state_lines(desk: Desk, found: State, due: Sequence[Doomed]) -> Iterator[Li
     if others:
         yield line((f"  {others} → kept list --all", "dim"))
     yield from _due_lines(desk, due)
+    for profile, count in sorted(found.shelved.items()):
+        others = ",".join((*desk.settings.profiles, profile))
+        told = f"{counted(count, 'memory', 'memories')} of the profile {profile}, which is not at work, so nothing shows them"
+        yield line((told, "yellow"), (f" → kept config set profiles {others}", "dim"))
     if held := found.statuses[Status.HELD]:
         yield line((f"{counted(held, 'memory waits', 'memories wait')} for your decision", "yellow"), (" → kept review", "dim"))
     undated = f", {counted(found.undated, 'event')} without a date" if found.undated else ""
@@ -122,6 +126,7 @@ def _state_body(desk: Desk, found: State, due: Sequence[Doomed]) -> dict[str, An
         "memories": {each.value: count for each, count in sorted(found.statuses.items())},
         "categories": dict(sorted(found.categories.items())),
         "held": found.statuses[Status.HELD],
+        "of_profiles_not_at_work": dict(sorted(found.shelved.items())),
         "files": found.files,
         "undated_events": found.undated,
         "unread_sessions": found.unread,
