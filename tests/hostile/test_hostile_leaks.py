@@ -8,10 +8,11 @@ import subprocess
 import sys
 import zlib
 
-from hostile_world import answer, bytes_below, desk_at, human, kept, leaked, lines, output, write
+from hostile_world import answer, bytes_below, desk_at, human, kept, leaked, lines, output, run_at, write
 from test_hostile_secrets import SECRETS, everywhere
 
 from kept.adapters.llm.scripted import Scripted
+from kept.adapters.store.archive import SqliteArchive
 from kept.app.running import Options, run
 from obedient import obey
 
@@ -78,3 +79,22 @@ def test_the_search_for_leaks_finds_what_is_packed_wherever_it_lies(tmp_path):
     (tmp_path / "alone").mkdir()
     (tmp_path / "cache").rename(tmp_path / "alone" / "cache")
     assert leaked(secret.decode(), bytes_below(tmp_path / "alone"))
+
+
+def test_the_journal_of_a_run_under_way_holds_no_secret_either(tmp_path, monkeypatch):
+    home, folder, seen = tmp_path / "home", tmp_path / "in", []
+    archive = SqliteArchive.add
+
+    def watched(self, *given, **named):
+        added = archive(self, *given, **named)
+        seen.extend(path.read_bytes() for path in home.rglob("*-journal"))
+        return added
+
+    monkeypatch.setattr(SqliteArchive, "add", watched)
+    for turn in range(2):
+        for number, text in enumerate(TEXTS):
+            write(folder, everywhere(text) * (turn + 1), f"{number}.jsonl")
+        run_at(home, folder)
+    assert max(map(len, seen)) > 4096
+    held = b"\n".join(seen)
+    assert {name: found for name, (_, secret) in SECRETS.items() if (found := leaked(secret, held))} == {}
