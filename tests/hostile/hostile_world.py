@@ -217,7 +217,7 @@ def kept(*arguments, home: Path, env=(), drop=(), prefix: Sequence[str] = (), cw
     full = {name: value for name, value in full.items() if name not in ("KEPT_HOME", *drop)}
     command = [*prefix, sys.executable, "-m", "kept", *map(str, arguments)]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env=full, cwd=cwd or home.parent, timeout=300, **options
+        command, capture_output=True, text=True, check=False, env=full, cwd=cwd or home.parent, **({"timeout": 300} | options)
     )
     return Result(code=done.returncode, out=done.stdout, err=done.stderr)
 
