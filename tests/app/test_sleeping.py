@@ -92,6 +92,31 @@ def test_a_night_with_nothing_to_do_writes_nothing(desk_at, home):
         assert desk.store.path.read_bytes() == before
 
 
+def test_ten_nights_with_nothing_new_write_nothing_but_what_a_date_made_due(desk_at, home, clock):
+    say(home, "a", OTHER)
+    with desk_at(home) as desk:
+        person.add(desk, "The staging host is `blue.example`.", "project_fact", until=clock.moment + timedelta(days=4, hours=12))
+        for _ in range(2):
+            run(desk, [], Options())
+            sleep(desk)
+        file = home / ".claude" / "rules" / "memory.md"
+        passes, before = [each.id for each in desk.store.log.heads()], file.read_text()
+        runs, written = len(desk.store.log.runs(100)), []
+        for night in range(10):
+            clock.moment += timedelta(days=1)
+            state = desk.store.path.read_bytes()
+            run(desk, [], Options())
+            sleep(desk)
+            written += [night] if desk.store.path.read_bytes() != state else []
+        assert written == [4]
+        assert [each.id for each in desk.store.log.heads()] == passes
+        assert len(desk.store.log.runs(100)) == runs
+        assert "blue.example" in before
+        assert "blue.example" not in file.read_text()
+        assert "uv sync" in file.read_text()
+        assert desk.store.damage() == ()
+
+
 def test_a_person_who_keeps_a_lingering_memory_owns_it(fading_desk, home):
     opened, quick = fading_desk
     say(home, "a", OTHER)
