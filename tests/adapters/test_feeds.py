@@ -1,6 +1,7 @@
 """External sources of the journal: what they bring, their cursors, and what becomes of malformed ones."""
 
 import os
+import sqlite3
 import subprocess
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
@@ -262,10 +263,205 @@ def test_what_is_no_calendar_is_refused(tmp_path, text):
         brought("calendar", file(tmp_path, "c.ics", text))
 
 
+# --- mail -----------------------------------------------------------------------------------------------------------------------------
+
+MAIL = """From a@example.org Mon Jan  5 08:00:00 2026
+From: Quay news <a@example.org>
+Subject: =?utf-8?q?Tides_of_the_week?=
+Date: Mon, 05 Jan 2026 08:00:00 +0000
+Message-ID: <1@example.org>
+
+High water is late.
+> an old quotation
+--\x20
+The quay
+
+"""
+LETTER = """From b@example.org Tue Jan  6 08:00:00 2026
+Subject: Second
+Date: Tue, 06 Jan 2026 08:00:00 +0000
+Content-Type: multipart/alternative; boundary=x
+
+--x
+Content-Type: text/html; charset=utf-8
+
+<p>Only <b>markup</b>.</p><style>p{}</style>
+--x--
+
+"""
+
+
+def test_a_mailbox_gives_its_messages_without_quotations_and_then_only_the_new_ones(tmp_path):
+    path = file(tmp_path, "box", MAIL)
+    first = brought("mail", path)
+    (item,) = first.items
+    assert (item.title, item.text, item.at) == ("Tides of the week", "High water is late.", datetime(2026, 1, 5, 8, tzinfo=UTC))
+    assert brought("mail", path, first.cursor).items == ()
+    path.write_text(MAIL + LETTER)
+    (second,) = brought("mail", path, first.cursor).items
+    assert (second.title, second.text) == ("Second", "Only markup .")
+    path.write_text(LETTER)
+    assert [each.title for each in brought("mail", path, first.cursor).items] == ["Second"]
+
+
+def test_a_maildir_is_read_as_well(tmp_path):
+    (tmp_path / "cur").mkdir()
+    (tmp_path / "tmp").mkdir()
+    file(tmp_path / "cur", "1:2,S", MAIL.partition("\n")[2])
+    file(tmp_path / "tmp", "2", MAIL.partition("\n")[2])
+    assert [each.title for each in brought("mail", tmp_path).items] == ["Tides of the week"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"From x\n", b"From x\nSubject: a\n\nno date", b"From x\nDate: never\nSubject: \xff\xfe\n\nx", b"From x\n" + b"\0" * 5000,
+        b"From x\nContent-Type: multipart/mixed\nSubject: =?x?q?=\n\n--\n", b"From x\nContent-Type: text/plain; charset=none\nDate: Mon, 05 Jan 2026 08:00:00 +0000\n\nx",
+    ],
+)  # fmt: skip
+def test_malformed_messages_are_skipped_and_counted(tmp_path, text):
+    found = brought("mail", file(tmp_path, "box", text + b"\n\n" + MAIL.encode()))
+    assert [each.title for each in found.items] == ["Tides of the week"]
+    assert found.skipped.total() == 1
+
+
+def test_what_is_no_mailbox_is_refused(tmp_path):
+    with pytest.raises(SourceError):
+        brought("mail", file(tmp_path, "box", "Dear diary"))
+    assert brought("mail", file(tmp_path, "empty", ""), {"offset": "x", "head": "y:z"}).items == ()
+
+
+# --- bookmarks ------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><DT><A HREF="https://example.org/t" ADD_DATE="1767600000">Tides</A></DL>',
+        '{"roots": {"bar": {"children": [{"type": "url", "name": "Tides", "url": "https://example.org/t", "date_added": "13412073600000000"}]}}}',
+        '{"children": [{"title": "Tides", "uri": "https://example.org/t", "dateAdded": 1767600000000000}]}',
+        '[{"title": "Tides", "url": "https://example.org/t", "time_added": 1767600000}]',
+        '[{"title": "Tides", "url": "https://example.org/t", "created_at": "2026-01-05T08:00:00Z"}]',
+    ],
+)
+def test_bookmarks_of_every_browser_are_read(tmp_path, text):
+    path = file(tmp_path, "marks", text)
+    found = brought("bookmarks", path)
+    assert [(each.title, each.link, each.at) for each in found.items] == [
+        ("Tides", "https://example.org/t", datetime(2026, 1, 5, 8, tzinfo=UTC))
+    ]
+    assert brought("bookmarks", path, found.cursor).items == ()
+
+
+@pytest.mark.parametrize("text", ["", "plain words", "{half", "[" * 100_000, b"\xff\0"])
+def test_what_is_no_list_of_bookmarks_is_refused(tmp_path, text):
+    with pytest.raises(SourceError):
+        brought("bookmarks", file(tmp_path, "marks", text))
+
+
+def test_odd_bookmarks_are_skipped_and_counted(tmp_path):
+    text = '[{"url": "javascript:x", "time_added": 1767600000}, {"url": "https://example.org/t", "time_added": 9e99}, {"url": 5}, null]'
+    found = brought("bookmarks", file(tmp_path, "marks", text))
+    assert found.items == ()
+    assert found.skipped == {"not of the web": 1, "without a date": 1}
+
+
+# --- history --------------------------------------------------------------------------------------------------------------------------
+
+
+def firefox(path, *visits):
+    database = sqlite3.connect(path)
+    database.execute("PRAGMA journal_mode = WAL")
+    database.execute("CREATE TABLE IF NOT EXISTS moz_places (id INTEGER PRIMARY KEY, url, title)")
+    database.execute("CREATE TABLE IF NOT EXISTS moz_historyvisits (id INTEGER PRIMARY KEY, place_id, visit_date)")
+    for address, at in visits:
+        place = database.execute("INSERT INTO moz_places (url, title) VALUES (?, 'Tides')", (address,)).lastrowid
+        database.execute("INSERT INTO moz_historyvisits (place_id, visit_date) VALUES (?, ?)", (place, at))
+    database.commit()
+    return database
+
+
+EIGHT = 1_767_600_000_000_000
+
+
+def test_the_history_of_a_running_firefox_is_read_from_a_copy_without_what_follows_the_question_mark(tmp_path):
+    path = tmp_path / "places.sqlite"
+    database = firefox(path, ("https://u:p@example.org/t?token=x#y", EIGHT), ("about:config", EIGHT + 1), (b"\xff", "soon"))
+    assert (tmp_path / "places.sqlite-wal").stat().st_size
+    before = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
+    first = brought("history", path)
+    assert [(each.title, each.link, each.at) for each in first.items] == [
+        ("Tides", "https://example.org/t", datetime(2026, 1, 5, 8, tzinfo=UTC))
+    ]
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == before
+    assert brought("history", path, first.cursor).items == ()
+    database.close()
+
+
+def test_a_page_counts_once_a_day(tmp_path):
+    path = tmp_path / "places.sqlite"
+    firefox(
+        path,
+        ("https://example.org/t?a", EIGHT),
+        ("https://example.org/t?b", EIGHT + 5),
+        ("https://example.org/t", EIGHT + 86_400_000_000),
+    ).close()
+    assert len(brought("history", path).items) == 2
+
+
+def test_the_history_of_chrome_is_read_in_its_own_time(tmp_path):
+    path = tmp_path / "History"
+    database = sqlite3.connect(path)
+    database.executescript("CREATE TABLE urls (id INTEGER PRIMARY KEY, url, title); CREATE TABLE visits (id, url, visit_time);")
+    database.execute("INSERT INTO urls VALUES (1, 'https://example.org/t', NULL)")
+    database.execute("INSERT INTO visits VALUES (1, 1, 13412073600000000)")
+    database.commit()
+    database.close()
+    (item,) = brought("history", path).items
+    assert (item.title, item.at) == ("https://example.org/t", datetime(2026, 1, 5, 8, tzinfo=UTC))
+
+
+@pytest.mark.parametrize("data", [b"", b"no database", b"SQLite format 3\0" + b"\xff" * 4_000])
+def test_what_is_no_history_is_refused(tmp_path, data):
+    with pytest.raises(SourceError):
+        brought("history", file(tmp_path, "History", data))
+
+
+def test_a_history_that_would_never_end_is_given_up(tmp_path, monkeypatch):
+    path = tmp_path / "History"
+    database = sqlite3.connect(path)
+    database.executescript(
+        "CREATE TABLE visits (id); DROP TABLE visits; CREATE TABLE moz_historyvisits (place_id, visit_date);"
+        "CREATE VIEW moz_places AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT id, 'x' AS url, '' AS title FROM n;"
+        "INSERT INTO moz_historyvisits VALUES (-1, 5);"
+    )
+    database.close()
+    monkeypatch.setattr("kept.adapters.feeds.history._STEPS", 20)
+    with pytest.raises(SourceError):
+        brought("history", path)
+
+
+# --- pages ----------------------------------------------------------------------------------------------------------------------------
+
+
+def test_saved_pages_are_told_by_title_and_visible_words(tmp_path):
+    file(
+        tmp_path,
+        "a.html",
+        "<html><head><title>Tides &amp; moon</title></head><nav>menu</nav><article><p>High.</p><script>x</script></article>",
+    )
+    file(tmp_path, "b.html", b"\0\xff")
+    file(tmp_path, "c.html", "<" * 3_000 + "<a b='")
+    found = brought("pages", tmp_path)
+    assert [(each.title, each.text) for each in found.items][:1] == [("Tides & moon", "High.")]
+    assert found.skipped["no web page"] == 1
+    assert brought("pages", tmp_path, found.cursor).items == ()
+
+
 # --- all of them ----------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["rss", "opml", "calendar"])
+@pytest.mark.parametrize("kind", ["rss", "opml", "calendar", "mail", "bookmarks", "history"])
 def test_a_pipe_or_a_missing_file_is_refused_without_waiting(tmp_path, kind):
     os.mkfifo(tmp_path / "pipe")
     for name in ("pipe", "none"):

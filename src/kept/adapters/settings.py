@@ -13,7 +13,7 @@ from kept.model.profile import Use
 from kept.model.recall import Recall
 
 _TABLES = frozenset({"projects", "use", "feed"})
-FEEDS = ("git", "rss", "opml", "notes", "calendar")
+FEEDS = ("git", "rss", "opml", "notes", "calendar", "mail", "bookmarks", "history", "pages")
 FETCHED = ("rss", "calendar")
 _ADAPTERS = ("none", "command", "anthropic", "openai", "scripted", "recorded")
 _KINDS = {bool: "switch (true or false)", int: "whole number", float: "number", str: "text", tuple: "list of texts"}

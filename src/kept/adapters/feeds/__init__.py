@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from kept.adapters.feeds import calendar, git, notes, opml, rss
+from kept.adapters.feeds import bookmarks, calendar, git, history, mail, notes, opml, pages, rss
 from kept.adapters.feeds.base import Brought, Fetch, Given
 from kept.adapters.feeds.fetching import fetch
 
@@ -29,5 +29,13 @@ def bring(kind: str, *, name: str, place: str, cursor: Mapping[str, str], zone: 
             return notes.bring(given)
         case "calendar":
             return calendar.bring(given)
+        case "mail":
+            return mail.bring(given)
+        case "bookmarks":
+            return bookmarks.bring(given)
+        case "history":
+            return history.bring(given)
+        case "pages":
+            return pages.bring(given)
         case _:
             return rss.bring(given)
