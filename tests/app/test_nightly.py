@@ -32,6 +32,7 @@ def test_a_night_reads_tidies_checks_and_backs_up_each_with_its_result(desk_at, 
         assert [(each.name, each.done) for each in night.steps] == [
             ("run", True),
             ("sleep", True),
+            ("index", True),
             ("check", True),
             ("backup", True),
         ]

@@ -21,7 +21,7 @@ from kept.model.errors import KeptError
 from kept.stages.recall.pieces import pieces
 
 CHANGE_SECONDS = 2.0  # what a person's own change waits for
-_AT_ONCE = 128
+_AT_ONCE = 32
 _LONGEST_LOG = 2**20  # bytes of noted uses that are read
 
 
@@ -40,7 +40,7 @@ def bring_up_to_date(desk: Desk, seconds: float, progress: Progress = silent) ->
 
     Raises KeptError where the model cannot be asked or the files cannot be written; what was done stays.
     """
-    _count_uses(desk)
+    count_uses(desk)
     with opened_queue(desk.home.store) as queue:
         waiting = sum(queue.waiting().values())
     model = _embedder(desk)
@@ -131,8 +131,8 @@ def _by_kind(units: Sequence[tuple[Kind, int]]) -> dict[Kind, list[int]]:
     return found
 
 
-def _count_uses(desk: Desk) -> None:
-    """Take up the uses that hooks noted: one id a line. Nothing is lost by a line that is none."""
+def count_uses(desk: Desk) -> None:
+    """Take up the uses that hooks noted, if there are any: one id a line. Nothing is lost by a line that is none."""
     taken = desk.home.used.with_suffix(".taken")
     with suppress(OSError):
         desk.home.used.rename(taken)

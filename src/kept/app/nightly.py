@@ -1,4 +1,4 @@
-"""The night's job: run, sleep, check, backup; each step its own result, none stops the rest. What failed is told until it is seen."""
+"""The night's job: run, sleep, index, check, backup; each step its own result, none stops the rest. What failed is told until it is seen."""
 
 import json
 import logging
@@ -11,6 +11,7 @@ from logging.handlers import RotatingFileHandler
 from kept.adapters import files
 from kept.app.backups import safeguard
 from kept.app.desk import Desk, Home
+from kept.app.indexing import bring_up_to_date
 from kept.app.running import Options, run
 from kept.app.safety import check
 from kept.app.sleeping import sleep
@@ -20,6 +21,7 @@ from kept.model.times import to_text
 
 _LOG_BYTES = 500_000
 _LOGS = 2
+_INDEX_SECONDS = 1_800.0  # what making vectors may take of a night
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,7 +54,12 @@ def nightly(desk: Desk) -> Night:
         steps = [_step("run", lambda: _run(desk))]
     except BusyError:
         return Night(at=at, steps=(), busy=True)
-    steps += [_step("sleep", lambda: _sleep(desk)), _step("check", lambda: _check(desk)), _step("backup", lambda: _backup(desk))]
+    steps += [
+        _step("sleep", lambda: _sleep(desk)),
+        _step("index", lambda: _index(desk)),
+        _step("check", lambda: _check(desk)),
+        _step("backup", lambda: _backup(desk)),
+    ]
     night = Night(at=at, steps=tuple(steps))
     _note(desk.home, night)
     return night
@@ -79,6 +86,11 @@ def _run(desk: Desk) -> str:
 def _sleep(desk: Desk) -> str:
     done = sleep(desk)
     return "; ".join([*(f"a guard stopped {each}" for each in done.stopped), *done.written.problems])
+
+
+def _index(desk: Desk) -> str:
+    bring_up_to_date(desk, _INDEX_SECONDS)
+    return ""
 
 
 def _check(desk: Desk) -> str:

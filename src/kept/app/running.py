@@ -23,7 +23,7 @@ from kept.app.desk import Desk
 from kept.app.extracting import Extracted, Within, extract_pending, ready
 from kept.app.foreseeing import foresee
 from kept.app.hearing import Heard, hear
-from kept.app.indexing import CHANGE_SECONDS, bring_up_to_date
+from kept.app.indexing import CHANGE_SECONDS, bring_up_to_date, count_uses
 from kept.app.ledger import forget_replies
 from kept.app.progress import Progress, silent
 from kept.app.projects import Moved, misplaced, move, record
@@ -185,7 +185,7 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
         forget_replies(desk, report.reading.opted_out)
         desk.store.compact()  # no byte of them stays in the file
     if not options.dry:
-        _embed(desk, report, progress)
+        _embed(desk, report, progress, anew=run_number.started)
     _count(desk, report, before)
     if run_number.started or report.asked.usage.calls:
         report.run = run_number()
@@ -211,10 +211,13 @@ def _with_queued(desk: Desk, found: Found, *, force: bool) -> Found:
     return replace(found, files={**found.files, **more.files})
 
 
-def _embed(desk: Desk, report: Report, progress: Progress) -> None:
-    """Make the vectors of what is new. Without them everything is found by its words, so a failure is told and no more."""
+def _embed(desk: Desk, report: Report, progress: Progress, *, anew: bool) -> None:
+    """Make the vectors of what is new, where anything is. Without them everything is found by its words, so a failure is told and no more."""
     try:
-        report.embedded = bring_up_to_date(desk, desk.settings.recall.run_seconds, progress)
+        if anew:
+            report.embedded = bring_up_to_date(desk, desk.settings.recall.run_seconds, progress)
+        else:
+            count_uses(desk)
     except (KeptError, OSError) as error:
         report.written.problems.append(f"search by meaning is not up to date: {error}")
 

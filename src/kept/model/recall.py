@@ -11,7 +11,7 @@ class Recall:
     trials), or the address of a server that speaks the OpenAI way, which needs ``embeddings_model``; its key is in the environment's
     ``KEPT_EMBEDDINGS_KEY``. ``floor`` is the cosine below which a fact is not relevant, ``most`` how many facts there are at most;
     ``recent_boost`` is added to a fact seen just now and fades to nothing over ``recent_days``; ``use_boost`` is what much use adds
-    at most. ``run_seconds`` is what one run spends on new vectors at most.
+    at most. ``run_seconds`` is what one run spends on new vectors at most; the rest waits for the night or the next run, found by words until then.
     """
 
     embeddings: str = "local"
@@ -21,4 +21,4 @@ class Recall:
     recent_boost: float = 0.1
     recent_days: float = 7.0
     use_boost: float = 0.05
-    run_seconds: float = 60.0
+    run_seconds: float = 2.0
