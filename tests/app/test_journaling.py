@@ -253,13 +253,40 @@ def strip(memories):
     return [(content, status, seen) for content, status, seen in memories]
 
 
+def test_the_sections_of_another_journal_are_told_on_their_day(journal_at, home):
+    notes = home / "diary" / "memory"
+    notes.mkdir(parents=True)
+    for number in (0, 1):
+        (notes / f"{day(number).isoformat()}.md").write_text(
+            f"## Step {number}: rewrite the tide reader number {number}\n\nDone in `tides.py`.\n"
+        )
+    with journal_at() as desk:
+        run(desk, [notes], Options())
+        assert plan(desk, work_of(desk), day(-5), day(5)).days == (day(0), day(1))
+        text = write(desk, work_of(desk), day(0)).path.read_text()
+        assert "tide reader number 0" in text
+        assert "tide reader number 1" not in text
+        assert "tricky" not in text
+
+
+def test_where_the_journals_profile_remembers_sessions_too_its_memories_are_told(home, desk_at):
+    days_of_work(home)
+    with desk_at(home, profile="journal") as desk:
+        (done,) = write_all(desk, [day(1)])
+        text = done.path.read_text()
+        assert "## Decisions" in text
+        write(desk, work_of(desk), day(1))
+        assert done.path.read_text() == text
+
+
 # --- with a model --------------------------------------------------------------------------------------------------------------------
 
 
 def author(ask):
     """Writes one paragraph about the first note and one that nothing carries; extracts nothing."""
     if ask.purpose != "journal":
-        return {name: [] for name in ask.schema["properties"]}
+        notes = {kind: [] for kind in ("problems", "solutions", "decisions", "questions")}
+        return {"hints": [], "memories": [], "notes": notes}
     first = next(line for line in ask.prompt.splitlines() if line.startswith("s1 "))
     words = first.partition("): ")[2]
     return {
@@ -301,6 +328,35 @@ def test_one_question_is_asked_for_an_entry_and_none_for_a_day_done_before(journ
         assert asked.count("journal") == 1
         write_all(desk, [day(0)])
         assert asked.count("journal") == 1
+
+
+def test_a_backfill_with_a_model_that_is_cut_short_asks_nothing_again_and_ends_the_same(desk_at, tmp_path):
+    def filled(folder, stop):
+        days_of_work(folder, 4)
+        asked = []
+
+        def answer(ask):
+            if ask.purpose == "journal":
+                asked.append(ask.prompt)
+                if len(asked) == stop:
+                    raise KeyboardInterrupt
+            return author(ask)
+
+        for _ in range(2):
+            with desk_at(folder, also=("journal",)) as raw:
+                desk = with_model(raw, answer)
+                run(desk, [], Options())
+                work = work_of(desk)
+                try:
+                    backfill(desk, work, plan(desk, work, day(0), day(3)).days, lambda _: None)
+                except KeyboardInterrupt:
+                    continue
+        return [plain(each) for each in texts(folder).values()], len(asked)
+
+    whole, cut = filled(tmp_path / "whole", 0), filled(tmp_path / "cut", 3)
+    assert cut[0] == whole[0]
+    assert len(whole[0]) == 4
+    assert (whole[1], cut[1]) == (4, 5)  # the question that was cut off is asked once more, no other is
 
 
 def test_an_unreadable_reply_writes_nothing_and_ends_the_backfill_there(journal_at, home):

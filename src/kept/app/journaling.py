@@ -148,11 +148,21 @@ def _write(desk: Desk, work: Work, first: date, last: date) -> Outcome:
     outcome = _entry(desk, work, first, last, path)
     if outcome.state in (State.FAILED, State.FOREIGN, State.NOTHING) or not work.template.extract:
         return outcome
-    before = desk.store.log.ids()
+    before, failed = desk.store.log.ids(), _failed(desk)
     report = run(desk, [path], Options(model=work.model), progress=work.progress)
     problems = [*report.written.problems, *report.curated.stopped]
-    problems += ["not every question got a reply, see `kept log`"] if report.asked.partly else []
+    if _failed(desk) > failed:
+        reasons = [each for told in report.asked.reasons.values() for each in told]
+        problems.append(f"not everything could be read out of the entry: {'; '.join(reasons[-2:])}")
     return replace(outcome, memories=len(desk.store.log.ids() - before), problems=tuple(problems))
+
+
+def _failed(desk: Desk) -> int:
+    """How many questions have got no reply so far."""
+    if desk.asking is None:
+        return 0
+    tally = desk.asking.tally
+    return tally.unreadable.total() + tally.unreachable.total() + tally.unaffordable
 
 
 def _entry(desk: Desk, work: Work, first: date, last: date, path: Path) -> Outcome:

@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
 
+from kept.adapters.sources.entries import ENTRY
 from kept.adapters.store import Noted
 from kept.app.desk import JOURNAL, Desk
 from kept.app.history import memories_at
 from kept.model.entry import Grade, Slot, Told
+from kept.model.event import is_note
 from kept.model.memory import Accepted, Candidate, Memory, Status
 from kept.model.summary import Note, Part
 from kept.model.text import normal_form
@@ -20,26 +22,57 @@ _SLOTS = {Part.DECIDED: Slot.DECIDED, Part.LEARNT: Slot.LEARNT, Part.OPEN: Slot.
 _REAL = (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED, Status.RETIRED)
 _FILES = 8  # names of a project
 _LOOKED = 4_000  # events of a thread after a prompt
+_JOURNALS = "journal"  # the source whose files tell no prompts
+_HEADING_WORDS, _HEADING_LONGEST = 4, 200
+_WRITTEN_WEIGHT = 2.0
 _MEMORY_WEIGHT, _LEARNT_WEIGHT = 1.0, 30.0
 
 
 def worked_days(desk: Desk, first: date, last: date) -> tuple[date, ...]:
     """The days in a span on which something was worked on, in order. Raises StoreError."""
-    found = desk.store.days.between(desk.span(first)[0], desk.span(last)[1])
-    return tuple(sorted({each.note.at.astimezone(desk.zone).date() for each in found}))
+    start, stop = desk.span(first)[0], desk.span(last)[1]
+    times = [each.note.at for each in desk.store.days.between(start, stop)]
+    times += [at for at, _ in _written(desk, start, stop)]
+    return tuple(sorted({each.astimezone(desk.zone).date() for each in times}))
 
 
 def sessions_of(desk: Desk, first: date, last: date) -> tuple[str, ...]:
     """The sessions with events on these days, each once; entries of kept's own are none. Raises StoreError."""
     sittings = desk.store.archive.sittings(desk.span(first)[0], desk.span(last)[1])
-    return tuple(sorted({each.session for each in sittings if each.source != "entry"}))
+    return tuple(sorted({each.session for each in sittings if each.source != ENTRY}))
 
 
 def telling(desk: Desk, first: date, last: date) -> tuple[Told, ...]:
     """What the sessions of these days say: worked on, errors solved, decided, learnt, open, commits, files. Raises StoreError."""
     start, stop = desk.span(first)[0], desk.span(last)[1]
     found = [(each, desk.scope(each.project, each.path)) for each in _until(desk, start, stop)]
-    return (*_worked(found), *_learnt(desk, start, stop))
+    written = tuple(dict.fromkeys(each for _, each in _written(desk, start, stop)))
+    return (*_worked(found), *written, *_learnt(desk, start, stop))
+
+
+def _written(desk: Desk, start: datetime, stop: datetime) -> Iterator[tuple[datetime, Told]]:
+    """What journals of others (a person's, an agent's) wrote of a span: the headings of their sections that say something.
+
+    A heading that a file has again and again is part of its form and says nothing.
+    """
+    for thread in desk.store.archive.threads():
+        if thread.source != _JOURNALS or thread.first_at is None or thread.last_at is None:
+            continue
+        if thread.first_at < stop and thread.last_at >= start:
+            scope = desk.scope(thread.project, thread.path)
+            events = [each for each in desk.store.archive.events(thread.id, 0, min(thread.events, _LOOKED)) if is_note(each)]
+            repeated = Counter(_heading(each.text) for each in events)
+            for event in events:
+                words = _heading(event.text)
+                if event.at is not None and start <= event.at < stop and words and repeated[words] == 1:
+                    yield event.at, Told(slot=Slot.WORKED, text=words, scope=scope, weight=_WRITTEN_WEIGHT)
+
+
+def _heading(text: str) -> str:
+    """The words of the heading that a section begins with; empty where it has none, or one that fits any day."""
+    first = text.partition("\n")[0]
+    words = first.lstrip("#").strip() if first.startswith("#") else ""
+    return words if len(words.split()) >= _HEADING_WORDS and len(words) <= _HEADING_LONGEST else ""
 
 
 def _worked(found: list[tuple[Noted, str]]) -> Iterator[Told]:
@@ -93,9 +126,9 @@ def _proposals(desk: Desk) -> dict[str, Candidate]:
 
 def _learnt(desk: Desk, start: datetime, stop: datetime) -> Iterator[Told]:
     """What was remembered of these days out of their sessions, in the words of these days."""
-    proposals = _proposals(desk)
+    proposals = {name: each for name, each in _proposals(desk).items() if not _of_entry(desk, each)}
     for memory in desk.store.log.memories_between(start, stop):
-        if memory.profile == JOURNAL or memory.status not in _REAL:
+        if memory.status not in _REAL:
             continue
         own = [proposals[each] for each in memory.candidates if each in proposals]
         within = [each for each in own if each.at is not None and start <= each.at < stop and _seen(each, stop)]
@@ -103,6 +136,12 @@ def _learnt(desk: Desk, start: datetime, stop: datetime) -> Iterator[Told]:
             newest = max(within, key=lambda one: (str(one.at), one.id))
             slot = Slot.SOLVED if newest.fingerprint else _SLOTS[part_of(memory.category)]
             yield Told(slot=slot, text=newest.content, scope=memory.scope, reference=memory.id, weight=_LEARNT_WEIGHT)
+
+
+def _of_entry(desk: Desk, candidate: Candidate) -> bool:
+    """Whether a candidate rests on entries of kept's own: an entry does not tell what itself told."""
+    own = str(desk.home.root / desk.settings.journal.folder)
+    return bool(candidate.evidence) and all(each.path.rpartition("/")[0] == own for each in candidate.evidence)
 
 
 def _seen(candidate: Candidate, stop: datetime) -> bool:

@@ -103,6 +103,8 @@ def _backfill(context: typer.Context, desk: Desk, work: Work, first: date, last:
         left = (monotonic() - started) / done * (len(found.days) - done)
         if not quiet:
             rest = f"{done} of {len(found.days)}" + (f", about {left:.0f} s left" if left >= 1 else "")
+            money = found.estimate.usage.cost if found.estimate else None
+            rest += f", about {money * (len(found.days) - done) / len(found.days):.2f} USD left" if money else ""
             show.write([line((f"{each.first}  {each.state.value}", ""), (f"  {rest}", "dim"))], sys.stderr)
 
     return _told(use.backfill(desk, work, found.days, tell), as_json=as_json, days=len(found.days))
