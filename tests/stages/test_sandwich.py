@@ -1,10 +1,12 @@
 """The context sandwich: layers, floors, budgets, nothing twice; and what is near by words."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.model.context import CORE, FACTS, FIXES, LAYERS, PAST, TAG, Piece, block, tokens_of
-from kept.stages.relevance import FLOOR, nearness, stem, tells, weight
+from kept.model.text import tokens
+from kept.stages.relevance import FLOOR, another, nearness, says, stem, tells, weight, worked_on
 from kept.stages.sandwich import sandwich
 
 
@@ -86,8 +88,45 @@ def test_a_word_that_every_text_has_weighs_nothing_and_a_rare_one_nearly_one():
 def test_one_shared_word_is_never_near_and_neither_are_two_everyday_ones():
     assert nearness([1.0], 1, 3, [1.0, 0.9]) == 0.0
     assert nearness([0.5, 0.5], 0, 3, [0.5, 0.5]) == 0.0
-    assert nearness([0.5, 0.5], 1, 3, [0.5, 0.5]) > FLOOR
+    assert nearness([0.6, 0.6], 0, 3, [0.6, 0.6]) == 0.0
+    assert nearness([0.6, 0.6], 1, 3, [0.6, 0.6]) > FLOOR
     assert nearness([0.5, 0.5, 0.5], 0, 3, [0.5, 0.5, 0.5]) > FLOOR
+
+
+def test_two_names_suffice_where_they_are_much_of_the_message():
+    assert nearness([0.6, 0.6], 2, 3, [0.6] * 3) > FLOOR
+    assert nearness([0.6, 0.6], 2, 12, [0.6] * 12) == 0.0
+
+
+def test_what_was_worked_on_must_share_rare_words_of_the_project_and_not_only_the_area():
+    assert worked_on([0.55, 0.6, 0.75])
+    assert not worked_on([0.41, 0.44, 0.47, 0.48])
+    assert not worked_on([0.7, 0.4])
+
+
+@pytest.mark.parametrize(
+    ("message", "request_", "other"),
+    [
+        ("implement task 4.10 of the plan and test it well", "Implement task 4.9 of the plan", True),
+        ("implement task 4.10 of the plan and test it well", "Implement task 4.10 with its tests, first the parser", False),
+        ("continue with the plan and keep it up to date", "Continue with the plan and keep it up to date", True),
+        ("the export of invoices fails since 3 days", "Fix 2 bugs of the export", False),
+        ("why does the export of invoices fail again?", "Write the invoices of a month into one file", False),
+    ],
+)
+def test_the_same_request_with_another_number_or_in_the_same_words_tells_nothing_new(message, request_, other):
+    assert another(message, request_) is other
+
+
+def test_a_message_says_what_nearly_all_words_of_stand_in_it():
+    assert says("do it, but never change the plan in this branch!", "Never change the plan in this branch.")
+    assert not says("never change the plan", "Never change the plan in this branch.")
+
+
+@given(st.text(), st.text())
+def test_any_two_texts_can_be_compared(left, right):
+    assert isinstance(another(left, right), bool)
+    assert says(left, left) or not tokens(left)
 
 
 @given(st.lists(st.floats(0, 1), max_size=12), st.integers(0, 12), st.integers(0, 40))
@@ -100,3 +139,4 @@ def test_ids_numbers_and_single_letters_tell_nothing_but_words_of_any_script_do(
     assert not any(map(tells, ("a", "42", "8081", "9ae2d71ae8a2", "v1", "ab")))
     assert all(map(tells, ("port", "invoicewriter", "端口", "added")))
     assert stem("watching") == stem("watch")
+    assert stem("deployed") == stem("deploy")

@@ -1,13 +1,19 @@
 """``kept hook``: what a coding agent gets, and that nothing makes its session fail."""
 
 import json
+import os
 import sqlite3
+import threading
 import time
+from contextlib import suppress
+from socket import AF_UNIX, SOCK_STREAM, socket
 
 import pytest
-from cli_world import RULE, kept, memory_file, transcript
+from cli_world import RULE, kept, memory_file, told, transcript
 from hook_world import SESSION, harbor, hook, injected, log_of, payload
 
+from kept.app.desk import find_home
+from kept.app.meaning import kept_warm
 from kept.model.context import GUARD, NOTICE, TAG
 from kept.ui.cli.hook import EVENTS
 
@@ -188,6 +194,75 @@ def test_where_the_person_wants_it_meaning_brings_what_words_alone_would_not(rem
     text = injected("user-prompt", prompt(words, session_id="meant"), "--client", "codex")
     assert FACT in text
     assert log_of(remembering) == []
+
+
+@pytest.fixture
+def meaning(remembering, capsys):
+    """The same home, with vectors; a warm process may answer, the hook itself loads no model."""
+    assert kept(capsys, "config", "set", "recall.embeddings", "hashing")[0] == 0
+    assert kept(capsys, "add", LUNCH, "--type", "project_fact", "--project", harbor())[0] == 0
+    assert kept(capsys, "run")[0] == 0
+    return remembering
+
+
+LUNCH = "Lunch orders close before noon."
+NEAR = "lunch before noon"  # two everyday words are not near by words alone
+
+
+def test_a_warm_process_tells_what_is_near_by_meaning(meaning):
+    def brought(session):
+        return LUNCH in injected("user-prompt", prompt(NEAR, session_id=session), "--client", "codex")
+
+    assert not brought("cold")
+    home = find_home(str(meaning), os.environ)
+    with kept_warm(home, os.environ):
+        assert _within_a_minute((home.state / "warm.sock").exists)
+        assert _within_a_minute(lambda: brought(str(time.monotonic())))
+    assert not brought("cold again")
+    assert log_of(meaning) == []
+
+
+@pytest.mark.parametrize("reply", [None, b"\x00" * 50_000, b'{"../../etc/passwd": 1.0, "x": 0.9}\n'], ids=["slow", "noise", "lies"])
+def test_a_socket_that_misbehaves_neither_stops_a_hook_nor_puts_words_into_it(meaning, reply):
+    words = "Where does InvoiceWriter write the invoices of the export?"
+    over = threading.Event()
+    with socket(AF_UNIX, SOCK_STREAM) as door:
+        door.bind(str(meaning / ".local" / "share" / "kept" / "warm.sock"))
+        door.listen(1)
+
+        def run():
+            connection, _ = door.accept()
+            with connection, suppress(OSError):
+                if reply is None:
+                    over.wait(60)
+                else:
+                    connection.sendall(reply)
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        text = injected("user-prompt", prompt(words), "--client", "codex")
+        over.set()
+        thread.join(60)
+    assert FACT in text
+    assert text.count("\n- ") == 2  # the preference and the fact
+    assert log_of(meaning) == []
+
+
+def test_a_socket_that_nobody_listens_to_changes_nothing(meaning):
+    words = "Where does InvoiceWriter write the invoices of the export?"
+    with socket(AF_UNIX, SOCK_STREAM) as door:
+        door.bind(str(meaning / ".local" / "share" / "kept" / "warm.sock"))
+    assert FACT in injected("user-prompt", prompt(words), "--client", "codex")
+    assert log_of(meaning) == []
+
+
+def test_the_context_command_looks_by_meaning_and_follows_the_settings(meaning, capsys):
+    def shown():
+        return [each["text"] for each in told(capsys, "context", NEAR, "--project", harbor(), "--client", "codex")["lines"]]
+
+    assert LUNCH in shown()
+    assert kept(capsys, "config", "set", "recall.floor", "0.99")[0] == 0
+    assert LUNCH not in shown()
 
 
 def test_at_the_end_of_a_session_a_run_is_started_where_the_settings_say_so(remembering, capsys):

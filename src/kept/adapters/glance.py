@@ -40,7 +40,7 @@ class Known(NamedTuple):
 class Noted(NamedTuple):
     """What was worked on in a session: the line it is told in, when, how much was done, and whether anything tells what came of it.
 
-    ``key`` is its first event's.
+    ``key`` is its first event's. ``asked`` is the request, ``result`` what came of it: outcome, commits, files.
     """
 
     row: int
@@ -50,6 +50,8 @@ class Noted(NamedTuple):
     text: str
     weight: int
     ended: bool
+    asked: str
+    result: str
 
 
 class Glance:
@@ -109,9 +111,18 @@ class Glance:
             row[0] for row in self._run("memories_of", word=_quoted(word), scopes=json.dumps(scopes), profiles=json.dumps(profiles))
         ]
 
+    def rows(self, ids: list[str], scopes: list[str], profiles: list[str]) -> list[int]:
+        """The rows of those of these memories that are active and of these scopes."""
+        found = self._run("rows", ids=json.dumps(ids), scopes=json.dumps(scopes), profiles=json.dumps(profiles)) if ids else []
+        return [row[0] for row in found]
+
     def notes_of(self, word: str, scopes: list[str]) -> list[int]:
         """The rows of what was worked on in projects of these scopes that has a word."""
         return [row[0] for row in self._run("notes_of", word=_quoted(word), scopes=json.dumps(scopes))]
+
+    def noted(self, scopes: list[str]) -> int:
+        """How many things were worked on in projects of these scopes."""
+        return int(self._run("noted", scopes=json.dumps(scopes))[0][0])
 
     def memories(self, rows: list[int]) -> list[Known]:
         """Memories by their rows."""
@@ -164,8 +175,10 @@ def _known(row: Any) -> Known:
 def _noted(row: Any) -> Noted:
     try:
         text, body = json.loads(zlib.decompress(row[4]))
+        told = [str(body.get("outcome", "")), *map(str, body.get("commits", ()))]
+        result = " ".join([*told, *map(str, body.get("names", ()))])
         return Noted(
-            row[0], row[1], row[2], row[3], str(text), int(body.get("weight", 1)), bool(body.get("outcome") or body.get("commits"))
+            row[0], row[1], row[2], row[3], str(text), int(body.get("weight", 1)), any(told), str(body.get("asked", "")), result
         )
     except (ValueError, TypeError, AttributeError, zlib.error) as error:
         raise StoreError("a note of what was worked on is damaged", hint="run `kept check`") from error

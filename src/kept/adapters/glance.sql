@@ -22,10 +22,18 @@ SELECT count(*) AS count FROM turn_index WHERE turn_index MATCH :word;
 SELECT m.rowid AS row FROM memory_index CROSS JOIN memories AS m ON m.rowid = memory_index.rowid
 WHERE memory_index MATCH :word AND m.status = 'active' AND m.profile IN (SELECT value FROM json_each(:profiles)) AND m.scope IN (SELECT value FROM json_each(:scopes));
 
+-- name: rows
+SELECT rowid AS row FROM memories WHERE id IN (SELECT value FROM json_each(:ids)) AND status = 'active'
+      AND profile IN (SELECT value FROM json_each(:profiles)) AND scope IN (SELECT value FROM json_each(:scopes));
+
 -- name: notes_of
 SELECT n.id AS row FROM note_index CROSS JOIN notes AS n ON n.id = note_index.rowid
 JOIN threads AS t ON t.id = n.thread LEFT JOIN projects AS p ON p.directory = t.project
 WHERE note_index MATCH :word AND p.scope IN (SELECT value FROM json_each(:scopes));
+
+-- name: noted
+SELECT count(*) AS count FROM notes AS n JOIN threads AS t ON t.id = n.thread LEFT JOIN projects AS p ON p.directory = t.project
+WHERE p.scope IN (SELECT value FROM json_each(:scopes));
 
 -- name: memories
 SELECT m.rowid AS row, m.id, m.category, m.scope, m.body, coalesce(u.times, 0) AS uses

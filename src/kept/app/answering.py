@@ -4,6 +4,7 @@ An agent proposes: what it adds waits for the person, unless the settings trust 
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from kept.adapters.index import Kind
 from kept.adapters.store import Draft
@@ -13,6 +14,7 @@ from kept.app.browsing import days, trace
 from kept.app.context import Asked, Place, assemble
 from kept.app.desk import Desk
 from kept.app.failing import marks_of
+from kept.app.meaning import near_here
 from kept.app.person import add, find, resolve
 from kept.model.context import block, framed
 from kept.model.errors import UsageError
@@ -21,6 +23,7 @@ from kept.model.operation import Approve
 from kept.model.summary import Part
 from kept.model.text import one_line
 from kept.model.times import to_text
+from kept.stages.recall.scoring import weights_of
 
 _QUOTE = 400  # characters of a quote or a turn
 _LIMIT = 50
@@ -98,9 +101,10 @@ def get_context(desk: Desk, message: str = "", project: str = "", budget: int = 
     )
     place = Place(
         store=str(desk.home.store), user=str(desk.home.user), profiles=tuple(each.id for each in desk.profiles), zone=desk.zone,
-        seconds=_SECONDS,
+        seconds=_SECONDS, weights=weights_of(asdict(desk.settings.recall)),
     )  # fmt: skip
-    found = assemble(place, asked, now=desk.clock(), scope=desk.scope(project) if project else "")
+    scope = desk.scope(project) if project else ""
+    found = assemble(place, asked, now=desk.clock(), scope=scope, nearest=near_here(desk, message))
     return block(found.pieces) or NOTHING
 
 

@@ -1,16 +1,23 @@
-"""Facts near to a message by meaning, for a hook: heavier than words by the model it loads, so asked only where a person wants that."""
+"""Which facts are near to a message by meaning: asked of a warm process, else in this one where a person waits for it.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+Tells ids and cosines only: the texts are read from the store by whoever shows them.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from kept.app.recalling import Filters, facts
-from kept.model.context import FACTS, Piece
+from kept.adapters import settings
+from kept.adapters.embed import embedder
+from kept.adapters.warm.serving import Answer, served
+from kept.app.desk import Home
+from kept.app.nearby import Meant, Nearest
+from kept.app.recalling import Filters, Place, facts
+from kept.model.errors import KeptError
 from kept.model.recall import Recall
-
-SURE = 0.5  # a cosine from which on meaning alone brings a fact before a prompt; above the seed's floor, for nobody asked for it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,31 +43,57 @@ class Spot:
     settings: Choice
     zone: ZoneInfo
     env: Mapping[str, str]
-    now: datetime
 
     def clock(self) -> datetime:
         """The present moment."""
-        return self.now
+        return datetime.now(UTC)
 
 
-def nearest(
-    *, state: str, recall: Mapping[str, object], env: Mapping[str, str], message: str, scopes: list[str], zone: tzinfo | None
-) -> list[Piece]:
-    """The facts of these scopes near to a message by meaning, as pieces. ``recall`` is the table of the settings.
+def spot(state: Path | str, recall: Recall, env: Mapping[str, str]) -> Spot:
+    """The place of a search, by the folder of kept's state."""
+    home = Files(store=Path(state, "kept.db"), vectors=Path(state, "vectors.bin"))
+    return Spot(home=home, settings=Choice(recall=recall), zone=ZoneInfo("UTC"), env=env)
 
-    Raises KeptError, and TypeError for settings that are none.
-    """
-    place = Path(state)
-    spot = Spot(
-        home=Files(store=place / "kept.db", vectors=place / "vectors.bin"), settings=Choice(recall=Recall(**recall)),  # type: ignore[arg-type] # checked by `kept config`; what is not raises TypeError
-        zone=ZoneInfo("UTC"), env=env, now=datetime.now(UTC),
-    )  # fmt: skip
-    found = facts(spot, message, filters=Filters(statuses=("active",), scopes=tuple(scopes)))
-    return [
-        Piece(
-            FACTS, each.id, each.text, each.last_at.astimezone(zone).date().isoformat() if each.last_at else "", each.similarity,
-            each.score, "; ".join(each.reasons),
-        )
-        for each in found
-        if each.similarity is not None and each.similarity >= SURE
-    ]  # fmt: skip
+
+def recall_of(table: Mapping[str, object]) -> Recall:
+    """The settings in a table that nobody checked. Raises TypeError for what is no setting."""
+    known = {each.name for each in fields(Recall)}
+    return Recall(**{name: value for name, value in table.items() if name in known})  # type: ignore[arg-type] # a value of the wrong type raises where it is used
+
+
+def cosines(place: Place, message: str, scopes: tuple[str, ...]) -> dict[str, float]:
+    """The cosine of every active memory of these scopes that is near to a message, by id. Raises KeptError."""
+    found = facts(place, message, filters=Filters(statuses=("active",), scopes=scopes))
+    return {each.id: each.similarity for each in found if each.similarity is not None}
+
+
+def near_here(place: Place, message: str) -> Nearest:
+    """How a context is given what is near by meaning, computed in this process when it is taken up; nothing where it cannot be."""
+
+    def begin(scopes: list[str]) -> Meant:
+        def take() -> Mapping[str, float]:
+            try:
+                return cosines(place, message, tuple(scopes))
+            except KeptError:
+                return {}  # what words find is shown all the same
+
+        return take
+
+    return begin
+
+
+@contextmanager
+def kept_warm(home: Home, env: Mapping[str, str]) -> Iterator[None]:
+    """Answer the hooks of this home while the body runs, by a socket that only its user can reach."""
+    with served(str(home.state), lambda: _ready(home, env)):
+        yield
+
+
+def _ready(home: Home, env: Mapping[str, str]) -> Answer:
+    """What a warm process answers, by the settings as they are at each question. Loads the model now. Raises KeptError."""
+    config = home.config / "config.toml"
+    recall = settings.read(config).recall
+    model = embedder(recall.embeddings, recall.embeddings_model, env) if home.vectors.exists() else None
+    if model is not None:
+        model.embed(["kept"])  # the first question must not wait for it
+    return lambda message, scopes: cosines(spot(home.state, settings.read(config).recall, env), message, scopes)

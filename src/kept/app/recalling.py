@@ -5,7 +5,7 @@ only where there are vectors to compare.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -20,7 +20,7 @@ from kept.model.text import index_words
 from kept.model.times import from_text, to_text
 from kept.stages.recall.question import is_telling, telling_words
 from kept.stages.recall.ranking import TIME, fused, with_surroundings
-from kept.stages.recall.scoring import fact_score
+from kept.stages.recall.scoring import fact_score, weights_of
 from kept.stages.recall.when import When, when
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def facts(desk: Place, message: str, *, filters: Filters = ACTIVE, meaning: bool
     Where a memory has no vector, the share of the message's telling words that it has stands for the cosine, and two must match.
     Both have the same floor. May be empty. Raises what :func:`search` raises.
     """
-    weights, now = desk.settings.recall, desk.clock()
+    weights, now = weights_of(asdict(desk.settings.recall)), desk.clock()
     with opened(desk.home.store) as index:
         look = _Look(desk, index, message, filters, meaning=meaning)
         near = look.near(Kind.MEMORY, _POOL)

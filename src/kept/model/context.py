@@ -53,7 +53,7 @@ LAYERS = (
     Layer(CORE, "Always:", 0.0, 30, 0.4),
     Layer(DAYS, "Worked on here in the last days:", 0.0, 6, 0.4),
     Layer(FACTS, "About this:", 0.3, 15, 0.6),
-    Layer(PAST, "Worked on here earlier:", 0.45, 3, 0.3),
+    Layer(PAST, "Worked on here earlier:", 0.3, 2, 0.3),
 )
 _OURS = re.compile(TAG, re.IGNORECASE)
 TITLES = {each.name: each.title for each in LAYERS}

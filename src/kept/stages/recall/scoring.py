@@ -1,26 +1,33 @@
 """The score of a fact for a message: the formula of the seed article, as a pure function."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from math import log1p
-from typing import Protocol
+from typing import NamedTuple
 
 _MANY = 50  # uses at which the boost is whole
 
 
-class Weights(Protocol):
-    """What the formula weighs with: the settings of :class:`kept.model.recall.Recall`, or a hook's few of them."""
+class Weights(NamedTuple):
+    """What the formula weighs with and what it lets through, as the settings of :class:`kept.model.recall.Recall` say it.
 
-    @property
-    def recent_boost(self) -> float:
-        """Added to what was seen just now."""
+    A named tuple, for a hook has no time to import dataclasses.
+    """
 
-    @property
-    def recent_days(self) -> float:
-        """Days over which that fades to nothing."""
+    floor: float = 0.3
+    most: int = 15
+    recent_boost: float = 0.1
+    recent_days: float = 7.0
+    use_boost: float = 0.05
 
-    @property
-    def use_boost(self) -> float:
-        """What much use adds at most."""
+
+SEED = Weights()
+
+
+def weights_of(settings: Mapping[str, object]) -> Weights:
+    """The weights in a table of settings; what is not there, or no number, is as the seed has it."""
+    given = {name: settings.get(name) for name in Weights._fields}
+    return SEED._replace(**{name: type(getattr(SEED, name))(each) for name, each in given.items() if isinstance(each, int | float)})
 
 
 def fact_score(

@@ -1,14 +1,17 @@
 """``kept context`` and the help of ``kept hook``: what would be put before a session now, and why each line."""
 
 import os
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from kept.app.context import Asked, Place, assemble
 from kept.app.failing import marks_of
+from kept.app.meaning import near_here
 from kept.model.context import TITLES, block
 from kept.model.errors import UsageError
+from kept.stages.recall.scoring import weights_of
 from kept.ui.cli import hook as hooks
 from kept.ui.cli import show
 from kept.ui.cli.front import at_desk, one_of
@@ -46,9 +49,10 @@ def context(
         )  # fmt: skip
         place = Place(
             store=str(desk.home.store), user=str(desk.home.user), profiles=tuple(each.id for each in desk.profiles), zone=desk.zone,
-            seconds=_SECONDS,
+            seconds=_SECONDS, weights=weights_of(asdict(desk.settings.recall)),
         )  # fmt: skip
-        found = assemble(place, asked, now=desk.clock(), scope=desk.scope(directory) if directory else "")
+        scope = desk.scope(directory) if directory else ""
+        found = assemble(place, asked, now=desk.clock(), scope=scope, nearest=near_here(desk, words))
     if as_json:
         show.write_json(
             {

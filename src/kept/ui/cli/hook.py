@@ -17,9 +17,11 @@ from kept.app import spooling
 from kept.app.context import Asked, Nearest, Place, assemble, utc_now
 from kept.model.context import FACTS, FIXES, GUARD, Context, block
 from kept.model.errors import StoreError
+from kept.stages.recall.scoring import weights_of
 
 _MOST = 8_000_000  # bytes of a payload; a larger one is not read
 _SECONDS = 0.15  # reading the store before a prompt may take so long
+_WARM = 0.1  # and the answer of a warm process
 _CHARS = 9_500  # a client cuts what is injected at 10,000 characters
 _TOKENS = 1_200
 _FAILING = (
@@ -124,7 +126,9 @@ def _inject(root: str, payload: Mapping[str, Any], client: str, name: str, *, me
         budget=min(settings.tokens, _CHARS // 3), core=not message or told is None, told=told or frozenset(), client=client,
     )  # fmt: skip
     user = os.environ.get("HOME") or root
-    place = Place(store=store, user=user, profiles=settings.profiles, zone=settings.zone, seconds=_SECONDS)
+    place = Place(
+        store=store, user=user, profiles=settings.profiles, zone=settings.zone, seconds=_SECONDS, weights=weights_of(settings.recall)
+    )  # fmt: skip
     found = assemble(place, asked, now=utc_now(), nearest=_nearest(state, settings, message))
     if session:
         _note(state, session, found)
@@ -132,14 +136,18 @@ def _inject(root: str, payload: Mapping[str, Any], client: str, name: str, *, me
 
 
 def _nearest(state: str, settings: "_Settings", message: str) -> Nearest | None:
-    """How facts are found by meaning, where the person wants to wait for that and there are vectors; else None."""
-    if not (settings.meaning and message and os.path.isfile(os.path.join(state, "vectors.bin"))):  # noqa: PTH113, PTH118 - see spooling
+    """How facts are found by meaning: a warm process is asked; where there is none, the model is loaded if the person wants to wait."""
+    if not message or settings.recall.get("embeddings") == "off" or not os.path.isfile(f"{state}/vectors.bin"):  # noqa: PTH113 - see spooling
         return None
-    from kept.app.meaning import nearest  # noqa: PLC0415 - loads a model; only where the settings say so
+    if os.path.exists(f"{state}/warm.sock"):  # noqa: PTH110 - see spooling
+        from kept.app.warmth import ask  # noqa: PLC0415 - only where somebody may answer
 
-    return lambda scopes: nearest(
-        state=state, recall=settings.recall, env=os.environ, message=message, scopes=scopes, zone=settings.zone
-    )
+        return ask(state, message, _WARM)
+    if not settings.meaning:
+        return None
+    from kept.app.meaning import near_here, recall_of, spot  # noqa: PLC0415 - loads a model; only where the settings say so
+
+    return near_here(spot(state, recall_of(settings.recall), os.environ), message)
 
 
 def _note(state: str, session: str, found: Context) -> None:

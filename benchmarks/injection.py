@@ -1,0 +1,114 @@
+"""What would have been put before the prompts of real sessions: every line, or a sample of them to be judged by a reader.
+
+    kept --home DIR run TRANSCRIPTS… && python benchmarks/injection.py DIR --sample 60 --seed 12 > judged.tsv
+
+Each prompt of a person is asked about as its hook would have been: from what was known before it and was said in other sessions, what
+always holds left out. ``--meaning`` looks for facts by meaning as well, as where a warm process answers. Judging is a reader's work:
+write yes or no into the first column. The words' rarity is that of the whole store, later texts included.
+"""
+
+import argparse
+import json
+import os
+import random
+import sqlite3
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from kept.adapters.glance import Glance, Known, Noted
+from kept.app import context, spooling
+from kept.app.context import Asked, Place, assemble
+from kept.app.meaning import near_here, spot
+from kept.model.context import Piece
+from kept.model.project import folder_of
+from kept.model.recall import Recall
+from kept.ui.cli.hook import _marks
+
+PROMPTS = """
+SELECT e.at, t.session, t.project, f.path, e.block, e.place FROM events AS e JOIN thread_events AS te ON te.event = e.id
+JOIN threads AS t ON t.id = te.thread JOIN files AS f ON f.id = t.file
+WHERE e.kind = 'prompt' AND e.author = 'human' AND NOT te.abandoned AND e.at IS NOT NULL GROUP BY e.id ORDER BY e.at
+"""
+TEXT = 9  # where an event of a block has its text
+
+
+class Prompt(NamedTuple):
+    """What a person said, when, in which session, directory and transcript."""
+
+    at: str
+    session: str
+    project: str
+    path: str
+    text: str
+
+
+class Earlier(Glance):
+    """A glance at what the store knew at a moment."""
+
+    until = ""
+    first: dict[str, str] = {}  # noqa: RUF012 - the one store of this run
+
+    def memories(self, rows: list[int]) -> list[Known]:
+        """Memories known before that moment."""
+        return [each for each in super().memories(rows) if self.first.get(each.id, "") < self.until]
+
+    def notes(self, rows: list[int]) -> list[Noted]:
+        """What was worked on before it."""
+        return [each for each in super().notes(rows) if each.at < self.until]
+
+
+def prompts(connection: sqlite3.Connection) -> Iterator[Prompt]:
+    blocks: dict[int, list[list[str]]] = {}
+    for at, session, project, path, block, place in connection.execute(PROMPTS):
+        if block not in blocks:
+            (body,) = connection.execute("SELECT body FROM blocks WHERE id = ?", (block,)).fetchone()
+            blocks[block] = json.loads(zlib.decompress(body))
+        yield Prompt(at, session, project, path, blocks[block][place][TEXT])
+
+
+def injected(home: str, *, meaning: bool) -> Iterator[tuple[Prompt, Piece]]:
+    state = spooling.state_of(home)
+    path = f"{state}/kept.db"
+    connection = sqlite3.connect(path)
+    scopes = dict(connection.execute("SELECT directory, scope FROM projects"))
+    Earlier.first = {
+        each: json.loads(body).get("first_seen") or "" for each, body in connection.execute("SELECT id, body FROM memories")
+    }
+    context.Glance = Earlier  # type: ignore[misc] # what is known later is left out
+    place = spot(state, Recall(most=100), os.environ)
+    for each in prompts(connection):
+        Earlier.until = each.at
+        asked = Asked(
+            message=each.text, directory=each.project, session=each.session, core=False, marks=_marks(each.text), client="codex"
+        )
+        found = assemble(
+            Place(path, "/", seconds=60.0), asked, now=datetime.fromisoformat(each.at),
+            scope=scopes.get(each.project) or scopes.get(folder_of(each.path)) or "",
+            nearest=near_here(place, each.text) if meaning else None,
+        )  # fmt: skip
+        yield from ((each, piece) for piece in found.pieces)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("home")
+    parser.add_argument("--sample", type=int, default=0, help="so many lines at random; all of them without it")
+    parser.add_argument("--seed", type=int, default=12)
+    parser.add_argument("--meaning", action="store_true")
+    given = parser.parse_args()
+    lines = list(injected(given.home, meaning=given.meaning))
+    sys.stderr.write(f"{len(lines)} lines: {dict(Counter(piece.layer for _, piece in lines))}\n")
+    if given.sample:
+        lines = random.Random(given.seed).sample(lines, min(given.sample, len(lines)))
+    print("relevant\tlayer\tnear\twhy\tline\tprompt")
+    for prompt, piece in sorted(lines, key=lambda each: (each[1].layer, -each[1].near)):
+        words = " ".join(prompt.text.split())
+        print(f"?\t{piece.layer}\t{piece.near:.2f}\t{piece.reason}\t{piece.text[:240]}\t{words[:240]}")
+
+
+if __name__ == "__main__":
+    main()
