@@ -94,7 +94,7 @@ def test_the_cause_that_a_person_tells_keeps_the_symptom_they_named():
         agent("Done: the update is deferred."),
         user("you can undo that, it was actually the debug prints in theme.ts"),
     )
-    assert found(*turns)[-1].content == "The cause was the debug prints in theme.ts (flickering rows)."
+    assert found(*turns)[-1].content == "Flickering rows: the cause was the debug prints in theme.ts."
 
 
 def test_a_question_left_for_later_is_an_open_question_until_it_is_taken_up():

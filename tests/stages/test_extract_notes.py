@@ -92,3 +92,39 @@ def test_somebody_listed_by_name_is_a_dossier():
 
 def test_a_coding_agent_reads_no_notes():
     assert noted("- **Lesson:** The upload API drops files over 10 MB in `upload.go`.", way=CODING) == set()
+
+
+def test_a_line_that_was_wrapped_is_read_to_its_end():
+    note = "### What I learned\n- The closure forces `WatermillSink`, which makes it\n  harder to add a second sink to `router.go`."
+    assert noted(note, way=JOURNAL) == {
+        ("insights", "The closure forces `WatermillSink`, which makes it harder to add a second sink to `router.go`.")
+    }
+
+
+def test_wrapping_joins_neither_items_nor_code_nor_a_heading():
+    note = "### What I learned\n- Never retry `POST /pay` after a timeout\n- Always send `Idempotency-Key` with it\n\n```\nnever run `make x`\n```"
+    assert {content for _, content in noted(note, way=JOURNAL)} == {
+        "Never retry `POST /pay` after a timeout.",
+        "Always send `Idempotency-Key` with it.",
+    }
+
+
+def test_work_that_was_done_is_neither_insight_nor_decision_unless_it_says_why():
+    note = (
+        "### What I learned\n- Removed the unused import from `router.go`.\n- Switched the handler from `OldEvent` to `NewEvent`.\n"
+        "- Switched `router.go` to chi instead of mux."
+    )
+    assert {content for _, content in noted(note, way=JOURNAL)} == {"Switched `router.go` to chi instead of mux."}
+
+
+def test_the_bookkeeping_of_a_ticket_is_no_theme():
+    notes = (
+        "## Step 1: Ticket setup and plan",
+        "## Step 2: Create the new ticket and relate files",
+        "## Session totals - 18 hours",
+    )
+    assert noted(*notes, way=JOURNAL) == set()
+
+
+def test_a_heading_that_ends_in_a_picture_gets_no_full_stop_of_another_script():
+    assert all("。" not in content for _, content in noted("## Worker registration in `registry.go` moved 🎉", way=JOURNAL))

@@ -24,7 +24,9 @@ class Lexicon:
     ``imperative`` is a verb that orders or rules, ``stated`` announces a rule, ``assurance`` opens an order ("make sure"),
     ``widely`` what makes an order a rule when it follows; ``hard`` and ``soft`` are the strengths of rules, ``craft`` what work on
     a project is made of (tests, commits), ``defect`` tells of something broken, ``concession`` opens an answer that grants a point.
-    ``dangling`` points at something said elsewhere unless it is part of ``anchored`` words; ``pronoun`` needs a noun before it;
+    ``dangling`` points at something said elsewhere unless it is part of ``anchored`` words; ``pronoun`` needs a noun before it,
+    ``plural_pronoun`` one of ``plural_noun``; ``seeming`` words put a statement to another for approval, ``pondered`` tells of what is only being
+    thought about, ``finished`` opens a line that only reports work done;
     ``chooser`` opens a recommendation; ``passed_on`` marks a report on the user in the third person; ``trailing`` opens a clause
     at the end that only complains. In the assistant's text: ``cause_label`` and ``remedy_label`` head what was wrong and what mends it,
     ``mends`` opens what it will do next, ``lack`` says what something does not do, ``own_slip`` a mistake of its own. ``relief`` is a
@@ -106,6 +108,11 @@ class Lexicon:
     dangling: str = ""
     anchored: str = ""
     pronoun: str = ""
+    plural_pronoun: str = ""
+    plural_noun: str = ""
+    seeming: str = ""
+    pondered: str = ""
+    finished: str = ""
     chooser: str = ""
     passed_on: str = ""
     trailing: str = ""

@@ -60,6 +60,7 @@ _FIRST = frozenset(
         "noted_question",
         "people_noted",
         "generic",
+        "finished",
     }
 )
 _COMMON = "common"

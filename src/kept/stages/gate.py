@@ -93,7 +93,8 @@ def _hold(candidate: Candidate, category: Category, lexicon: Lexicon) -> Held | 
         return Held(reason="not the user's words", detail="nothing the user said themselves supports it")
     if category.users_words and candidate.origin is not Origin.USER:
         return Held(reason="not the user's words", detail="it rests on words that are not the user's")
-    if category.users_words and not stands_alone(candidate.content, lexicon):
+    theirs = category.users_words or candidate.origin is Origin.USER
+    if theirs and not stands_alone(candidate.content, lexicon):
         return Held(
             reason="does not stand alone", detail="it points at something that it does not name, or a part of it is missing"
         )
@@ -117,6 +118,8 @@ def _dangles(text: str, lexicon: Lexicon) -> bool:
         free = _compiled(lexicon.anchored).sub(" X ", free)
     if _found(lexicon.dangling, free) or _found(lexicon.pointer, free):
         return True
+    if _lacks_plural(free, lexicon):
+        return True
     pronoun = _compiled(lexicon.pronoun).search(free) if lexicon.pronoun else None
     if pronoun is None:
         return False
@@ -124,8 +127,14 @@ def _dangles(text: str, lexicon: Lexicon) -> bool:
     return len(before.split()) < _BEFORE and not artifacts(before) and not _found(lexicon.technical, before) and "X" not in before
 
 
+def _lacks_plural(text: str, lexicon: Lexicon) -> bool:
+    """Whether the first "they" comes before anything that it can mean."""
+    they = _compiled(lexicon.plural_pronoun).search(text) if lexicon.plural_pronoun else None
+    return they is not None and not _found(lexicon.plural_noun, text[: they.start(they.lastindex)])
+
+
 def _balanced(text: str) -> bool:
-    pairs = all(text.count(opened) == text.count(closed) for opened, closed in ("()", "[]", "“”"))
+    pairs = all(text.count(opened) == text.count(closed) for opened, closed in ("()", "[]", "{}", "“”"))
     return pairs and "=>" not in text and "→" not in text and text.count("`") % 2 == 0 and text.count('"') % 2 == 0
 
 

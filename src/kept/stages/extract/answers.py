@@ -24,7 +24,7 @@ def of_answer(turn: Turn) -> Candidate | None:
     replies = (*seen.replies, *seen.older)
     texts = [reply.text[-READ:] for reply in replies]
     said = evidence_of(event, event.text.strip())
-    chosen = pick(event.text, texts, lexicon)
+    chosen = pick(event.text[:READ], texts, lexicon)
     if chosen is None or not chosen.content:
         return None
     evidence = [said, evidence_of(_holder(replies, chosen.quote), chosen.quote)]
@@ -57,12 +57,14 @@ def _of_question(turn: Turn, question: Event) -> Candidate | None:
     told = asked.rpartition(". ")[0]
     about, name = (told, "about") if told else (asked.rstrip("?？ "), "question")
     answer = strip_first(turn.lexicon.opener, answer)
-    answer = f"{turn.lexicon.phrase('chose')} {answer[:1].lower()}{answer[1:]}" if has(turn.lexicon.task, answer) else answer
+    # An answer that orders something settles what is done next, not what holds.
+    ordered = has(turn.lexicon.task, answer)
+    answer = f"{turn.lexicon.phrase('chose')} {answer[:1].lower()}{answer[1:]}" if ordered else answer
     content = finish(f"{answer} ({turn.lexicon.phrase(name)}: {about})")
     lasting = has(turn.lexicon.generaliser, content) or has(turn.lexicon.versus, content) or bool(artifacts(content))
     evidence = [evidence_of(turn.event, turn.event.text.strip())]
     signals = ["answers the assistant's question", *(["names artifacts"] if lasting else [])]
-    sure = 0.75 if lasting else 0.6
+    sure = 0.75 if lasting and not ordered else 0.6
     return (
         made(turn, ("decision", "agreement"), content, sure=sure, evidence=evidence, signals=signals)
         if len(content) <= LONGEST

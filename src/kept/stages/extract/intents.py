@@ -265,7 +265,7 @@ def _settled(words: str, turn: Turn) -> bool:
 
 
 def _with_symptom(content: str, seen: Before, lexicon: Lexicon) -> tuple[str, list[Evidence]]:
-    """A told cause with the symptom that the person's prompt before named, in brackets."""
+    """A told cause after the symptom that the person's prompt before named."""
     if not has(lexicon.cause_told, content) or not seen.asked:
         return content, []
     asked = seen.asked[0]
@@ -274,7 +274,7 @@ def _with_symptom(content: str, seen: Before, lexicon: Lexicon) -> tuple[str, li
         _, seen_then = split_at(lexicon.symptom, words)
         told = plain(seen_then).strip(" .,!?:")
         if 2 <= len(told.split()) <= 12 and not words.endswith("?") and len(content) + len(told) + 4 <= LONGEST:
-            return finish(f"{content.rstrip('.')} ({told})"), [evidence_of(asked, words)]
+            return finish(f"{told[:1].upper()}{told[1:]}: {content[:1].lower()}{content[1:]}"), [evidence_of(asked, words)]
     return content, []
 
 

@@ -6,6 +6,7 @@ where it names something concrete. What is a list of things done says nothing th
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import re2
 
@@ -15,7 +16,7 @@ from kept.model.event import Event, is_note
 from kept.model.lexicon import Lexicon
 from kept.model.memory import USER_SCOPE, Candidate, Evidence
 from kept.model.profile import Profile
-from kept.stages.extract.cues import has, specific
+from kept.stages.extract.cues import has, specific, strip_all
 from kept.stages.extract.writing import LONGEST, finish, fit, plain
 
 DECISION, LESSON, RULE, QUESTION, THEME, PERSON = "noted_decision", "lesson", "noted_rule", "noted_question", "theme", "person"
@@ -24,7 +25,8 @@ _INSIGHT = "insight"
 INTENTS = (DECISION, LESSON, RULE, QUESTION, THEME, PERSON)
 # From here on a line is proposed at all: an unsure line of a note is not worth anybody's time.
 LEAST = 0.65
-_LINES = 400
+# What of one section is read: more than anybody writes under one heading.
+_LINES, _CHARS = 400, 40_000
 _WORDS = 5
 _WRAPPED = 60  # characters from which a line that ends in the middle of a sentence was wrapped by an editor
 _SHORT = ("e.g.", "i.e.", "vs.", "cf.")
@@ -67,7 +69,7 @@ def propose(
     found: dict[str, Candidate] = {}
     for event in events[start:stop]:
         if is_note(event):
-            for line in _lines(event.text, lexicon):
+            for line in islice(_lines(event.text, lexicon), _LINES):
                 candidate = _candidate(event, line, profile, lexicon, scope(event.project))
                 if candidate is not None:
                     found.setdefault(candidate.id, candidate)
@@ -77,14 +79,14 @@ def propose(
 def _lines(text: str, lexicon: Lexicon) -> Iterator[_Line]:
     """The lines of a section that can say something, each with what label and heading say it is."""
     under, fenced = "", False
-    for number, raw in enumerate(_unwrapped(text.splitlines()[:_LINES])):
+    for number, raw in enumerate(_unwrapped(text[:_CHARS].splitlines()[:_LINES])):
         line = raw.strip()
         if line.startswith(("```", "~~~")):
             fenced = not fenced
         heading = None if fenced else _HEADING.match(line)
         if heading:
-            under = _named(plain(heading[1]), lexicon)
-            if number == 0 and not under:
+            under = _named(plain(heading[1][:LONGEST]), lexicon)
+            if number == 0 and not under and len(heading[1]) <= LONGEST:
                 yield _Line(quote=heading[1], words=_title(heading[1]), labelled=THEME)
             continue
         if fenced or not line or line.startswith(("|", ">", "<")):
@@ -189,6 +191,12 @@ def _candidate(event: Event, line: _Line, profile: Profile, lexicon: Lexicon, sc
     )  # fmt: skip
 
 
+def _only_done(line: _Line, content: str, lexicon: Lexicon) -> bool:
+    """Whether a line only reports a step that was taken: it names no reason and no alternative, and nothing calls it a decision."""
+    decided = DECISION in (line.labelled, line.under)
+    return has(lexicon.finished, content) and not decided and not has(lexicon.reason, content) and not has(lexicon.versus, content)
+
+
 def _judged(line: _Line, content: str, lexicon: Lexicon) -> tuple[str, float, list[str]]:
     """What a line is, how sure that is, and why."""
     if line.labelled == THEME:
@@ -224,9 +232,12 @@ def _judged(line: _Line, content: str, lexicon: Lexicon) -> tuple[str, float, li
         (inside == intent != "", 0.15, "its words say so"),
         (names, 0.1, "names something"),
         (bool(has(lexicon.actionable, content)) and bool(said), 0.05, "says what to do"),
+        (content.count("(") != content.count(")"), -0.3, "a part is missing"),
         (content.startswith(('"', "“", "‘")), -0.3, "a quotation"),
         (bool(_CITED.search(content)), -0.3, "a citation"),
         (bool(has(lexicon.report, content)) and not names, -0.2, "a report"),
+        (_only_done(line, content, lexicon), -0.4, "work done"),
+        (bool(has(lexicon.dangling, strip_all(lexicon.anchored, content))), -0.3, "does not stand alone"),
         (bool(line.name), 0.1, "tells of somebody by name"),
         (bool(has(lexicon.deictic, content)), -0.2, "points outside"),
         (bool(has(lexicon.transient, content)), -0.15, "of the moment"),

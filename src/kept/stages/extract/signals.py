@@ -42,6 +42,8 @@ WEIGHTS = {
     "said again": 0.2,
     "question": -0.5,
     "asks for agreement": -0.05,
+    "asks to be told": -0.3,
+    "only considered": -0.3,
     "doubt": -0.15,
     "supposed": -0.3,
     "of the moment": -0.25,
@@ -115,7 +117,7 @@ def read(sentence: str, lexicon: Lexicon, setting: Setting) -> Reading:
     category, trigger = _category(set(acts), bare, lexicon)
     weights = [WEIGHTS[name] for name in signals]
     total = min(0.95, BASE + sum(weight for weight in weights if weight > 0)) + sum(weight for weight in weights if weight < 0)
-    most = UNSURE if {"reported", "question", "doubt", "supposed"} & set(signals) else 0.95
+    most = UNSURE if {"reported", "question", "doubt", "supposed", "asks to be told"} & set(signals) else 0.95
     return Reading(category=category, trigger=trigger, signals=signals, confidence=round(min(most, max(0.0, total)), 2))
 
 
@@ -161,6 +163,14 @@ def _objections(sentence: str, forms: tuple[str, str], acts: tuple[str, ...], le
             not statement and (asks or (has(lexicon.question, bare) and not practice and not has(lexicon.conditional, bare))),
         ),
         ("asks for agreement", tagged),
+        (
+            "asks to be told",
+            tagged
+            and not {"practice", "fact"} & set(acts)
+            and has(lexicon.seeming, sentence)
+            and not has(lexicon.correction_start, sentence),
+        ),
+        ("only considered", has(lexicon.pondered, bare)),
         ("asks", asks and statement),
         ("asked and not granted", asks and statement and not setting.granted),
         ("doubt", has(lexicon.hedge, strip_all(lexicon.possible, sentence))),
@@ -303,6 +313,8 @@ def _acts(bare: str, sentence: str, lexicon: Lexicon, *, answers: bool) -> tuple
 def _category(acts: set[str], bare: str, lexicon: Lexicon) -> tuple[str, str]:
     """The category and trigger of what was found, the most telling first."""
     corrects = "correction" if "correction" in acts else ""
+    assured = strip_first(lexicon.assurance, strip_first(lexicon.request, bare))
+    firmly = assured != strip_first(lexicon.request, bare) and "practice" not in acts
     ruled = "decision" if has(lexicon.soft, bare) and not has(lexicon.craft, bare) else "constraint"
     order = (
         ("takes back" in acts and "fact" not in acts, "decision", "correction"),
@@ -313,6 +325,7 @@ def _category(acts: set[str], bare: str, lexicon: Lexicon) -> tuple[str, str]:
         ("preference" in acts, "preference", "preference"),
         ("rule" in acts and has(lexicon.hard, bare), "constraint", corrects or "constraint"),
         ("choice" in acts, "decision", "decision"),
+        ("rule" in acts and firmly, ruled, corrects or "constraint"),
         ("rule" in acts and "fact" not in acts, ruled, corrects or "constraint"),
         ("goal" in acts and has(lexicon.verdict, bare), "decision", "correction"),
         ("goal" in acts, "goal", "goal"),

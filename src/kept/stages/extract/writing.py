@@ -6,7 +6,7 @@ The words come from the sentence; the lexicon says which of them carry nothing. 
 import re2
 
 from kept.model.lexicon import Lexicon
-from kept.model.text import one_line
+from kept.model.text import is_cjk, one_line
 from kept.stages.extract.cues import found, has, places, replace, split_at, strip_all, strip_first, strip_last
 
 LONGEST = 300
@@ -99,7 +99,7 @@ def finish(text: str) -> str:
         return ""
     if text[0].islower() and not _is_name(text.split()[0]):
         text = text[0].upper() + text[1:]
-    return text if text[-1] in ".!。！" else text.rstrip("?:;,") + ("。" if ord(text[-1]) > 0x2E7F else ".")
+    return text if text[-1] in ".!。！" else text.rstrip("?:;,") + ("。" if is_cjk(text[-1]) else ".")
 
 
 def join(first: str, second: str) -> str:

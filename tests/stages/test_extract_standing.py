@@ -1,0 +1,69 @@
+"""What a memory must be to be read months later: it stands alone, it was said and not asked, and it is in its category."""
+
+import pytest
+from talk import active, agent, edit, found, user
+
+DONE = agent("I moved the retry logic into `client.py` and updated the tests.")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "On tablets by default the toolbar should be collapsed like it is already.",
+        "If the path to the depot is blocked they will not deliver (should hold for drones and trucks)!",
+        "Ensure every row is clickable and opens the invoice page.",
+        "The visitor can still browse the catalogue though but cannot order anything.",
+        "Button to close the wizard is hidden until the wizard gets restarted from the settings.",
+        "The new export feature writes to `.cache/export`, we should list that in .dockerignore.",
+        "I don't see the basket on phones anymore at all (only on desktop).",
+        "hmm, I just checked for example: ~/.tool/cache and none of the files has a header",
+    ],
+)
+def test_a_sentence_that_leans_on_what_was_on_the_screen_that_day_is_not_active(words):
+    assert active(DONE, user(words)) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Ensure every row of the export carries the tenant id in `rows.csv`.",
+        "Generated clients must never be edited by hand, they are overwritten by `make proto`.",
+        "we decided that every worker writes to its own queue because they must not block each other",
+    ],
+)
+def test_a_rule_that_names_what_its_pronouns_stand_for_is_active(words):
+    assert active(DONE, user(words))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "using the mail cli for this should be fine, since it's always against the local spool, right?",
+        "Seems like we should just follow the normal import flow with an arg for `stdin`, no?",
+    ],
+)
+def test_a_statement_put_to_the_assistant_for_approval_is_no_rule(words):
+    assert active(DONE, user(words), edit("src/spool.py"), agent("Right, done.")) == []
+
+
+def test_what_is_only_being_considered_is_no_goal():
+    assert active(DONE, user("we're considering a MUCH longer retention in the audit database")) == []
+
+
+def test_an_order_that_opens_with_ensure_is_no_fact():
+    (made,) = found(DONE, user("ensure all font files are only loaded on demand, not on the first page load!"))
+    assert made.category != "project_fact"
+
+
+def test_a_cause_that_holds_now_is_told_without_its_announcement():
+    said = "the issue is that `push_backup` only works if the user has access to the vault repo, right?"
+    assert active(DONE, user(said), agent("Right.")) == ["`push_backup` only works if the user has access to the vault repo."]
+
+
+@pytest.mark.parametrize(
+    ("slip", "right"),
+    [("commited", "committed"), ("lenght", "length"), ("seperate", "separate")],
+)
+def test_common_slips_of_spelling_are_mended(slip, right):
+    (content,) = active(DONE, user(f"We never keep a {slip} copy of `orders.sql` in the worker."))
+    assert f" {right} " in content
