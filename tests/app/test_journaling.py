@@ -10,7 +10,9 @@ from talking import say
 from kept.adapters.llm.scripted import Scripted
 from kept.app.asking import Asker
 from kept.app.journaling import State, backfill, heads, plan, work_of, write
+from kept.app.person import forget
 from kept.app.running import Options, run
+from kept.app.unwriting import told_again, unwrite
 from kept.model.errors import ConfigError, UsageError
 from kept.model.event import Origin
 from kept.model.memory import Status
@@ -277,6 +279,24 @@ def test_where_the_journals_profile_remembers_sessions_too_its_memories_are_told
         assert "## Decisions" in text
         write(desk, work_of(desk), day(1))
         assert done.path.read_text() == text
+
+
+def test_what_is_forgotten_goes_out_of_the_entries_and_of_what_was_archived_of_them(journal_at, home):
+    days_of_work(home)
+    with journal_at() as desk:
+        done = write_all(desk, [day(1), day(2)])
+        found = [each for each in desk.store.log.memories() if "tides.sqlite" in each.content and each.profile == "coding"]
+        found += told_again(desk, found)
+        assert {each.profile for each in found} == {"coding", "journal"}
+        forget(desk, [each.id for each in found])
+        assert unwrite(desk, found)
+        assert all("tides.sqlite" not in each.path.read_text() for each in done)
+        assert "harbour page number 1" in done[0].path.read_text()
+        assert not edited(done[0].path.read_text())
+        run(desk, [], Options())
+        assert desk.store.archive.search(("sqlite",), 10) == ()
+        assert not any("tides.sqlite" in each.content for each in desk.store.log.memories())
+        assert desk.store.damage() == ()
 
 
 # --- with a model --------------------------------------------------------------------------------------------------------------------

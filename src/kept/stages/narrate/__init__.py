@@ -2,9 +2,9 @@
 
 from kept.stages.narrate.bounds import Bounds, Chosen, choose
 from kept.stages.narrate.machinery import self_reference
-from kept.stages.narrate.page import edited, head_of, page, slots_of
+from kept.stages.narrate.page import edited, head_of, page, slots_of, stamped
 from kept.stages.narrate.prose import PURPOSE, prose_of, prose_question
 
 __all__ = [
-    "PURPOSE", "Bounds", "Chosen", "choose", "edited", "head_of", "page", "prose_of", "prose_question", "self_reference", "slots_of",
+    "PURPOSE", "Bounds", "Chosen", "choose", "edited", "head_of", "page", "prose_of", "prose_question", "self_reference", "slots_of", "stamped",
 ]  # fmt: skip

@@ -165,10 +165,22 @@ def head_of(text: str) -> Head | None:
 
 def edited(text: str) -> bool:
     """Whether an entry is another than kept wrote it."""
-    front, rest = _parted(text)
-    lines = text.split("\n")[: len(text.split("\n")) - len(rest.split("\n"))]
-    plain = ["digest: " if each.startswith("digest: ") else each for each in lines]
-    return blake2b("\n".join((*plain, rest)).encode(), digest_size=8).hexdigest() != front.get("digest")
+    return _parted(text)[0].get("digest") != _digest_of(text)
+
+
+def stamped(text: str) -> str:
+    """An entry with the digest of what it says now."""
+    rest = _parted(text)[1]
+    front = text[: len(text) - len(rest)].split("\n")
+    number = _digest_of(text)
+    return "\n".join(f"digest: {number}" if each.startswith("digest: ") else each for each in front) + rest
+
+
+def _digest_of(text: str) -> str:
+    rest = _parted(text)[1]
+    front = text[: len(text) - len(rest)].split("\n")
+    plain = "\n".join("digest: " if each.startswith("digest: ") else each for each in front)
+    return blake2b((plain + rest).encode(), digest_size=8).hexdigest()
 
 
 def body_of(text: str) -> str:

@@ -12,6 +12,7 @@ from kept.app.backups import holding
 from kept.app.browsing import exported
 from kept.app.desk import Desk
 from kept.app.running import settle
+from kept.app.unwriting import told_again, unwrite
 from kept.app.writing import Written
 from kept.model.errors import UsageError
 from kept.model.memory import Memory
@@ -168,6 +169,7 @@ def forget(
         memories = (
             [person.find(desk, each) for each in numbers] if numbers else list(person.derived(desk, source=source, since=first))
         )
+        memories += told_again(desk, memories)
         if not yes:
             _confirm(desk, memories)
         sessions: tuple[str, ...] = ()
@@ -175,7 +177,9 @@ def forget(
         def erase() -> tuple[str, ...]:
             nonlocal sessions
             sessions = person.forget_source(desk, source) if source and not since else ()
-            return person.forget(desk, [each.id for each in memories])
+            gone = person.forget(desk, [each.id for each in memories])
+            unwrite(desk, memories)
+            return gone
 
         gone, written = settle(desk, erase)
         copies = holding(desk, memories)
