@@ -54,6 +54,14 @@ def test_a_text_has_the_same_vector_alone_and_in_a_batch(model):
     assert np.allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
 
 
+def test_weights_that_stay_widened_give_the_same_vectors(model):
+    words = ["Where are the invoices written?", "banana bread"]
+    before = model.embed(words)
+    model.widen()
+    assert (model.embed(words) == before).all()
+    assert (model.embed(words) == before).all()
+
+
 def test_a_file_that_is_no_pack_is_refused(tmp_path):
     (tmp_path / "some.pack").write_bytes(b"something else")
     with pytest.raises(DamagedError, match="no pack"):

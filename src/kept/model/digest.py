@@ -1,6 +1,9 @@
-"""The hash of texts that everything in kept is named by. Imports nothing heavy: hooks wait for it."""
+"""The hash of texts that everything in kept is named by. Imports nothing heavy: hooks wait for it.
 
-from hashlib import blake2b
+``_blake2`` is where ``hashlib`` has this hash from; ``hashlib`` itself loads OpenSSL, which takes longer than a hook's answer.
+"""
+
+from _blake2 import blake2b
 
 
 def digest(*parts: str, size: int = 16) -> str:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from kept.adapters.embed.minilm import MiniLM
+
 PACK = Path(__file__).with_name("minilm.pack")
 LOCAL, OFF, HASHING = "local", "off", "hashing"
 
@@ -29,16 +31,21 @@ class Embedder(Protocol):
         ...
 
 
-def embedder(choice: str, model: str = "", env: Mapping[str, str] | None = None) -> Embedder | None:
+def embedder(choice: str, model: str = "", env: Mapping[str, str] | None = None, *, stays: bool = False) -> Embedder | None:
     """The embedder of a setting: ``local``, ``off``, ``hashing``, or the address of a server. None where there is none.
 
-    The environment's ``KEPT_EMBEDDINGS`` goes before the setting. Raises ConfigError for a server that cannot be one.
+    In a process that ``stays`` the local model trades memory for time. The environment's ``KEPT_EMBEDDINGS`` goes before the setting. Raises ConfigError for a server that cannot be one.
     """
     asked = (env or {}).get("KEPT_EMBEDDINGS") or choice
     if asked == OFF:
         return None
     if asked == LOCAL:
-        return _local() if PACK.exists() else None
+        if not PACK.exists():
+            return None
+        local = _local()
+        if stays:
+            local.widen()
+        return local
     if asked == HASHING:
         return _hashing()
     from kept.adapters.embed.server import Server  # noqa: PLC0415 - heavy, and only wanted here
@@ -47,7 +54,7 @@ def embedder(choice: str, model: str = "", env: Mapping[str, str] | None = None)
 
 
 @lru_cache(maxsize=1)
-def _local() -> Embedder:
+def _local() -> "MiniLM":
     from kept.adapters.embed.minilm import MiniLM  # noqa: PLC0415 - numpy is heavy
 
     return MiniLM(PACK)

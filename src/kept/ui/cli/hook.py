@@ -21,7 +21,7 @@ from kept.stages.recall.scoring import weights_of
 
 _MOST = 8_000_000  # bytes of a payload; a larger one is not read
 _SECONDS = 0.15  # reading the store before a prompt may take so long
-_WARM = 0.1  # and the answer of a warm process
+_WARM = 0.15  # and the answer of a warm process
 _CHARS = 9_500  # a client cuts what is injected at 10,000 characters
 _TOKENS = 1_200
 _FAILING = (
