@@ -47,6 +47,11 @@ def test_what_an_editor_wrapped_is_read_as_one_line():
     }
 
 
+def test_a_sentence_that_ends_in_a_quotation_gets_no_second_full_stop():
+    note = '### What I learned\n- The error of `upload.py` means what it says: "The file is too large."'
+    assert noted(note, way=JOURNAL) == {("insights", 'The error of `upload.py` means what it says: "The file is too large."')}
+
+
 def test_an_abbreviation_ends_no_sentence():
     note = "### What I learned\n- The pager reads pragmas early (e.g. `PRAGMA synchronous`) and keeps them."
     assert noted(note, way=JOURNAL) == {("insights", "The pager reads pragmas early (e.g. `PRAGMA synchronous`) and keeps them.")}

@@ -9,6 +9,7 @@ from kept.model.lexicon import Lexicon
 from kept.model.text import is_cjk, one_line
 from kept.stages.extract.cues import found, has, places, replace, split_at, strip_all, strip_first, strip_last
 
+_STOPPED = frozenset(".!。！")  # before a closing quotation mark as well
 LONGEST = 300
 _MARKS = re2.compile(r"\*\*|__|(?:^|\s)#{1,6}\s|<!--.*?-->")
 _LINK = re2.compile(r"\[([^\]\n]{1,200})\]\([^)\n]{1,400}\)")
@@ -99,7 +100,7 @@ def finish(text: str) -> str:
         return ""
     if text[0].islower() and not _is_name(text.split()[0]):
         text = text[0].upper() + text[1:]
-    return text if text[-1] in ".!。！" else text.rstrip("?:;,") + ("。" if is_cjk(text[-1]) else ".")
+    return text if text.rstrip('"”')[-1:] in _STOPPED else text.rstrip("?:;,") + ("。" if is_cjk(text[-1]) else ".")
 
 
 def join(first: str, second: str) -> str:
