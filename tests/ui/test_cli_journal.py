@@ -76,3 +76,10 @@ def test_somebody_elses_file_in_the_way_is_left_alone_and_told(capsys, harbour):
 
 def test_the_templates_are_listed(capsys, home):
     assert told(capsys, "journal", "templates") == ["journal", "project-update", "release-notes", "weekly"]
+
+
+def test_the_entries_are_listed_among_the_sources_by_their_folder(capsys, harbour):
+    kept(capsys, "journal", "write", "--date", "2026-01-05")
+    _, out, _ = kept(capsys, "sources")
+    assert "entry  1 file" in out
+    assert f"  {harbour / 'journal'}\n" in out or "  ~/journal\n" in out

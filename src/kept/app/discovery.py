@@ -9,6 +9,7 @@ from pathlib import Path
 from sys import intern
 
 from kept.adapters.sources import Skip, Skipped, encoding_of, examine, find_files
+from kept.adapters.sources.entries import ENTRY, entries
 from kept.adapters.sources.formats import LEFT_OUT, SOURCES, in_zone
 from kept.adapters.sources.retention import days_kept
 from kept.adapters.store import OptedOut, Thread
@@ -133,12 +134,17 @@ def _paths(desk: Desk, tools: Mapping[str, Tool]) -> Iterator[tuple[Path, Tool]]
     for source in SOURCES:
         roots = dict.fromkeys((desk.home.user, desk.home.root))
         found = dict.fromkeys(place for root in roots for place in source.places(root, desk.env))
+        journal = desk.home.root / desk.settings.journal.folder
+        if source.name == ENTRY:
+            found = dict.fromkeys(entries(journal))
         tools[source.name].places = tuple((place, place.exists()) for place in found)
         for place, there in tools[source.name].places:
             for path in find_files(place) if there else ():
                 if path not in seen:
                     seen.add(path)
                     yield path, tools[source.name]
+        if source.name == ENTRY and found:
+            tools[source.name].places = ((journal, True),)  # of what lies there, the entries alone are looked at
 
 
 def _count(desk: Desk, path: Path, place_of: Tool, tools: Mapping[str, Tool], states: _States) -> str:
