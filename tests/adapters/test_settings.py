@@ -57,3 +57,26 @@ def test_a_value_of_the_wrong_kind_is_not_written(tmp_path: Path, name: str, val
 
 def test_every_setting_has_a_name() -> None:
     assert {"timezone", "llm.adapter", "llm.day_usd"} <= values(Settings()).keys()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[journal]\nfolder = "/etc"', '[journal]\nfolder = "../x"', '[journal]\nfolder = ""', "[journal]\noutside = 1.5", "[journal]\nspam = 1",
+        '[[feed]]\nkind = "telepathy"\npath = "x"', '[[feed]]\nkind = "rss"', '[[feed]]\nkind = "rss"\npath = "x"\nurl = "https://example.org"',
+        '[[feed]]\nkind = "git"\nurl = "https://example.org"', '[[feed]]\nkind = "rss"\nurl = "file:///etc/passwd"', "feed = 1", "feed = [1]",
+    ],
+)  # fmt: skip
+def test_a_journal_or_a_feed_that_cannot_be_followed_is_refused(tmp_path, text):
+    path = tmp_path / "config.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError):
+        read(path)
+
+
+def test_a_feed_is_a_table_of_its_own(tmp_path):
+    path = tmp_path / "config.toml"
+    path.write_text('[journal]\nfolder = "diary"\n[[feed]]\nkind = "rss"\nurl = "https://example.org"\nshare = 2\n')
+    made = read(path)
+    assert made.journal.folder == "diary"
+    assert (made.feed[0].kind, made.feed[0].share) == ("rss", 2.0)

@@ -143,8 +143,8 @@ def _paths(desk: Desk, tools: Mapping[str, Tool]) -> Iterator[tuple[Path, Tool]]
                 if path not in seen:
                     seen.add(path)
                     yield path, tools[source.name]
-        if source.name == ENTRY and found:
-            tools[source.name].places = ((journal, True),)  # of what lies there, the entries alone are looked at
+        if source.name == ENTRY:
+            tools[source.name].places = ((journal, bool(found)),)  # of what lies there, the entries alone are looked at
 
 
 def _count(desk: Desk, path: Path, place_of: Tool, tools: Mapping[str, Tool], states: _States) -> str:

@@ -62,7 +62,7 @@ _TOOLS: tuple[Source, ...] = (
 )
 _PLUGINS, LEFT_OUT = load_plugins(entry_points(group=GROUP))
 PLUGINS = frozenset(each.name for each in _PLUGINS)
-SOURCES: tuple[Source, ...] = (Entries(), *_TOOLS, *_PLUGINS, Vault(), Journal(), Generic())
+SOURCES: tuple[Source, ...] = (*_TOOLS, Entries(), *_PLUGINS, Vault(), Journal(), Generic())
 
 
 def in_zone(zone: ZoneInfo, sources: Sequence[Source] = SOURCES) -> tuple[Source, ...]:

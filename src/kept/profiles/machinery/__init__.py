@@ -8,5 +8,5 @@ from importlib.resources import files
 @cache
 def machinery() -> str:
     """An RE2 pattern of those words."""
-    body = tomllib.loads((files("kept.profiles") / "machinery.toml").read_text(encoding="utf-8"))
+    body = tomllib.loads((files(__name__) / "words.toml").read_text(encoding="utf-8"))
     return rf"(?i)\b(?:{'|'.join(body['words'])})\b"
