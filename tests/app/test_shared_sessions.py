@@ -23,6 +23,10 @@ def sessions(shared: Path) -> Path:
 def outcome(desk) -> list[str]:
     rows = [exported(desk, each) for each in desk.store.log.memories()]
     for row in rows:
+        del (
+            row["reason"],
+            row["revision"],
+        )  # they tell of the last operation: parts add and then confirm what the whole adds at once
         for quote in row["evidence"]:
             quote["source"] = Path(quote["source"]).name
     return sorted(json.dumps(row, sort_keys=True) for row in rows if row["status"] in ("active", "held"))

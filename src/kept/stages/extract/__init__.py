@@ -7,7 +7,7 @@ from kept.model.event import Event
 from kept.model.lexicon import Lexicon
 from kept.model.memory import Candidate
 from kept.model.profile import Profile, Shape
-from kept.stages.extract import explained, fixes, habits, intents, notes, personal
+from kept.stages.extract import explained, fixes, intents, notes, personal
 from kept.stages.extract.actions import actions_of
 from kept.stages.extract.cues import count
 from kept.stages.extract.view import LOOKBACK
@@ -30,8 +30,7 @@ def extract(
     reasons = explained.propose(events, start, stop, profile=profile, lexicon=lexicon, scope=scope, done=done)
     # A cause that a fix states already needs no line of its own.
     causes = {each.quote for fix in mended for each in fix.evidence}
-    usual = habits.propose(events, start, stop, profile=profile, lexicon=lexicon, scope=scope, done=done)
-    found = told + said + noted + mended + tuple(each for each in reasons if each.evidence[0].quote not in causes) + usual
+    found = told + said + noted + mended + tuple(each for each in reasons if each.evidence[0].quote not in causes)
     return tuple(_placed(each, profile, lexicon) for each in found)
 
 
