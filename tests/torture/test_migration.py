@@ -28,6 +28,10 @@ def columns(database: sqlite3.Connection) -> dict[str, set[str]]:
     return {each: {row[1] for row in database.execute(f'PRAGMA table_info("{each}")')} for each in names}
 
 
+def indexes(database: sqlite3.Connection) -> set[str]:
+    return {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")}
+
+
 def aged(home: Path) -> None:
     """Make the store what a program of the format before made of it."""
     with closing(sqlite3.connect(":memory:")) as reference, closing(sqlite3.connect(store_of(home), isolation_level=None)) as store:
@@ -36,6 +40,8 @@ def aged(home: Path) -> None:
         for table in sorted(there.keys() - wanted.keys(), key=lambda name: not name.endswith("_index")):
             if not table.startswith("sqlite_"):
                 store.execute(f'DROP TABLE IF EXISTS "{table}"')
+        for index in sorted(indexes(store) - indexes(reference)):
+            store.execute(f"DROP INDEX IF EXISTS {index}")
         for table in wanted:
             for column in sorted(there[table] - wanted[table]):
                 store.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
