@@ -1,7 +1,7 @@
 """``kept review``: what was held back, one keystroke each. Every answer is stored at once; stopping in between loses nothing."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -14,20 +14,21 @@ from kept.app.sleeping import lingering
 from kept.model.errors import StaleError
 from kept.model.memory import Memory, Status
 from kept.model.profile import title_of
+from kept.model.times import to_text
 from kept.ui.cli import show
 from kept.ui.cli.changing import told_problems
 from kept.ui.cli.front import asked, at_desk, key, on_terminal, revised
 from kept.ui.cli.lists import scope_name
 from kept.ui.cli.show import Line, counted, entry, line
-from kept.ui.cli.turns import WHOSE
+from kept.ui.cli.turns import WHOSE, turns_around
 
 _QUOTES = 3
 _CHOICES = line(
-    ("y", "bold green"), " keep  ", ("n", "bold red"), " reject  ", ("e", "bold"), " edit and keep  ", ("s", "bold"), " skip  ", ("q", "bold"), " stop"
+    ("y", "bold green"), " keep  ", ("n", "bold red"), " reject  ", ("e", "bold"), " edit and keep  ", ("o", "bold"), " open the conversation  ", ("s", "bold"), " skip  ", ("q", "bold"), " stop"
 )  # fmt: skip
 
 _STALE_CHOICES = line(
-    ("y", "bold green"), " keep  ", ("n", "bold red"), " retire  ", ("e", "bold"), " edit  ", ("s", "bold"), " skip  ", ("q", "bold"), " stop"
+    ("y", "bold green"), " keep  ", ("n", "bold red"), " retire  ", ("e", "bold"), " edit  ", ("o", "bold"), " open the conversation  ", ("s", "bold"), " skip  ", ("q", "bold"), " stop"
 )  # fmt: skip
 
 
@@ -42,7 +43,7 @@ def review(
     stale: Annotated[bool, typer.Option("--stale", help="Instead: what lingers, old and never confirmed.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the queue as JSON and ask nothing.")] = False,
 ) -> int:
-    """Decide on what was held back: y keep, n reject, e change its words and keep it, s skip, q stop.
+    """Decide on what was held back: y keep, n reject, e change its words and keep it, o open its conversation, s skip, q stop.
 
     With --stale on what lingers: y keep it as yours, n retire it.
     """
@@ -51,7 +52,7 @@ def review(
             return _decide(context, desk, approve or [], reject or [])
         if stale:
             return _review_stale(desk, list_=list_, as_json=as_json)
-        queue = chosen(desk, desk.store.log.memories(), Filter(statuses=(Status.HELD,)), desk.clock())
+        queue = by_session(chosen(desk, desk.store.log.memories(), Filter(statuses=(Status.HELD,)), desk.clock()))
         if as_json:
             show.write_json([exported(desk, each) for each in queue])
         elif not queue:
@@ -61,6 +62,20 @@ def review(
         else:
             return _ask(desk, queue)
         return 0
+
+
+def by_session(queue: Sequence[Memory]) -> tuple[Memory, ...]:
+    """A queue in batches: what was said in one session together, the latest session first."""
+    said = {each.id: each.evidence[-1] for each in queue if each.evidence}
+    last: dict[str, str] = {}
+    for each in said.values():
+        last[each.session] = max(last.get(each.session, ""), to_text(each.at) if each.at else "")
+
+    def place(memory: Memory) -> tuple[bool, tuple[int, ...], str]:
+        session = said[memory.id].session if memory.id in said else ""
+        return (memory.id not in said, tuple(-ord(char) for char in last.get(session, "")), session)
+
+    return tuple(sorted(queue, key=place))
 
 
 def _review_stale(desk: Desk, *, list_: bool, as_json: bool) -> int:
@@ -108,7 +123,8 @@ def _answers(desk: Desk, queue: tuple[Memory, ...], why: Mapping[str, str]) -> C
         reason = [line((f"    {why[memory.id]}", "dim"))] if memory.id in why else []
         choices = _STALE_CHOICES if memory.id in why else _CHOICES
         show.write([line(), line((f"{number} of {len(queue)}", "dim")), *_card(desk, memory), *reason, choices])
-        answer = key("ynesq")
+        while (answer := key("ynesoq")) == "o":
+            show.write([*turns_around(desk, memory), *_card(desk, memory), choices])
         if answer == "q":
             break
         try:
