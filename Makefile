@@ -25,7 +25,7 @@ bench: .venv/ready-dev  ## speed, as ratios and throughput; the store from 1,000
 
 pins:  ## pin the dependencies again (needs uv)
 	uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 \
-	  --group build pyproject.toml -o requirements.txt
+	  --group build --extra mcp --extra web pyproject.toml -o requirements.txt
 	uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 \
 	  --group build --group dev pyproject.toml -o requirements-dev.txt
 
