@@ -218,5 +218,30 @@ def test_the_guard_counts_no_insight_as_lost_that_went_whole_into_an_entry():
     gone = next(Retire(memory=each.id, at=DAWN, reason="") for each in state.values() if "registry" in each.content)
     assert len(merged) == 3
     assert overreach(state.values(), [*merged, gone]) == ()
-    silent = [replace(each, facts=replace(each.facts, added=())) for each in merged]
-    assert overreach(state.values(), [*silent, gone])
+    for lacking in ({"added": ()}, {"content": "Lessons about this and that."}):
+        silent = [replace(each, facts=replace(each.facts, **lacking)) for each in merged]
+        assert overreach(state.values(), [*silent, gone]), lacking
+
+
+def test_an_entry_that_ends_is_as_many_losses_as_it_tells():
+    state = after(lessons(), few(8))
+    for operation in curate(lessons(), tuple(state.values()), rules=few(5)):
+        state.update(apply(state, operation, Actor.MACHINE))
+    assert len(active(state)) == 5
+    entries = sorted((each for each in state.values() if each.status is Status.ACTIVE), key=lambda each: -len(each.evidence))
+    (stop,) = overreach(state.values(), [Retire(memory=each.id, at=DAWN, reason="") for each in entries[:3]])
+    assert (stop.active, stop.lost) == (8, sum(len(each.evidence) for each in entries[:3]))
+    assert stop.lost > 3
+
+
+def test_what_went_into_an_entry_and_ended_with_it_spends_the_budget():
+    state = after(lessons(), few(8))
+    for operation in curate(lessons(), tuple(state.values()), rules=few(5)):
+        state.update(apply(state, operation, Actor.MACHINE))
+    largest = max((each for each in state.values() if each.status is Status.ACTIVE), key=lambda each: len(each.evidence))
+    at = DAWN + timedelta(days=30)
+    first = Retire(memory=largest.id, at=at, reason="")
+    assert not overreach(state.values(), [first])
+    state.update(apply(state, first, Actor.MACHINE))
+    others = [each.id for each in state.values() if each.status is Status.ACTIVE]
+    assert overreach(state.values(), [Retire(memory=each, at=at, reason="") for each in others[:2]])

@@ -1,13 +1,13 @@
 """Guards: which passes would take away too much, and so are thrown out whole. Knows nothing of why a pass wants to."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from kept.model.fold import apply
 from kept.model.memory import Actor, Memory, Status
-from kept.model.operation import CONDENSED, WITHDRAWN, Merge, Operation
+from kept.model.operation import CONDENSED, WITHDRAWN, Operation
 from kept.model.text import tokens
 
 LEAST = 4  # a category with fewer memories than this is too small for a share to mean anything
@@ -19,7 +19,7 @@ _ENDED = frozenset({Status.RETIRED, Status.SUPERSEDED, Status.RESOLVED})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stop:
-    """Why a pass was stopped: the category, how many active memories it had, how many the pass would deactivate, and how many
+    """Why a pass was stopped: the category, how many memories stood in it, how many the pass would deactivate, and how many
     machines already have deactivated in the 30 days before.
     """
 
@@ -34,25 +34,19 @@ class Stop:
 
 
 def overreach(memories: Iterable[Memory], operations: Sequence[Operation], actor: Actor = Actor.MACHINE) -> tuple[Stop, ...]:
-    """The categories of which the operations would take too much (K6): more than half of the active memories in this pass, or,
-    together with what machines took in the 30 days of event time before, more than half of what there was.
+    """The categories of which the operations would take too much (K6): more than half of what stands in this pass, or, together with
+    what machines took in the 30 days of event time before, more than half of what there was.
 
-    Whatever ends a memory counts in full: retiring, superseding, merging away, resolving, emptying its content. Moving to another
-    category does not, nor does going into an entry that still says it and rests on all its evidence. A pass with any stop must not
-    be applied at all.
+    Active memories stand, and so do those that were condensed, for as long as an active entry tells them. Whatever ends that counts
+    in full: retiring, superseding, merging away, resolving, emptying its content, and for an entry each that it took in as well.
+    Moving to another category does not. A pass with any stop must not be applied at all.
     """
     before = {each.id: each for each in memories}
     after = _after(before, operations, actor)
-    active = Counter(each.category for each in before.values() if each.status is Status.ACTIVE)
-    carried = _carried(before, after, operations)
-    lost = Counter(
-        each.category
-        for each in before.values()
-        if each.id not in carried
-        and each.status is Status.ACTIVE
-        and (after[each.id].status is not Status.ACTIVE or not after[each.id].content.strip())
-    )
-    spent = _spent(before.values(), max((each.at for each in operations if each.at is not None), default=None))
+    stood, stand = _standing(before.values()), _standing(after.values())
+    active = Counter(before[each].category for each in stood)
+    lost = Counter(before[each].category for each in stood - stand)
+    spent = _spent(before.values(), stood, max((each.at for each in operations if each.at is not None), default=None))
     return tuple(
         Stop(category=category, active=active[category], lost=count, spent=spent[category])
         for category, count in sorted(lost.items())
@@ -64,21 +58,36 @@ def overreach(memories: Iterable[Memory], operations: Sequence[Operation], actor
     )
 
 
-def _carried(before: Mapping[str, Memory], after: Mapping[str, Memory], operations: Sequence[Operation]) -> frozenset[str]:
-    """The memories that entries took in whole: with all their evidence, and in short with their words."""
-    return frozenset(
-        loser
-        for each in operations
-        if isinstance(each, Merge) and each.reason == CONDENSED and after[each.memory].status is Status.ACTIVE
-        for loser in each.losers
-        if loser in before and _carries(after[each.memory], before[loser])
-    )
+def _standing(memories: Iterable[Memory]) -> frozenset[str]:
+    """The active memories that say something, and the condensed ones that one of these tells."""
+    everything = tuple(memories)
+    active = [each for each in everything if each.status is Status.ACTIVE and each.content.strip()]
+    condensed = [each for each in everything if _condensed(each)]
+    resting: dict[tuple[str, str], list[Memory]] = defaultdict(list)
+    for each in active if condensed else ():
+        for proof in _proofs(each):
+            resting[proof].append(each)
+    told = {
+        each.id
+        for each in condensed
+        if any(_tells(entry, each) for entry in resting[min(_proofs(each), default=("", ""))] if entry.category == each.category)
+    }
+    return frozenset({each.id for each in active} | told)
 
 
-def _carries(entry: Memory, taken: Memory) -> bool:
+def _condensed(memory: Memory) -> bool:
+    return memory.status is Status.SUPERSEDED and memory.reason == CONDENSED
+
+
+def _tells(entry: Memory, taken: Memory) -> bool:
+    """Whether an entry rests on all the evidence and names of one it took in, and still says it in short."""
     words, said = tokens(taken.content), tokens(entry.content)
-    proofs = {(each.event, each.quote) for each in entry.evidence}
-    return {(each.event, each.quote) for each in taken.evidence} <= proofs and len(words & said) >= _SAID * len(words)
+    whole = _proofs(taken) <= _proofs(entry) and set(taken.artifacts) <= set(entry.artifacts)
+    return whole and len(words & said) >= _SAID * len(words)
+
+
+def _proofs(memory: Memory) -> set[tuple[str, str]]:
+    return {(each.event, each.quote) for each in memory.evidence}
 
 
 def trespasses(memories: Iterable[Memory], operations: Sequence[Operation]) -> tuple[str, ...]:
@@ -104,13 +113,14 @@ def _after(before: Mapping[str, Memory], operations: Sequence[Operation], actor:
     return after
 
 
-def _spent(memories: Iterable[Memory], until: datetime | None) -> Counter[str]:
-    """By category, how many memories machines ended in the window before ``until``; one without a time counts."""
+def _spent(memories: Iterable[Memory], stood: frozenset[str], until: datetime | None) -> Counter[str]:
+    """By category, how many memories machines ended or emptied in the window before ``until``; one without a time counts."""
     return Counter(
         each.category
         for each in memories
-        if each.status in _ENDED
+        if (each.status in _ENDED or (each.status is Status.ACTIVE and not each.content.strip()))
+        and each.id not in stood
         and not each.owned
-        and each.reason not in (WITHDRAWN, CONDENSED)
+        and each.reason != WITHDRAWN
         and (until is None or each.ended_at is None or until - WINDOW < each.ended_at <= until)
     )
