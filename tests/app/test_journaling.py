@@ -334,6 +334,30 @@ def test_a_models_paragraph_stands_only_where_what_it_cites_carries_it(journal_a
         assert done.head.tokens[0] > 0
 
 
+def test_a_models_sentence_that_repeats_a_memory_is_not_learnt_from_again(journal_at, home):
+    say(home, "a", "We decided to keep the tide tables in `tides.sqlite` instead of CSV files.", day=day(0).isoformat())
+    say(home, "b", "Please let the reader in `tides.py` cope with gauges that `tides.sqlite` lacks in winter, and draw the missing ones in grey.", day=day(1).isoformat())
+    repeated = "We decided to keep the tide tables in `tides.sqlite` instead of CSV files."
+
+    def answer(ask):
+        if ask.purpose != "journal":
+            return author(ask)
+        notes = dict(line.split(" ", 1) for line in ask.prompt.splitlines() if re.match(r"s\d+ ", line))
+        today = next(each.partition("): ")[2] for each in notes.values() if each.startswith("(worked"))
+        return {"paragraphs": [{"part": "worked", "text": f"{today}. {repeated}", "sources": list(notes)}]}
+
+    with journal_at() as raw:
+        desk = with_model(raw, answer)
+        _, second = write_all(desk, [day(0), day(1)])
+        text = second.path.read_text()
+        assert f"{repeated} ([{day(0).isoformat()}]" in text
+        (thread,) = (each for each in desk.store.archive.threads() if each.path == str(second.path))
+        read = " ".join(each.text for each in desk.store.archive.events(thread.id, 0, thread.events))
+        assert "gauges" in read
+        assert "CSV" not in read
+        assert all(each.observations == 1 for each in desk.store.log.memories() if "CSV" in each.content)
+
+
 def test_one_question_is_asked_for_an_entry_and_none_for_a_day_done_before(journal_at, home):
     days_of_work(home)
     asked = []

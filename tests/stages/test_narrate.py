@@ -12,6 +12,9 @@ DAY = date(2026, 1, 5)
 TEMPLATE = Template(name="t", text="# {{date}}\n\n## Done\n\n{{worked}}\n\n## Before\n\n{{before}}\n\n## News\n\n{{outside}}")
 
 
+HEAD = Head(first=DAY, last=DAY, template="t", writer="w", extract=True, sessions=1)
+
+
 def session(text, weight=1.0):
     return Told(slot=Slot.WORKED, text=text, weight=weight)
 
@@ -119,6 +122,56 @@ def test_a_paragraph_is_as_far_to_be_trusted_as_the_weakest_it_rests_on():
     )
     assert [each.grade for each in found] == [Grade.SESSION, Grade.OUTSIDE, Grade.MEMORY]
     assert refused == 4
+
+
+KNOWN = memory(1, "The tide tables are kept in `tides.sqlite` instead of CSV files.")
+DID = session("Rewrote the reader in `tides.py` so that it copes with missing gauges.")
+
+
+@pytest.mark.parametrize(
+    ("text", "cited", "today", "recalled"),
+    [
+        (
+            "The reader in `tides.py` copes with missing gauges now. It goes on from the tide tables being kept in `tides.sqlite`.",
+            ("s1", "s2"), ["The reader in `tides.py` copes with missing gauges now."],
+            ["It goes on from the tide tables being kept in `tides.sqlite`."],
+        ),
+        (
+            "Tide tables are kept in `tides.sqlite` instead of CSV files. The reader was rewritten. It copes with missing gauges.",
+            ("s1", "s2"), ["The reader was rewritten. It copes with missing gauges."],
+            ["Tide tables are kept in `tides.sqlite` instead of CSV files."],
+        ),
+        (
+            "Rewrote the reader in `tides.py` so that it copes with missing gauges. Tide tables replace CSV files.",
+            ("s1",), ["Rewrote the reader in `tides.py` so that it copes with missing gauges."], ["Tide tables replace CSV files."],
+        ),
+        (
+            "Rewrote the reader in `tides.py` so that it copes with missing gauges, the tide tables being kept instead of CSV files.",
+            ("s1", "s2"), [],
+            ["Rewrote the reader in `tides.py` so that it copes with missing gauges, the tide tables being kept instead of CSV files."],
+        ),
+        ("The reader was rewritten. It copes with missing gauges.", ("s1",), ["The reader was rewritten. It copes with missing gauges."], []),
+        ("Tide tables are kept in `tides.sqlite`, and that is that.", ("s2",), [], ["Tide tables are kept in `tides.sqlite`, and that is that."]),
+    ],
+)  # fmt: skip
+def test_a_sentence_that_says_more_of_a_memory_than_of_the_day_is_marked_as_recalled_whatever_its_paragraph_cites(
+    text, cited, today, recalled
+):
+    found, refused = prose_of(reply(("worked", text, cited)), [DID, KNOWN], TEMPLATE)
+    assert refused == 0
+    assert [each.text for each in found if each.grade is Grade.SESSION] == today
+    assert [each.text for each in found if each.grade is Grade.MEMORY] == recalled
+    assert all((each.reference, each.day) == ("m1", DAY) for each in found if each.grade is Grade.MEMORY)
+
+
+def test_what_a_paragraph_recalls_stands_after_what_it_tells_in_a_block_of_kepts_own():
+    text = "The reader in `tides.py` copes with missing gauges. Tide tables are kept in `tides.sqlite`. The reader is done."
+    found, _ = prose_of(reply(("worked", text, ("s1", "s2"))), [DID, KNOWN], TEMPLATE)
+    body = page(HEAD, TEMPLATE, found, {})
+    assert (
+        "- The reader in `tides.py` copes with missing gauges.\n<!-- kept:begin remembered -->\n"
+        "- Tide tables are kept in `tides.sqlite`. ([2026-01-05](2026-01-05.md), m1)\n<!-- kept:end -->\n- The reader is done.\n"
+    ) in body
 
 
 def test_a_part_that_the_template_has_no_place_for_does_not_fit():

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from hashlib import blake2b
+from itertools import groupby
 
 import re2
 
@@ -15,6 +16,7 @@ from kept.model.text import one_line
 
 OURS, OURS_END = "<!-- kept:begin remembered -->", "<!-- kept:end -->"
 OUTSIDE, OUTSIDE_END = "<!-- outside:begin -->", "<!-- outside:end -->"
+_MARKS = {Grade.SESSION: ((), ()), Grade.MEMORY: ((OURS,), (OURS_END,)), Grade.OUTSIDE: ((OUTSIDE,), (OUTSIDE_END,))}
 _SLOT = re2.compile(r"\{\{\s*([a-z]+)\s*\}\}")
 _LINE = 400  # characters of a line of an entry
 _ESCAPED = (("<!--", "‹!--"), ("-->", "--›"), ("```", "'''"))
@@ -71,23 +73,17 @@ def _fill(lines: list[str], block: Sequence[str]) -> None:
 
 
 def _block(slot: Slot, told: Sequence[Told], names: Mapping[str, str]) -> list[str]:
-    if not told:
-        return []
+    """The lines of a part: each project under its name; what is recalled or comes from outside between its marks."""
     scopes = list(dict.fromkeys(each.scope for each in told))
-    lines = []
+    lines: list[str] = []
     for scope in scopes:
+        within = [each for each in told if each.scope == scope]
         if len(scopes) > 1 and scope:
             lines.append(f"### {clean_line(names.get(scope, scope))}")
-        lines += [_item(each) for each in told if each.scope == scope]
-    if slot is Slot.BEFORE:
-        return [OURS, *lines, OURS_END]
-    if any(each.grade is not Grade.SESSION for each in told):
-        outside = [_item(each) for each in told if each.grade is Grade.OUTSIDE]
-        recalled = [_item(each) for each in told if each.grade is Grade.MEMORY]
-        rest = _block(slot, [each for each in told if each.grade is Grade.SESSION], names)
-        rest += [OUTSIDE, *outside, OUTSIDE_END] if outside else []
-        return rest + ([OURS, *recalled, OURS_END] if recalled else [])
-    return lines
+        for grade, run in groupby(within, key=lambda one: one.grade):
+            begin, end = ((), ()) if slot is Slot.BEFORE else _MARKS[grade]
+            lines += [*begin, *(_item(each) for each in run), *end]
+    return [OURS, *lines, OURS_END] if lines and slot is Slot.BEFORE else lines
 
 
 def _item(each: Told) -> str:

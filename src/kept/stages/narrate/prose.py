@@ -1,12 +1,16 @@
 """Prose: asking a model for an entry, and what of its reply may stand. It proposes; every paragraph is checked against what it cites.
 
-A paragraph is as far to be trusted as the weakest of what it rests on: one that rests on anything from outside stands in the block of
-what comes from outside, one that rests on what is remembered alone in kept's own.
+A paragraph that rests on anything from outside stands in the block of what comes from outside. Any other is told sentence by sentence
+where it rests: what says of a memory more than of the day stands in a block of kept's own, whatever it cites, so that an entry is not
+learnt from where it only repeats.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
+
+import re2
 
 from kept.model.artifact import artifacts
 from kept.model.ask import Ask
@@ -21,6 +25,8 @@ PURPOSE = "journal"
 _MOST_TOKENS = 2_048
 _LONGEST = 900  # characters of a paragraph
 _SUPPORT = 0.5  # share of a paragraph's telling words that stand in what it cites
+_SAME = 0.6  # share of a memory's telling words with which a sentence says it
+_SENTENCE = re2.compile(r"(?s).+?(?:[.!?]['\")\]]*(?:\s+|\z)|[。！？]|\z)")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,22 +94,43 @@ def prose_of(body: Mapping[str, Any], told: Sequence[Told], template: Template) 
         if not own or len(own) < len(named) or len(text) > _LONGEST or not _carried(text, words):
             refused += 1
             continue
-        grade = _weakest(own)
-        drawn = next((one for one in own if one.grade is Grade.MEMORY), None)
-        found.append(
-            Told(
-                slot=Slot(each.part), text=text, grade=grade, source=own[0].source, scope=own[0].scope,
-                reference=drawn.reference if drawn else "", day=drawn.day if drawn else None,
-            )
-        )  # fmt: skip
+        made = Told(slot=Slot(each.part), text=text, source=own[0].source, scope=own[0].scope)
+        if any(one.grade is Grade.OUTSIDE for one in own):
+            found.append(replace(made, grade=Grade.OUTSIDE))
+        else:
+            found += _by_ground(made, own, [one for one in told if one.grade is Grade.MEMORY])
     return tuple(found), refused
 
 
-def _weakest(own: Sequence[Told]) -> Grade:
-    grades = {each.grade for each in own}
-    if Grade.OUTSIDE in grades:
-        return Grade.OUTSIDE
-    return Grade.MEMORY if grades == {Grade.MEMORY} else Grade.SESSION
+def _by_ground(made: Told, own: Sequence[Told], memories: Sequence[Told]) -> Iterator[Told]:
+    """A paragraph in pieces: the sentences that tell of the day, and those that tell of a memory, each run of them as one."""
+    today = " ".join(each.text for each in own if each.grade is Grade.SESSION)
+    if not today:
+        yield replace(made, grade=Grade.MEMORY, source=Grade.MEMORY.value, reference=own[0].reference, day=own[0].day)
+        return
+    sentences = [each.strip() for each in _SENTENCE.findall(made.text) if each.strip()]
+    grounds = [(each, _remembered(each, today, memories)) for each in sentences]
+    for recalls, run in groupby(grounds, key=lambda one: one[1] is not None):
+        pieces = list(run)
+        text = " ".join(each for each, _ in pieces)
+        ground = next((one for _, one in pieces if one is not None), None)
+        if recalls and ground is not None:
+            yield replace(made, text=text, grade=Grade.MEMORY, source=Grade.MEMORY.value, reference=ground.reference, day=ground.day)
+        else:
+            yield replace(made, text=text, source=Grade.SESSION.value)
+
+
+def _remembered(sentence: str, today: str, memories: Sequence[Told]) -> Told | None:
+    """The memory that a sentence tells rather than the day: by a name or more telling words than the day has, or by most of its words."""
+    said, names = statement(sentence).content, [each.casefold() for each in artifacts(sentence)]
+    own = said & statement(today).content
+    for each in sorted(memories, key=lambda one: -len(said & statement(one.text).content)):
+        known = statement(each.text).content
+        new = any(name in each.text.casefold() and name not in today.casefold() for name in names)
+        repeats = bool(said & known - own) and len(said & known) >= _SAME * len(known)
+        if new or repeats or len(said & known) > len(own):
+            return each
+    return None
 
 
 def _carried(text: str, words: str) -> bool:
