@@ -23,39 +23,17 @@ RSS = """<?xml version="1.0"?><rss version="2.0"><channel><title>Harbour news</t
 ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><entry><title>Release 2</title><id>urn:2</id>
 <link href="https://example.org/2"/><updated>2026-01-06T08:00:00Z</updated><summary>Out now.</summary></entry></feed>"""
 BOMB = """<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><rss><channel><item><title>&b;</title></item></channel></rss>"""
-ICS = """BEGIN:VCALENDAR
-BEGIN:VEVENT
-UID:1
-DTSTART;TZID=Europe/Berlin:20260105T100000
-SUMMARY:Pilot meeting\\, quay
- 7
-LOCATION:Room 2
-BEGIN:VALARM
-SUMMARY:Alarm
-END:VALARM
-END:VEVENT
-BEGIN:VEVENT
-UID:2
-DTSTART;VALUE=DATE:20260106
-RRULE:FREQ=WEEKLY
-SUMMARY:Dredging
-END:VEVENT
-BEGIN:VEVENT
-UID:3
-DTSTART:20261399T990000Z
-SUMMARY:Nonsense
-END:VEVENT
-BEGIN:VEVENT
-UID:4
-SUMMARY:cut off""".replace("\n", "\r\n")
 
 
 def no_network(address, cursor):
     pytest.fail("fetched")
 
 
-def brought(kind, place, cursor=None, fetching=no_network):
-    return bring(kind, name="news", place=str(place), cursor=cursor or {}, zone=BERLIN, fetching=fetching)
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+
+
+def brought(kind, place, cursor=None, fetching=no_network, now=NOW):
+    return bring(kind, name="news", place=str(place), cursor=cursor or {}, zone=BERLIN, now=now, fetching=fetching)
 
 
 def file(folder, name, text):
@@ -242,25 +220,6 @@ def test_a_folder_of_notes_that_is_not_there_is_refused(tmp_path):
 def test_a_nonsense_cursor_of_notes_reads_all(tmp_path):
     file(tmp_path, "a.md", b"caf\xe9 on the quay")
     assert len(brought("notes", tmp_path, {"since": "soon"}).items) == 1
-
-
-# --- calendar -------------------------------------------------------------------------------------------------------------------------
-
-
-def test_a_calendar_gives_its_events_in_their_own_zones(tmp_path):
-    found = brought("calendar", file(tmp_path, "c.ics", ICS))
-    assert [(each.title, each.at) for each in found.items] == [
-        ("Pilot meeting, quay7", datetime(2026, 1, 5, 9, tzinfo=UTC)),
-        ("Dredging", datetime(2026, 1, 6, 11, tzinfo=UTC)),
-    ]
-    assert found.items[0].text == "Room 2"
-    assert found.skipped == {"events without a date or a summary": 1, "unfinished events": 1, "later events of a series": 1}
-
-
-@pytest.mark.parametrize("text", ["", "no calendar", b"\xff\xfe\0", "BEGIN:VEVENT"])
-def test_what_is_no_calendar_is_refused(tmp_path, text):
-    with pytest.raises(SourceError):
-        brought("calendar", file(tmp_path, "c.ics", text))
 
 
 # --- mail -----------------------------------------------------------------------------------------------------------------------------

@@ -336,7 +336,12 @@ def test_a_models_paragraph_stands_only_where_what_it_cites_carries_it(journal_a
 
 def test_a_models_sentence_that_repeats_a_memory_is_not_learnt_from_again(journal_at, home):
     say(home, "a", "We decided to keep the tide tables in `tides.sqlite` instead of CSV files.", day=day(0).isoformat())
-    say(home, "b", "Please let the reader in `tides.py` cope with gauges that `tides.sqlite` lacks in winter, and draw the missing ones in grey.", day=day(1).isoformat())
+    say(
+        home,
+        "b",
+        "Please let the reader in `tides.py` cope with gauges that `tides.sqlite` lacks in winter, and draw the missing ones in grey.",
+        day=day(1).isoformat(),
+    )
     repeated = "We decided to keep the tide tables in `tides.sqlite` instead of CSV files."
 
     def answer(ask):

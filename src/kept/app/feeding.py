@@ -41,7 +41,7 @@ def _collect(desk: Desk, feed: Feed, fetching: Fetch) -> Iterator[str]:
     path = _path(desk, feed)
     stamp, cursor, known = _stored(path)
     found = bring(
-        feed.kind, name=name_of(feed), place=feed.url or feed.path, cursor=cursor, zone=desk.zone, fetching=fetching
+        feed.kind, name=name_of(feed), place=feed.url or feed.path, cursor=cursor, zone=desk.zone, now=desk.clock(), fetching=fetching
     )  # fmt: skip
     fresh = {each.key: _safe(desk, each) for each in found.items if each.key not in known}
     if fresh or dict(found.cursor) != dict(cursor):

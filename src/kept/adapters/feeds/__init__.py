@@ -4,6 +4,7 @@ Nothing is fetched but what the user configured: an address, or a list of them.
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -14,12 +15,14 @@ from kept.adapters.feeds.fetching import fetch
 __all__ = ["Brought", "Fetch", "Given", "bring", "fetch"]
 
 
-def bring(kind: str, *, name: str, place: str, cursor: Mapping[str, str], zone: ZoneInfo, fetching: Fetch = fetch) -> Brought:
+def bring(
+    kind: str, *, name: str, place: str, cursor: Mapping[str, str], zone: ZoneInfo, now: datetime, fetching: Fetch = fetch
+) -> Brought:
     """What a source has that it had not at ``cursor`` (empty: all). ``place`` is a path or an address; times without a zone are in ``zone``.
 
     Raises SourceError where the source as a whole cannot be read; a broken item is skipped and counted.
     """
-    given = Given(name=name, place=place, path=Path(place).expanduser(), cursor=cursor, zone=zone, fetch=fetching)
+    given = Given(name=name, place=place, path=Path(place).expanduser(), cursor=cursor, zone=zone, now=now, fetch=fetching)
     match kind:
         case "git":
             return git.bring(given)

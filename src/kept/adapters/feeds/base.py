@@ -5,6 +5,7 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from hashlib import blake2b
 from html.parser import HTMLParser
 from pathlib import Path
@@ -33,13 +34,14 @@ Fetch = Callable[[str, Mapping[str, str]], Fetched]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Given:
-    """What a source is read with. ``cursor`` is what it gave back the last time, empty the first time."""
+    """What a source is read with, at an instant. ``cursor`` is what it gave back the last time, empty the first time."""
 
     name: str
     place: str
     path: Path
     cursor: Mapping[str, str]
     zone: ZoneInfo
+    now: datetime
     fetch: Fetch
 
     @property

@@ -115,7 +115,9 @@ def _by_ground(made: Told, own: Sequence[Told], memories: Sequence[Told]) -> Ite
         text = " ".join(each for each, _ in pieces)
         ground = next((one for _, one in pieces if one is not None), None)
         if recalls and ground is not None:
-            yield replace(made, text=text, grade=Grade.MEMORY, source=Grade.MEMORY.value, reference=ground.reference, day=ground.day)
+            yield replace(
+                made, text=text, grade=Grade.MEMORY, source=Grade.MEMORY.value, reference=ground.reference, day=ground.day
+            )
         else:
             yield replace(made, text=text, source=Grade.SESSION.value)
 
