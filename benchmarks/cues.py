@@ -12,9 +12,8 @@ from dataclasses import fields
 import re2
 
 from kept.model.lexicon import Lexicon
-from kept.profiles.lexicons import lexicon
+from kept.profiles.lexicons import LANGUAGES, lexicon
 
-LANGUAGES = ("en", "de", "es", "fr", "pt", "zh", "ja")
 SEEDS = (
     "a",
     " ",

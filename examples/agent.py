@@ -1,6 +1,7 @@
 """An agent with a memory: what it hears is kept, what is worth knowing comes before each answer.
 
-Run it from a checkout: ``.venv/bin/python examples/agent.py``. It needs no model; ``answer`` stands for yours.
+Run it from a checkout: ``.venv/bin/python examples/agent.py``. It needs no model; ``answer`` stands for yours. Say "In this project we
+always use pnpm, never npm" to see what is noted while you talk; what is less sure waits for the end of the session.
 """
 
 import kept
@@ -15,7 +16,9 @@ with kept.Memory.open(project=".") as memory:
     while message := input("you> ").strip():
         context = memory.context(message)
         recent = [each.text for each in memory.recent().entries]
-        memory.observe({"role": "user", "content": message})
+        noticed = memory.observe({"role": "user", "content": message})
+        for each in noticed.live:
+            print(f"(noted: {each.content})")
         reply = answer(context, recent, message)
         memory.observe({"role": "assistant", "content": reply})
         print(reply)

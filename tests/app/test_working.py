@@ -83,3 +83,31 @@ def test_a_session_without_entries_ends_quietly(home):
     with opened(home) as memory:
         assert memory.recent().entries == ()
         assert memory.end_session().new == ()
+
+
+def test_what_closed_episodes_bring_live_is_what_a_run_finds_in_the_transcript_later(home):
+    told = [
+        "In this project we always use pnpm, never npm.",
+        "please run the tests",
+        "the staging server is db2.internal, not db1",
+        "no, never push to main without asking me first",
+    ]
+    closed, live = [], []
+    with opened(home) as memory:
+        for number in range(40):
+            at = f"2026-11-20T10:{number:02}:00+00:00"
+            message = told[number // 10] if number % 10 == 0 else f"go on with part {number}"
+            for role, text in (("user", message), ("assistant", f"Part {number} is done.")):
+                noticed = memory.observe({"role": role, "content": text, "timestamp": at})
+                live += noticed.live
+                closed += noticed.closed
+        memory.end_session()
+    with desk_of(find_home(str(home), {})) as desk:
+        (number,) = desk.store.archive.threads(pending=False)
+        batch = [each.judged.candidate for each in desk.store.log.proposals_from(number.id, 0)]
+    assert len(closed) >= 2
+    assert [(each.id, each.content, each.confidence) for each in closed] == [
+        (each.id, each.content, each.confidence) for each in batch[: len(closed)]
+    ]
+    assert {each.content for each in live} <= {each.content for each in batch}
+    assert any("pnpm" in each.content for each in live)

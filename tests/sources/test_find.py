@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kept.adapters.sources import SOURCES, Skip, Skipped, examine, find_files, source_for
+from kept.adapters.sources import SOURCES, Skip, Skipped, examine, find_files
 
 LINE = b'{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"hi"}}\n'
 
@@ -104,9 +104,7 @@ def test_a_name_that_is_not_utf_8_is_skipped_by_that_reason(tmp_path):
 )
 def test_a_claude_code_file_is_recognised(tmp_path, head):
     (tmp_path / "a.jsonl").write_bytes(head)
-    source = source_for(tmp_path / "a.jsonl")
-    assert source is not None
-    assert source.name == "claude-code"
+    assert examine(tmp_path / "a.jsonl").name == "claude-code"
 
 
 @pytest.mark.parametrize(
@@ -130,5 +128,5 @@ def test_a_claude_code_file_is_recognised(tmp_path, head):
 )
 def test_each_tool_is_recognised_by_its_first_records_and_a_note_is_nobodys(tmp_path, head, name):
     (tmp_path / "a.jsonl").write_bytes(head)
-    found = source_for(tmp_path / "a.jsonl")
-    assert (found and found.name) == name
+    found = examine(tmp_path / "a.jsonl")
+    assert (None if isinstance(found, Skipped) else found.name) == name

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reading import lines, read_bytes
 
-from kept.adapters.sources import source_for
+from kept.adapters.sources import examine
 from kept.adapters.sources.pieces import TARGET_LIMIT, TEXT_LIMIT, bounded, change_of, cut
 from kept.stages.clean import Limits, clean
 from kept.stages.redact import redact
@@ -61,7 +61,7 @@ def test_a_secret_at_any_place_of_a_command_leaves_no_piece_of_itself(tmp_path, 
     records = [OPENING[name]] if name in OPENING else []
     path = tmp_path / "a.jsonl"
     path.write_bytes(lines(*records, CALLS[name](command)))
-    events = read_bytes(source_for(path), path, path.read_bytes())
+    events = read_bytes(examine(path), path, path.read_bytes())
     assert events
     for event in events:
         done = clean(event, redact=partial(redact, key=b"k"), limits=Limits()).event

@@ -9,11 +9,10 @@ from talk import LEXICON, agent, edit, output, talk, user
 
 from kept.model.lexicon import Lexicon
 from kept.profiles import profile
-from kept.profiles.lexicons import lexicon
+from kept.profiles.lexicons import LANGUAGES, lexicon
 from kept.stages.extract import cues, extract
 from kept.stages.extract.prose import LONGEST
 
-LANGUAGES = ("en", "de", "es", "fr", "pt", "zh", "ja")
 # How often cues may be asked about two prompts or sections, whatever stands in them.
 QUESTIONS = 60_000
 compiled = cache(re2.compile)

@@ -1,13 +1,15 @@
 """Memory for whoever builds an agent: observe what is said, ask what is worth knowing now, end the session.
 
 What is observed is written at once, redacted, as a transcript of kept's own folder, so nothing is lost when the process dies; the end
-of the session (or the next ``kept run``) reads it like any other transcript. Working memory is a fold over that file.
+of the session (or the next ``kept run``) reads it like any other transcript. Working memory is a fold over that file, and so is what
+is noticed while the session goes on: the same episodes and candidates as those of the run that reads it later.
 """
 
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
@@ -15,17 +17,21 @@ from uuid import uuid4
 from kept.adapters.sources import Skipped, examine
 from kept.app.answering import NOTHING, get_context
 from kept.app.desk import Desk, find_home, opened
+from kept.app.observing import Engine, Noticed, Watched, observe
 from kept.app.running import Options, Report, run
 from kept.model.errors import UsageError
 from kept.model.event import Cursor, Event
+from kept.model.memory import Candidate
 from kept.model.profile import Occasion
 from kept.model.summary import Note
 from kept.model.times import to_text
 from kept.model.working import KEEP, MOST, Window
+from kept.stages.clean import Limits, clean
 from kept.stages.coverage import topics
 from kept.stages.redact import redact
 from kept.stages.summarise import notes
 
+GENERIC = "generic"  # the format of what is observed
 _ROLES = frozenset({"user", "assistant", "tool", "system"})
 _LONGEST = 200_000  # characters of one entry
 
@@ -42,7 +48,11 @@ class Memory:
         self.session = session
         self._desk, self._project, self._most, self._keep = desk, project, most, keep
         self._path = desk.home.agents / f"{session}.jsonl"
-        self._cursor, self._window = Cursor(), Window()
+        self._cursor, self._window, self._watched = Cursor(), Window(), Watched()
+        profile = desk.profile_for(GENERIC, self._project, str(self._path))
+        place = desk.scope(self._project, str(self._path))
+        self._engine = Engine(profile=profile, lexicon=desk.lexicon, scope=lambda _: place)
+        self._clean = partial(clean, redact=partial(redact, key=desk.store.key("redaction")), limits=Limits())
         self._take()
 
     @classmethod
@@ -68,9 +78,10 @@ class Memory:
         with opened(find_home(home, os.environ), profile=profile) as desk:
             yield cls(desk, name, str(Path(project).resolve()) if project else "", most=most, keep=keep)
 
-    def observe(self, entry: Mapping[str, Any]) -> None:
+    def observe(self, entry: Mapping[str, Any]) -> Noticed:
         """Note one entry: ``role`` (user, assistant, tool or system), ``content`` (text), and where there are such ``timestamp``,
-        ``id``, ``name`` and ``tool_calls`` as OpenAI writes them.
+        ``id``, ``name`` and ``tool_calls`` as OpenAI writes them. Returns what it brought to light: ``live`` is what is sure at once,
+        ``closed`` all that the episode proposes which this entry ended; nothing of it is a memory before a run has judged it.
 
         It is on the disk when this returns, its secrets taken out. Raises UsageError for an entry without role or content, OSError.
         """
@@ -82,7 +93,7 @@ class Memory:
             "session_id": self.session, "cwd": self._project,
         }  # fmt: skip
         self._append(_redacted(body, self._desk.store.key("redaction")))
-        self._take()
+        return self._take()
 
     def _append(self, body: Mapping[str, Any]) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -108,15 +119,21 @@ class Memory:
             return Report()
         return run(self._desk, [self._path], Options(occasion=Occasion.SESSION_END))
 
-    def _take(self) -> None:
-        """Take what the transcript has beyond what was taken into working memory."""
+    def _take(self) -> Noticed:
+        """Take what the transcript has beyond what was taken into working memory; what of it is to be noticed."""
+        live: list[Candidate] = []
+        closed: list[Candidate] = []
         source = examine(self._path) if self._path.exists() else None
         if source is None or isinstance(source, Skipped):
-            return
+            return Noticed()
         for piece in source.read(self._path, self._cursor):
             self._cursor = piece.cursor
             for event in piece.events:
                 self._window = rolled(self._desk, self._window, event, most=self._most, keep=self._keep)
+                self._watched, noticed = observe(self._watched, self._clean(event).event, self._engine)
+                live += noticed.live
+                closed += noticed.closed
+        return Noticed(live=tuple(live), closed=tuple(closed))
 
 
 def rolled(desk: Desk, window: Window, event: Event, *, most: int = MOST, keep: int = KEEP) -> Window:

@@ -67,9 +67,3 @@ class StaleError(KeptError):
 
 class RefusedPathError(KeptError):
     """An output path leads outside the home it belongs to, or through a link that does."""
-
-
-class GuardError(KeptError):
-    """A pass was stopped by a guard and thrown out whole."""
-
-    exit_code = 1

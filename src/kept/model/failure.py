@@ -14,7 +14,7 @@ LINE_CHARS = 300
 _LEAST_CHARS = 8
 _READ_CHARS = 12_000
 
-# Every pattern below runs on one line of at most LINE_CHARS characters.
+# Every pattern below runs on one line of at most LINE_CHARS characters, and takes linear time on any: nothing is tried twice.
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _TYPED = re.compile(
     r"(?:^|[\s(\[.:])[A-Z]\w*?(?:Error|Exception|Failure|Panic)\b\)?(?: \[\w+\])?: +\S|\((?:\w+::|\w+\.)*[A-Z]\w*(?:Error|Exception)\)$"
@@ -23,7 +23,7 @@ _TAGGED = re.compile(
     r"^[^\w]{0,4}(?:\S{1,24} )??(?:error|fatal|panic|err!|fehler|erreur|erro)(?:\[[\w-]+\]| [A-Z]{1,4}\d{2,5})?(?: response from \w+)?(?:[:!]|(?<=!)) *\S",
     re.IGNORECASE,
 )
-_PLACED = re.compile(r"^\s*(?:[A-Za-z]:)?(?:[\w.@~+ -]*[\\/])*[\w.@~+-]+\.\w{1,8}[:(]\d+(?:[:,]\d+)?\)?:? +\S")
+_PLACED = re.compile(r"^\s*+(?:[A-Za-z]:)?(?:[\w.@~+ -]*+[\\/])*+[\w.@~+-]+\.\w{1,8}[:(]\d+(?:[:,]\d+)?\)?:? +\S")
 _RULED = re.compile(r"\(([a-z][\w-]*(?:/[\w-]+)*)\)$|^(?:error: +|warning: +)?([A-Z]{1,5}\d{3,5}):? ")
 _COLUMNS = re.compile(r"^\s*\d+:\d+\s+(?:error|warning)\s+\S.*?\s{2,}([@\w/-]+)$")
 _SHELL = re.compile(r"^\s*(?:\(eval\):|[\w.+~/-]{1,80}: )")
@@ -115,7 +115,7 @@ _GENERIC = frozenset(
 )
 _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 _HEX = re.compile(r"\b(?:0x[0-9a-f]+|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64})\b")
-_PATH = re.compile(r"(?:[a-z]+://|~|[a-z]:)?(?:[\w.@+~-]*[\\/])+")
+_PATH = re.compile(r"(?:[a-z]{1,10}://|[a-z]:|(?<![\w.@+~-]))(?:[\w.@+~-]*+[\\/])+")
 _DIGITS = re.compile(r"\b[a-z]{1,5}\d{3,5}\b|\d+")  # a code such as TS2345 is no number
 _WORD = re.compile(r"[^\W_]+(?:[.'_-][^\W_]+)*")
 

@@ -32,7 +32,7 @@ class Lexicon:
     ``mends`` opens what it will do next, ``lack`` says what something does not do, ``own_slip`` a mistake of its own. ``relief`` is a
     person's "that's it", ``wonder`` opens their question why something is wrong.
     ``possible`` says what others may do, which is no doubt of the speaker; ``elaborates`` opens a sentence that goes on with the one before;
-    ``symptom`` comes before what is seen when something is wrong, ``cause_told`` tells a cause; ``leaning`` is approval around a picked option. ``its_doing`` is a "this" of
+    ``symptom`` comes before what is seen when something is wrong, ``cause_told`` tells a cause; ``its_doing`` is a "this" of
     which something is said, ``checking`` opens an order to look things over, ``so_that`` what they shall be like. ``errand`` opens an order for a ticket or a document. ``retracts`` takes back what the assistant ``did``;
     ``unsettled`` opens a question that is left for ``yet`` another time; ``question_word`` opens an indirect question; ``evermore`` makes an order a rule; ``past_never`` tells what did not happen so far, which is no rule; ``stated_goal`` calls a goal by its name. ``recommended`` marks an option as the one the assistant would take. ``option`` names a pick from a list. ``announced`` opens a decision told as one ("we decided").
     Of people: ``identity``, ``person_said``, ``taste``, ``stack`` and ``aim`` are what somebody says of themselves, of others, of what they like,
@@ -133,7 +133,6 @@ class Lexicon:
     recommended: str = ""
     symptom: str = ""
     cause_told: str = ""
-    leaning: str = ""
     actionable: str = ""
     cause_label: str = ""
     remedy_label: str = ""

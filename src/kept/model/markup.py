@@ -26,9 +26,9 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs"})
 _DAY = re.compile(r"(?:^| )\((\d{4}-\d\d-\d\d|undated)\)$")
 _BULLET = re.compile(r"(?:[-*+•]|\d{1,9}[.)])(?:\s+|$)")
 # What opens a block at the start of a line, and the backslashes before its mark.
-_BLOCK = re.compile(r"()(\\*)(?:#{1,6}(?:\s|$)|>|[-+*](?:\s|$)|~~~|\[[ xX]\](?:\s|$)|\[[^\]]*\]:|[-*_ ]+$)")
+_BLOCK = re.compile(r"^()(\\*)(?:#{1,6}(?:\s|$)|>|[-+*](?:\s|$)|~~~|\[[ xX]\](?:\s|$)|\[[^\]]*\]:|[-*_ ]+$)")
 _ORDERED = re.compile(r"(\d{1,9})(\\*)[.)](?:\s|$)")
-_CLOSING = re.compile(r"(|.* )(\\*)#+$")
+_CLOSING = re.compile(r"^(|.* )(\\*)#+$")
 _LINE_END = re.compile(r"(\r\n|\n|\r)")
 _SLASH = "\\"
 _AFTER_IMPORT = ".,;:!?)]}'\"*_"

@@ -101,9 +101,6 @@ class Refused:
     detail: str = ""
 
 
-# The trigger of what only counts once enough sessions show it: before that it makes no memory, not even a held one.
-REPETITION = "repetition"
-
 Verdict = Accepted | Held | Refused
 
 

@@ -74,11 +74,6 @@ def numbers(words: frozenset[str]) -> frozenset[str]:
     return frozenset(word for word in words if any(char.isdigit() for char in word))
 
 
-def negations(words: frozenset[str]) -> int:
-    """How many words of negation there are: two statements that differ in it are not the same statement."""
-    return len(words & NEGATIONS)
-
-
 def one_line(text: str) -> str:
     """The text on one line, runs of white space as one space."""
     return " ".join(text.split())

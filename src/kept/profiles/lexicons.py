@@ -14,6 +14,8 @@ from typing import Any
 from kept.model.errors import ConfigError
 from kept.model.lexicon import Lexicon
 
+LANGUAGES = ("en", "de", "es", "fr", "pt", "zh", "ja")
+
 # Cues that open a sentence or a message, and cues that end it.
 _FIRST = frozenset(
     {

@@ -13,7 +13,7 @@ import re2
 from kept.model.artifact import artifacts
 from kept.model.event import Origin
 from kept.model.lexicon import Lexicon
-from kept.model.memory import REPETITION, Accepted, Candidate, Held, Refused, Verdict
+from kept.model.memory import Accepted, Candidate, Held, Refused, Verdict
 from kept.model.profile import Category, Profile, Writer
 from kept.model.text import is_cjk, one_line
 
@@ -87,8 +87,6 @@ def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refu
 
 
 def _hold(candidate: Candidate, category: Category, lexicon: Lexicon) -> Held | None:
-    if candidate.trigger == REPETITION:
-        return Held(reason="seen too rarely", detail="it counts once enough sessions show it")
     if category.users_words and not any(each.origin is Origin.USER and each.quote.strip() for each in candidate.evidence):
         return Held(reason="not the user's words", detail="nothing the user said themselves supports it")
     if category.users_words and candidate.origin is not Origin.USER:

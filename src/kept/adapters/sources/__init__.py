@@ -79,12 +79,6 @@ def examine(path: Path, *, sources: Sequence[Source] = SOURCES, named: bool = Fa
     return found or Skipped(path=path, reason=Skip.UNKNOWN_FORMAT)
 
 
-def source_for(path: Path) -> Source | None:
-    """The format of a file; None where it is not read."""
-    found = examine(path)
-    return None if isinstance(found, Skipped) else found
-
-
 # A file this much larger than what it occupies holds nothing but zeros.
 _SPARSE_BYTES = 64 * 2**20
 _SPARSE_FACTOR = 16

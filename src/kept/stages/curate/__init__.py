@@ -76,7 +76,7 @@ def curate(
 
 def _settle(plan: Plan, *, replaced: bool, doubtful: bool) -> Iterator[Operation]:
     facts, winner = plan.facts, plan.winner
-    if facts is None or plan.ended or plan.rare:
+    if facts is None or plan.ended:
         return
     at, status = facts.last_seen, Status.HELD if doubtful else plan.status
     living = winner is not None and (plan.fixed or winner.status in (Status.ACTIVE, Status.HELD))

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from kept.model.lifecycle import CONDENSING, Rules, alike
-from kept.model.memory import REPETITION, Judged, Memory, Status
+from kept.model.memory import Judged, Memory, Status
 from kept.model.statement import Statement, statement
 from kept.stages.curate.evidence import facts_of
 
@@ -45,7 +45,7 @@ def _entries(groups: Sequence[Group], proposals: Sequence[Judged], rules: Rules)
         if group[-1] >= len(proposals) or not any(proposals[i].candidate.category in rules.condensed for i in group):
             continue
         facts, status = facts_of([proposals[i] for i in group], rules)
-        alone = facts.fingerprint or facts.valid_until or facts.subject or facts.trigger == REPETITION
+        alone = facts.fingerprint or facts.valid_until or facts.subject
         if status is Status.ACTIVE and facts.category in rules.condensed and not alone:
             entries[facts.category][place] = statement(facts.content, facts.artifacts)
     return entries

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kept.model.lifecycle import Rules
-from kept.model.memory import REPETITION, Judged, Memory, Status
+from kept.model.memory import Judged, Memory, Status
 from kept.model.operation import FADED, WITHDRAWN, Facts
 from kept.model.statement import Statement, statement
 from kept.stages.curate.evidence import DAWN, OFTEN, condensed_of, facts_of, new_id, untouchable
@@ -36,12 +36,6 @@ class Plan:
     def fixed(self) -> bool:
         """Whether a person has the say over it."""
         return self.winner is not None and untouchable(self.winner)
-
-    @property
-    def rare(self) -> bool:
-        """Whether it counts only by repetition and was not seen often enough, so that no memory is made of it."""
-        seldom = self.facts is not None and self.facts.observations < OFTEN
-        return seldom and not self.found and all(each.candidate.trigger == REPETITION for each in self.members)
 
     @property
     def last(self) -> datetime | None:

@@ -3,8 +3,6 @@
 Lexicons per language as data; knows nothing of commands.
 """
 
-import re
-
 import re2
 
 from kept.model.text import is_cjk, one_line
@@ -92,7 +90,7 @@ _NO = re2.compile(
     r"(?i)\b(?:still|again|same (?:error|issue|problem)|not (?:working|fixed)|doesn't work|does not work|didn't (?:work|help)|nope|no luck|another error|now (?:i'm|i am|i) get"
     r"|immer noch|geht nicht|todavía|sigue|no funciona|toujours|ne marche pas|ainda|não funciona)\b|还是|仍然|不行|まだ",
 )
-_WORD = re.compile(r"\w[\w./@-]*\w")
+_WORD = re2.compile(r"[\pL\pN_][\pL\pN\pM_./@-]*[\pL\pN_]")
 _MARKS = re2.compile(r"\*\*|__|^\s*(?:[-*•]|\d+[.)])\s+|^#{1,6}\s+")
 
 

@@ -3,34 +3,30 @@
 The patterns run on one line of an output, at most 300 characters long.
 """
 
-import re
+import re2
 
 # A path that is not there: usually somebody looked for it.
-ABSENT_PATH = re.compile(
-    r"no such file|not a directory|cannot (?:find|access|stat|open)|can't (?:open|read|find)|does not exist|doesn't exist"
+ABSENT_PATH = re2.compile(
+    r"(?i)no such file|not a directory|cannot (?:find|access|stat|open)|can't (?:open|read|find)|does not exist|doesn't exist"
     r"|did not match|file not found|no (?:go )?files|not under version|no matches found|not found in",
-    re.IGNORECASE,
 )
 # A program or an option that this machine does not have.
-LACKING = re.compile(
-    r"command not found|: not found$|not found in path|is not recognized|no module named|cannot find module|unsupported"
+LACKING = re2.compile(
+    r"(?i)command not found|: not found$|not found in path|is not recognized|no module named|cannot find module|unsupported"
     r"|(?:invalid|illegal|unknown|unrecogni[sz]ed) (?:option|flag|argument)",
-    re.IGNORECASE,
 )
 # A program that says it was called wrongly.
-MISUSED = re.compile(
-    r"unknown|invalid|illegal|unrecogni[sz]ed|unexpected argument|require|must|missing|supported|cannot use|ambiguous|no such option|allowed",
-    re.IGNORECASE,
+MISUSED = re2.compile(
+    r"(?i)unknown|invalid|illegal|unrecogni[sz]ed|unexpected argument|require|must|missing|supported|cannot use|ambiguous|no such option|allowed",
 )
 # What passes by itself, or is part of merging.
-TRANSIENT = re.compile(
-    r"timed? ?out|temporar|try again|rate limit|too many requests|\b(?:429|502|503|504)\b|connection reset|unreachable|econnreset"
+TRANSIENT = re2.compile(
+    r"(?i)timed? ?out|temporar|try again|rate limit|too many requests|\b(?:429|502|503|504)\b|connection reset|unreachable|econnreset"
     r"|merge conflict|conflict \(|non-fast-forward|failed to push|\[rejected\]",
-    re.IGNORECASE,
 )
 # A linter's message that says what to write.
-PRESCRIBES = re.compile(
-    r"\buse [\w`'\"&(]|\binstead of\b|\bmust (?:not )?\w|\bshould (?:not |be |use |have )|\bprefer \w|\bavoid \w", re.IGNORECASE
+PRESCRIBES = re2.compile(
+    r"(?i)\buse [\w`'\"&(]|\binstead of\b|\bmust (?:not )?\w|\bshould (?:not |be |use |have )|\bprefer \w|\bavoid \w"
 )
 # Steps that make something ready for another one.
 PREPARES = frozenset(

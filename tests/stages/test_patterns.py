@@ -1,0 +1,77 @@
+"""No text costs much: every pattern of every module, and every cue of every language, on strings made to cost."""
+
+import importlib
+import pkgutil
+import re
+import time
+from dataclasses import fields
+
+import pytest
+import re2
+
+import kept
+from kept.model.lexicon import Lexicon
+from kept.profiles.lexicons import LANGUAGES, lexicon
+
+CHARS, LIMIT = 20_000, 0.1  # characters of a string; seconds of processor time
+SEEDS = (
+    "a", "A", "é", "我", "0", " ", "\t", "\n", "_", "-", ".", "/", "\\", "(", "[", "<", "{", "`", '"', "'", ":", "=", "|", "*", "#", "@", "~",
+    "\x1b[", "\u200b", "1.", "a.", "a/", "a ", "a: ", "[a]", "(a)", "a_", "a-", "-a", "0a", "x=", "a@", "a\n", "- a\n", "Error", "error ",
+    "https://", "at ", "we never ", "the new the ", "that that ", "if we, ", "我们从不",
+)  # fmt: skip
+
+
+def patterns_of_modules():
+    """Every compiled pattern that a module of kept holds, with where it stands."""
+    names = (each.name for each in pkgutil.walk_packages(kept.__path__, "kept.") if not each.name.endswith("__main__"))
+    for name in names:
+        for held, value in vars(importlib.import_module(name)).items():
+            several = (
+                value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list, frozenset)) else (value,)
+            )
+            for each in several:
+                parts = each if isinstance(each, tuple) else (each,)
+                yield from ((f"{name}.{held}", one) for one in parts if isinstance(one, (re.Pattern, re2._Regexp)))
+
+
+def cues_of(language):
+    """Every pattern of a language's lexicon, compiled, with its name."""
+    words = lexicon((language,))
+    named = [(each.name, value) for each in fields(Lexicon) if isinstance(value := getattr(words, each.name), str)]
+    named += [*words.slots, *words.themes, *((f"softer {source}", source) for source, _ in words.softer)]
+    return [(name, re2.compile(source)) for name, source in named]
+
+
+def cost(pattern, text):
+    """The processor time of a pattern on a text, the better of two tries."""
+    tries = []
+    for _ in range(2):
+        begun = time.thread_time()
+        pattern.search(text)
+        pattern.match(text)
+        tries.append(time.thread_time() - begun)
+        if tries[-1] < LIMIT / 2:
+            break
+    return min(tries)
+
+
+def too_dear(named):
+    found = {}
+    for name, pattern in named:
+        for seed in SEEDS:
+            text = (seed * (CHARS // len(seed) + 1))[:CHARS] + "!\x00"
+            spent = cost(pattern, text.encode() if isinstance(pattern.pattern, bytes) else text)
+            if spent > LIMIT:
+                found[name] = (seed, spent)
+    return found
+
+
+def test_no_pattern_of_any_module_costs_a_tenth_of_a_second_on_any_string():
+    named = list(patterns_of_modules())
+    assert len(named) > 200
+    assert too_dear(named) == {}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_cue_of_any_language_costs_a_tenth_of_a_second_on_any_string(language):
+    assert too_dear(cues_of(language)) == {}
