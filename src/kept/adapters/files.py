@@ -74,6 +74,11 @@ def read(path: Path, *, at_most: int = READ_AT_MOST) -> Content:
             os.close(handle)
 
 
+def content_of(data: bytes) -> Content:
+    """What :func:`read` would give of a file that holds these bytes."""
+    return Content(data=data, stamp=Stamp(digest=_digest(data), inode=0, size=len(data), mtime_ns=0))
+
+
 def write(path: Path, data: bytes, *, expect: Stamp, root: Path) -> Stamp:
     """Make ``data`` the bytes of a file, durably, if it still is what ``expect`` says; directories are made as needed.
 

@@ -5,12 +5,13 @@ curated is done, and the next run goes on from there.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from time import monotonic
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from kept.adapters.files import locked
@@ -273,13 +274,13 @@ def _count(desk: Desk, report: Report, before: frozenset[str]) -> None:
     report.days = len(report.reading.days)
 
 
-def settle(desk: Desk, change: Callable[[], T]) -> tuple[T, Written]:
+def settle(desk: Desk, change: Callable[[], T], *, accepted: Mapping[Path, str] = MappingProxyType({})) -> tuple[T, Written]:
     """Do a person's change between absorbing hand edits and writing the outputs, so that neither undoes the other.
 
-    Returns what the change returned, and what was written. Where another process is writing the outputs for long, the change stands
+    ``accepted`` are files whose bytes (by their hash) are an edit even where they look like damage. Returns what the change returned, and what was written. Where another process is writing the outputs for long, the change stands
     and the next run writes them: a problem told. Raises StoreError, and what the change raises.
     """
-    written = Written()
+    written = Written(accepted=dict(accepted))
     number = RunNumber(desk, "absorb")
     try:
         with _unless_busy(written):

@@ -7,6 +7,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from kept.adapters import files
+from kept.adapters.files import Content
 from kept.adapters.store import Draft, Output
 from kept.app.desk import Desk
 from kept.app.person import facts_of, usable
@@ -32,11 +33,13 @@ def views(desk: Desk) -> tuple[tuple[Path, Profile], ...]:
 
 
 def absorb_view(
-    desk: Desk, path: Path, profile: Profile, run: Callable[[], int], *, allow: bool, dry: bool
+    desk: Desk, path: Path, content: Content, profile: Profile, run: Callable[[], int], *, allow: bool, dry: bool
 ) -> tuple[list[str], str]:
-    """Take over what a person did to a view: the kinds of the operations it made, and a problem to tell (empty: none). Raises StoreError."""
+    """Take over what a person did to a view, given as it is: the kinds of the operations it made, and a problem to tell (empty: none).
+
+    Raises StoreError.
+    """
     known = desk.store.output(str(path))
-    content = files.read(path)
     if not known or content.stamp == files.MISSING or any(each.hash == _hash(content.data) for each in known):
         return [], ""
     now = read_view(content.data)
@@ -62,12 +65,14 @@ def absorb_view(
     return [type(each).__name__.lower() for each in operations], ""
 
 
-def write_view(desk: Desk, path: Path, profile: Profile, *, dry: bool) -> int | None:
-    """Bring a view up to date; its size where it was (or would be) written. Raises ChangedError where it changes meanwhile, StoreError."""
+def write_view(desk: Desk, path: Path, content: Content, profile: Profile, *, dry: bool) -> bytes | None:
+    """Bring a view, given as it is, up to date; its bytes where it was (or would be) written.
+
+    Raises ChangedError where it changes meanwhile, StoreError.
+    """
     now = desk.clock()
     active = (each for each in desk.store.log.memories() if each.content and each.status_at(now) is Status.ACTIVE)
     shown = leading([each for each in active if is_shown(each, (profile,), Place.VIEW)], profile)
-    content = files.read(path)
     data = render_view(shown, profile, desk.zone, desk.names()).encode() if shown or content.stamp != files.MISSING else b""
     lines = tuple(Line(key=each.id, text=f"{each.category}\n{each.content}") for each in shown)
     after = Output(hash=_hash(data), lines=lines)
@@ -79,7 +84,7 @@ def write_view(desk: Desk, path: Path, profile: Profile, *, dry: bool) -> int | 
         desk.store.intend(str(path), after)
         files.write(path, data, expect=content.stamp, root=desk.home.root)
         desk.store.wrote(str(path), after)
-    return len(data)
+    return data
 
 
 def _hash(data: bytes) -> str:

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from enum import StrEnum
 from hashlib import blake2b
 from pathlib import Path
@@ -17,26 +16,21 @@ from time import monotonic, sleep
 from kept.adapters import files
 from kept.adapters.files import Content
 from kept.adapters.store import Draft, Output
+from kept.app.absorbing import operations as operations_of
+from kept.app.absorbing import with_stubborn
 from kept.app.desk import Desk
-from kept.app.person import facts_of, usable
 from kept.app.targets import Book, Target, bind, document_of, targets, written_before
 from kept.app.viewing import absorb_view, views, write_view
-from kept.model.artifact import artifacts
-from kept.model.codec import digest
-from kept.model.document import Added, Edits, Line, Unsafe
-from kept.model.errors import BusyError, ChangedError, KeptError, UsageError
-from kept.model.event import Origin
+from kept.model.document import Edits, Line, Unsafe
+from kept.model.errors import BusyError, ChangedError, KeptError
 from kept.model.markup import encode, size_of
-from kept.model.memory import USER_SCOPE, Actor, Evidence, Memory, Status
-from kept.model.operation import Add, Approve, Operation, Reject, Retire, Revise
-from kept.model.profile import Profile, kind_of, read_kind
-from kept.model.text import normal_form
+from kept.model.memory import Actor
+from kept.model.operation import Operation
 from kept.stages import section
 from kept.stages.absorb import absorb, weave
 from kept.stages.render import render, render_section
 
 TRIES = 5
-_SHOWN = (Status.ACTIVE, Status.HELD, Status.SUPERSEDED, Status.RESOLVED)
 _PATIENCE = 30.0  # seconds to wait for another process that is writing the outputs
 
 RunNumber = Callable[[], int]
@@ -47,9 +41,14 @@ class Written:
     """What was written (path, bytes), operations that hand edits caused, and what could not be done, in words.
 
     ``dry`` says that nothing is to be written; ``book`` is what the files are composed of, as long as no memory changes; ``aside`` are the files put aside so far, with the hash of what they held.
+    ``accepted`` are files whose bytes (by their hash) a person wants taken as an edit even where they look like damage. ``read`` reads a
+    file; ``would`` is, of a dry writing, what each file that changes would hold (None: it would go).
     """
 
     dry: bool = False
+    read: Callable[[Path], Content] = files.read
+    accepted: dict[Path, str] = field(default_factory=dict)
+    would: dict[Path, bytes | None] = field(default_factory=dict)
     files: list[tuple[str, int]] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     operations: Counter[str] = field(default_factory=Counter)
@@ -92,10 +91,12 @@ def write_outputs(desk: Desk, run: RunNumber, written: Written) -> None:
 
 def _absorb_views(desk: Desk, run: RunNumber, written: Written, *, allow: bool) -> None:
     for path, profile in views(desk):
-        stamp = files.read(path).stamp.digest
+        content = written.read(path)
+        stamp = content.stamp.digest
         if written.aside.get(path) == stamp:
             continue
-        kinds, problem = absorb_view(desk, path, profile, run, allow=allow, dry=written.dry)
+        accepted = allow or written.accepted.get(path) == stamp
+        kinds, problem = absorb_view(desk, path, content, profile, run, allow=accepted, dry=written.dry)
         written.operations.update(kinds)
         if kinds:
             written.book = None
@@ -108,14 +109,17 @@ def _absorb_views(desk: Desk, run: RunNumber, written: Written, *, allow: bool) 
 def _write_views(desk: Desk, run: RunNumber, written: Written) -> None:
     for path, profile in views(desk):
         for attempt in range(TRIES):
+            content = written.read(path)  # before its edits are absorbed: one that is made meanwhile is not overwritten
             _absorb_views(desk, run, written, allow=False)
             try:
-                size = write_view(desk, path, profile, dry=written.dry)
+                data = write_view(desk, path, content, profile, dry=written.dry)
             except ChangedError as error:
                 if attempt == TRIES - 1:
                     written.problems.append(str(error))
                 continue
-            written.files += [(str(path), size)] if size is not None else []
+            if data is not None:
+                written.files.append((str(path), len(data)))
+                written.would |= {path: data} if written.dry else {}
             break
 
 
@@ -135,37 +139,24 @@ def _alone(desk: Desk) -> Iterator[None]:
 
 
 def _absorb(desk: Desk, target: Target, run: RunNumber, written: Written, *, allow: bool) -> _Read:
-    content = files.read(target.path)
+    content = written.read(target.path)
     inside = _inside(target, content)
     known = desk.store.output(str(target.path))
     base = _base(known, inside)
     result = absorb(base.lines if base else (), inside)
     if isinstance(result, Unsafe):
         result = _unsafe(desk, target, content, result, written, allow=allow)
-    result = _with_stubborn(desk, result)
+    result = with_stubborn(desk, result)
     if base is None:
         result = replace(result, added=())  # what stood there before kept came stays where it is, and is nobody's memory
     if result.changed:
-        operations = tuple(_operations(desk, target, result))
+        operations = tuple(operations_of(desk, target, result))
         if operations:
             _commit(desk, target, run, operations)
             written.book = None
             written.operations.update(type(each).__name__.lower() for each in operations)
             written.changed.append(_told(target, operations))
     return _Read(content=content, inside=inside, edits=result)
-
-
-def _with_stubborn(desk: Desk, edits: Edits) -> Edits:
-    """A line a person made longer than a memory can be stays in the file as they wrote it; the memory keeps its words."""
-    stubborn = {number: f"- {words}" for number, words in edits.revised.items() if not _is_usable(desk, words)}
-    return replace(edits, renamed={**edits.renamed, **stubborn}) if stubborn else edits
-
-
-def _is_usable(desk: Desk, words: str) -> bool:
-    try:
-        return bool(usable(desk, words))
-    except UsageError:
-        return False
 
 
 def _inside(target: Target, content: Content) -> bytes | None:
@@ -197,7 +188,8 @@ def _hash(data: bytes) -> str:
 
 
 def _unsafe(desk: Desk, target: Target, content: Content, found: Unsafe, written: Written, *, allow: bool) -> Edits:
-    if allow and found.edits is not None:
+    if found.edits is not None and (allow or written.accepted.get(target.path) == content.stamp.digest):
+        written.accepted[target.path] = content.stamp.digest
         return found.edits
     if written.aside.get(target.path) == content.stamp.digest:
         return found.kept
@@ -206,71 +198,6 @@ def _unsafe(desk: Desk, target: Target, content: Content, found: Unsafe, written
     written.aside[target.path] = content.stamp.digest
     written.problems.append(f"{target.path} was not taken as an edit: {found.reason}. {place}{accept}")
     return found.kept
-
-
-def _operations(desk: Desk, target: Target, edits: Edits) -> Iterator[Operation]:
-    now = desk.clock()
-    for number, words in sorted(edits.revised.items()):
-        memory = desk.store.log.memory(number)
-        if memory is not None and memory.content:
-            yield from _revision(desk, memory, words, now)
-    for number in edits.removed:
-        memory = desk.store.log.memory(number)
-        if memory is not None and memory.status in _SHOWN:
-            yield Retire(memory=number, at=now, reason="its line was deleted by hand")
-    memories = desk.store.log.memories()
-    for added in edits.added:
-        yield from _addition(desk, target, added, memories, now)
-    gone = {normal_form(each) for each in edits.gone}
-    for memory in memories:
-        if memory.status is Status.HELD and memory.trigger == "written" and normal_form(memory.content) in gone:
-            yield Reject(memory=memory.id, at=now, reason="its line was deleted by hand")
-
-
-def _revision(desk: Desk, memory: Memory, words: str, now: datetime) -> Iterator[Operation]:
-    if not _is_usable(desk, words):
-        return
-    content = usable(desk, words)
-    if content == memory.content and memory.status is Status.ACTIVE:
-        return
-    facts = replace(facts_of(memory), content=content, artifacts=artifacts(content))
-    yield Revise(memory=memory.id, at=now, reason="edited by hand", facts=facts)
-    if memory.status not in (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED):  # a note of a day tells of what has ended as well
-        yield Approve(memory=memory.id, at=now, reason="edited by hand")
-
-
-def _addition(desk: Desk, target: Target, added: Added, memories: tuple[Memory, ...], now: datetime) -> Iterator[Operation]:
-    if not _is_usable(desk, added.fact) or not (added.category or target.form.open):
-        return
-    content = usable(desk, added.fact)
-    same = [each for each in memories if each.content and normal_form(each.content) == normal_form(content)]
-    if same:
-        if not any(each.status in (Status.ACTIVE, Status.HELD) for each in same):
-            yield Approve(memory=same[0].id, at=now, reason="written again by hand")
-        return
-    profile, category = _kind(target, added.category)
-    trusted = profile.outputs.trust_added_lines
-    scope = added.scope or target.scope or USER_SCOPE
-    number = digest(str(target.path), scope, kind_of(profile.id, category), content, size=5)
-    origin = Origin.USER if trusted else Origin.TOOL
-    evidence = Evidence(
-        quote=content, event="", session="", path=str(target.path), at=now, author="file", origin=origin
-    )  # fmt: skip
-    value = Memory(
-        id=number, profile=profile.id, category=category, scope=scope, status=Status.ACTIVE if trusted else Status.HELD,
-        content=content, confidence=1.0 if trusted else 0.6, origin=origin, first_seen=now, last_seen=now,
-        artifacts=artifacts(content), evidence=(evidence,), owned=trusted, trigger="written",
-    )  # fmt: skip
-    reason = "written by hand" if trusted else "held: somebody wrote it into the file"
-    yield Add(memory=number, at=now, reason=reason, value=value)
-
-
-def _kind(target: Target, kind: str) -> tuple[Profile, str]:
-    """The profile and category that a line belongs to which stands in a section; the first of the file where it stands in none."""
-    name, category = read_kind(kind)
-    found = (each for each in target.profiles if each.id == name and each.category(category))
-    profile = next(found, None)
-    return (profile, category) if profile else (target.profiles[0], target.profiles[0].categories[0].id)
 
 
 def _commit(desk: Desk, target: Target, run: RunNumber, operations: tuple[Operation, ...]) -> None:
@@ -319,6 +246,7 @@ def _put(desk: Desk, target: Target, read: _Read, lines: tuple[Line, ...], writt
         return
     written.files.append((path, len(whole or b"")))
     if written.dry:
+        written.would[target.path] = whole
         return
     desk.store.intend(path, after)
     if whole is None:

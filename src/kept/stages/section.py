@@ -100,6 +100,26 @@ def place(original: bytes, heading: str, inside: Sequence[str], *, absorbed: byt
     return data
 
 
+def with_inside(original: bytes, inside: bytes, *, where: str = "") -> bytes:
+    """The file with other bytes inside kept's block, as if a person had edited it there; its comments stay as they are.
+
+    Raises:
+        ChangedError: as :func:`find`; there is no block; or ``inside`` would not stay inside.
+    """
+    text = _read(original, where)
+    block = _find(text, where)
+    if block is None:
+        raise ChangedError("there is no section of kept's in the file", where=where, hint="kept run writes it")
+    before, after = _bytes(text.joined(0, block.first + 1)), _bytes(text.joined(block.last))
+    data = (_BOM if text.bom else b"") + before + inside + after
+    now = find(data, where=where)
+    if now is None or now.inside != inside:
+        raise ChangedError(
+            "the text would not stay inside kept's section", where=where, hint="close the code block or comment that is left open"
+        )
+    return data
+
+
 def remove(original: bytes, *, where: str = "") -> bytes:
     """The file without what kept wrote into it: byte for byte the file before, but for what the user changed since.
 

@@ -1,10 +1,10 @@
 """What a person did to a file since it was last written, and their own lines put back when it is written anew.
 
-``absorb`` reads the edits, ``weave`` keeps the user's part. Neither knows the store, the file on disk, or what the edits will do
+``absorb`` reads the edits, ``weave`` keeps the user's part, ``places`` tells which lines say what. None of them knows the store, the file on disk, or what the edits will do
 to memories.
 """
 
-from kept.stages.absorb.edits import absorb
+from kept.stages.absorb.edits import absorb, places
 from kept.stages.absorb.weave import weave
 
-__all__ = ["absorb", "weave"]
+__all__ = ["absorb", "places", "weave"]

@@ -38,6 +38,18 @@ def absorb(base: Sequence[Line], theirs: bytes | None) -> Edits | Unsafe:
     return edits
 
 
+def places(base: Sequence[Line], text: str) -> dict[str, tuple[int, ...]]:
+    """Which lines of a text (numbered from 0, a byte order mark aside) say what a line of ``base`` said, by its memory's id."""
+    tags = match(base, marked(split_lines(text)))
+    found: dict[str, tuple[int, ...]] = {}
+    for at in sorted(tags):
+        number = tags[at]
+        if number != STALE and is_fact(base[number]):
+            key = base[number].key
+            found[key] = (*found.get(key, ()), at)
+    return found
+
+
 def _own_of(base: Sequence[Line]) -> Iterator[Foreign]:
     after, section = "", NOWHERE
     for line, place in zip(base, sections_of(base), strict=True):
