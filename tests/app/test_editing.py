@@ -31,7 +31,7 @@ def told(desk, status=Status.ACTIVE):
 
 
 def test_every_file_that_kept_writes_is_listed_with_what_it_is(desk):
-    assert (MEMORY, "memory", ("coding",)) in catalogue(desk)
+    assert (MEMORY, "memory", ("coding",)) in {(each.name, each.form, each.profiles) for each in catalogue(desk)}
 
 
 def test_a_file_is_shown_with_the_lines_of_each_memory(desk):

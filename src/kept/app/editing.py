@@ -90,9 +90,9 @@ class Preview:
     problems: tuple[str, ...] = ()
 
 
-def catalogue(desk: Desk) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-    """Every file that kept writes or wrote: name, form, profiles. Raises StoreError."""
-    return tuple((_name(desk, each.path), each.form, each.profiles) for each in _all(desk))
+def catalogue(desk: Desk) -> tuple[File, ...]:
+    """Every file that kept writes or wrote, as it stands. Raises StoreError."""
+    return tuple(_looked(desk, each, None) for each in _all(desk))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -48,7 +48,15 @@ GROUPS = {
             "context", "contexts:context", "what a session would get to see now, and why each line",
             ("kept context", 'kept context "the deploy script fails again" --project .', "kept context --json --budget 800"),
         ),
-        Command("day", "standing:day", "what a day was", ("kept day", "kept day 2026-02-13", "kept day yesterday --detailed", "kept day --week")),
+        Command(
+            "graph", "graphing:graph", "who and what memories are about, and what ties them together",
+            ("kept graph", "kept graph --project harbor", "kept graph --dot | dot -Tsvg > graph.svg"),
+        ),
+        Command(
+            "files", "editing:files", "the files kept writes, and what the next writing would change",
+            ("kept files", "kept files show .claude/rules/memory.md", "kept files preview"),
+        ),
+        Command("day", "standing:day", "what a day was", ("kept day", "kept day 2026-02-13", "kept day yesterday --detailed", "kept day --week", "kept day 2026-02-13 --month")),
     ),
     "Change": (
         Command(

@@ -10,6 +10,7 @@ import typer
 from kept.adapters.store import Run, Sitting
 from kept.app.browsing import Day, State, days, exported, plain, state
 from kept.app.browsing import day as look_at
+from kept.app.calendaring import Month, month
 from kept.app.desk import Desk
 from kept.app.discovery import Doomed, doomed
 from kept.app.indexing import Standing, standing
@@ -181,6 +182,7 @@ def day(
     which: Annotated[str, typer.Argument(metavar="DATE", help="YYYY-MM-DD, today or yesterday.")] = "today",
     *,
     whole_week: Annotated[bool, typer.Option("--week", help="The week the day is in.")] = False,
+    whole_month: Annotated[bool, typer.Option("--month", help="The month the day is in, a line a day.")] = False,
     detailed: Annotated[
         bool, typer.Option("--detailed", help="Everything that was worked on, not only what matters later.")
     ] = False,
@@ -190,6 +192,13 @@ def day(
     """What a day was: what was worked on, decided and learnt, and what is still open."""
     with at_desk(context) as desk:
         chosen = desk.day(which)
+        if whole_month:
+            calendar = month(desk, chosen.replace(day=1))
+            if as_json:
+                show.write_json(dump(calendar))
+            else:
+                show.write(_month_lines(calendar))
+            return
         found = look_at(desk, *(week(chosen) if whole_week else (chosen,)))
         if routing:
             told = routed(desk, found.learnt)
@@ -206,6 +215,27 @@ def day(
             show.write_json(_day_body(desk, found))
         else:
             show.write(_day_lines(desk, found, detailed=detailed))
+
+
+def _month_lines(found: Month) -> Iterator[Line]:
+    yield line((f"{found.first:%B %Y}", "bold"))
+    told = [each for each in found.cells if not each.empty]
+    for each in told:
+        parts = [counted(each.sessions, "session")] if each.sessions else []
+        parts += [
+            f"{count:,} {what}"
+            for count, what in ((each.learnt, "learnt"), (each.decided, "decided"), (each.open, "asked"))
+            if count
+        ]
+        parts += ["a journal entry"] if each.entry else []
+        yield line(f"  {each.day:%a} {each.day.isoformat()}", (f"  {', '.join(parts)}", "dim"))
+    if not told:
+        yield line("  Nothing happened.")
+    others = [
+        f"{word}: kept day {day.isoformat()} --month" for word, day in (("Before", found.before), ("After", found.after)) if day
+    ]
+    if others:
+        yield line((f"  {';  '.join(others)}", "dim"))
 
 
 def _routing_lines(desk: Desk, found: Day, told: Mapping[str, Sequence[Route]]) -> Iterator[Line]:
