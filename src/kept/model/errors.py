@@ -67,3 +67,7 @@ class StaleError(KeptError):
 
 class RefusedPathError(KeptError):
     """An output path leads outside the home it belongs to, or through a link that does."""
+
+
+class GuardError(KeptError):
+    """What a person asks for looks like damage rather than like a decision; nothing was changed until they say that they mean it."""
