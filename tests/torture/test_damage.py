@@ -97,6 +97,13 @@ PLANTED = {
     "words missing from the index of turns": "INSERT INTO turn_index (turn_index) VALUES ('delete-all')",
     "a forgotten statement that may come back": "DELETE FROM forgotten",
     "another key of forgetting": "UPDATE settings SET value = '00' || substr(value, 3) WHERE name = 'key:forget'",
+    "how a project is called, gone": "DELETE FROM projects",
+    "what was written, gone": "DELETE FROM outputs",
+    "a mark that recognises copies, gone": "DELETE FROM likenesses WHERE mark = (SELECT min(mark) FROM likenesses)",
+    "a note of what was worked on, gone": "DELETE FROM notes WHERE id = (SELECT max(id) FROM notes)",
+    "a setting that is gone": "DELETE FROM settings WHERE name = (SELECT min(name) FROM settings)",
+    "a project put in the place of another": "UPDATE projects SET directory = directory || 'x', checksum = checksum + 1",
+    "the count of rows gone": "DELETE FROM tallies",
     "another line in what was written": "UPDATE outputs SET lines = replace(lines, 'the', 'teh')",
 }
 
@@ -110,7 +117,7 @@ def test_check_finds_planted_damage(hurt, what):
 
 
 ANOTHER = {int: lambda value: value + 1, str: lambda value: f"{value}x", bytes: lambda value: value[:-1], type(None): lambda _: "x"}
-UNIMPORTANT = {"migrations", "noted", "unembedded", "uses"}  # when it was migrated; what waits to be derived again; a count
+UNIMPORTANT = {"migrations", "noted", "unembedded", "uses", "looks"}  # history; what is derived or read again; a count
 
 
 @pytest.mark.slow
@@ -135,6 +142,26 @@ def test_another_value_in_any_column_of_any_table_is_named(hurt, tmp_path):
                 silent.append(f"{table}.{column}")
     assert not silent, " ".join(silent)
     assert set(empty) <= EMPTY, "nothing was proven of these"
+
+
+@pytest.mark.slow
+def test_a_row_of_any_table_that_is_gone_is_named(hurt, tmp_path):
+    """The first row of each table, the last one, and all of them."""
+    before, silent = copy(hurt, tmp_path / "hurt"), []
+    for table, rows in tables(hurt).items():
+        if not rows or table in UNIMPORTANT | {"hearings"}:  # progress only
+            continue
+        with closing(sqlite3.connect(store_of(hurt))) as store:
+            key = ", ".join(row[1] for row in store.execute(f"PRAGMA table_info({table})") if row[5])
+            some = [store.execute(f"SELECT {key} FROM {table} ORDER BY {key} {way} LIMIT 1").fetchone() for way in ("ASC", "DESC")]
+        for row in (*some, None):
+            copy(before, hurt)
+            changed(
+                hurt, f"DELETE FROM {table}" + (f" WHERE ({key}) = ({', '.join('?' for _ in row)})" if row else ""), *(row or ())
+            )
+            if not found(hurt):
+                silent.append(f"{table} {row}")
+    assert not silent, silent
 
 
 EMPTY = {"dirty", "hearings", "opted_out"}  # in the home of these tests
@@ -308,6 +335,7 @@ def test_what_derives_is_rebuilt_byte_for_byte(hurt):
     changed(hurt, "DELETE FROM memories")
     changed(hurt, "INSERT INTO memory_index (memory_index) VALUES ('delete-all')")
     changed(hurt, "UPDATE candidates SET live = 1 - live")
+    changed(hurt, "DELETE FROM notes WHERE id = (SELECT max(id) FROM notes)")
     memory_file(hurt).unlink()
     assert kept(hurt, "rebuild").code == 0
     assert {**tables(hurt), "memories": []} == {**before, "memories": []}

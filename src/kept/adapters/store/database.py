@@ -20,6 +20,17 @@ from kept.model.errors import DamagedError, StoreError
 
 FORMAT = 3  # PRAGMA user_version of the newest schema
 ERASING = "erasing"  # the setting that stands from the commit that erases words until the file was rewritten without them
+TALLIED = (
+    "settings",
+    "files",
+    "projects",
+    "opted_out",
+    "likenesses",
+    "runs",
+    "dirty",
+    "outputs",
+    "notes",
+)  # their rows are counted
 _BUSY_MS = 30_000
 _HERE = files("kept.adapters.store")
 
@@ -30,6 +41,13 @@ def statements() -> Mapping[str, str]:
     text = (_HERE / "queries.sql").read_text(encoding="utf-8")
     parts = re.split(r"^-- name: (\w+)\n", text, flags=re.MULTILINE)[1:]
     return {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
+
+
+@cache
+def _counting() -> str:
+    """The triggers that count the rows of tables, for a connection."""
+    text = (_HERE / "tallies.sql").read_text(encoding="utf-8")
+    return "".join(text.replace("TABLE", each) for each in TALLIED)
 
 
 class _Rows(sqlite3.Cursor):
@@ -102,6 +120,7 @@ class Database:
         elif version < FORMAT:
             self.copy_to(free_name(self.path.parent / "backups" / f"format-{version}.db"))
             self._migrate()
+        self._connection.executescript(_counting())
 
     def _version(self) -> int:
         return int(self._connection.execute("PRAGMA user_version").fetchone()[0])

@@ -81,6 +81,9 @@ class SqliteDays:
             for row in self._database.run("noted_threads").fetchall():
                 self._drop(row["thread"], 0)
                 self._database.run("drop_noted", thread=row["thread"])
+            self._database.run("drop_all_notes")  # of threads that nothing notes any more
+            self._database.run("clear_note_index")
+            self._database.run("recount_notes")
 
 
 def _read(body: bytes) -> tuple[str, Any]:

@@ -618,8 +618,24 @@ UNION ALL SELECT 'likenesses', mark FROM likenesses WHERE checksum <> checksum(m
 UNION ALL SELECT 'runs', id FROM runs WHERE checksum <> checksum(id, command, started_at, ended_at, report)
 UNION ALL SELECT 'candidates', row FROM candidates WHERE checksum <> checksum(row, pass, thread, ordinal, id, profile, scope, verdict)
 UNION ALL SELECT 'hearings', thread FROM hearings WHERE checksum <> checksum(thread, closed, seen)
+UNION ALL SELECT 'notes', id FROM notes WHERE checksum <> checksum(id, thread, ordinal, event, at)
 UNION ALL SELECT 'dirty', scope FROM dirty WHERE checksum <> checksum(profile, scope)
 UNION ALL SELECT 'outputs', path FROM outputs WHERE checksum <> checksum(path, intended, hash, lines);
+
+-- name: wrong_tallies
+WITH found AS (
+    SELECT 'settings' AS name, count(*) AS count, coalesce(sum(checksum), 0) AS total FROM settings
+    UNION ALL SELECT 'files' AS name, count(*) AS count, coalesce(sum(checksum), 0) AS total FROM files
+    UNION ALL SELECT 'projects' AS name, count(*) AS count, coalesce(sum(checksum), 0) AS total FROM projects
+    UNION ALL SELECT 'opted_out' AS name, count(*) AS count, coalesce(sum(checksum), 0) AS total FROM opted_out
+    UNION ALL SELECT 'likenesses' AS name, count(*) AS count, coalesce(sum(checksum), 0) AS total FROM likenesses
+    UNION ALL SELECT 'runs' AS name, count(*) AS count, coalesce(sum(checksum), 0) AS total FROM runs
+    UNION ALL SELECT 'dirty' AS name, count(*) AS count, coalesce(sum(checksum), 0) AS total FROM dirty
+    UNION ALL SELECT 'outputs' AS name, count(*) AS count, coalesce(sum(checksum), 0) AS total FROM outputs
+    UNION ALL SELECT 'notes' AS name, count(*) AS count, coalesce(sum(checksum), 0) AS total FROM notes
+)
+SELECT f.name, coalesce(t.count, 0) - f.count AS missing FROM found AS f LEFT JOIN tallies AS t ON t.name = f.name
+WHERE t.name IS NULL OR t.count <> f.count OR t.total <> f.total;
 
 -- name: wrong_lives
 SELECT c.id FROM candidates AS c
@@ -659,7 +675,8 @@ SELECT id, body FROM notes WHERE thread = :thread AND ordinal >= :start;
 DELETE FROM notes WHERE thread = :thread AND ordinal >= :start;
 
 -- name: add_note
-INSERT INTO notes (id, thread, ordinal, event, at, body) VALUES (:id, :thread, :ordinal, :event, :at, :body);
+INSERT INTO notes (id, thread, ordinal, event, at, body, checksum)
+VALUES (:id, :thread, :ordinal, :event, :at, :body, checksum(:id, :thread, :ordinal, :event, :at));
 
 -- name: index_note
 INSERT INTO note_index (rowid, words) VALUES (:id, :words);
@@ -669,6 +686,15 @@ INSERT INTO note_index (note_index, rowid, words) VALUES ('delete', :id, :words)
 
 -- name: put_noted
 INSERT INTO noted (thread, events) VALUES (:thread, :events) ON CONFLICT (thread) DO UPDATE SET events = excluded.events;
+
+-- name: drop_all_notes
+DELETE FROM notes;
+
+-- name: clear_note_index
+INSERT INTO note_index (note_index) VALUES ('delete-all');
+
+-- name: recount_notes
+UPDATE tallies SET count = 0, total = 0 WHERE name = 'notes';
 
 -- name: drop_noted
 DELETE FROM noted WHERE thread = :thread;

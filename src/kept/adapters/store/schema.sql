@@ -3,7 +3,8 @@
 -- Of this machine: outputs, dirty, uses, looks.
 --
 -- A `checksum` is the CRC-32 of the row's other columns (statement `wrong_checksums` says which): it names rot, as the hash chain
--- does in passes and operations, the commitments in sealed, and the hash in blocks. Everything else can be derived and compared.
+-- does in passes and operations, the commitments in sealed, and the hash in blocks; `tallies` names rows of such tables that are gone.
+-- Everything else can be derived and compared.
 
 -- Facts about this store: format number, its random keys.
 CREATE TABLE settings (
@@ -268,6 +269,7 @@ CREATE TABLE notes (
     event   TEXT NOT NULL,
     at      TEXT NOT NULL,
     body    BLOB NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0,
     UNIQUE (thread, ordinal)
 );
 CREATE INDEX notes_at ON notes (at);
@@ -276,3 +278,14 @@ CREATE TABLE noted (
     thread INTEGER PRIMARY KEY REFERENCES threads (id),
     events INTEGER NOT NULL
 );
+
+-- How many rows a table has and what their checksums add up to: names rows that are gone without a trace. Kept by each connection of
+-- kept's own (tallies.sql), so that another program that deletes rows does not count.
+CREATE TABLE tallies (
+    name  TEXT PRIMARY KEY,
+    count INTEGER NOT NULL,
+    total INTEGER NOT NULL
+) WITHOUT ROWID;
+INSERT INTO tallies (name, count, total) VALUES
+    ('settings', 0, 0), ('files', 0, 0), ('projects', 0, 0), ('opted_out', 0, 0), ('likenesses', 0, 0),
+    ('runs', 0, 0), ('dirty', 0, 0), ('outputs', 0, 0), ('notes', 0, 0);

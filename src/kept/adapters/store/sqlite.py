@@ -145,6 +145,7 @@ class SqliteStore:
             found = (
                 *links,
                 *(f"{row['place']} {row['name']}: not what was written" for row in self._database.run("wrong_checksums")),
+                *(_miscounted(row["name"], row["missing"]) for row in self._database.run("wrong_tallies")),
                 *self._lost_key(),
                 *((self._remains,) if self._remains else ()),
                 *_told("archive", self._archive.damage()),
@@ -258,6 +259,12 @@ class SqliteStore:
                 self._database.run("put_setting", name="key:forget", value=bytes.fromhex(row.key).hex())
             else:
                 self._log.take(row)
+
+
+def _miscounted(table: str, missing: int) -> str:
+    if missing > 0:
+        return f"{table}: {missing} of its rows {'is' if missing == 1 else 'are'} gone"
+    return f"{table}: its rows are not those that were counted"
 
 
 def _told(part: str, found: Iterator[str]) -> Iterator[str]:

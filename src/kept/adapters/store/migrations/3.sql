@@ -45,6 +45,7 @@ CREATE TABLE notes (
     event   TEXT NOT NULL,
     at      TEXT NOT NULL,
     body    BLOB NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0,
     UNIQUE (thread, ordinal)
 );
 CREATE INDEX notes_at ON notes (at);
@@ -80,3 +81,21 @@ CREATE TABLE looks (
     source TEXT NOT NULL,
     stamp  TEXT NOT NULL
 ) WITHOUT ROWID;
+
+-- How many rows a table has and what their checksums add up to: names rows that are gone without a trace. Kept by each connection of
+-- kept's own (tallies.sql), so that another program that deletes rows does not count.
+CREATE TABLE tallies (
+    name  TEXT PRIMARY KEY,
+    count INTEGER NOT NULL,
+    total INTEGER NOT NULL
+) WITHOUT ROWID;
+INSERT INTO tallies (name, count, total)
+SELECT 'settings', count(*), coalesce(sum(checksum), 0) FROM settings
+UNION ALL SELECT 'files', count(*), coalesce(sum(checksum), 0) FROM files
+UNION ALL SELECT 'projects', count(*), coalesce(sum(checksum), 0) FROM projects
+UNION ALL SELECT 'opted_out', count(*), coalesce(sum(checksum), 0) FROM opted_out
+UNION ALL SELECT 'likenesses', count(*), coalesce(sum(checksum), 0) FROM likenesses
+UNION ALL SELECT 'runs', count(*), coalesce(sum(checksum), 0) FROM runs
+UNION ALL SELECT 'dirty', count(*), coalesce(sum(checksum), 0) FROM dirty
+UNION ALL SELECT 'outputs', count(*), coalesce(sum(checksum), 0) FROM outputs
+UNION ALL SELECT 'notes', 0, 0;
