@@ -117,7 +117,7 @@ GROUPS = {
         ),
         Command(
             "prompt", "prompting:prompt", "what a language model is told when it extracts",
-            ("kept prompt", "kept prompt show --whole", "kept prompt edit", "kept prompt diff", "kept prompt reset"),
+            ("kept prompt", "kept prompt show --whole", "kept prompt edit", "kept prompt diff", 'kept prompt declare health "What concerns my health."', "kept prompt reset"),
         ),
         Command(
             "profiles",

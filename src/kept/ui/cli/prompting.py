@@ -19,13 +19,15 @@ from kept.ui.cli import show
 from kept.ui.cli.front import asked, home_of, on_terminal
 from kept.ui.cli.show import Line, line
 
-_ACTIONS = ("show", "edit", "reset", "diff")
+_ACTIONS = ("show", "edit", "reset", "diff", "declare", "withdraw")
 _EDITORS = ("VISUAL", "EDITOR")
 
 
 def prompt(
     context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="show|edit|reset|diff", help="What to do.")] = "show",
+    action: Annotated[str, typer.Argument(metavar="show|edit|reset|diff|declare|withdraw", help="What to do.")] = "show",
+    name: Annotated[str, typer.Argument(metavar="CATEGORY", help="Of declare and withdraw: which category.")] = "",
+    belongs: Annotated[str, typer.Argument(metavar="SENTENCE", help="Of declare: what belongs to it.")] = "",
     *,
     whole: Annotated[
         bool, typer.Option("--whole", help="Show the whole text a model gets, with categories and the form of a reply.")
@@ -34,8 +36,7 @@ def prompt(
 ) -> None:
     """The extraction prompt: show it with where it comes from, make it your own, go back to the built-in one, see the difference.
 
-    Front matter of your own prompt may declare further categories: `categories: {health: What concerns my health.}` between two lines
-    of `---`. With --profile NAME it is that profile's prompt. A changed prompt is used for what comes; `kept run --force` reads all again.
+    `declare` adds a category of your own (in the front matter of your prompt, between two lines of `---`), `withdraw` takes it out. With --profile NAME it is that profile's prompt. A changed prompt is used for what comes; `kept run --force` reads all again.
     """
     home, profile = home_of(context), asked(context).profile or ""
     match action:
@@ -47,6 +48,10 @@ def prompt(
             away = prompting.put_away(home, profile)
             if not as_json:
                 show.write([line(("Put away as ", "green"), show.place(away))])
+        case "declare":
+            prompting.declare(home, profile, name, {"belongs": belongs}, if_match=prompting.look(home, profile).revision)
+        case "withdraw":
+            prompting.withdraw(home, profile, name, if_match=prompting.look(home, profile).revision)
         case other:
             raise UsageError(f"prompt cannot {other!r}", hint=f"one of: {', '.join(_ACTIONS)}")
     found = prompting.in_force(home, profile)

@@ -1,0 +1,96 @@
+"""The categories in the front matter of a prompt, changed as text: every other line stays as the person wrote it.
+
+Knows the form of front matter, not what a category may be.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import yaml
+
+_KEY = "categories"
+_INDENT = 2
+
+
+def with_category(text: str, name: str, settings: Mapping[str, str | bool]) -> str:
+    """The prompt with one more category in its front matter, or with that one in the place of the one of its name."""
+    lines, stop = _lines(without_category(text, name))
+    start, end, entries = _block(lines[1:stop])
+    indent = entries[0][2] if entries else _INDENT
+    told = yaml.safe_dump({name: dict(settings)}, allow_unicode=True, width=10_000, sort_keys=False).splitlines()
+    new = [f"{' ' * indent}{each}" for each in told]
+    if start < 0:
+        return "\n".join([*lines[:stop], f"{_KEY}:", *new, *lines[stop:]])
+    at = 1 + (entries[-1][1] if entries else end)
+    return "\n".join([*lines[:at], *new, *lines[at:]])
+
+
+def without_category(text: str, name: str) -> str:
+    """The prompt without that category in its front matter; as it is where it has none."""
+    text = _in_block_form(text)
+    lines, stop = _lines(text)
+    start, end, entries = _block(lines[1:stop])
+    found = next((each for each in entries if each[3] == name), None)
+    if found is None:
+        return text
+    first, last = (start, end) if len(entries) == 1 else found[:2]
+    del lines[1 + first : 1 + last]
+    if not any(each.strip() for each in lines[1 : stop - (last - first)]):
+        return "\n".join(lines[stop - (last - first) + 1 :]).lstrip("\n")  # nothing is left to say in front
+    return "\n".join(lines)
+
+
+def _lines(text: str) -> tuple[list[str], int]:
+    """The lines of a prompt with front matter, an empty one where it had none, and the line that ends it."""
+    lines = text.removeprefix("\ufeff").split("\n")
+    if lines[0].rstrip() == "---":
+        for number, line in enumerate(lines[1:], 1):
+            if line.rstrip() in ("---", "..."):
+                return lines, number
+    return ["---", "---", "", *lines], 1
+
+
+def _block(head: Sequence[str]) -> tuple[int, int, list[tuple[int, int, int, str]]]:
+    """Where the list of categories begins and ends, and of each entry first line, line after it, column, name; (-1, -1, []) for none.
+
+    A list in another form than a block of names is told whole, in that form, first: there is none then.
+    """
+    root = yaml.compose("\n".join(head), Loader=yaml.BaseLoader)
+    pairs = root.value if isinstance(root, yaml.MappingNode) else []
+    at = next((number for number, (key, _) in enumerate(pairs) if key.value == _KEY), -1)
+    if at < 0:
+        return -1, -1, []
+    start = pairs[at][0].start_mark.line
+    end = pairs[at + 1][0].start_mark.line if at + 1 < len(pairs) else len(head)
+    value = pairs[at][1]
+    if not isinstance(value, yaml.MappingNode) or value.flow_style:
+        return start, end, []
+    firsts = [key.start_mark.line for key, _ in value.value]
+    lasts = [_trimmed(head, each) for each in (*firsts[1:], end)]
+    names = [(key.start_mark.column, str(key.value)) for key, _ in value.value]
+    return start, end, [(first, last, *name) for first, last, name in zip(firsts, lasts, names, strict=True)]
+
+
+def _trimmed(head: Sequence[str], end: int) -> int:
+    """The end of an entry without the blank lines and comments that stand before what follows it."""
+    while end and (not head[end - 1].strip() or head[end - 1].lstrip().startswith("#")):
+        end -= 1
+    return end
+
+
+def _in_block_form(text: str) -> str:
+    """The prompt with its categories as a block of names, where they were written in another form."""
+    lines, stop = _lines(text)
+    start, end, entries = _block(lines[1:stop])
+    body = yaml.load("\n".join(lines[1:stop]), Loader=yaml.BaseLoader) or {}  # noqa: S506 - the base loader makes lists, mappings and texts only
+    if start < 0 or entries:
+        return text
+    found = body.get(_KEY)
+    named = (
+        found if isinstance(found, Mapping) else {one["id"]: {key: one[key] for key in one if key != "id"} for one in found or ()}
+    )
+    told = (
+        yaml.safe_dump({_KEY: dict(named)}, allow_unicode=True, width=10_000, sort_keys=False).splitlines()
+        if named
+        else [f"{_KEY}:"]
+    )
+    return "\n".join([*lines[: 1 + start], *told, *lines[1 + end :]])

@@ -1,0 +1,114 @@
+"""Prompts and the categories they declare, changed as text: bound to what was seen, and never saved so that nothing can be read."""
+
+import pytest
+
+from kept.app.desk import find_home, opened
+from kept.app.prompting import declare, difference, look, put_away, save, withdraw
+from kept.model.errors import ConfigError, StaleError, UsageError
+from kept.profiles.prompts import default
+from kept.profiles.prompts.heading import with_category, without_category
+
+OWN = """\
+---
+# what I care about
+categories:
+  health: What concerns my health.   # mine
+
+  # people come last
+  people:
+    title: People
+    belongs: "Who: somebody is to me."
+model: none
+---
+Read on.
+"""
+
+
+@pytest.fixture
+def place(home):
+    return find_home(str(home), {"HOME": str(home)})
+
+
+def declared(draft):
+    return [each.id for each in draft.prompt.declared]
+
+
+def test_the_first_save_creates_the_override_and_it_is_told(place):
+    draft = look(place)
+    assert not draft.overridden
+    saved = save(place, "", draft.text.replace("You read", "You calmly read"), if_match=draft.revision)
+    assert saved.overridden
+    assert saved.own.is_file()
+    assert any(each.startswith("+You calmly") for each in difference(saved))
+
+
+def test_a_text_for_a_prompt_that_changed_meanwhile_is_refused(place):
+    draft = look(place)
+    save(place, "", draft.text + "one\n", if_match=draft.revision)
+    with pytest.raises(StaleError):
+        save(place, "", draft.text + "two\n", if_match=draft.revision)
+    with pytest.raises(StaleError):
+        put_away(place, if_match=draft.revision)
+    assert look(place).text.endswith("one\n")
+
+
+def test_what_is_saved_over_or_reset_is_put_aside(place):
+    saved = save(place, "", default() + "one\n", if_match=look(place).revision)
+    saved = save(place, "", default() + "two\n", if_match=saved.revision)
+    put_away(place, if_match=saved.revision)
+    aside = {each.read_text()[-4:] for each in (place.state / "prompts").iterdir()}
+    assert aside == {"one\n", "two\n"}
+    assert not look(place).overridden
+
+
+@pytest.mark.parametrize("text", ["", "---\ncategories: [\n---\nx", "---\ncategories:\n  a b: c\n---\nx"])
+def test_a_text_that_cannot_be_followed_is_not_saved(place, text):
+    draft = look(place)
+    with pytest.raises(ConfigError):
+        save(place, "", text, if_match=draft.revision)
+    assert look(place) == draft
+
+
+def test_a_prompt_broken_on_disk_is_shown_with_what_is_wrong_and_can_be_mended(place):
+    draft = look(place)
+    draft.own.parent.mkdir(parents=True)
+    draft.own.write_text("---\ncategories:\n  a b: c\n---\nx")
+    broken = look(place)
+    assert broken.prompt is None
+    assert "letters, digits" in broken.problem
+    assert save(place, "", "Read on.", if_match=broken.revision).prompt is not None
+
+
+def test_a_declared_category_is_one_of_the_profiles(place):
+    draft = declare(
+        place, "", "health", {"belongs": "What concerns my health.", "users_words": False}, if_match=look(place).revision
+    )
+    assert declared(draft) == ["health"]
+    with opened(place) as desk:
+        assert desk.kind("health")[1].belongs == "What concerns my health."
+    draft = withdraw(place, "", "health", if_match=draft.revision)
+    assert (declared(draft), draft.text) == ([], default())
+    with pytest.raises(UsageError):
+        withdraw(place, "", "health", if_match=draft.revision)
+
+
+def test_only_the_lines_of_the_category_change():
+    more = with_category(OWN, "garden", {"belongs": "What grows."})
+    assert [each for each in more.split("\n") if each not in OWN.split("\n")] == ["  garden:", "    belongs: What grows."]
+    assert without_category(more, "garden") == OWN
+    less = without_category(OWN, "health")
+    assert "health" not in less
+    assert all(each in less for each in ("# what I care about", "# people come last", "model: none", "Read on."))
+    assert "categories" not in without_category(less, "people")
+
+
+@pytest.mark.parametrize("form", ["{health: What concerns it.}", "\n- id: health\n  belongs: What concerns it."])
+def test_categories_in_another_form_are_kept(place, form):
+    text = with_category(f"---\ncategories: {form}\n---\nRead.", "garden", {"belongs": "What grows."})
+    assert declared(save(place, "", text, if_match=look(place).revision)) == ["health", "garden"]
+
+
+def test_a_category_again_takes_the_place_of_the_one_before(place):
+    text = with_category(with_category("Read.", "a", {"belongs": "One."}), "a", {"belongs": "Two: more."})
+    (category,) = save(place, "", text, if_match=look(place).revision).prompt.declared
+    assert category.belongs == "Two: more."
