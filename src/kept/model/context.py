@@ -30,11 +30,15 @@ class Piece(NamedTuple):
 
 
 class Context(NamedTuple):
-    """What is shown, in its order; ``tokens`` is the estimate for the whole block; ``left_out`` counts by reason what is not shown."""
+    """What is shown, in its order; ``tokens`` is the estimate for the whole block; ``left_out`` counts by reason what is not shown.
+
+    ``omitted`` is what was near enough to be offered and is not shown, each with the reason.
+    """
 
     pieces: tuple[Piece, ...]
     tokens: int
     left_out: dict[str, int]
+    omitted: tuple[tuple[Piece, str], ...] = ()
 
 
 class Layer(NamedTuple):

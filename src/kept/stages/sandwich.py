@@ -21,6 +21,7 @@ def sandwich(
     """
     seen = [tokens(each) for each in present]
     left_out: dict[str, int] = {}
+    omitted: list[tuple[Piece, str]] = []
     shown: list[Piece] = []
     frame = tokens_of(f"<{TAG}>\n{NOTICE}\n</{TAG}>")
     room = budget - frame
@@ -35,12 +36,13 @@ def sandwich(
             )
             if reason:
                 left_out[reason] = left_out.get(reason, 0) + 1
+                omitted.append((piece, reason))
                 continue
             shown.append(piece)
             seen.append(words)
             used += cost
         room -= used
-    return Context(tuple(shown), budget - room if shown else 0, left_out)
+    return Context(tuple(shown), budget - room if shown else 0, left_out, tuple(omitted))
 
 
 def _spared(layer: Layer, offered: Mapping[str, Sequence[Piece]], room: int) -> int:

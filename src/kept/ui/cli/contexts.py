@@ -1,24 +1,17 @@
 """``kept context`` and the help of ``kept hook``: what would be put before a session now, and why each line."""
 
 import os
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from kept.app.context import Asked, Place, assemble
-from kept.app.failing import marks_of
-from kept.app.meaning import near_here
+from kept.app.previewing import CLIENTS, preview
 from kept.model.context import TITLES, block
 from kept.model.errors import UsageError
-from kept.stages.recall.scoring import weights_of
 from kept.ui.cli import hook as hooks
 from kept.ui.cli import show
 from kept.ui.cli.front import at_desk, one_of
 from kept.ui.cli.show import Line, counted, entry, line
-
-_CLIENTS = ("claude", "codex", "none")
-_SECONDS = 10.0  # a person waits longer than a prompt
 
 
 def context(
@@ -40,19 +33,10 @@ def context(
 ) -> None:
     """What a hook would put before a session, or before this message; nothing where nothing is near to it."""
     words = " ".join(message or ())
-    one_of(client, _CLIENTS, "--client")
+    one_of(client, CLIENTS, "--client")
     with at_desk(context) as desk:
         directory = os.path.abspath(os.path.expanduser(project)) if project else ""  # noqa: PTH100, PTH111 - a name, not a file: links stay
-        asked = Asked(
-            message=words, directory=directory, marks=marks_of(words),
-            budget=budget or desk.settings.context_tokens, client=client,
-        )  # fmt: skip
-        place = Place(
-            store=str(desk.home.store), user=str(desk.home.user), profiles=tuple(each.id for each in desk.profiles), zone=desk.zone,
-            seconds=_SECONDS, weights=weights_of(asdict(desk.settings.recall)),
-        )  # fmt: skip
-        scope = desk.scope(directory) if directory else ""
-        found = assemble(place, asked, now=desk.clock(), scope=scope, nearest=near_here(desk, words))
+        found = preview(desk, words, directory=directory, budget=budget, client=client)
     if as_json:
         show.write_json(
             {
@@ -60,6 +44,7 @@ def context(
                 "tokens": found.tokens,
                 "lines": [each._asdict() for each in found.pieces],
                 "left_out": found.left_out,
+                "omitted": [each._asdict() | {"omitted": why} for each, why in found.omitted],
             }
         )
         return

@@ -1,0 +1,48 @@
+"""Previewing: what would be put before a session, for a person who wants to see it. Changes nothing."""
+
+from dataclasses import asdict
+
+from kept.app.context import Asked, Place, assemble
+from kept.app.desk import Desk
+from kept.app.failing import marks_of
+from kept.app.meaning import near_here
+from kept.model.context import Context
+from kept.stages.recall.scoring import weights_of
+
+CLIENTS = ("claude", "codex", "none")
+_SECONDS = 10.0  # a person waits longer than a prompt
+
+
+def preview(desk: Desk, message: str = "", *, directory: str = "", budget: int = 0, client: str = "claude") -> Context:
+    """What a hook would put before a message said in a directory, or (without a message) before a session that starts there.
+
+    Args:
+        desk: the desk.
+        message: what is about to be said.
+        directory: the absolute path the session works in; empty for none.
+        budget: tokens at most; 0 for the setting ``context_tokens``.
+        client: one of ``CLIENTS``; what its session reads by itself is left out.
+
+    Raises StoreError.
+    """
+    asked = Asked(
+        message=message, directory=directory, marks=marks_of(message), budget=budget or desk.settings.context_tokens, client=client
+    )  # fmt: skip
+    place = Place(
+        store=str(desk.home.store), user=str(desk.home.user), profiles=tuple(each.id for each in desk.profiles), zone=desk.zone,
+        seconds=_SECONDS, weights=weights_of(asdict(desk.settings.recall)),
+    )  # fmt: skip
+    scope = desk.scope(directory) if directory else ""
+    return assemble(place, asked, now=desk.clock(), scope=scope, nearest=near_here(desk, message))
+
+
+def directories(desk: Desk) -> tuple[tuple[str, str], ...]:
+    """Where sessions worked, one directory for each project, with what the project is called, by name. Raises StoreError."""
+    names = desk.names()
+    found: dict[str, str] = {}
+    for directory, _ in desk.store.archive.directories():
+        if directory:
+            found.setdefault(desk.scope(directory), directory)
+    return tuple(
+        sorted(((directory, names.get(scope, scope)) for scope, directory in found.items()), key=lambda each: each[1].casefold())
+    )
