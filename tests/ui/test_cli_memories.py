@@ -162,7 +162,9 @@ def test_forgetting_needs_a_yes_and_leaves_no_word_anywhere(capsys, home, rule):
     code, _, err = kept(capsys, "forget", rule)
     assert code == 2
     assert "cannot be undone" in err
-    assert told(capsys, "forget", rule, "--yes") == {"forgotten": [rule], "sessions": [], "backups": []}
+    assert told(capsys, "forget", rule, "--yes") == {
+        "forgotten": [rule], "sessions": [], "items": 0, "backups": [], "problems": [],
+    }  # fmt: skip
     assert told(capsys, "list", "--all")[0]["content"] == ""
     (store,) = home.rglob("kept.db")
     assert b"ISO 8601" not in store.read_bytes()

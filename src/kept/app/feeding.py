@@ -4,7 +4,8 @@ One file a source below kept's own folder: its cursor, then an item a line. Item
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from kept.adapters.feeds import Fetch, bring, fetch
 from kept.adapters.scanner import scanner
 from kept.adapters.settings import Feed
 from kept.app.desk import Desk
+from kept.app.wording import Wording, forgotten, words_of
 from kept.model.codec import digest, dump, load
 from kept.model.entry import Item
 from kept.model.errors import ChangedError, SourceError
@@ -43,13 +45,19 @@ def _collect(desk: Desk, feed: Feed, fetching: Fetch) -> Iterator[str]:
     found = bring(
         feed.kind, name=name_of(feed), place=feed.url or feed.path, cursor=cursor, zone=desk.zone, now=desk.clock(), fetching=fetching
     )  # fmt: skip
+    gone = forgotten(desk)
     fresh = {each.key: _safe(desk, each) for each in found.items if each.key not in known}
+    fresh = {key: _emptied(each) if gone and _tells(each, gone.told_by) else each for key, each in fresh.items()}
     if fresh or dict(found.cursor) != dict(cursor):
         items = sorted({**known, **fresh}.values(), key=lambda each: (str(each.at), each.key))[-_MOST:]
-        lines = [json.dumps({"cursor": dict(found.cursor)}), *(json.dumps(dump(each), ensure_ascii=False) for each in items)]
-        files.write(path, ("\n".join(lines) + "\n").encode("utf-8", "replace"), expect=stamp, root=desk.home.root)
+        _put(desk, path, stamp, found.cursor, items)
     if found.skipped:
         yield f"{name_of(feed)}: skipped " + ", ".join(f"{count} {reason}" for reason, count in sorted(found.skipped.items()))
+
+
+def _put(desk: Desk, path: Path, stamp: files.Stamp, cursor: Mapping[str, str], items: Iterable[Item]) -> None:
+    lines = [json.dumps({"cursor": dict(cursor)}), *(json.dumps(dump(each), ensure_ascii=False) for each in items)]
+    files.write(path, ("\n".join(lines) + "\n").encode("utf-8", "replace"), expect=stamp, root=desk.home.root)
 
 
 def _safe(desk: Desk, item: Item) -> Item:
@@ -93,3 +101,51 @@ def items_between(desk: Desk, start: datetime, stop: datetime) -> tuple[Item, ..
         within = [one for one in items.values() if one.at is not None and start <= one.at < stop]
         found += sorted(within, key=lambda one: (str(one.at), one.key))
     return tuple(found)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Erased:
+    """What was erased of an external source: its name, how many items, and the words of theirs that other texts may tell."""
+
+    name: str
+    items: int
+    said: Wording
+
+
+def erase_items(desk: Desk, tells: Callable[[str], bool]) -> int:
+    """Empty the items of all sources, of the settings or of earlier ones, that tell something. Returns how many. Raises KeptError."""
+    return sum(len(_erase(desk, path, lambda one: _tells(one, tells))) for path in _paths(desk))
+
+
+def erase_source(desk: Desk, source: str) -> Erased:
+    """Empty all items of a source, known by its name, file or address. Raises KeptError."""
+    named = {each for each in desk.settings.feed if source in (name_of(each), each.path, each.url)}
+    own, name = {_path(desk, each) for each in named}, next((name_of(each) for each in named), source)
+    erased: list[Item] = []
+    for path in _paths(desk):
+        erased += _erase(desk, path, (lambda _: True) if path in own else (lambda one: one.source == source))
+    said = words_of(desk, (text for each in erased for text in (each.title, each.text)))
+    return Erased(name=name, items=len(erased), said=said)
+
+
+def _paths(desk: Desk) -> tuple[Path, ...]:
+    return tuple(sorted((desk.home.state / "feeds").glob("*.jsonl")))
+
+
+def _erase(desk: Desk, path: Path, wanted: Callable[[Item], bool]) -> list[Item]:
+    """Empty items of a file, and return them as they were. A line that could not be read goes with them: it is brought again."""
+    stamp, cursor, known = _stored(path)
+    erased = [each for each in known.values() if each.at is not None and wanted(each)]
+    gone = {each.key for each in erased}
+    if erased or not cursor:
+        _put(desk, path, stamp, cursor, [_emptied(each) if each.key in gone else each for each in known.values()])
+    return erased
+
+
+def _emptied(item: Item) -> Item:
+    """An item of which nothing is left but that it came, so that it does not come again."""
+    return replace(item, title="", text="", link="", at=None)
+
+
+def _tells(item: Item, tells: Callable[[str], bool]) -> bool:
+    return any(tells(each) for each in (item.title, item.text, f"{item.title} {item.text}", item.link) if each)

@@ -1,6 +1,6 @@
 """What language models replied and cost, as the use cases see it: what was spent, what waits with a provider, what is to be forgotten."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
@@ -37,12 +37,19 @@ def costs(desk: Desk) -> Costs:
         )
 
 
-def forget_replies(desk: Desk, sessions: Iterable[str], wanted: Iterable[str] = ()) -> int:
-    """Erase the replies about those sessions, and those that say what has one of the fingerprints. Returns how many. Raises StoreError."""
+def forget_replies(
+    desk: Desk, sessions: Iterable[str], wanted: Iterable[str] = (), *, said: Callable[[str], bool] = lambda _: False
+) -> int:
+    """Erase the replies about those sessions, and those with a text that has one of the fingerprints or that ``said`` recognises.
+
+    Returns how many. Raises StoreError.
+    """
     prints = frozenset(wanted) - {""}
     key = desk.store.key("forget")
     with closing(Replies(desk.home.replies)) as replies:
-        return replies.forget(sessions, lambda body: bool(prints) and any(recognised(each, prints, key) for each in _texts(body)))
+        return replies.forget(
+            sessions, lambda body: any(said(each) or (prints and recognised(each, prints, key)) for each in _texts(body))
+        )
 
 
 def _texts(value: Any) -> Iterator[str]:

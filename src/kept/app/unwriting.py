@@ -1,39 +1,50 @@
 """Unwriting: what is forgotten goes out of the entries of the journal as well, and out of what was archived of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kept.adapters import files
 from kept.adapters.sources.entries import ENTRY
 from kept.app.desk import Desk
+from kept.app.wording import Wording
 from kept.model.event import FORGOTTEN_MARK
 from kept.model.memory import Memory
 from kept.model.text import normal_form
 from kept.stages.narrate import edited, head_of, stamped
+from kept.stages.narrate.page import OUTSIDE, OUTSIDE_END, clean_line
 
-_SHORTEST = 12  # characters; less is said by chance
 
+def unwrite(desk: Desk, said: Wording) -> tuple[Path, ...]:
+    """Take every line that tells what is forgotten out of the entries. Returns the files that changed.
 
-def unwrite(desk: Desk, memories: Iterable[Memory]) -> tuple[Path, ...]:
-    """Take every line that tells a memory's words, or the words it rests on, out of the entries. Returns the files that changed.
-
-    To be called with the memories as they were before they were forgotten. An entry that a person changed stays theirs otherwise.
-    Raises KeptError where an entry cannot be written.
+    An entry that a person changed stays theirs otherwise. Raises KeptError where an entry cannot be written.
     """
-    said = {
-        form for each in memories for text in (each.content, *(one.quote for one in each.evidence)) if (form := normal_form(text))
-    }
-    wanted = tuple(sorted(form for form in said if len(form) >= _SHORTEST))
-    if not wanted:
-        return ()
-    _erase(desk, wanted)
+    _erase(desk, said)
+    return _rewrite(desk, lambda lines: [said.told_by(each) for each in lines])
+
+
+def unwrite_outside(desk: Desk, source: str, said: Wording) -> tuple[Path, ...]:
+    """Take what entries tell of an external source out of them: by its name or its words, where they tell what came from outside."""
+
+    def told(lines: Sequence[str]) -> list[bool]:
+        inside, found = False, []
+        for each in lines:
+            inside = (inside or each.strip() == OUTSIDE) and each.strip() != OUTSIDE_END
+            found.append(inside and (each.startswith(f"- {clean_line(source)}: ") or said.told_by(each)))
+        return found
+
+    return _rewrite(desk, told)
+
+
+def _rewrite(desk: Desk, told: Callable[[Sequence[str]], list[bool]]) -> tuple[Path, ...]:
     changed = []
     for path in sorted((desk.home.root / desk.settings.journal.folder).rglob("*.md")):
         content = files.read(path)
         text = content.data.decode("utf-8", "replace")
-        if head_of(text) is None or not any(_tells(each, wanted) for each in text.split("\n")):
+        lines = text.split("\n")
+        if head_of(text) is None or not any(goes := told(lines)):
             continue
-        without = "\n".join(f"- {FORGOTTEN_MARK}" if _tells(each, wanted) else each for each in text.split("\n"))
+        without = "\n".join(f"- {FORGOTTEN_MARK}" if gone else each for each, gone in zip(lines, goes, strict=True))
         files.write(path, (without if edited(text) else stamped(without)).encode(), expect=content.stamp, root=desk.home.root)
         changed.append(path)
     return tuple(changed)
@@ -53,17 +64,12 @@ def told_again(desk: Desk, memories: Sequence[Memory]) -> tuple[Memory, ...]:
     )
 
 
-def _tells(line: str, wanted: Sequence[str]) -> bool:
-    form = normal_form(line)
-    return any(each in form for each in wanted)
-
-
-def _erase(desk: Desk, wanted: Sequence[str]) -> None:
+def _erase(desk: Desk, said: Wording) -> None:
     archive = desk.store.archive
     with desk.store.transaction():
         for thread in archive.threads():
             if thread.source == ENTRY:
                 for event in archive.events(thread.id, 0, thread.events):
-                    lines = [each for each in event.text.split("\n") if _tells(each, wanted)]
+                    lines = [each for each in event.text.split("\n") if said.told_by(each)]
                     if lines:
                         archive.erase(event.key, lines, FORGOTTEN_MARK)

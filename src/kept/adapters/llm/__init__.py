@@ -7,7 +7,7 @@ from kept.adapters.llm.anthropic import Anthropic
 from kept.adapters.llm.base import Batching, Model, Said, Silent, Spoken
 from kept.adapters.llm.command import Command
 from kept.adapters.llm.openai import OpenAI
-from kept.adapters.llm.recorded import Recorded, Recording
+from kept.adapters.llm.recorded import Recorded, Recording, without
 from kept.adapters.llm.scripted import Scripted, script
 
 __all__ = [
@@ -23,4 +23,5 @@ __all__ = [
     "Silent",
     "Spoken",
     "script",
+    "without",
 ]

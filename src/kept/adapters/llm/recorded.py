@@ -1,11 +1,12 @@
 """A recording of a model: what it replied is written down question by question, and replayed without it.
 
-The file has a JSON object a line. It holds replies, not questions: a question is known by its hash, whatever the model is called.
+The file has a JSON object a line. It holds replies, not questions: a question is known by its hash, whatever the model is called, and
+by the sessions it is about.
 """
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -29,7 +30,7 @@ class Recording:
         """Ask the model, and write down what it says. Raises ConfigError where that cannot be written."""
         spoken = self._model.ask(ask)
         if isinstance(spoken, Said):
-            row = {"key": ask.key(""), "purpose": ask.purpose, "version": ask.version} | _row(spoken)
+            row = {"key": ask.key(""), "purpose": ask.purpose, "version": ask.version, "about": list(ask.about)} | _row(spoken)
             self._append(json.dumps(row))
         return spoken
 
@@ -73,6 +74,44 @@ class Recorded:
 
     def close(self) -> None:
         """Do nothing: nothing is open."""
+
+
+def without(text: str, sessions: Collection[str], tells: Callable[[str], bool]) -> tuple[str, int]:
+    """A recording without the replies about those sessions and without those that ``tells`` recognises; and how many those were.
+
+    A line that cannot be read goes where it tells, and stays as it is otherwise.
+    """
+    lines = [each for each in text.split("\n") if each.strip()]
+    left = [each for each in lines if not _goes(each, sessions, tells)]
+    return "".join(f"{each}\n" for each in left), len(lines) - len(left)
+
+
+def _goes(line: str, sessions: Collection[str], tells: Callable[[str], bool]) -> bool:
+    row = _read(line)
+    if not isinstance(row, dict):
+        return tells(line)
+    text = row.get("text")
+    said = [text, *_strings(_read(text))] if isinstance(text, str) else [line]
+    about = row.get("about")
+    return bool(isinstance(about, list) and set(_strings(about)) & set(sessions)) or any(tells(each) for each in said)
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _strings(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for each in value:
+                yield from _strings(each)
+        case dict():
+            yield from _strings(list(value.values()))
 
 
 def _row(said: Said) -> dict[str, Any]:

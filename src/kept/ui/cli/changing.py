@@ -1,7 +1,7 @@
 """``kept add``, ``suggest``, ``edit``, ``retire``, ``resolve``, ``pin``, ``forget``: what a person says holds against every machine."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -11,15 +11,17 @@ from kept.app import person
 from kept.app.backups import holding
 from kept.app.browsing import exported
 from kept.app.desk import Desk
+from kept.app.forgetting import Gone
+from kept.app.forgetting import forget as forget_all
 from kept.app.running import settle
-from kept.app.unwriting import told_again, unwrite
+from kept.app.unwriting import told_again
 from kept.app.writing import Written
 from kept.model.errors import UsageError
 from kept.model.memory import Memory
 from kept.ui.cli import show
 from kept.ui.cli.front import asked, at_desk, key, on_terminal, revised
 from kept.ui.cli.lists import memory_line
-from kept.ui.cli.show import counted, line
+from kept.ui.cli.show import Line, counted, line
 
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="One sentence.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or its first characters.")]
@@ -172,27 +174,30 @@ def forget(
         memories += told_again(desk, memories)
         if not yes:
             _confirm(desk, memories)
-        sessions: tuple[str, ...] = ()
-
-        def erase() -> tuple[str, ...]:
-            nonlocal sessions
-            sessions = person.forget_source(desk, source) if source and not since else ()
-            gone = person.forget(desk, [each.id for each in memories])
-            unwrite(desk, memories)
-            return gone
-
-        gone, written = settle(desk, erase)
+        gone, written = settle(desk, lambda: forget_all(desk, memories, source="" if since else source))
         copies = holding(desk, memories)
         if as_json:
-            show.write_json({"forgotten": list(gone), "sessions": list(sessions), "backups": [str(each) for each in copies]})
+            show.write_json(
+                {
+                    "forgotten": list(gone.memories), "sessions": list(gone.sessions), "items": gone.items,
+                    "backups": [str(each) for each in copies], "problems": list(gone.problems),
+                }
+            )  # fmt: skip
         elif not asked(context).quiet:
-            show.write([line(("Forgotten: ", "green"), ", ".join(gone) or "no memory")])
-            if sessions:
-                show.write([line(("Turns erased, never read again: ", "green"), ", ".join(sessions))])
+            show.write(_gone(gone))
         if copies and not as_json:
             show.write([line(("These copies of the store still hold the words; delete them to be rid of them:", "yellow"))])
             show.write(line(f"  {show.place(each)}") for each in copies)
-        return told_problems(written)
+        show.write([line(f"kept: {each}") for each in gone.problems], sys.stderr)
+        return max(told_problems(written), int(bool(gone.problems)))
+
+
+def _gone(gone: Gone) -> Iterator[Line]:
+    yield line(("Forgotten: ", "green"), ", ".join(gone.memories) or "no memory")
+    if gone.sessions:
+        yield line(("Turns erased, never read again: ", "green"), ", ".join(gone.sessions))
+    if gone.items:
+        yield line(("Erased of external sources: ", "green"), counted(gone.items, "item"))
 
 
 def _confirm(desk: Desk, memories: list[Memory]) -> None:

@@ -1,0 +1,167 @@
+"""Forgetting beside the store: what external sources brought, what a recording and the file of replies hold, what entries tell."""
+
+import json
+from datetime import date
+
+import pytest
+from talking import say
+
+from kept.adapters import files
+from kept.adapters.llm import Recording, Scripted
+from kept.app.asking import Asker
+from kept.app.feeding import collect, items_between
+from kept.app.forgetting import forget
+from kept.app.journaling import work_of, write
+from kept.app.person import derived
+from kept.app.running import Options, run
+from kept.app.unwriting import told_again
+from kept.model.errors import KeptError
+
+DAY = date(2026, 1, 5)
+SECRET = "Never speak of the wreck of the Esmeralda in `notices.md`, it is under seal."
+ITEM = "<item><title>{title}</title><guid>{number}</guid><description>{text}</description><pubDate>Mon, 05 Jan 2026 09:30:00 GMT</pubDate></item>"
+
+
+def runs(text, size=8):
+    """Every run of so many bytes of a text."""
+    data = text.encode()
+    return {data[place : place + size] for place in range(len(data) - size + 1)}
+
+
+def holding(home, text):
+    """The files below a home that hold any eight bytes in a row of a text."""
+    wanted = runs(text)
+    return [each for each in home.rglob("*") if each.is_file() and any(one in each.read_bytes() for one in wanted)]
+
+
+@pytest.fixture
+def fed(home, desk_at):
+    """A home with a session that says what is to be forgotten, a feed that says it too, and one that does not; and a recording."""
+    items = [("Gauges", "News from the quay."), ("Seal", f"They say: {SECRET} So they say."), (SECRET, "x")]
+    (home / "feed.xml").write_text(
+        "<rss><channel>" + "".join(ITEM.format(number=n, title=a, text=b) for n, (a, b) in enumerate(items)) + "</channel></rss>"
+    )
+    config = home / ".config" / "kept" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(
+        f'[llm]\nrecording = "{home / "recording.jsonl"}"\n[[feed]]\nkind = "rss"\nname = "quay"\npath = "{home / "feed.xml"}"\n'
+    )
+    say(home, "a", SECRET, "Please rewrite the tide reader in `tides.py` so that it reads all gauges.", day=DAY.isoformat())
+    return lambda: desk_at(home, also=("journal",))
+
+
+def recorded(desk, home):
+    """The desk with a model that repeats what it is told, recorded."""
+
+    def answer(ask):
+        if ask.purpose != "journal":
+            return {
+                "hints": [],
+                "memories": [],
+                "notes": {each: [] for each in ("problems", "solutions", "decisions", "questions")},
+            }
+        notes = [line for line in ask.prompt.splitlines() if line.startswith("s") and "): " in line]
+        told = [(line.split(" ", 1)[0], line.partition("): ")[2]) for line in notes]
+        return {"paragraphs": [{"part": "worked", "text": text, "sources": [name]} for name, text in told]}
+
+    object.__setattr__(desk, "asking", Asker(lambda: Recording(Scripted(answer), home / "recording.jsonl")))
+    return desk
+
+
+def secret_ones(desk):
+    found = [each for each in desk.store.log.memories() if "Esmeralda" in each.content]
+    return [*found, *told_again(desk, found)]
+
+
+def test_what_is_forgotten_leaves_no_eight_bytes_in_feeds_recording_entries_or_store(fed, home):
+    with fed() as raw:
+        desk = recorded(raw, home)
+        run(desk, [], Options())
+        collect(desk)
+        entry = write(desk, work_of(desk), DAY).path
+        assert "Esmeralda" in entry.read_text()
+        assert "Esmeralda" in (home / "recording.jsonl").read_text()
+        said = [home / "feed.xml", home / ".claude" / "projects" / "p" / "a.jsonl"]  # the person's own files stay as they are
+        assert len(holding(home, SECRET)) > len(said)
+        gone = forget(desk, secret_ones(desk))
+        assert gone.memories
+        assert (gone.items, gone.problems) == (2, ())
+        run(desk, [], Options())
+        collect(desk)
+        assert [each.title for each in items_between(desk, *desk.span(DAY))] == ["Gauges"]
+        assert "tide reader" in entry.read_text()
+        write(desk, work_of(desk), DAY)
+    assert sorted(holding(home, SECRET)) == sorted(said)
+
+
+def test_what_was_forgotten_is_not_put_by_when_a_source_brings_it_under_another_key(fed, home):
+    with fed() as desk:
+        run(desk, [], Options())
+        forget(desk, secret_ones(desk))
+        collect(desk)
+        (home / "feed.xml").write_text(f"<rss><channel>{ITEM.format(number=77, title=SECRET, text='y')}</channel></rss>")
+        collect(desk)
+        assert [each.title for each in items_between(desk, *desk.span(DAY))] == ["Gauges"]
+    (put,) = (home / ".local" / "share" / "kept" / "feeds").glob("*.jsonl")
+    assert b"Esmeralda" not in put.read_bytes()
+
+
+@pytest.mark.parametrize("named", ["quay", "feed.xml"])
+def test_a_source_is_forgotten_by_name_or_file_out_of_what_it_brought_and_out_of_entries(fed, home, named):
+    with fed() as desk:
+        run(desk, [], Options())
+        collect(desk)
+        entry = write(desk, work_of(desk), DAY).path
+        assert "News from the quay" in entry.read_text()
+        source = named if named == "quay" else str(home / named)
+        gone = forget(desk, derived(desk, source=source), source=source)
+        assert (gone.items, gone.memories) == (3, ())
+        assert "News from the quay" not in entry.read_text()
+        assert "tide reader" in entry.read_text()
+        collect(desk)
+        assert items_between(desk, *desk.span(DAY)) == ()
+        assert secret_ones(desk)  # the session said it as well
+    (put,) = (home / ".local" / "share" / "kept" / "feeds").glob("*.jsonl")
+    assert not any(one in put.read_bytes() for one in runs("News from the quay."))
+
+
+def test_a_recording_that_cannot_be_written_is_told_and_the_rest_is_forgotten(fed, home, monkeypatch):
+    real = files.write
+
+    def refusing(path, data, **options):
+        if path.name == "recording.jsonl":
+            raise KeptError("permission denied", where=str(path))
+        return real(path, data, **options)
+
+    with fed() as desk:
+        run(desk, [], Options())
+        collect(desk)
+        (home / "recording.jsonl").write_text(json.dumps({"key": "k", "text": SECRET}) + "\n")
+        monkeypatch.setattr(files, "write", refusing)
+        gone = forget(desk, secret_ones(desk))
+        assert gone.memories
+        assert gone.items == 2
+        assert not secret_ones(desk)
+        (told,) = gone.problems
+        assert "recording.jsonl" in told
+
+
+def test_a_line_of_a_recording_that_cannot_be_read_goes_where_it_tells_and_stays_otherwise(fed, home):
+    with fed() as desk:
+        run(desk, [], Options())
+        path = home / "recording.jsonl"
+        path.write_text(f'{{"key": "k", "text": "{SECRET}\nhalf a line\n')
+        forget(desk, secret_ones(desk))
+        assert path.read_text() == "half a line\n"
+
+
+def test_a_recording_forgets_what_was_said_about_a_session_whatever_words_it_used(fed, home):
+    with fed() as raw:
+        desk = recorded(raw, home)
+        run(desk, [], Options())
+        (thread,) = desk.store.archive.threads()
+        path = home / "recording.jsonl"
+        other = json.dumps({"key": "o", "text": "{}", "about": ["other"]})
+        path.write_text(json.dumps({"key": "k", "text": "In other words.", "about": [thread.session]}) + "\n" + other + "\n")
+        forget(desk, secret_ones(desk))
+        assert path.read_text() == other + "\n"
