@@ -13,8 +13,8 @@ from kept.app.person import revision
 from kept.app.rehearing import came_to
 from kept.app.summarising import summary
 from kept.model.codec import dump
-from kept.model.event import Event
-from kept.model.memory import Evidence, Judged, Memory, Refused, Status
+from kept.model.event import Author, Event, Origin
+from kept.model.memory import USER_SCOPE, Evidence, Judged, Memory, Refused, Status
 from kept.model.operation import Operation, Pass
 from kept.model.profile import read_kind
 from kept.model.summary import Summary
@@ -22,15 +22,37 @@ from kept.model.times import to_text
 from kept.profiles.prompts import Prompt
 from kept.stages.elicit import TRIGGER, Point
 
+WHOSE = {
+    Author.HUMAN.value: "you",
+    Author.ASSISTANT.value: "the assistant",
+    Author.TOOL.value: "a tool",
+    Author.INJECTED.value: "text a program put in",
+    Author.SUBAGENT.value: "a sub-agent",
+    Author.COMPACTION.value: "a summary the tool made",
+    Author.ABANDONED.value: "a branch you left",
+}
+"""Whose words they are, for the person who is "you"."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Filter:
-    """Which memories to list: by status (empty: active), category, project (part of its name), origin."""
+    """Which memories to list: those that everything here lets through.
+
+    By status, category, project (part of its name), all of some ``words`` (parts of words count), origin, the span of days they were last
+    seen in, confidence in [``least``, ``most``), whether a person pinned them. ``everything`` lets any status through.
+    """
 
     statuses: tuple[Status, ...] = (Status.ACTIVE,)
     category: str = ""
     project: str = ""
     everything: bool = False
+    words: str = ""
+    origin: Origin | None = None
+    since: datetime | None = None
+    before: datetime | None = None
+    least: float = 0.0
+    most: float = 2.0
+    pinned: bool = False
 
 
 def chosen(desk: Desk, memories: Sequence[Memory], which: Filter, moment: datetime) -> tuple[Memory, ...]:
@@ -39,28 +61,52 @@ def chosen(desk: Desk, memories: Sequence[Memory], which: Filter, moment: dateti
     kinds = [(each.id, one.id) for each in desk.profiles for one in each.categories]
     order = {each: number for number, each in enumerate(kinds)}
     profile, category = read_kind(which.category)
+    words, project = which.words.casefold().split(), which.project.lower()
 
     def fits(memory: Memory) -> bool:
-        status = memory.status_at(moment)
         return (
-            (which.everything or status in which.statuses)
+            (which.everything or memory.status_at(moment) in which.statuses)
             and (not category or memory.category == category)
             and profile in ("", memory.profile)
-            and (not which.project or which.project.lower() in names.get(memory.scope, memory.scope).lower())
+            and (not project or project in names.get(memory.scope, memory.scope).lower())
+            and which.origin in (None, memory.origin)
+            and which.least <= memory.confidence < which.most
+            and (memory.pinned or not which.pinned)
+            and _within(memory.last_seen, which.since, which.before)
+            and (not words or _has(memory, words))
         )
 
-    def place(memory: Memory) -> tuple[Any, ...]:
-        seen = to_text(memory.last_seen) if memory.last_seen else ""
-        newest_first = tuple(-ord(char) for char in seen)
-        return (
-            memory.scope != "user",
-            memory.scope,
-            order.get((memory.profile, memory.category), len(order)),
-            newest_first,
-            memory.id,
-        )
+    def place(memory: Memory) -> tuple[bool, str, int]:
+        return (memory.scope != USER_SCOPE, memory.scope, order.get((memory.profile, memory.category), len(order)))
 
-    return tuple(sorted(filter(fits, memories), key=place))
+    found = sorted(filter(fits, memories), key=lambda each: each.id)
+    found.sort(key=lambda each: to_text(each.last_seen) if each.last_seen else "", reverse=True)
+    return tuple(sorted(found, key=place))
+
+
+def _within(seen: datetime | None, since: datetime | None, before: datetime | None) -> bool:
+    if seen is None:
+        return since is None and before is None
+    return (since is None or seen >= since) and (before is None or seen < before)
+
+
+def _has(memory: Memory, words: Sequence[str]) -> bool:
+    text = f"{memory.id} {memory.content} {memory.subject}".casefold()
+    return all(each in text for each in words)
+
+
+def by_session(queue: Sequence[Memory]) -> tuple[Memory, ...]:
+    """A queue in batches: what was said in one session together, the latest session first."""
+    said = {each.id: each.evidence[-1] for each in queue if each.evidence}
+    last: dict[str, str] = {}
+    for each in said.values():
+        last[each.session] = max(last.get(each.session, ""), to_text(each.at) if each.at else "")
+
+    def place(memory: Memory) -> tuple[bool, tuple[int, ...], str]:
+        session = said[memory.id].session if memory.id in said else ""
+        return (memory.id not in said, tuple(-ord(char) for char in last.get(session, "")), session)
+
+    return tuple(sorted(queue, key=place))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

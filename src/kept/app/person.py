@@ -16,7 +16,7 @@ from kept.app.projects import note
 from kept.app.summarising import summarise
 from kept.model.artifact import artifacts
 from kept.model.codec import digest
-from kept.model.errors import StaleError, UsageError
+from kept.model.errors import MissingError, StaleError, UsageError
 from kept.model.event import FORGOTTEN_MARK, Origin
 from kept.model.fingerprint import fingerprint, recognised
 from kept.model.invisible import strip_invisible
@@ -40,7 +40,7 @@ def find(desk: Desk, number: str) -> Memory:
         if found is not None:
             return found
     hint = f"it could be {', '.join(ids)}" if ids else "see `kept list` for ids"
-    raise UsageError(f"no memory {number!r}", hint=hint)
+    raise MissingError(f"no memory {number!r}", hint=hint)
 
 
 def add(

@@ -31,6 +31,10 @@ class UsageError(KeptError):
     """The call itself was wrong: an unknown id, category, date or option value."""
 
 
+class MissingError(UsageError):
+    """What was named is not there: a memory, a run, a conversation."""
+
+
 class ConfigError(KeptError):
     """A configuration file or profile says something that cannot be followed."""
 

@@ -134,6 +134,10 @@ GROUPS = {
             ("claude mcp add --scope user kept -- kept mcp", "kept mcp --http --port 8321"),
         ),
         Command(
+            "web", "serving:web", "see, edit, approve and undo in the browser",
+            ("kept web", "kept web --port 8765 --no-open"),
+        ),
+        Command(
             "hook", "contexts:hook", "what a coding agent calls: its payload in, its context out",
             ("kept hook user-prompt < payload.json",),
         ),

@@ -1,26 +1,25 @@
 """``kept review``: what was held back, one keystroke each. Every answer is stored at once; stopping in between loses nothing."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 import typer
 
 from kept.app import person
-from kept.app.browsing import Filter, chosen, exported
+from kept.app.browsing import WHOSE, Filter, by_session, chosen, exported
 from kept.app.desk import Desk
 from kept.app.running import settle
 from kept.app.sleeping import lingering
 from kept.model.errors import StaleError
 from kept.model.memory import Memory, Status
 from kept.model.profile import title_of
-from kept.model.times import to_text
 from kept.ui.cli import show
 from kept.ui.cli.changing import told_problems
 from kept.ui.cli.front import asked, at_desk, key, on_terminal, revised
 from kept.ui.cli.lists import scope_name
 from kept.ui.cli.show import Line, counted, entry, line
-from kept.ui.cli.turns import WHOSE, turns_around
+from kept.ui.cli.turns import turns_around
 
 _QUOTES = 3
 _CHOICES = line(
@@ -62,20 +61,6 @@ def review(
         else:
             return _ask(desk, queue)
         return 0
-
-
-def by_session(queue: Sequence[Memory]) -> tuple[Memory, ...]:
-    """A queue in batches: what was said in one session together, the latest session first."""
-    said = {each.id: each.evidence[-1] for each in queue if each.evidence}
-    last: dict[str, str] = {}
-    for each in said.values():
-        last[each.session] = max(last.get(each.session, ""), to_text(each.at) if each.at else "")
-
-    def place(memory: Memory) -> tuple[bool, tuple[int, ...], str]:
-        session = said[memory.id].session if memory.id in said else ""
-        return (memory.id not in said, tuple(-ord(char) for char in last.get(session, "")), session)
-
-    return tuple(sorted(queue, key=place))
 
 
 def _review_stale(desk: Desk, *, list_: bool, as_json: bool) -> int:

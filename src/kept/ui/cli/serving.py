@@ -1,7 +1,8 @@
-"""``kept mcp``: starts the server of tools. The other front doors are found by name: they know nothing of each other."""
+"""``kept mcp``, ``kept web``: start the other front doors. They are found by name: the doors know nothing of each other."""
 
 import importlib
 import os
+import webbrowser
 from functools import partial
 from typing import Annotated
 
@@ -9,7 +10,10 @@ import typer
 
 from kept.app.desk import find_home, opened
 from kept.app.meaning import kept_warm
+from kept.app.serving import announced, running
+from kept.ui.cli import show
 from kept.ui.cli.front import asked
+from kept.ui.cli.show import line
 
 
 def mcp(
@@ -27,3 +31,38 @@ def mcp(
     serve = importlib.import_module("kept.ui.mcp").serve
     with kept_warm(home, os.environ):
         serve(partial(opened, home, profile=call.profile, zone=call.zone), http=http, host=host, port=port)
+
+
+def web(
+    context: typer.Context,
+    *,
+    port: Annotated[int, typer.Option("--port", metavar="PORT", min=0, max=65_535, help="The port; any free one for 0.")] = 0,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Tell the address, and open no browser.")] = False,
+) -> None:
+    """See, edit, approve and undo what is remembered, in the browser of this machine; Ctrl-C ends it.
+
+    The address ends with a key after #, new with every start: no other user and no page of the web gets in without it.
+    """
+    call = asked(context)
+    home = find_home(call.home, os.environ)
+    door = importlib.import_module("kept.ui.web")
+    before = running(home)
+    if before is not None:
+        _tell(before.port, before.key, no_open=no_open)
+        return
+    own = door.listen(port)
+    open_desk = partial(opened, home, profile=call.profile, zone=call.zone, anew=call.anew)
+    with own:
+        with open_desk():
+            pass  # what is wrong with the store or the settings is told here and now
+        where = own.getsockname()[1]
+        with announced(home, where) as key, kept_warm(home, os.environ):
+            door.serve(open_desk, key=key, own=own, ready=partial(_tell, where, key, no_open=no_open))
+
+
+def _tell(port: int, key: str, *, no_open: bool) -> None:
+    """Tell where the page is, and open it."""
+    address = f"http://127.0.0.1:{port}/#{key}"
+    show.write([line(("kept web: ", "green"), address)])
+    if not no_open:
+        webbrowser.open(address)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.app.browsing import Trace, exported, plain, trace
+from kept.app.browsing import WHOSE, Trace, exported, plain, trace
 from kept.app.desk import Desk
 from kept.app.person import find
 from kept.app.routing import routed
@@ -19,7 +19,7 @@ from kept.ui.cli.front import at_desk
 from kept.ui.cli.happened import happened, happened_body
 from kept.ui.cli.looking import card
 from kept.ui.cli.show import Line, entry, line
-from kept.ui.cli.turns import WHOSE, turn_line
+from kept.ui.cli.turns import turn_line
 
 
 def why(

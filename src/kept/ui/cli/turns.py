@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kept.app.browsing import plain, trace
+from kept.app.browsing import WHOSE, plain, trace
 from kept.app.desk import Desk
 from kept.app.discovery import conversation
-from kept.model.event import Author, Event, Kind
+from kept.model.event import Event, Kind
 from kept.model.memory import Memory
 from kept.ui.cli import show
 from kept.ui.cli.show import Line, entry, line
@@ -14,16 +14,6 @@ from kept.ui.cli.show import Line, entry, line
 _SHOWN = 240  # characters of a turn among search results
 _WHOLE = 40_000  # characters of a turn that is asked for
 _AROUND = 5  # turns before and after each quote
-
-WHOSE = {
-    Author.HUMAN.value: "you",
-    Author.ASSISTANT.value: "the assistant",
-    Author.TOOL.value: "a tool",
-    Author.INJECTED.value: "text a program put in",
-    Author.SUBAGENT.value: "a sub-agent",
-    Author.COMPACTION.value: "a summary the tool made",
-    Author.ABANDONED.value: "a branch you left",
-}
 
 
 def turn_line(desk: Desk, turn: Event, most: int = _SHOWN) -> Line:

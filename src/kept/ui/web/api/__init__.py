@@ -1,0 +1,7 @@
+"""The areas of the API that ask for the key, each a router; to add one, list it here. Every change of anything goes through one."""
+
+from fastapi import APIRouter
+
+from kept.ui.web.api import memories
+
+AREAS: tuple[APIRouter, ...] = (memories.router,)

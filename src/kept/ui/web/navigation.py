@@ -1,0 +1,20 @@
+"""What a page is to the rest of the application: its name, its place, and its routes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fastapi import APIRouter
+
+from kept.app.desk import Desk
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Page:
+    """``path`` is where the navigation leads, ``key`` the letter that goes there after ``g``; ``count`` says how much waits there."""
+
+    id: str
+    title: str
+    path: str
+    key: str
+    router: APIRouter
+    count: Callable[[Desk], int] | None = None

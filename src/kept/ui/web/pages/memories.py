@@ -1,0 +1,136 @@
+"""Memories: all of them, searched and filtered. The address says the filter, so it can be kept, and going back goes back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from itertools import groupby
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from kept.app.browsing import Filter, chosen
+from kept.app.desk import Desk
+from kept.app.person import find, revision
+from kept.model.event import Origin
+from kept.model.memory import Memory, Status
+from kept.model.profile import title_of
+from kept.ui.web.navigation import Page
+from kept.ui.web.render import is_part, page, part
+from kept.ui.web.room import at_desk
+
+router = APIRouter()
+PAGE = Page(id="memories", title="Memories", path="/", key="m", router=router)
+
+_STRETCH = 100  # memories shown before "show more"
+
+AGES: Mapping[str, tuple[str, int, int]] = {  # label, seen within so many days, not within so many
+    "7": ("the last 7 days", 7, 0),
+    "30": ("the last 30 days", 30, 0),
+    "90": ("the last 90 days", 90, 0),
+    "old": ("longer than 90 days ago", 0, 90),
+}
+SURE: Mapping[str, tuple[str, float, float]] = {
+    "high": ("sure (90 % and more)", 0.9, 2.0),
+    "middle": ("likely (70 to 90 %)", 0.7, 0.9),
+    "low": ("unsure (under 70 %)", 0.0, 0.7),
+}
+TRUST = {Origin.USER: "your own words", Origin.ASSISTANT: "the assistant's words", Origin.TOOL: "what tools and files said"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wish:
+    """What the address asks for; a word it does not know is no wish."""
+
+    q: str = ""
+    status: str = ""
+    category: str = ""
+    project: str = ""
+    age: str = ""
+    sure: str = ""
+    origin: str = ""
+
+    @property
+    def query(self) -> str:
+        """The wish as an address has it; empty where nothing is wished."""
+        return urlencode({each.name: value for each in fields(self) if (value := getattr(self, each.name))})
+
+
+@router.get("/")
+def memories(
+    request: Request,
+    *,
+    q: Annotated[str, Query(max_length=500)] = "",
+    status: str = "",
+    category: str = "",
+    project: str = "",
+    age: str = "",
+    sure: str = "",
+    origin: str = "",
+    shown: Annotated[int, Query(ge=1, le=100_000)] = _STRETCH,
+) -> Response:
+    """The page; or, for htmx, the list alone."""
+    wish = Wish(q=q.strip(), status=status, category=category, project=project, age=age, sure=sure, origin=origin)
+    with at_desk(request) as desk:
+        every = desk.store.log.memories()
+        found = chosen(desk, every, _filter(desk, wish), desk.clock())
+        values: dict[str, Any] = {
+            "wish": wish, "total": len(found), "shown": shown, "stretch": _STRETCH, "groups": _groups(found[:shown]),
+            **_shown(desk),
+        }  # fmt: skip
+        if is_part(request):
+            return part(desk, "memories_list.html", **values)
+        return page(request, desk, "memories.html", here=PAGE.id, stored=len(every), choices=_choices(desk, every), **values)
+
+
+@router.get("/memories/{number}/row")
+def row(request: Request, number: str) -> Response:
+    """One memory as the list shows it."""
+    with at_desk(request) as desk:
+        return part(desk, "memory_row.html", memory=find(desk, number), **_shown(desk))
+
+
+def _shown(desk: Desk) -> dict[str, Any]:
+    """What a row needs besides its memory."""
+    now = desk.clock()
+    return {"revision": revision, "status_of": lambda each: each.status_at(now).value, "trust": TRUST}
+
+
+def _filter(desk: Desk, wish: Wish) -> Filter:
+    now = desk.clock()
+    _, within, longer = AGES.get(wish.age, ("", 0, 0))
+    _, least, most = SURE.get(wish.sure, ("", 0.0, 2.0))
+    known = {each.value: each for each in Status}
+    return Filter(
+        words=wish.q, everything=wish.status == "any", pinned=wish.status == "pinned",
+        statuses=(known.get(wish.status, Status.ACTIVE),), category=wish.category, project=wish.project,
+        since=now - timedelta(days=within) if within else None, before=now - timedelta(days=longer) if longer else None,
+        least=least, most=most, origin=next((each for each in Origin if each.value == wish.origin), None),
+    )  # fmt: skip
+
+
+def _groups(found: tuple[Memory, ...]) -> list[tuple[str, list[tuple[Memory, list[Memory]]]]]:
+    """Memories by scope, then by category; the first of each category stands for its title."""
+    made = []
+    for scope, inside in groupby(found, key=lambda each: each.scope):
+        kinds = [list(each) for _, each in groupby(inside, key=lambda each: (each.profile, each.category))]
+        made.append((scope, [(each[0], each) for each in kinds]))
+    return made
+
+
+def _choices(desk: Desk, every: tuple[Memory, ...]) -> dict[str, list[tuple[str, str]]]:
+    """What can be chosen in each field, as it is in the address and as a person reads it; only what would find something."""
+    names = desk.names()
+    used = {(each.profile, each.category) for each in every}
+    kinds = [(each.id, one.id) for each in desk.profiles for one in each.categories if (each.id, one.id) in used]
+    projects = sorted({names[each.scope] for each in every if each.scope in names})
+    statuses = {each.status for each in every} | {each.status_at(desk.clock()) for each in every}
+    return {
+        "category": [(f"{profile}.{category}", title_of(desk.profiles, profile, category)) for profile, category in kinds],
+        "project": [(each, each) for each in projects],
+        "status": [("pinned", "pinned"), *((each.value, each.value) for each in Status if each in statuses and each is not Status.ACTIVE), ("any", "any status")],
+        "age": [(each, label) for each, (label, _, _) in AGES.items()],
+        "sure": [(each, label) for each, (label, _, _) in SURE.items()],
+        "origin": [(each.value, label) for each, label in TRUST.items()],
+    }  # fmt: skip

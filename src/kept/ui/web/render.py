@@ -1,0 +1,114 @@
+"""Templates, and how values look in them. Everything a template puts out is escaped, and stripped of what nobody sees.
+
+A page is whole, or, where htmx asks for a part of it (header ``HX-Request``), only its ``<main>``: templates need not care.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import cache
+from http import HTTPStatus
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from fastapi import Request
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.responses import HTMLResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from kept import __version__
+from kept.app.browsing import WHOSE
+from kept.app.desk import Desk
+from kept.model.markup import visible
+from kept.model.memory import USER_SCOPE
+from kept.model.profile import title_of
+from kept.model.project import PROJECT
+from kept.ui.web.assets import address
+from kept.ui.web.navigation import Page
+
+
+def is_part(request: Request) -> bool:
+    """Whether htmx asks for a part of a page."""
+    return request.headers.get("hx-request") == "true"
+
+
+def page(request: Request, desk: Desk, template: str, *, here: str, status: int = 200, **values: Any) -> Response:
+    """A page out of a template; ``here`` is the id of the page the navigation marks."""
+    nav = [(each, each.count(desk) if each.count else 0) for each in _pages(request)]
+    return _html(template, status, _of_desk(desk) | values | {"nav": nav, "here": here, "version": __version__})
+
+
+def part(desk: Desk, template: str, *, status: int = 200, **values: Any) -> Response:
+    """A part of a page out of a template of its own, for htmx to put somewhere."""
+    return _html(template, status, _of_desk(desk) | values)
+
+
+def problem_page(request: Request, status: int, problem: dict[str, str]) -> Response:
+    """What went wrong, as a page; or as one line where htmx asks."""
+    name = "problem_line.html" if is_part(request) else "problem.html"
+    title = HTTPStatus(status).phrase
+    nav = [(each, 0) for each in _pages(request)]
+    return _html(name, status, {"problem": problem, "title": title, "nav": nav, "here": "", "version": __version__})
+
+
+async def sign_in_page(scope: Scope, receive: Receive, send: Send) -> None:
+    """What is shown in place of any page until a browser has shown the key. At the front it is no failure."""
+    status = HTTPStatus.OK if scope["path"] == "/" else HTTPStatus.UNAUTHORIZED
+    await _html("sign_in.html", status, {})(scope, receive, send)
+
+
+def _pages(request: Request) -> tuple[Page, ...]:
+    found: tuple[Page, ...] = request.app.state.pages
+    return found
+
+
+def _html(template: str, status: int, values: dict[str, Any]) -> Response:
+    return HTMLResponse(_environment().get_template(template).render(values), status_code=status)
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("kept.ui.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        finalize=_seen, auto_reload=False,
+    )  # fmt: skip
+    made.globals["asset"] = address
+    made.filters["whose"] = lambda author: WHOSE.get(author, author)
+    made.filters["counted"] = _counted
+    return made
+
+
+def _seen(value: Any) -> Any:
+    """A value as it may be shown: Markup is ours, every other text may come from a transcript."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _counted(number: int, singular: str, plural: str = "") -> str:
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def _of_desk(desk: Desk) -> dict[str, Callable[..., str]]:
+    """How templates name what the desk knows: days and moments in its zone, scopes and categories by their titles."""
+    names: dict[str, str] = {}
+
+    def scope(which: str) -> str:
+        if not names:
+            names.update({"": "", **desk.names()})
+        return "everywhere" if which == USER_SCOPE else names.get(which, which.removeprefix(PROJECT))
+
+    return {
+        "day": lambda instant: day(instant, desk.zone),
+        "moment": lambda instant: moment(instant, desk.zone),
+        "scope": scope,
+        "kind": lambda memory: title_of(desk.profiles, memory.profile, memory.category),
+    }
+
+
+def day(instant: datetime | None, zone: ZoneInfo) -> str:
+    """The local day, ``undated`` where there is none."""
+    return instant.astimezone(zone).date().isoformat() if instant is not None else "undated"
+
+
+def moment(instant: datetime | None, zone: ZoneInfo) -> str:
+    """Local day and time to the minute."""
+    return f"{instant.astimezone(zone):%Y-%m-%d %H:%M}" if instant is not None else "undated"

@@ -1,0 +1,86 @@
+"""What the pages and the API share: how a desk is opened, how a change is made, where the page is served.
+
+Each request opens a desk of its own, in the thread that answers it. Changes are made one after the other.
+"""
+
+import hmac
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from threading import Lock
+from typing import Generic, TypeVar
+
+from fastapi import Request
+
+from kept.app.desk import Desk
+from kept.app.history import last_run
+from kept.app.running import settle
+
+OpenDesk = Callable[[], AbstractContextManager[Desk]]
+T = TypeVar("T")
+
+NAMES = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Room:
+    """``key`` lets in whoever started the page, ``port`` is where it is served."""
+
+    open_desk: OpenDesk
+    key: str
+    port: int
+    writing: Lock = field(default_factory=Lock)
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """What this machine may be called in a request."""
+        return frozenset(f"{each}:{self.port}" for each in NAMES)
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie: browsers share cookies among the ports of a host."""
+        return f"kept-{self.port}"
+
+    @property
+    def session(self) -> str:
+        """What the cookie holds: not the key, but what only its holder can compute."""
+        return hmac.new(self.key.encode(), b"session of a browser", sha256).hexdigest()
+
+    def opens(self, given: str) -> bool:
+        """Whether this is the key."""
+        return hmac.compare_digest(given.encode(), self.key.encode())
+
+    def knows(self, given: str) -> bool:
+        """Whether this is the session of a browser that showed the key."""
+        return hmac.compare_digest(given.encode(), self.session.encode())
+
+
+def room_of(request: Request) -> Room:
+    """The room a request came into."""
+    room: Room = request.app.state.room
+    return room
+
+
+@contextmanager
+def at_desk(request: Request) -> Iterator[Desk]:
+    """The desk of a request. Open it and use it in one thread: ask for it in the body of a handler that is no coroutine."""
+    with room_of(request).open_desk() as desk:
+        yield desk
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settled(Generic[T]):
+    """What a change came to: ``undo`` is what takes it back (empty where nothing does), ``problems`` what was not written to files."""
+
+    result: T
+    undo: str
+    problems: Sequence[str]
+
+
+def settled(desk: Desk, act: Callable[[], T]) -> Settled[T]:
+    """Make a change as every front door does: hand edits are absorbed before, files are written after. Raises what it raises."""
+    before = last_run(desk)
+    result, written = settle(desk, act)
+    now = last_run(desk)
+    return Settled(result=result, undo=now if now != before else "", problems=tuple(written.problems))

@@ -1,0 +1,190 @@
+"""A page served over loopback on a home of the test's own, a client that is signed in, and a real browser (Debian's Chromium)."""
+
+import json
+import os
+import socket
+import threading
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from kept.app import person
+from kept.app.desk import find_home, opened
+from kept.model.memory import Status
+from kept.ui.web.room import Room
+from kept.ui.web.server import Server, config_of, listen, make
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+KEY = "k" * 43
+
+
+@dataclass(frozen=True)
+class Served:
+    """A page that is served: its port, key and home."""
+
+    port: int
+    key: str
+    home: Path
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def desk(self):
+        """A desk of the home that is served."""
+        return opened(find_home(str(self.home), os.environ))
+
+    def ask(self, method, path, body=None, *, headers=None, key=True):
+        """Status, headers and body (JSON where it is some) of a request over the wire."""
+        data = None if body is None else json.dumps(body).encode()
+        sent = {"Content-Type": "application/json"} if body is not None else {}
+        sent |= {"Authorization": f"Bearer {self.key}"} if key else {}
+        request = urllib.request.Request(self.url + path, data=data, method=method, headers=sent | (headers or {}))
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return answer.status, dict(answer.headers), _read(answer)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, dict(error.headers), _read(error)
+
+    def memory(self, words):
+        """The memory that says these words."""
+        with self.desk() as desk:
+            return next(each for each in desk.store.log.memories() if words in each.content)
+
+    def add(self, text, category="decision", **more):
+        """A memory that a person adds."""
+        with self.desk() as desk:
+            return person.add(desk, text, category, **more)
+
+    def hold(self, text, category="constraint"):
+        """A memory that waits for a decision."""
+        with self.desk() as desk:
+            made = person.add(desk, text, category, agent=True)
+        assert made.status is Status.HELD
+        return made
+
+
+def _read(answer):
+    text = answer.read().decode()
+    return json.loads(text) if answer.headers.get("content-type", "").startswith("application/json") else text
+
+
+@contextmanager
+def serving(home):
+    """Serve a home in a thread of this process."""
+    own = listen(0)
+    found = find_home(str(home), os.environ)
+    ready = threading.Event()
+    room = Room(open_desk=partial(opened, found), key=KEY, port=own.getsockname()[1])
+    server = Server(config_of(make(room)), ready.set)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [own]}, daemon=True)
+    thread.start()
+    assert ready.wait(30)
+    try:
+        yield Served(room.port, KEY, home)
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        own.close()
+
+
+@pytest.fixture
+def served(home):
+    """A page over an empty store."""
+    with serving(home) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """One browser for all tests of a worker."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    if not Path(CHROMIUM).exists():
+        pytest.skip("there is no Chromium here")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+class Watched:
+    """What must not happen on a page: an error in the console, a request to anywhere but this machine. ``expected`` are parts of
+    messages that a test provokes.
+    """
+
+    def __init__(self, context):
+        self.errors, self.strangers, self.expected = [], [], []
+        context.on("console", lambda message: self._heard(message.text) if message.type in ("error", "warning") else None)
+        context.on("weberror", lambda error: self._heard(str(error.error)))
+        context.on("request", lambda request: self._left(request.url))
+
+    def _heard(self, text):
+        if not any(each in text for each in self.expected):
+            self.errors.append(text)
+
+    def _left(self, url):
+        if not url.startswith(("http://127.0.0.1:", "data:", "blob:")):
+            self.strangers.append(url)
+
+
+@pytest.fixture
+def browse(chromium, served):
+    """How a test opens pages, signed in, in a context of its own: ``browse("/path", dark=True, phone=True)``."""
+    contexts, watched = [], []
+
+    def opened_at(path="/", *, dark=False, phone=False, context=None):
+        if context is None:
+            size = {"width": 390, "height": 844} if phone else {"width": 1280, "height": 900}
+            context = chromium.new_context(viewport=size, color_scheme="dark" if dark else "light", has_touch=phone)
+            context.set_default_timeout(15_000)
+            contexts.append(context)
+            watched.append(Watched(context))
+            page = context.new_page()
+            page.goto(f"{served.url}/#{served.key}")
+            page.wait_for_selector("nav[aria-label=Pages]")
+            page.wait_for_load_state()
+            if path != "/":
+                page.goto(served.url + path)
+        else:
+            page = context.new_page()
+            page.goto(served.url + path)
+        page.watched = watched[-1]
+        return page
+
+    yield opened_at
+    for each in contexts:
+        each.close()
+    for each in watched:
+        assert each.errors == []
+        assert each.strangers == []
+
+
+@pytest.fixture
+def raw(served):
+    """The answer to bytes over a socket: its status (0 where the connection ends without one), and all of it."""
+
+    def ask(data, timeout=20):
+        with socket.create_connection(("127.0.0.1", served.port), timeout=timeout) as own:
+            own.sendall(data)
+            own.shutdown(socket.SHUT_WR)
+            parts = []
+            try:
+                while part := own.recv(65_536):
+                    parts.append(part)
+            except ConnectionResetError:
+                pass
+        answer = b"".join(parts)
+        return int(answer.split(b" ", 2)[1]) if answer.startswith(b"HTTP/") else 0, answer
+
+    return ask

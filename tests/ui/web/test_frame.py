@@ -1,0 +1,94 @@
+"""What every page has, in a real browser: signing in, navigation, the switch of colours, the key sheet."""
+
+import pytest
+
+from kept.ui.web.pages import PAGES
+
+
+def test_the_address_of_the_terminal_signs_in_and_the_key_leaves_the_address(browse):
+    page = browse()
+    assert "#" not in page.url
+    assert page.evaluate("document.cookie") == ""
+    assert page.evaluate("localStorage.length + sessionStorage.length") == 0
+
+
+def test_a_wrong_key_is_told_and_shows_nothing(chromium, served):
+    served.add("The walnut harvest is on Tuesday.")
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(f"{served.url}/#{'x' * 43}")
+    page.get_by_text("That address is of an earlier start").wait_for()
+    assert "walnut" not in page.content()
+    context.close()
+
+
+@pytest.mark.parametrize("page_", PAGES, ids=lambda each: each.id)
+@pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+def test_every_page_has_one_heading_a_title_labels_and_fits_the_screen(browse, served, page_, phone):
+    served.add("The walnut harvest is on Tuesday, said `walnut_harvest_schedule_for_the_whole_of_the_following_year.py`.")
+    served.hold("Never ship walnuts on a Friday.")
+    page = browse(page_.path, phone=phone)
+    assert page.locator("h1").count() == 1
+    assert page.title().endswith("· kept")
+    assert page.locator("nav a[aria-current=page]").inner_text().startswith(page_.title)
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll("main input, main select, main textarea, main button, main a, main summary")]
+        .filter((each) => !(each.labels?.length || each.getAttribute("aria-label") || each.getAttribute("aria-labelledby")
+            || each.textContent.trim() || each.type === "hidden" || each.title)).map((each) => each.outerHTML)"""
+    )
+    assert unnamed == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_navigation_goes_everywhere_by_keys(browse):
+    page = browse()
+    for each in PAGES:
+        page.keyboard.press("g")
+        page.keyboard.press(each.key)
+        page.wait_for_url(f"**{each.path}")
+    assert len({each.key for each in PAGES}) == len(PAGES)
+
+
+def test_the_switch_of_colours_is_kept(browse):
+    page = browse()
+    page.get_by_role("button", name="Light / dark").click()
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+    page.reload()
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+
+
+def test_the_key_sheet_opens_and_closes_by_keys(browse):
+    page = browse()
+    page.keyboard.press("?")
+    assert page.locator("dialog#keys").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.locator("dialog#keys").is_visible()
+
+
+def test_the_first_tab_leads_past_the_navigation(browse):
+    page = browse()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_colours_of_text_have_enough_contrast(browse, dark):
+    page = browse(dark=dark)
+    ratios = page.evaluate(
+        """() => {
+        const shown = document.createElement("i");
+        document.body.append(shown);
+        const rgb = (name) => { shown.style.setProperty("color", `var(--${name})`); return getComputedStyle(shown).color.match(/[\\d.]+/g).slice(0, 3).map(Number); };
+        const light = ([r, g, b]) => [r, g, b].map((c) => c / 255).map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+            .reduce((sum, c, at) => sum + c * [0.2126, 0.7152, 0.0722][at], 0);
+        const ratio = (a, b) => { const [x, y] = [light(rgb(a)), light(rgb(b))].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
+        const pairs = [];
+        for (const ground of ["paper", "card", "sunk", "tint", "mark"]) for (const ink of ["ink", "soft"]) pairs.push([ink, ground]);
+        for (const ground of ["paper", "card", "sunk", "tint"]) for (const ink of ["accent", "good", "warn", "bad"]) pairs.push([ink, ground]);
+        pairs.push(["on-accent", "accent"], ["good", "good-tint"], ["bad", "bad-tint"], ["paper", "ink"]);
+        return pairs.map(([ink, ground]) => [ink, ground, ratio(ink, ground)]);
+    }"""
+    )
+    assert [each for each in ratios if each[2] < 4.5] == []
