@@ -18,7 +18,7 @@ from kept.model.event import FORGOTTEN_MARK, Origin
 from kept.model.fold import fold
 from kept.model.memory import Evidence, Refused, Status
 from kept.model.operation import Add, Forget, Merge, Pin, Retire, Supersede
-from kept.model.summary import Note
+from kept.model.summary import Form, Note, Passage
 
 KINDS = ("sqlite", "memory")
 
@@ -434,3 +434,32 @@ def test_threads_come_by_number_in_the_order_asked_for(store):
     archive(store, event("a"), event("b", session="other"))
     first, second = sorted(store.archive.threads(), key=lambda each: each.id)
     assert list(store.archive.each([second.id, first.id])) == [second, first]
+
+
+def passage(number, form=Form.LINE, **changes):
+    made = Passage(id=number, form=form, kind="decisions", text=f"text {number}", at=AT, events=("a",), sessions=("s",))
+    return replace(made, **changes)
+
+
+def test_points_of_a_thread_lines_of_a_day_and_a_persons_words_stand_beside_each_other(store):
+    archive(store, event("a"), event("b"))
+    day, next_day = AT.date(), AT.date() + timedelta(days=1)
+    first, second = passage("a1", Form.POINT, thread=1), passage("a2", Form.POINT, thread=1, ordinal=1)
+    store.days.note_points(1, 0, 2, [first, second])
+    store.days.note_points(1, 1, 2, [passage("a3", Form.POINT, thread=1, ordinal=1)])
+    assert [(each.passage.id, each.session, each.path) for each in store.days.points(AT, NOW)] == [
+        ("a1", "s", "f"),
+        ("a3", "s", "f"),
+    ]
+    store.days.write(day, "p", [passage("b1", day=day, scope="p"), passage("b2", day=day, scope="p", ordinal=1)])
+    store.days.own(passage("c1", Form.OWN, day=day, scope="p", instead="b2", events=("b",)))
+    store.days.write(day, "p", [passage("b3", day=day, scope="p")])
+    assert {each.id for each in store.days.written(day, next_day)} == {"b3", "c1"}
+    assert store.days.written(next_day, next_day) == ()
+    store.days.clear()
+    assert {each.id for each in store.days.passages()} == {"a1", "a3", "b3", "c1"}
+    store.days.drop(events={"a"})
+    assert [each.id for each in store.days.passages()] == ["c1"]
+    store.days.erase(["c1"])
+    assert store.days.passages() == ()
+    assert store.damage() == ()

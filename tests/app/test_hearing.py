@@ -17,6 +17,7 @@ from kept.app.history import redo, undo
 from kept.app.running import Options, run
 from kept.model.ask import Answered, Fault, Unreachable
 from kept.model.memory import Held, Refused, Status
+from kept.model.summary import Part
 from obedient import obey
 
 FACT = "The importer must reject rows without a currency code in `rates.csv`."
@@ -405,10 +406,9 @@ def test_a_day_tells_what_its_sessions_came_to_without_asking_again(desk_at, hom
     with desk_at(home) as desk:
         run(with_model(desk, model), [], Options())
         asked = len(model.asked)
-        found = browsing.day(with_model(desk, model), date(2026, 1, 5))
-        assert [(each.kind, each.text) for each in found.outcome] == [("decisions", decided)]
-        assert browsing.day(with_model(desk, model), date(2026, 1, 6)).outcome[0].kind == "questions"
-        assert browsing.day(replace(desk, asking=None), date(2026, 1, 5)).outcome == ()
+        found = browsing.day(replace(desk, asking=None), date(2026, 1, 5)).summary.detailed
+        assert (Part.DECIDED, decided) in [(each.part, each.text) for each in found]
+        assert [each.part for each in browsing.day(desk, date(2026, 1, 6)).summary.detailed if each.by] == [Part.OPEN]
         assert len(model.asked) == asked
 
 

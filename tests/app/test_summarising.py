@@ -106,6 +106,6 @@ def test_the_note_of_a_day_begins_with_what_was_worked_on(desk_at, home):
     say(home, "a", "Write the tide parser for the harbor office.", RULE)
     with desk_at(home) as desk:
         run(desk, [], Options())
-        lines = note_lines(desk)[DAY]
-        assert lines[0] == "Worked on:"
+        lines = [each.text for each in note_lines(desk)[DAY]]
+        assert lines[0] == "Worked on (in the words used then, without a model):"
         assert lines[1].startswith("- Write the tide parser for the harbor office")

@@ -54,6 +54,19 @@ class Noted(NamedTuple):
     result: str
 
 
+class Written(NamedTuple):
+    """What the daybook says of a day in a project: a line that a model put together, or (``own``) a person's words in the place of the line
+    ``instead``; no text: they took it away. ``sessions`` are those it rests on.
+    """
+
+    id: str
+    day: str
+    text: str
+    own: bool
+    instead: str
+    sessions: frozenset[str]
+
+
 class Glance:
     """An open store file, for reading until ``seconds`` have passed.
 
@@ -145,6 +158,10 @@ class Glance:
         """What was worked on in [start, stop) (texts of instants) in projects of these scopes, the latest first."""
         return [_noted(row) for row in self._run("notes_between", start=start, stop=stop, scopes=json.dumps(scopes))]
 
+    def written(self, first: str, last: str, scopes: list[str]) -> list[Written]:
+        """What the daybook says of the days from ``first`` to ``last`` (ISO dates) in projects of these scopes, the latest first."""
+        return [_written(row) for row in self._run("passages", first=first, last=last, scopes=json.dumps(scopes))]
+
     def outputs(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """What was last written to each file: its path, and of every line the key (a memory's id, or what else it is) and the text."""
         return [
@@ -182,6 +199,15 @@ def _noted(row: Any) -> Noted:
         )
     except (ValueError, TypeError, AttributeError, zlib.error) as error:
         raise StoreError("a note of what was worked on is damaged", hint="run `kept check`") from error
+
+
+def _written(row: Any) -> Written:
+    try:
+        body = json.loads(row[3])
+        sessions = frozenset(map(str, body.get("sessions", ())))
+        return Written(row[0], row[1], str(body["text"]), body["form"] == "own", str(body.get("instead", "")), sessions)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise StoreError("a summary of a day is damaged", hint="run `kept check`") from error
 
 
 def _quoted(word: str) -> str:

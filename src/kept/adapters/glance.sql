@@ -63,5 +63,9 @@ SELECT n.id AS row, n.event, n.at, t.session, n.body
 FROM notes AS n JOIN threads AS t ON t.id = n.thread LEFT JOIN projects AS p ON p.directory = t.project
 WHERE n.at >= :start AND n.at < :stop AND p.scope IN (SELECT value FROM json_each(:scopes)) ORDER BY n.at DESC LIMIT 200;
 
+-- name: passages
+SELECT id, day, scope, body FROM summaries
+WHERE form <> 'point' AND day >= :first AND day <= :last AND scope IN (SELECT value FROM json_each(:scopes)) ORDER BY day DESC, ordinal LIMIT 100;
+
 -- name: output
 SELECT path, lines FROM outputs WHERE intended = 0;

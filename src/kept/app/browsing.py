@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from kept.adapters.store import Run, Sitting, Thread
+from kept.adapters.store import Run, Sitting
 from kept.app.covering import Covered, cover
 from kept.app.desk import Desk
 from kept.app.person import revision
-from kept.app.rehearing import came_to
 from kept.app.summarising import summary
 from kept.model.codec import dump
 from kept.model.event import Author, Event, Origin
@@ -20,7 +19,7 @@ from kept.model.profile import read_kind
 from kept.model.summary import Summary
 from kept.model.times import to_text
 from kept.profiles.prompts import Prompt
-from kept.stages.elicit import TRIGGER, Point
+from kept.stages.elicit import TRIGGER
 
 WHOSE = {
     Author.HUMAN.value: "you",
@@ -138,7 +137,7 @@ def trace(desk: Desk, memory: Memory, *, context: int = 1) -> Trace:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Day:
     """What a day was, or the days from ``day`` to ``last``: sessions with events on it, what was worked on, the memories learnt or
-    confirmed on it, and what they cover of its topics. ``outcome`` is what a language model noted while it read them.
+    confirmed on it, and what they cover of its topics.
     """
 
     day: date
@@ -148,7 +147,6 @@ class Day:
     learnt: tuple[Memory, ...]
     confirmed: tuple[Memory, ...]
     covered: Covered
-    outcome: tuple[Point, ...] = ()
 
 
 def day(desk: Desk, which: date, last: date | None = None) -> Day:
@@ -167,21 +165,7 @@ def day(desk: Desk, which: date, last: date | None = None) -> Day:
     threads = [each for each in desk.store.archive.threads() if (each.source, each.path, each.session) in told]
     covered = cover(desk, threads, (start, stop))
     found = summary(desk, which, last)
-    return Day(
-        day=which, last=last, summary=found, sittings=sittings, learnt=learnt, confirmed=confirmed, covered=covered,
-        outcome=_outcome(desk, threads, (start, stop)),
-    )  # fmt: skip
-
-
-def _outcome(desk: Desk, threads: Sequence[Thread], within: tuple[datetime, datetime]) -> tuple[Point, ...]:
-    """What a model noted that the threads came to: out of the replies there are, asking nothing."""
-    if desk.asking is None:
-        return ()
-    before, desk.asking.dry = desk.asking.dry, True
-    try:
-        return came_to(desk, desk.asking, threads, within)
-    finally:
-        desk.asking.dry = before
+    return Day(day=which, last=last, summary=found, sittings=sittings, learnt=learnt, confirmed=confirmed, covered=covered)
 
 
 def days(desk: Desk) -> tuple[date, ...]:

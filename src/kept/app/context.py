@@ -15,6 +15,7 @@ from kept.stages.sandwich import sandwich
 
 CORE_CATEGORIES = ("identity", "person", "preference", "preferences", "constraint")  # those of the user's scope are always shown
 NOTHING = Context((), 0, {})
+_WRITTEN = 30.0  # the weight of a line of the daybook
 _DONE = 2  # the weight from which on something was done and not only asked
 
 
@@ -59,12 +60,20 @@ def _core(look: Look) -> list[Piece]:
 
 
 def _days(look: Look) -> list[Piece]:
-    """What was worked on in this project today and yesterday, other sessions' only, where something came of it."""
+    """The last two days of this project: what the daybook put together of them; else what other sessions worked on, where something came of it."""
     today = look.now.astimezone(look.place.zone).replace(hour=0, minute=0, second=0, microsecond=0)
     start = (today - timedelta(days=1)).astimezone(UTC)
     if len(look.scopes) < 2:
         return []
-    return [
+    written = look.glance.written(look.day(_text(start)), look.day(_text(look.now)), look.scopes[1:])
+    gone = {each.instead for each in written if each.own}
+    days = {each.day for each in written if not each.own}
+    pieces = [
+        Piece(DAYS, each.id, each.text, each.day, 1.0, _WRITTEN, "what the day came to in this project")
+        for each in written
+        if each.text and each.id not in gone and each.sessions != {look.asked.session}
+    ]
+    return pieces + [
         Piece(
             DAYS,
             each.key,
@@ -75,7 +84,11 @@ def _days(look: Look) -> list[Piece]:
             "worked on in this project in the last two days",
         )
         for each in look.glance.notes_between(_text(start), _text(look.now), look.scopes[1:])
-        if each.session != look.asked.session and each.ended and each.weight >= _DONE
+        if each.session != look.asked.session
+        and each.ended
+        and each.weight >= _DONE
+        and each.key not in gone
+        and look.day(each.at) not in days
     ]
 
 

@@ -15,10 +15,12 @@ from kept.app.desk import Desk
 from kept.app.extracting import Within, overlaps
 from kept.app.progress import Progress, silent
 from kept.model.ask import Answered, Ask, Asking, Reply
+from kept.model.codec import digest
 from kept.model.event import Event
 from kept.model.fingerprint import recognised
 from kept.model.memory import Accepted, Actor, Candidate, Held, Judged, Refused, Verdict
 from kept.model.profile import Occasion, Profile
+from kept.model.summary import Form, Passage
 from kept.profiles.prompts import Prompt
 from kept.stages.coverage import Coverage, Topic, marked, topics
 from kept.stages.elicit import (
@@ -206,6 +208,7 @@ class _Work:
     def take(self, gathered: Sequence[Part]) -> None:
         """Ask about some parts, about what was missed in them, and note the outcome thread by thread."""
         answers = self._asked(gathered, [each.ask for each in gathered])
+        points = [passages_of(part, found, self._signed(part)) for part, found in zip(gathered, answers, strict=True)]
         judged = [self._judged(part, found) for part, found in zip(gathered, answers, strict=True)]
         complete = [found is not None for found in answers]
         gaps = [(n, gap) for n, each in enumerate(gathered) if complete[n] and (gap := self._gap(each, judged[n])) is not None]
@@ -214,6 +217,7 @@ class _Work:
         for (number, gap), found in zip(gaps, again, strict=True):
             complete[number] = found is not None
             judged[number] += _fresh(self._judged(gap, found), judged[number])
+            points[number] += passages_of(gap, found, self._signed(gap))
         for thread in dict.fromkeys(each.thread.id for each in gathered):
             own = [n for n, each in enumerate(gathered) if each.thread.id == thread]
             self._note(
@@ -221,6 +225,7 @@ class _Work:
                 [judged[n] for n in own],
                 [answers[n] is not None for n in own],
                 [complete[n] for n in own],
+                [points[n] for n in own],
             )
 
     def _asked(self, gathered: Sequence[Part], asks: Sequence[Ask]) -> list[Answer | None]:
@@ -253,9 +258,15 @@ class _Work:
     def _verdict(self, profile: Profile, candidate: Candidate, refusal: str) -> Verdict:
         if refusal:
             return Refused(reason=refusal)
-        if self.forgotten and recognised(candidate.content, self.forgotten, self.desk.store.key("forget")):
+        if self._is_forgotten(candidate.content):
             return Refused(reason="forgotten")
         return judge(candidate, profile, lexicon=self.desk.lexicon)
+
+    def _is_forgotten(self, words: str) -> bool:
+        return bool(self.forgotten) and recognised(words, self.forgotten, self.desk.store.key("forget"))
+
+    def _signed(self, part: Part) -> str:
+        return f"{self.by}, {told(part.prompt)}"
 
     def _gap(self, part: Part, judged: Sequence[tuple[int, Judged]]) -> Part | None:
         """What looks missed in a chunk as a part of its own; None where nothing does."""
@@ -269,7 +280,12 @@ class _Work:
         return replace(part, reading=narrow, ask=ask)
 
     def _note(
-        self, own: Sequence[Part], judged: Sequence[list[tuple[int, Judged]]], answered: Sequence[bool], complete: Sequence[bool]
+        self,
+        own: Sequence[Part],
+        judged: Sequence[list[tuple[int, Judged]]],
+        answered: Sequence[bool],
+        complete: Sequence[bool],
+        points: Sequence[list[Passage]],
     ) -> None:
         """Commit what was answered of a thread, and how far it was read without a hole."""
         thread, start, stop = own[0].thread, own[0].reading.chunk.start, own[-1].reading.chunk.stop
@@ -290,7 +306,11 @@ class _Work:
                 ]
                 found = [each for one in judged for each in one]
                 span = Span(thread=thread.id, start=start, judged=(*found, *kept))
-                commit(self.desk, self.run, thread, span, before=before, note=f"{self.by}, {told(own[0].prompt)}")
+                commit(self.desk, self.run, thread, span, before=before, note=self._signed(own[0]))
+                for chunk, found_points in zip((each.reading.chunk for each in own), points, strict=True):
+                    if chunk not in holes:
+                        fresh = [each for each in found_points if not self._is_forgotten(each.text)]
+                        self.desk.store.days.note_points(thread.id, chunk.start, chunk.stop, fresh)
             self._progressed(thread, own, complete)
 
     def _progressed(self, thread: Thread, own: Sequence[Part], complete: Sequence[bool]) -> None:
@@ -303,6 +323,26 @@ class _Work:
             return
         last = own[-1].reading.chunk
         self.desk.store.archive.heard(thread.id, closed=last.stop if last.closed else last.start, seen=last.stop)
+
+
+def passages_of(part: Part, found: Answer | None, by: str) -> list[Passage]:
+    """The points of a reply about a part, as they are stored; those that no time is known of belong to no day, and are left."""
+    events = {each.key: (place, each) for place, each in part.reading.events.items()}
+    made: list[Passage] = []
+    for point in found.points if found else ():
+        cited = [events[key] for key in point.events if key in events]
+        times = [each.at for _, each in cited if each.at is not None]
+        place = max((place for place, _ in cited), default=part.reading.chunk.start)
+        place = min(max(place, part.reading.chunk.start), part.reading.chunk.stop - 1)
+        if times:
+            made.append(
+                Passage(
+                    id=digest(str(part.thread.id), str(place), point.kind, point.text, size=7), form=Form.POINT, kind=point.kind,
+                    text=point.text, at=max(times), events=point.events, sessions=(part.thread.session,), thread=part.thread.id,
+                    ordinal=place, by=by,
+                )
+            )  # fmt: skip
+    return made
 
 
 def told(prompt: Prompt) -> str:

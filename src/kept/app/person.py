@@ -287,6 +287,7 @@ def _erase(desk: Desk, run: int, memory: Memory, key: bytes, now: datetime) -> t
         quotes = sorted((quote for each, quote in evidence if each == event), key=len, reverse=True)
         desk.store.archive.erase(event, quotes, FORGOTTEN_MARK)
     desk.store.days.drop(events={event for event, _ in evidence})
+    desk.store.days.erase([each.id for each in desk.store.days.passages() if recognised(each.text, wanted, key)])
     sources = (memory.evidence, *(proposal.candidate.evidence for proposal in also))
     return frozenset(each.session for one in sources for each in one), frozenset(wanted)
 

@@ -1,17 +1,15 @@
-"""Looking again at what a model proposed, without asking it: what is no longer said, what belongs to another project, what it all came to."""
+"""Looking again at what a model proposed, without asking it: what is no longer said, what belongs to another project."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from kept.adapters.store import MODEL, Proposal, Span, Thread
 from kept.app.desk import Desk
-from kept.app.hearing import commit, parts
-from kept.model.ask import Answered, Asking
+from kept.app.hearing import commit
 from kept.model.codec import digest
 from kept.model.event import Author
 from kept.model.memory import Judged, Refused
-from kept.stages.elicit import TRIGGER, Point, answer, folded
+from kept.stages.elicit import TRIGGER
 from kept.stages.elicit.support import verbatim
 
 
@@ -66,23 +64,3 @@ def _moved(desk: Desk, thread: Thread, proposal: Proposal, renamed: dict[str, Ju
     number = digest(each.profile, each.category, scopes[1], TRIGGER, anchor, each.content)
     rewords = renamed[each.rewords].candidate.id if each.rewords in renamed else each.rewords
     return replace(judged, candidate=replace(each, id=number, scope=scopes[1], rewords=rewords))
-
-
-def came_to(desk: Desk, asking: Asking, threads: Iterable[Thread], within: tuple[datetime, datetime]) -> tuple[Point, ...]:
-    """What the threads came to in [start, stop): the points that were noted when their chunks were read, each thing once.
-
-    Nothing is asked that was not asked before, where ``asking`` gives known replies only; chunks without a reply tell nothing.
-    """
-    found: list[Point] = []
-    for thread in threads:
-        own = list(parts(desk, thread, 0))
-        for part, reply in zip(own, asking([each.ask for each in own]), strict=True):
-            if isinstance(reply, Answered):
-                times = {event.key: event.at for event in part.reading.events.values()}
-                found += [each for each in answer(reply.body, part.reading).points if _falls(each, times, within)]
-    return folded(found)
-
-
-def _falls(point: Point, times: Mapping[str, datetime | None], within: tuple[datetime, datetime]) -> bool:
-    at = [time for each in point.events if (time := times.get(each)) is not None]
-    return bool(at) and within[0] <= max(at) < within[1]

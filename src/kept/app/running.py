@@ -20,6 +20,7 @@ from kept.app.asking import Asker
 from kept.app.backups import safeguard
 from kept.app.covering import Covered, Covering
 from kept.app.curating import Curated, curate_dirty
+from kept.app.daybook import Daybook, write_days
 from kept.app.desk import Desk
 from kept.app.extracting import Extracted, Within, extract_pending, ready
 from kept.app.foreseeing import foresee
@@ -81,6 +82,7 @@ class Report:
     seconds: float = 0.0
     asked: Tally = field(default_factory=Tally)
     heard: Heard = field(default_factory=Heard)
+    daybook: Daybook = field(default_factory=Daybook)
 
     @property
     def partly(self) -> bool:
@@ -120,6 +122,7 @@ class Report:
             "sample": self.sample,
             "llm": self.asked.body(),
             "heard": self.heard.body(),
+            "daybook": self.daybook.body(),
             "seconds": round(self.seconds, 3),
         }
 
@@ -170,14 +173,22 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
         )
         recheck(desk, run_number, desk.store.archive.each(grown))
     if desk.asking is not None and options.occasion is not Occasion.REAL_TIME:
-        within, named = _limits(desk, options), desk.settings.llm
+        within = _limits(desk, options)
         _announce(desk, desk.asking, options, within)
-        by = named.model or named.command or named.adapter
         report.heard = hear(
-            desk, run_number, desk.asking, by=by, force=options.force, within=within, occasion=options.occasion, progress=progress
+            desk,
+            run_number,
+            desk.asking,
+            by=_named(desk),
+            force=options.force,
+            within=within,
+            occasion=options.occasion,
+            progress=progress,
         )
     if desk.store.log.dirty() and (options.dry or _safe(desk, report.written)):
         report.curated = curate_dirty(desk, run_number, allow=options.allow, freed=moved.scopes, progress=progress)
+    if desk.asking is not None and options.occasion is Occasion.NIGHTLY:
+        report.daybook = write_days(desk, desk.asking, by=_named(desk))
     covering = Covering(desk)
     summarise(desk, grown, covering.take, progress=progress)
     report.covered = covering.done()
@@ -193,6 +204,12 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
         body = report.body() | {"seconds": (desk.clock() - started).total_seconds()}
         desk.store.log.end_run(report.run, desk.clock(), body)
     return report
+
+
+def _named(desk: Desk) -> str:
+    """What the language model of the settings is called."""
+    named = desk.settings.llm
+    return named.model or named.command or named.adapter
 
 
 def _announce(desk: Desk, asking: Asker, options: Options, within: Within | None) -> None:

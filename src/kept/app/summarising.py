@@ -1,4 +1,6 @@
-"""Summarising: what was worked on in each thread that grew → notes in the store; and what a day was, read off notes and memories."""
+"""Summarising: what was worked on in each thread that grew → notes in the store; and what a day was, read off the daybook, notes and
+memories.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -6,17 +8,23 @@ from types import MappingProxyType
 
 from kept.adapters.store import Noted, Thread
 from kept.app.batches import batches
+from kept.app.daybook import Page, pages
 from kept.app.desk import Desk
 from kept.app.progress import Progress, silent
+from kept.model.codec import digest
+from kept.model.document import DAY_LINE, HEADER, Line
 from kept.model.event import Event
 from kept.model.markup import sentence
 from kept.model.memory import Memory, Status
-from kept.model.summary import Bullet, Note, Summary
+from kept.model.summary import Bullet, Form, Note, Part, Summary
 from kept.stages.coverage import Topic, topics
 from kept.stages.summarise import condense, notes, ordered, part_of, remembered, worked
 
 _FIRST, _LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 _LINE = 400  # characters of a line in the note of a day
+_WRITTEN = 20  # the weight of a line that somebody put together
+YOU = "you"
+PARTS = {"problems": Part.WORKED, "solutions": Part.WORKED, "decisions": Part.DECIDED, "questions": Part.OPEN}
 WINDOW = 4_000  # events looked at together: bounds memory whatever the length of a session; windows begin at its multiples
 
 
@@ -64,41 +72,91 @@ def _notes(desk: Desk, thread: Thread, start: int, take: Take | None) -> Iterato
 def summary(desk: Desk, first: date, last: date | None = None, *, scopes: frozenset[str] = frozenset()) -> Summary:
     """What a day was, or the days from ``first`` to ``last``; of some projects only where ``scopes`` are given. Changes nothing.
 
-    What was decided, learnt and is open are the memories of those days as they stand now; a question that was answered since is told
-    by its answer.
+    What was worked on is told by the daybook where a model wrote of the day, and in the words used then where none did; the detailed
+    form has both. What was decided, learnt and is open are memories of those days as they stand now; a question that was answered
+    since is told by its answer.
     """
     last = last or first
     start, stop = desk.span(first)[0], desk.span(last)[1]
-    told = [
+    book = pages(desk, first, last)
+    noted = [
         worked(each.note, scope)
         for each in _once(desk.store.days.between(start, stop))
         if (scope := _scope(desk, each)) in scopes or not scopes
     ]
-    told += [
+    remembering = [
         remembered(each)
         for each in _learnt(desk, desk.store.log.memories_between(start, stop))
         if not scopes or each.scope in scopes
     ]
-    within = [each for each in told if each.at is not None and start <= each.at < stop]
-    bullets = ordered(within)
-    return Summary(first=first, last=last, detailed=bullets, condensed=condense(bullets))
+    written = [each for page in book.values() for each in _written(page) if not scopes or each.scope in scopes]
+    short = [each for each in noted if not _is_told(desk, each, book)] + written + remembering
+    long = noted + written + remembering
+    within = [[each for each in some if each.at is not None and start <= each.at < stop] for some in (long, short)]
+    return Summary(first=first, last=last, detailed=ordered(within[0]), condensed=condense(ordered(within[1])))
 
 
-def told(desk: Desk) -> dict[date, tuple[str, ...]]:
-    """What was worked on each day, in short, as the lines of its note."""
-    days: dict[date, list[Bullet]] = {}
+def told(desk: Desk) -> dict[date, tuple[Line, ...]]:
+    """What each day came to, in short, as the lines of its note; each line says whose it is, so that an edit of it is understood."""
+    noted: dict[date, list[Bullet]] = {}
     for each in _once(desk.store.days.between(_FIRST, _LAST)):
-        days.setdefault(each.note.at.astimezone(desk.zone).date(), []).append(worked(each.note, _scope(desk, each)))
-    return {
-        day: ("Worked on:", *(f"- {sentence(each.text, _LINE)}" for each in condense(ordered(bullets))))
-        for day, bullets in days.items()
-    }
+        noted.setdefault(each.note.at.astimezone(desk.zone).date(), []).append(worked(each.note, _scope(desk, each)))
+    book = pages(desk, date.min, date.max)
+    return {day: tuple(_note_of(desk, noted.get(day, ()), day, book)) for day in sorted({*noted, *book})}
+
+
+def _note_of(desk: Desk, noted: Sequence[Bullet], day: date, book: Mapping[date, Page]) -> Iterator[Line]:
+    bare = condense(ordered(each for each in noted if not _is_told(desk, each, book)))
+    written = ordered(_written(book[day])) if day in book else ()
+    for part in Part:
+        found = [each for each in (*bare, *written) if each.part is part]
+        if found:
+            yield Line(key=f"{HEADER}:{part.name.lower()}", text=f"{part.value.capitalize()} ({by_whom(found)}):")
+        for each in found:
+            yield Line(key=f"{DAY_LINE}{key_of(each)}", text=f"- {sentence(each.text, _LINE)}")
+
+
+def by_whom(found: Sequence[Bullet]) -> str:
+    """Whose words the lines under a heading are: those used then, a model's that put them together, or both."""
+    names = sorted({each.by.partition(",")[0] for each in found if each.by and each.by != YOU})
+    if not names:
+        return "in the words used then, without a model"
+    return f"put together by {', '.join(names)}{'' if all(each.by for each in found) else '; some in the words used then'}"
+
+
+def key_of(bullet: Bullet) -> str:
+    """What a line of a day is known by where it is written: 14 hex digits."""
+    return bullet.source if bullet.by else digest("noted", bullet.source, size=7)
+
+
+def _written(page: Page) -> Iterator[Bullet]:
+    for scope, lines in page.lines.items():
+        for each in lines:
+            yield Bullet(
+                part=PARTS[each.kind], text=each.text, at=each.at, source=each.id, scope=scope, weight=_WRITTEN,
+                by=YOU if each.form is Form.OWN else each.by, events=each.events,
+            )  # fmt: skip
+
+
+def _is_told(desk: Desk, bullet: Bullet, book: Mapping[date, Page]) -> bool:
+    """Whether the daybook tells what a note does: a model wrote of that day and project, or a person put it otherwise."""
+    page = book.get(bullet.at.astimezone(desk.zone).date()) if bullet.at else None
+    if page is None:
+        return False
+    return bullet.source in page.gone or any(each.form is not Form.OWN for each in page.lines.get(bullet.scope, ()))
 
 
 def week(day: date) -> tuple[date, date]:
     """The Monday and Sunday of the week of a day."""
     monday = day - timedelta(days=day.weekday())
     return monday, monday + timedelta(days=6)
+
+
+def noted_on(desk: Desk, day: date) -> Iterator[tuple[Noted, Bullet]]:
+    """What was worked on a day, each thing once, with the line it is told in."""
+    start, stop = desk.span(day)
+    for each in _once(desk.store.days.between(start, stop)):
+        yield each, worked(each.note, _scope(desk, each))
 
 
 def _once(found: Iterable[Noted]) -> Iterator[Noted]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from kept.app.desk import Desk
 from kept.app.summarising import told
 from kept.model.artifact import artifacts
-from kept.model.document import Document
+from kept.model.document import Document, Line
 from kept.model.memory import Memory
 from kept.model.profile import Place, Profile
 from kept.model.project import root_of
@@ -63,7 +63,7 @@ class Book:
     pages: Mapping[str, tuple[Page, ...]] = field(default_factory=dict)
 
 
-Summaries = Callable[[Desk], Mapping[date, Sequence[str]]]
+Summaries = Callable[[Desk], Mapping[date, Sequence[Line]]]
 
 
 def bind(desk: Desk, summaries: Summaries = told) -> Book:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import date
 from enum import StrEnum
 from hashlib import blake2b
 from pathlib import Path
@@ -19,7 +20,8 @@ from kept.adapters.store import Draft, Output
 from kept.app.absorbing import operations as operations_of
 from kept.app.absorbing import with_stubborn
 from kept.app.desk import Desk
-from kept.app.targets import Book, Target, bind, document_of, targets, written_before
+from kept.app.jotting import jotted
+from kept.app.targets import Book, Form, Target, bind, document_of, targets, written_before
 from kept.app.viewing import absorb_view, views, write_view
 from kept.model.document import Edits, Line, Unsafe
 from kept.model.errors import BusyError, ChangedError, KeptError
@@ -149,6 +151,9 @@ def _absorb(desk: Desk, target: Target, run: RunNumber, written: Written, *, all
     result = with_stubborn(desk, result)
     if base is None:
         result = replace(result, added=())  # what stood there before kept came stays where it is, and is nobody's memory
+    if target.form is Form.DAILY and (told := jotted(desk, date.fromisoformat(target.part), result)):
+        written.book = None
+        written.changed.append(f"{target.path}: {told} lines of the day put otherwise")
     if result.changed:
         operations = tuple(operations_of(desk, target, result))
         if operations:
@@ -218,7 +223,7 @@ def _lines_of(desk: Desk, target: Target, written: Written, edits: Edits) -> tup
     if written.book is None:
         written.book = bind(desk)
     document = document_of(desk, written.book, target, size_of([each.text for each in edits.foreign]))
-    if not (document.sections or document.header or document.footer):
+    if not (document.sections or document.header or document.footer or document.told):
         return ()
     return render_section(document) if target.heading else render(document)
 

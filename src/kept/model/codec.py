@@ -9,7 +9,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from datetime import datetime
+from datetime import date, datetime
 from enum import Enum
 from functools import cache, partial
 from math import isfinite
@@ -44,6 +44,8 @@ def _writer(kind: Any) -> Callable[[Any], Any]:
         return _number
     if issubclass(kind, datetime):
         return to_text
+    if issubclass(kind, date):
+        return date.isoformat
     if issubclass(kind, tuple | list):
         return _write_all
     if issubclass(kind, Mapping):
@@ -113,6 +115,8 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
         return kind
     if kind is datetime:
         return from_text
+    if kind is date:
+        return date.fromisoformat
     if kind is float:
         return float
     if kind is Any:

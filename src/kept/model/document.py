@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 HEADER = "header"
+DAY_LINE = "day:"  # the beginning of the key of a line that tells what a day came to
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,11 +38,12 @@ class Document:
     """What one file says, in its order; sections of the same scope stand together.
 
     ``header`` and ``footer`` are lines of kept's before and behind the sections; without a header the memory file's stands there,
-    unless ``bare``.
+    unless ``bare``. ``told`` are lines behind the header that a person may edit, each with a key of its own.
     """
 
     sections: tuple[Section, ...]
     header: tuple[str, ...] = ()
+    told: tuple["Line", ...] = ()
     footer: tuple[str, ...] = ()
     bare: bool = False
 
@@ -56,7 +58,7 @@ class Line:
     """One line of a file and what it is.
 
     ``key`` is a memory id, or one of ``header:<n>``, ``heading:<scope>``, ``heading:<scope>:<category>``,
-    ``ids:<scope>:<category>``, ``blank:<key of the heading after it>``; it is empty for a line that is not kept's. ``users`` says
+    ``ids:<scope>:<category>``, ``blank:<key of the heading after it>``, ``day:<what the line of a day is known by>``; it is empty for a line that is not kept's. ``users`` says
     that the bytes are the user's: a line of their own, a heading they renamed, a fact left as they have it. ``end`` is the line's own ending where it is
     not that of the file.
     """

@@ -34,8 +34,63 @@ class Note:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Point:
+    """One point of what a conversation came to: its kind (``problems``, ``solutions``, ``decisions``, ``questions``), and the events (keys)
+    that say so.
+    """
+
+    kind: str
+    text: str
+    events: tuple[str, ...]
+
+
+class Form(StrEnum):
+    """What a stored sentence about a day is: a point that a model noted while it read, a line that was put together of the points of a
+    day, or a person's own words.
+    """
+
+    POINT = "point"
+    LINE = "line"
+    OWN = "own"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Passage:
+    """One stored sentence of what a day came to.
+
+    ``kind`` is one of the four of a :class:`Point`; ``events`` and ``sessions`` are what it rests on, ``at`` is when the last of them
+    was. ``day`` (local) and ``scope`` say where a line or a person's words belong; a point belongs to its ``thread`` at ``ordinal``.
+    ``by`` names the model and the prompt; ``made_of`` is the mark of the points that a line was put together of. ``instead`` is the id
+    of the line whose place a person's words took (empty text: they deleted it). ``id`` is made of what it is.
+    """
+
+    id: str
+    form: Form
+    kind: str
+    text: str
+    at: datetime
+    events: tuple[str, ...]
+    sessions: tuple[str, ...] = ()
+    day: date | None = None
+    scope: str = ""
+    thread: int = 0
+    ordinal: int = 0
+    by: str = ""
+    made_of: str = ""
+    instead: str = ""
+
+    @property
+    def point(self) -> Point:
+        """It as a point."""
+        return Point(kind=self.kind, text=self.text, events=self.events)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Bullet:
-    """One line of a summary. ``source`` is the key of an event, or the id of the memory it tells of."""
+    """One line of a summary. ``source`` is the key of an event, or the id of the memory or of the stored sentence it tells.
+
+    ``by`` names who put it into words: a model, or ``you``; empty for words used then.
+    """
 
     part: Part
     text: str
@@ -43,6 +98,8 @@ class Bullet:
     source: str
     scope: str
     weight: int = 1
+    by: str = ""
+    events: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

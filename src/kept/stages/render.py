@@ -24,7 +24,7 @@ from kept.model.markup import fact_line, header_lines, heading_line, ids_line, r
 def render(document: Document) -> tuple[Line, ...]:
     """All lines of the memory file."""
     header = document.header or (() if document.bare else header_lines(document.newest))
-    lines = _plain("", header)
+    lines = [*_plain("", header), *document.told]
     for scope, sections in groupby(document.sections, key=lambda each: each.scope):
         group = tuple(sections)
         lines += _heading(heading_key(scope), 2, group[0].name)
@@ -36,7 +36,8 @@ def render(document: Document) -> tuple[Line, ...]:
 def render_section(document: Document) -> tuple[Line, ...]:
     """The lines of kept's section in a file of somebody else's: what :func:`render` gives without title and names of scopes."""
     lines = [line for section in document.sections for line in _section(section)]
-    return (*_plain("", document.header), *(lines if document.header else lines[1:]))
+    above = (*_plain("", document.header), *document.told)
+    return (*above, *(lines if above else lines[1:]))
 
 
 def _plain(part: str, texts: tuple[str, ...]) -> list[Line]:

@@ -11,13 +11,15 @@ WHERE turn_index MATCH :words AND {turns}
 ORDER BY score DESC, e.id LIMIT :limit;
 
 -- name: summaries_by_words
-SELECT n.id AS item, -bm25(note_index) AS score, '' AS author
-FROM note_index JOIN notes AS n ON n.id = note_index.rowid
-WHERE note_index MATCH :words AND {summaries}
-ORDER BY score DESC, n.id LIMIT :limit;
+-- What was worked on (n), and what was put together of a day (s), share an index.
+SELECT coalesce(n.id, s.row) AS item, -bm25(note_index) AS score, '' AS author
+FROM note_index LEFT JOIN notes AS n ON n.id = note_index.rowid LEFT JOIN summaries AS s ON s.row = note_index.rowid
+WHERE note_index MATCH :words AND coalesce(n.id, s.row) IS NOT NULL AND {summaries}
+ORDER BY score DESC, item LIMIT :limit;
 
 -- name: summaries_among
-SELECT n.id AS item FROM notes AS n WHERE {summaries};
+SELECT n.id AS item FROM notes AS n LEFT JOIN summaries AS s ON false WHERE {summaries}
+UNION ALL SELECT s.row FROM summaries AS s LEFT JOIN notes AS n ON false WHERE s.form <> 'point' AND {summaries};
 
 -- name: memories_among
 SELECT m.rowid AS item FROM memories AS m WHERE {memories};
@@ -34,8 +36,8 @@ AND (:since IS NULL OR json_extract(m.body, '$.last_seen') >= :since)
 AND (:until IS NULL OR json_extract(m.body, '$.first_seen') < :until);
 
 -- name: summary_filter
-(:since IS NULL OR n.at >= :since) AND (:until IS NULL OR n.at < :until)
-AND (:threads IS NULL OR n.thread IN (SELECT value FROM json_each(:threads)));
+(:since IS NULL OR coalesce(n.at, s.at) >= :since) AND (:until IS NULL OR coalesce(n.at, s.at) < :until)
+AND (:threads IS NULL OR n.thread IN (SELECT value FROM json_each(:threads)) OR s.scope IN (SELECT value FROM json_each(:scopes)));
 
 -- name: turn_filter
 e.kind IN ('prompt', 'response')
@@ -67,6 +69,10 @@ ORDER BY e.block;
 SELECT n.id AS item, n.event AS id, n.at, n.body, t.session, t.project, f.path
 FROM notes AS n JOIN threads AS t ON t.id = n.thread JOIN files AS f ON f.id = t.file
 WHERE n.id IN (SELECT value FROM json_each(:items));
+
+-- name: passages
+SELECT s.row AS item, coalesce(json_extract(s.body, '$.events[0]'), s.id) AS id, s.at, s.scope, json_extract(s.body, '$.text') AS text
+FROM summaries AS s WHERE s.form <> 'point' AND s.row IN (SELECT value FROM json_each(:items));
 
 -- name: around
 -- Each neighbour as its row times two, and one more where an assistant said it.
@@ -110,7 +116,8 @@ INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'memory', rowid FROM memori
 INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'turn', id FROM events WHERE kind = 'prompt' AND author = 'human';
 
 -- name: refill_summaries
-INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'summary', id FROM notes;
+INSERT OR IGNORE INTO unembedded (kind, item)
+SELECT 'summary', id FROM notes UNION ALL SELECT 'summary', row FROM summaries WHERE form <> 'point';
 
 -- name: used
 INSERT INTO uses (memory, times) SELECT id, :times FROM memories WHERE id = :memory

@@ -111,7 +111,8 @@ class Index:
             case Kind.TURN:
                 return {each.item: each for each in self._turns(self._run("turns", items=wanted))}
             case Kind.SUMMARY:
-                return {row["item"]: self._summary(row) for row in self._run("summaries", items=wanted)}
+                notes = {row["item"]: self._summary(row) for row in self._run("summaries", items=wanted)}
+                return notes | {row["item"]: _passage(row) for row in self._run("passages", items=wanted)}
 
     def _turns(self, rows: Iterable[Any]) -> Iterator[Unit]:
         number, events = 0, []
@@ -175,6 +176,12 @@ def _memory(row: Any) -> Unit:
     return Unit(
         kind=Kind.MEMORY, item=row["item"], id=row["id"], text=row["text"] or "", first_at=row["first_at"] or "", last_at=row["last_at"] or "",
         scope=row["scope"], category=row["category"], status=row["status"], confidence=row["confidence"], uses=row["uses"],
+    )  # fmt: skip
+
+
+def _passage(row: Any) -> Unit:
+    return Unit(
+        kind=Kind.SUMMARY, item=row["item"], id=row["id"], text=row["text"] or "", first_at=row["at"], last_at=row["at"], scope=row["scope"]
     )  # fmt: skip
 
 

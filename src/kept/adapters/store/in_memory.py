@@ -11,7 +11,8 @@ from kept.adapters.store.in_memory_archive import InMemoryArchive
 from kept.adapters.store.in_memory_days import InMemoryDays
 from kept.adapters.store.in_memory_log import InMemoryLog
 from kept.adapters.store.in_memory_state import State
-from kept.adapters.store.protocol import Archive, Days, Log
+from kept.adapters.store.protocol import Archive, Log
+from kept.adapters.store.protocol_of_days import Days
 from kept.adapters.store.rows import operation_of
 from kept.adapters.store.sqlite import SqliteStore
 from kept.adapters.store.values import (
@@ -34,6 +35,7 @@ from kept.model.errors import DamagedError, StoreError, UsageError
 from kept.model.fold import fold
 from kept.model.operation import Add, mentioned
 from kept.model.project import Project
+from kept.model.summary import Passage
 
 
 class InMemoryStore:
@@ -162,6 +164,7 @@ class InMemoryStore:
             yield from rows
         yield from (state.fingerprints[each] for each in sorted(state.fingerprints))
         yield from (state.groups[each] for each in sorted(state.groups))
+        yield from self._days.passages()
 
     def load(self, rows: Iterable[Row]) -> None:
         """Take up what :meth:`rows` gave, into a store that holds nothing; derive the rest."""
@@ -208,3 +211,5 @@ class InMemoryStore:
                 state.fingerprints[row.fingerprint] = row
             case GroupRow():
                 state.groups[row.profile, row.scope] = row
+            case Passage():
+                state.passages[row.id] = row

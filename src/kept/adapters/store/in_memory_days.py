@@ -2,11 +2,11 @@
 # ruff: noqa: D102 - the protocol says what each of them does
 
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from kept.adapters.store.in_memory_state import Now
-from kept.adapters.store.values import Noted, ThreadRow
-from kept.model.summary import Note
+from kept.adapters.store.values import Noted, Pointed, ThreadRow
+from kept.model.summary import Form, Note, Passage
 
 _FIRST = datetime.min.replace(tzinfo=UTC)
 
@@ -43,6 +43,8 @@ class InMemoryDays:
         return tuple(sorted(found, key=lambda each: (each.note.at, each.thread, each.note.ordinal)))
 
     def drop(self, *, events: Collection[str] = (), sessions: Collection[str] = ()) -> None:
+        gone, left = set(events), set(sessions)
+        self.erase([each.id for each in self.passages() if gone & set(each.events) or left & set(each.sessions)])
         for row in self._now().threads:
             if row.session in sessions or not set(events).isdisjoint(row.events):
                 self._now().notes.pop(row.id, None)
@@ -51,3 +53,38 @@ class InMemoryDays:
     def clear(self) -> None:
         self._now().notes.clear()
         self._now().noted.clear()
+
+    def note_points(self, thread: int, start: int, stop: int, points: Sequence[Passage]) -> None:
+        passages = self._now().passages
+        for each in self.passages():
+            if each.form is Form.POINT and each.thread == thread and start <= each.ordinal < stop:
+                del passages[each.id]
+        passages.update({each.id: each for each in points})
+
+    def points(self, start: datetime, stop: datetime) -> tuple[Pointed, ...]:
+        threads = {each.id: each for each in self._now().threads}
+        found = [each for each in self.passages() if each.form is Form.POINT and start <= each.at < stop]
+        return tuple(
+            Pointed(passage=each, session=row.session, project=row.project, path=row.path)
+            for each in sorted(found, key=lambda one: (one.at, one.thread, one.ordinal, int(one.id, 16)))
+            if (row := threads.get(each.thread)) is not None
+        )
+
+    def write(self, day: date, scope: str, lines: Sequence[Passage]) -> None:
+        here = (each for each in self.passages() if (each.form, each.day, each.scope) == (Form.LINE, day, scope))
+        self.erase([each.id for each in here])
+        self._now().passages.update({each.id: each for each in lines})
+
+    def own(self, passage: Passage) -> None:
+        self._now().passages[passage.id] = passage
+
+    def written(self, first: date, last: date) -> tuple[Passage, ...]:
+        found = [each for each in self.passages() if each.form is not Form.POINT and each.day and first <= each.day <= last]
+        return tuple(sorted(found, key=lambda each: (each.day or first, each.scope, each.ordinal, int(each.id, 16))))
+
+    def passages(self) -> tuple[Passage, ...]:
+        return tuple(sorted(self._now().passages.values(), key=lambda each: (each.at, int(each.id, 16))))
+
+    def erase(self, ids: Collection[str]) -> None:
+        for each in ids:
+            self._now().passages.pop(each, None)

@@ -21,7 +21,7 @@ from kept.adapters.store.values import (
 )
 from kept.model.memory import Memory
 from kept.model.project import Project
-from kept.model.summary import Note
+from kept.model.summary import Note, Passage
 
 T = TypeVar("T")
 Now = Callable[[], "State"]
@@ -49,6 +49,7 @@ class State:
     memories: dict[str, Memory] = field(default_factory=dict)
     notes: dict[int, tuple[Note, ...]] = field(default_factory=dict)
     noted: dict[int, int] = field(default_factory=dict)
+    passages: dict[str, Passage] = field(default_factory=dict)
     outputs: dict[tuple[str, int], Output] = field(default_factory=dict)
     keys: dict[str, bytes] = field(default_factory=dict)
 

@@ -1,17 +1,17 @@
 """What a store must do, whatever it is made of. Knows no table, file or query language."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from kept.adapters.store.values import EXTRACT, Draft, FileState, Noted, OptedOut, Output, Proposal, Row, Run, Sitting, Thread
+from kept.adapters.store.protocol_of_days import Days
+from kept.adapters.store.values import EXTRACT, Draft, FileState, OptedOut, Output, Proposal, Row, Run, Sitting, Thread
 from kept.model.event import Account, Cursor, Event
 from kept.model.memory import Judged, Memory, Status
 from kept.model.operation import Operation, Pass
 from kept.model.project import Project
-from kept.model.summary import Note
 from kept.model.threads import Tree
 
 
@@ -263,30 +263,6 @@ class Log(Protocol):
 
     def rebuild(self) -> None:
         """Recreate the memories and all that is derived from the log alone."""
-        ...
-
-
-class Days(Protocol):
-    """What was worked on, kept for reading it by day: notes of each thread, derived from the archive."""
-
-    def unnoted(self) -> tuple[tuple[int, int], ...]:
-        """Threads of which events were not looked at yet: their numbers, and how many were; in the order of their first events."""
-        ...
-
-    def put(self, thread: int, start: int, notes: Sequence[tuple[Note, str]], events: int) -> None:
-        """Have these notes, each with its line of text, in place of a thread's from ordinal ``start`` on; ``events`` were looked at."""
-        ...
-
-    def between(self, start: datetime, stop: datetime) -> tuple[Noted, ...]:
-        """The notes in [start, stop), in the order of their times."""
-        ...
-
-    def drop(self, *, events: Collection[str] = (), sessions: Collection[str] = ()) -> None:
-        """Erase the notes of every thread that tells one of the events, or of the sessions; they are to be made again."""
-        ...
-
-    def clear(self) -> None:
-        """Erase all notes; they are to be made again."""
         ...
 
 

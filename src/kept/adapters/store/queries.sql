@@ -619,6 +619,7 @@ UNION ALL SELECT 'runs', id FROM runs WHERE checksum <> checksum(id, command, st
 UNION ALL SELECT 'candidates', row FROM candidates WHERE checksum <> checksum(row, pass, thread, ordinal, id, profile, scope, verdict)
 UNION ALL SELECT 'hearings', thread FROM hearings WHERE checksum <> checksum(thread, closed, seen)
 UNION ALL SELECT 'notes', id FROM notes WHERE checksum <> checksum(id, thread, ordinal, event, at)
+UNION ALL SELECT 'summaries', id FROM summaries WHERE checksum <> checksum(row, id, form, day, scope, thread, ordinal, at, body)
 UNION ALL SELECT 'dirty', scope FROM dirty WHERE checksum <> checksum(profile, scope)
 UNION ALL SELECT 'outputs', path FROM outputs WHERE checksum <> checksum(path, intended, hash, lines);
 
@@ -720,3 +721,31 @@ INSERT OR IGNORE INTO unembedded (kind, item) VALUES (:kind, :item);
 -- name: unembed_turns
 INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'turn', id FROM events WHERE kind = 'prompt' AND author = 'human';
 
+-- name: put_passage
+INSERT INTO summaries (row, id, form, day, scope, thread, ordinal, at, body, checksum)
+VALUES (:row, :id, :form, :day, :scope, :thread, :ordinal, :at, :body,
+        checksum(:row, :id, :form, :day, :scope, :thread, :ordinal, :at, :body))
+ON CONFLICT (row) DO UPDATE SET at = excluded.at, body = excluded.body, checksum = excluded.checksum;
+
+-- name: drop_passage
+DELETE FROM summaries WHERE row = :row;
+
+-- name: passages
+SELECT row, id, form, day, scope, thread, ordinal, at, body FROM summaries ORDER BY at, row;
+
+-- name: passages_told
+SELECT row, body FROM summaries WHERE id = :id;
+
+-- name: points_from
+SELECT row, body FROM summaries WHERE form = 'point' AND thread = :thread AND ordinal >= :start AND ordinal < :stop;
+
+-- name: points_between
+SELECT s.row, s.body, t.id AS thread, t.session, t.project, f.path
+FROM summaries AS s JOIN threads AS t ON t.id = s.thread JOIN files AS f ON f.id = t.file
+WHERE s.form = 'point' AND s.at >= :start AND s.at < :stop ORDER BY s.at, s.thread, s.ordinal, s.row;
+
+-- name: lines_of
+SELECT row, body FROM summaries WHERE form = 'line' AND day = :day AND scope = :scope;
+
+-- name: written_between
+SELECT row, body FROM summaries WHERE form <> 'point' AND day >= :first AND day <= :last ORDER BY day, scope, ordinal, row;

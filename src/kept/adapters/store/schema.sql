@@ -1,4 +1,4 @@
--- The store of kept. Canonical: runs, passes, operations, candidates, sealed, blocks, events, threads, thread_events, files, settings.
+-- The store of kept. Canonical: runs, passes, operations, candidates, sealed, blocks, events, threads, thread_events, files, settings, summaries.
 -- Derived, rebuilt by `kept rebuild`: mentions, memories, memory_index, turn_index, unembedded, candidates.live, forgotten.
 -- Of this machine: outputs, dirty, uses, looks.
 --
@@ -279,6 +279,24 @@ CREATE TABLE noted (
     events INTEGER NOT NULL
 );
 
+-- What days came to, sentence by sentence. Canonical: a model read the conversation for it, or a person wrote it. `form` is `point` (of a
+-- thread, as noted while it was read), `line` (of a day and scope, put together of points) or `own` (a person's words in the place of one).
+CREATE TABLE summaries (
+    row     INTEGER PRIMARY KEY,
+    id      TEXT NOT NULL UNIQUE,
+    form    TEXT NOT NULL,
+    day     TEXT NOT NULL,
+    scope   TEXT NOT NULL,
+    thread  INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    at      TEXT NOT NULL,
+    body    TEXT NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX summaries_day ON summaries (day, scope) WHERE day <> '';
+CREATE INDEX summaries_thread ON summaries (thread, ordinal) WHERE form = 'point';
+CREATE INDEX summaries_at ON summaries (at);
+
 -- How many rows a table has and what their checksums add up to: names rows that are gone without a trace. Kept by each connection of
 -- kept's own (tallies.sql), so that another program that deletes rows does not count.
 CREATE TABLE tallies (
@@ -288,4 +306,5 @@ CREATE TABLE tallies (
 ) WITHOUT ROWID;
 INSERT INTO tallies (name, count, total) VALUES
     ('settings', 0, 0), ('files', 0, 0), ('projects', 0, 0), ('opted_out', 0, 0), ('likenesses', 0, 0),
-    ('runs', 0, 0), ('dirty', 0, 0), ('outputs', 0, 0), ('notes', 0, 0);
+    ('runs', 0, 0), ('dirty', 0, 0), ('outputs', 0, 0), ('notes', 0, 0),
+    ('summaries', 0, 0);

@@ -15,7 +15,8 @@ from kept.adapters.store.days import SqliteDays
 from kept.adapters.store.log import SqliteLog
 from kept.adapters.store.memories import indexed
 from kept.adapters.store.paths import drop, flush
-from kept.adapters.store.protocol import Archive, Days, Log
+from kept.adapters.store.protocol import Archive, Log
+from kept.adapters.store.protocol_of_days import Days
 from kept.adapters.store.rows import UNREADABLE
 from kept.adapters.store.values import VERSION, EventRow, FileRow, OptedOut, Output, Row, StoreRow, ThreadRow
 from kept.model.codec import canonical, dump, load
@@ -23,6 +24,7 @@ from kept.model.document import Line
 from kept.model.errors import DamagedError, StoreError, UsageError
 from kept.model.memory import Memory
 from kept.model.project import Project
+from kept.model.summary import Passage
 
 _TAKEN = 500  # events of one archive block when a store is loaded
 
@@ -232,6 +234,7 @@ class SqliteStore:
             yield StoreRow(version=VERSION, key=key)
             yield from self._archive.rows()
             yield from self._log.rows()
+            yield from self._days.passages()
 
     def load(self, rows: Iterable[Row]) -> None:
         """Take up what :meth:`rows` gave, into a store that holds nothing, in one transaction; derive the rest."""
@@ -257,6 +260,8 @@ class SqliteStore:
                 if row.version != VERSION:
                     raise ValueError(f"it has form {row.version}, this program knows {VERSION}")
                 self._database.run("put_setting", name="key:forget", value=bytes.fromhex(row.key).hex())
+            elif isinstance(row, Passage):
+                self._days.take(row)
             else:
                 self._log.take(row)
 

@@ -10,7 +10,7 @@ from kept.model.event import Account, Cursor, Event
 from kept.model.memory import Actor, Judged
 from kept.model.operation import Operation, Pass
 from kept.model.project import Project
-from kept.model.summary import Note
+from kept.model.summary import Note, Passage
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,6 +119,16 @@ class Noted:
 
     note: Note
     thread: int
+    session: str
+    project: str
+    path: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pointed:
+    """A point with the thread it is of: its session, its working directory and the path of its file."""
+
+    passage: Passage
     session: str
     project: str
     path: str
@@ -263,4 +273,5 @@ Row = (
     | GroupRow
     | Project
     | OptedOut
+    | Passage
 )

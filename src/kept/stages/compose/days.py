@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import date
 from zoneinfo import ZoneInfo
 
-from kept.model.document import Document, Section
+from kept.model.document import Document, Line, Section
 from kept.model.memory import USER_SCOPE, Memory, Status
 from kept.model.profile import Place, Profile
 from kept.model.times import day_of
@@ -24,7 +24,7 @@ def days(
     *,
     names: Mapping[str, str],
     zone: ZoneInfo,
-    summaries: Mapping[date, Sequence[str]],
+    summaries: Mapping[date, Sequence[Line]],
 ) -> dict[date, Document]:
     """The note of each day on which something was first said, or of which there is a summary.
 
@@ -37,7 +37,7 @@ def days(
             found.setdefault(day, []).append(each)
     told = {day: tuple(lines) for day, lines in summaries.items() if lines}
     return {
-        day: Document(sections=_sections(found.get(day, []), profiles, names, zone), header=told.get(day, ()), bare=True)
+        day: Document(sections=_sections(found.get(day, []), profiles, names, zone), told=told.get(day, ()), bare=True)
         for day in sorted({*found, *told})
     }
 

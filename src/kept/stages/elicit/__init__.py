@@ -1,6 +1,6 @@
 """Extraction with a model: what is asked about a conversation piece by piece, and what may be taken from the replies. Asks nobody itself."""
 
-from kept.stages.elicit.answer import KINDS, Answer, Point, answer
+from kept.stages.elicit.answer import KINDS, Answer, answer
 from kept.stages.elicit.chunks import Chunk, Turn, chunks
 from kept.stages.elicit.gaps import as_memories, narrowed, settled
 from kept.stages.elicit.outcome import folded, summed, summing
@@ -9,6 +9,6 @@ from kept.stages.elicit.reading import TRIGGER, Claim, Reading
 from kept.stages.elicit.turns import shown, weigh
 
 __all__ = [
-    "KINDS", "PURPOSE", "TRIGGER", "Answer", "Chunk", "Claim", "Hint", "Point", "Reading", "Turn", "answer", "as_memories", "chunks",
+    "KINDS", "PURPOSE", "TRIGGER", "Answer", "Chunk", "Claim", "Hint", "Reading", "Turn", "answer", "as_memories", "chunks",
     "folded", "hints", "narrowed", "question", "settled", "shown", "summed", "summing", "weigh",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from kept.model.event import Kind
 from kept.model.memory import DISMISSED, DOUBTED, USER_SCOPE, Candidate, Evidence, Held, Judged, Refused
 from kept.model.schema import read
 from kept.model.statement import same, statement
+from kept.model.summary import Point
 from kept.model.text import likeness, one_line, tokens
 from kept.stages.elicit.form import Cited, Filled, Noted, Notes, Proposed, Verdict
 from kept.stages.elicit.question import Hint
@@ -33,15 +34,6 @@ _POINT_CHARS = 240
 _MOST_POINTS = 12
 _OVERLAP = 0.6
 _OUTSIDE = re2.compile(r"[^\w-]")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Point:
-    """One point of what a part of a conversation came to: its kind (one of ``KINDS``), and the events (keys) that say so."""
-
-    kind: str
-    text: str
-    events: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

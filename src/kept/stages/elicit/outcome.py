@@ -12,8 +12,9 @@ from kept.model.artifact import artifacts
 from kept.model.ask import Ask
 from kept.model.schema import read, schema_of
 from kept.model.statement import Statement, same, statement
+from kept.model.summary import Point
 from kept.model.text import one_line
-from kept.stages.elicit.answer import KINDS, Point
+from kept.stages.elicit.answer import KINDS
 from kept.stages.elicit.support import share
 
 PURPOSE = "summary"

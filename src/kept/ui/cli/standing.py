@@ -18,7 +18,7 @@ from kept.app.ledger import costs
 from kept.app.nightly import last_night
 from kept.app.routing import routed
 from kept.app.spending import usage_body
-from kept.app.summarising import week
+from kept.app.summarising import by_whom, week
 from kept.model.codec import dump
 from kept.model.memory import Status
 from kept.model.profile import title_of
@@ -263,11 +263,6 @@ def _day_lines(desk: Desk, found: Day, *, detailed: bool) -> Iterator[Line]:
             [(spent, "")], scope_name(desk.scope(each.project, each.path), desk.names()), (f"{what}  {each.session}", "dim")
         )
     yield from _worked_lines(desk, found, detailed=detailed)
-    for kind, title in _CAME_TO.items():
-        points = [each for each in found.outcome if each.kind == kind]
-        if points:
-            yield line((title, "cyan"))
-            yield from (entry([("    - ", "dim")], each.text) for each in points)
     for title, memories in (("Learnt", found.learnt), ("Confirmed", found.confirmed)):
         if memories:
             yield line((f"{title}: {counted(len(memories), 'memory', 'memories')}", "cyan"))
@@ -275,22 +270,27 @@ def _day_lines(desk: Desk, found: Day, *, detailed: bool) -> Iterator[Line]:
     yield from missed_lines(found.covered, desk.zone, whole=True)
 
 
-_CAME_TO = {"problems": "Problems", "solutions": "What worked", "decisions": "Decided", "questions": "Left open"}
+_PARTS = {Part.WORKED: "Worked on", Part.DECIDED: "Decided", Part.OPEN: "Left open"}
 
 
 def _worked_lines(desk: Desk, found: Day, *, detailed: bool) -> Iterator[Line]:
-    """What was worked on, by project; in short unless ``detailed``."""
-    told = [each for each in found.summary.detailed if each.part is Part.WORKED]
-    shown = told if detailed else [each for each in found.summary.condensed if each.part is Part.WORKED]
-    if not told:
-        return
-    rest = f" ({len(shown)} of {len(told)}, all with --detailed)" if len(shown) < len(told) else ""
-    yield line(("Worked on", "cyan"), (rest, "dim"))
-    for scope, bullets in groupby(shown, key=lambda each: each.scope):
-        yield line(f"  {scope_name(scope, desk.names())}")
-        for each in bullets:
-            when = f"{each.at.astimezone(desk.zone):%a %H:%M}" if each.at and found.last != found.day else ""
-            yield entry([("    - ", "dim")], each.text, (f"  {when}".rstrip(), "dim"))
+    """What a day came to, by project: what was worked on, and what a model or the person says was decided and stayed open.
+
+    In short unless ``detailed``. Memories are told by themselves.
+    """
+    whole = [each for each in found.summary.detailed if each.part is Part.WORKED or each.by]
+    short = [each for each in found.summary.condensed if each.part is Part.WORKED or each.by]
+    for part, title in _PARTS.items():
+        told = [each for each in whole if each.part is part]
+        shown = told if detailed else [each for each in short if each.part is part]
+        if told:
+            rest = f" ({len(shown)} of {len(told)}, all with --detailed)" if len(shown) < len(told) else ""
+            yield line((title, "cyan"), (f"  {by_whom(shown)}{rest}", "dim"))
+        for scope, bullets in groupby(shown, key=lambda each: each.scope):
+            yield line(f"  {scope_name(scope, desk.names())}")
+            for each in bullets:
+                when = f"{each.at.astimezone(desk.zone):%a %H:%M}" if each.at and found.last != found.day else ""
+                yield entry([("    - ", "dim")], each.text, (f"  {when}".rstrip(), "dim"))
 
 
 def _day_body(desk: Desk, found: Day) -> dict[str, Any]:
@@ -300,12 +300,12 @@ def _day_body(desk: Desk, found: Day) -> dict[str, Any]:
         "summary": {
             "condensed": [plain(each) for each in found.summary.condensed],
             "detailed": [plain(each) for each in found.summary.detailed],
+            "written_by": sorted({each.by for each in found.summary.condensed if each.by}),
         },
         "sessions": [_sitting_body(each) for each in found.sittings],
         "learnt": [exported(desk, each) for each in found.learnt],
         "confirmed": [exported(desk, each) for each in found.confirmed],
         "coverage": found.covered.body(),
-        "outcome": [{"kind": each.kind, "text": each.text, "events": list(each.events)} for each in found.outcome],
     }
 
 

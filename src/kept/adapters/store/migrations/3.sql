@@ -82,6 +82,24 @@ CREATE TABLE looks (
     stamp  TEXT NOT NULL
 ) WITHOUT ROWID;
 
+-- What days came to, sentence by sentence. Canonical: a model read the conversation for it, or a person wrote it. `form` is `point` (of a
+-- thread, as noted while it was read), `line` (of a day and scope, put together of points) or `own` (a person's words in the place of one).
+CREATE TABLE summaries (
+    row     INTEGER PRIMARY KEY,
+    id      TEXT NOT NULL UNIQUE,
+    form    TEXT NOT NULL,
+    day     TEXT NOT NULL,
+    scope   TEXT NOT NULL,
+    thread  INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    at      TEXT NOT NULL,
+    body    TEXT NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX summaries_day ON summaries (day, scope) WHERE day <> '';
+CREATE INDEX summaries_thread ON summaries (thread, ordinal) WHERE form = 'point';
+CREATE INDEX summaries_at ON summaries (at);
+
 -- How many rows a table has and what their checksums add up to: names rows that are gone without a trace. Kept by each connection of
 -- kept's own (tallies.sql), so that another program that deletes rows does not count.
 CREATE TABLE tallies (
@@ -98,4 +116,5 @@ UNION ALL SELECT 'likenesses', count(*), coalesce(sum(checksum), 0) FROM likenes
 UNION ALL SELECT 'runs', count(*), coalesce(sum(checksum), 0) FROM runs
 UNION ALL SELECT 'dirty', count(*), coalesce(sum(checksum), 0) FROM dirty
 UNION ALL SELECT 'outputs', count(*), coalesce(sum(checksum), 0) FROM outputs
-UNION ALL SELECT 'notes', 0, 0;
+UNION ALL SELECT 'notes', 0, 0
+UNION ALL SELECT 'summaries', 0, 0;

@@ -1,0 +1,231 @@
+"""The daybook: what a model put together of a day that is over, and a person's words in its place."""
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from talking import RULE, say
+from test_hearing import NOTHING, Obedient, with_model
+
+from kept.adapters.store import SqliteStore
+from kept.adapters.store.in_memory import InMemoryStore
+from kept.app import person
+from kept.app.browsing import day
+from kept.app.context import assemble
+from kept.app.daybook import pages, write_days
+from kept.app.nearby import Asked, Place
+from kept.app.recalling import Kind, search
+from kept.app.running import Options, run
+from kept.app.safety import check, rebuild
+from kept.model.summary import Form, Part
+
+DAY = date(2026, 1, 5)
+FOUR = (
+    "The parser fails on empty rows in rates.csv.",
+    "Skipping empty rows in rates.csv made the parser pass.",
+    "We decided to keep rates.csv in git because the site needs it offline.",
+    "Who refreshes rates.csv every month is open.",
+)
+SUM = "rates.csv stays in git because the site needs it offline."
+
+
+def answers(ask):
+    """Notes the four sentences as points where it reads them, and puts them together in one sentence a kind."""
+    if ask.purpose == "extract":
+        shown = {
+            words: line.split("]")[0].strip("[")
+            for line in ask.prompt.splitlines()
+            for words in FOUR
+            if line.startswith("[e") and words in line
+        }
+        kinds = ("problems", "solutions", "decisions", "questions")
+        notes = {
+            kind: [{"text": words, "events": [shown[words]]}] if words in shown else []
+            for kind, words in zip(kinds, FOUR, strict=True)
+        }
+        return json.dumps(NOTHING | {"notes": notes})
+    number = {line.split(" ")[1].strip("():"): line.split(" ")[0] for line in ask.prompt.splitlines() if line.startswith("p")}
+    made = {"problems": [], "solutions": [], "questions": [], "decisions": [{"text": SUM, "points": [number["decisions"]]}]}
+    return json.dumps(made)
+
+
+def of(desk, form):
+    return [each.text for each in desk.store.days.passages() if each.form is form]
+
+
+def test_a_day_that_is_over_is_put_together_once_and_says_what_it_rests_on(desk_at, home):
+    say(home, "one", *FOUR)
+    with desk_at(home) as desk:
+        model = Obedient(answers)
+        report = run(with_model(desk, model), [], Options())
+        assert (report.daybook.written, [each.purpose for each in model.asked]) == (1, ["extract", "summary"])
+        (line,) = (each for each in desk.store.days.passages() if each.form is Form.LINE)
+        assert (line.text, line.kind, line.day, line.sessions) == (SUM, "decisions", DAY, ("one",))
+        assert line.events
+        assert sorted(of(desk, Form.POINT)) == sorted(each.rstrip() for each in FOUR)
+        again = run(with_model(desk, model), [], Options())
+        assert (again.daybook.written, len(model.asked), again.run) == (0, 2, 0)
+
+
+def test_today_is_not_put_together_before_it_is_over(desk_at, home):
+    say(home, "one", *FOUR, day="2026-10-01")
+    with desk_at(home) as desk:
+        model = Obedient(answers)
+        assert run(with_model(desk, model), [], Options()).daybook.written == 0
+        later = replace(with_model(desk, model), clock=lambda: datetime(2026, 10, 2, 3, tzinfo=UTC))
+        assert run(later, [], Options()).daybook.written == 1
+
+
+def test_what_grew_since_is_put_together_again(desk_at, home):
+    say(home, "one", *FOUR[:2], FOUR[2])
+    with desk_at(home) as desk:
+        model = Obedient(answers)
+        run(with_model(desk, model), [], Options())
+        assert of(desk, Form.LINE) == list(FOUR[:3])  # so few need no question
+        say(home, "one", FOUR[3], start=3)
+        run(with_model(desk, model), [], Options())
+        assert of(desk, Form.LINE) == [SUM]
+
+
+def test_what_no_point_carries_is_not_taken(desk_at, home):
+    say(home, "one", *FOUR)
+
+    def invents(ask):
+        if ask.purpose == "extract":
+            return answers(ask)
+        lie = {"text": "The team moved everything to PostgreSQL 17.", "points": ["p1"]}
+        return json.dumps({"problems": [lie], "solutions": [], "decisions": [], "questions": []})
+
+    with desk_at(home) as desk:
+        run(with_model(desk, Obedient(invents)), [], Options())
+        assert sorted(of(desk, Form.LINE)) == sorted(FOUR)
+
+
+def test_a_model_that_cannot_be_reached_leaves_the_points_and_is_asked_again(desk_at, home):
+    say(home, "one", *FOUR)
+    with desk_at(home) as desk:
+        first = run(with_model(desk, Obedient(lambda ask: answers(ask) if ask.purpose == "extract" else "")), [], Options())
+        assert (first.daybook.left, first.partly, of(desk, Form.LINE)) == (1, True, [])
+        assert sorted(each.text for each in pages(desk, DAY, DAY)[DAY].lines[scope_of(desk)]) == sorted(FOUR)
+        with_model_now = with_model(desk, Obedient(answers))
+        assert write_days(with_model_now, with_model_now.asking, by="m").written == 1
+
+
+def scope_of(desk):
+    return desk.scope("/x/harbor")
+
+
+def test_without_a_model_a_day_is_told_in_the_words_used_then_and_says_so(desk_at, home):
+    say(home, "one", *FOUR)
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        found = day(desk, DAY)
+        assert {each.by for each in found.summary.condensed} == {""}
+        assert of(desk, Form.LINE) == []
+
+
+def test_a_day_is_told_by_what_was_put_together_and_in_detail_by_both(desk_at, home):
+    say(home, "one", *FOUR)
+    with desk_at(home) as desk:
+        run(with_model(desk, Obedient(answers)), [], Options())
+        found = day(desk, DAY).summary
+        assert [each.text for each in found.detailed if each.by] == [SUM]
+        assert [each.text for each in found.condensed] == [FOUR[2]], "a memory that says the same tells it"
+        assert [each for each in found.detailed if each.part is Part.WORKED and not each.by]
+
+
+def test_search_and_the_last_two_days_of_a_context_have_what_was_put_together(desk_at, home):
+    say(home, "one", *FOUR)
+    with desk_at(home) as desk:
+        run(with_model(desk, Obedient(answers)), [], Options())
+        hits = search(desk, "rates.csv offline", where=[Kind.SUMMARY])
+        assert SUM in [each.text for each in hits]
+        assert {each.scope for each in hits} == {scope_of(desk)}
+        place = Place(str(desk.home.store), str(home), zone=desk.zone)
+        found = assemble(place, Asked(directory="/x/harbor", session="two"), now=datetime(2026, 1, 6, 9, tzinfo=UTC))
+        assert SUM in [each.text for each in found.pieces]
+        assert not any("decided to keep" in each.text for each in found.pieces)
+        late = assemble(place, Asked(directory="/x/harbor", session="two"), now=datetime(2026, 1, 8, 9, tzinfo=UTC))
+        assert SUM not in [each.text for each in late.pieces]
+
+
+def test_a_line_put_otherwise_in_the_note_of_the_day_stays_so(desk_at, home):
+    """Also where the day is put together again, the store rebuilt, or the line deleted."""
+    say(home, "one", *FOUR)
+    with desk_at(home, profile="workspace") as desk:
+        run(with_model(desk, Obedient(answers)), [], Options())
+        note = next(path for path in home.rglob(f"{DAY}.md"))
+        assert f"- {SUM}" in note.read_text()
+        note.write_text(note.read_text().replace(SUM, "rates.csv stays in git; Ana said so."))
+        run(desk, [], Options())
+        assert of(desk, Form.OWN) == ["rates.csv stays in git; Ana said so."]
+        say(home, "one", "And what about rates.csv in the archive, who knows that?", start=4)
+        run(with_model(desk, Obedient(answers)), [], Options())
+        rebuild(desk)
+        text = note.read_text()
+        assert "Ana said so" in text
+        assert SUM not in text
+        note.write_text(text.replace("- rates.csv stays in git; Ana said so.\n", ""))
+        run(desk, [], Options())
+        assert "Ana said so" not in note.read_text()
+        assert SUM not in note.read_text()
+        assert check(desk).damage == ()
+
+
+def test_a_line_in_the_words_used_then_can_be_put_otherwise_too(desk_at, home):
+    say(home, "one", "Fix the parser for empty rows please.", "Now write the report about harbour dues.")
+    with desk_at(home, profile="workspace") as desk:
+        run(desk, [], Options())
+        note = next(path for path in home.rglob(f"{DAY}.md"))
+        line = next(each for each in note.read_text().splitlines() if each.startswith("- ") and "parser" in each)
+        note.write_text(note.read_text().replace(line, "- The parser takes empty rows since today."))
+        run(desk, [], Options())
+        say(home, "two", "Rename the harbour module to port and update all imports.", start=7)
+        run(desk, [], Options())
+        text = note.read_text()
+        assert "- The parser takes empty rows since today." in text
+        assert line not in text
+        assert "harbour dues" in text
+
+
+def test_what_is_forgotten_is_forgotten_in_the_daybook_as_well(desk_at, home):
+    say(home, "one", RULE, *FOUR)
+    with desk_at(home) as desk:
+        run(with_model(desk, Obedient(answers)), [], Options())
+        (memory,) = (each for each in desk.store.log.memories() if each.content == FOUR[2])
+        person.forget(desk, [memory.id])
+        assert not [each for each in desk.store.days.passages() if "because the site needs it" in each.text]
+        assert of(desk, Form.POINT)
+        person.forget_source(desk, str(home / ".claude" / "projects" / "p" / "one.jsonl"))
+        assert desk.store.days.passages() == ()
+
+
+@pytest.mark.parametrize("column", ["id", "form", "day", "scope", "thread", "ordinal", "at", "body"])
+def test_another_value_in_any_column_of_a_summary_is_named(desk_at, home, column):
+    say(home, "one", *FOUR)
+    with desk_at(home) as desk:
+        run(with_model(desk, Obedient(answers)), [], Options())
+        with closing(sqlite3.connect(desk.home.store, isolation_level=None)) as store:
+            store.execute(f"UPDATE summaries SET {column} = {column} || '1' WHERE row = (SELECT max(row) FROM summaries)")
+        assert any("summar" in each for each in check(desk).damage)
+
+
+def test_a_rebuilt_a_copied_and_a_written_out_store_have_the_daybook(desk_at, home, tmp_path):
+    say(home, "one", *FOUR)
+    with desk_at(home) as desk:
+        run(with_model(desk, Obedient(answers)), [], Options())
+        before = desk.store.days.passages()
+        rebuild(desk)
+        assert desk.store.days.passages() == before
+        assert SUM in [each.text for each in search(desk, "rates.csv offline", where=[Kind.SUMMARY])]
+        other = InMemoryStore()
+        other.load(desk.store.rows())
+        assert other.days.passages() == before
+        with SqliteStore(tmp_path / "other.db") as third:
+            third.load(other.rows())
+            assert third.days.passages() == before
+            assert third.damage() == ()
+            assert third.days.points(datetime(2026, 1, 5, tzinfo=UTC), datetime(2026, 1, 5, tzinfo=UTC) + timedelta(days=1))
