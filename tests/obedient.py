@@ -21,6 +21,8 @@ def events(prompt):
 
 def obey(ask):
     """The reply to a question: a memory for each ruling sentence of the person, a verdict on each hint, notes."""
+    if ask.purpose == "summary":
+        return _put_together(ask)
     allowed = re.search(r"`category` is one of: ([\w, ]+)\.", ask.system)[1].split(", ")
     memories, hints = [], []
     notes = {"problems": [], "solutions": [], "decisions": [], "questions": []}
@@ -47,3 +49,11 @@ def obey(ask):
                 {"hint": found[1], "verdict": "confirm" if good else "refuse", "content": "", "reason": "" if good else "too short"}
             )
     return {"hints": hints, "memories": memories, "notes": notes}
+
+
+def _put_together(ask):
+    """Each point of a day as it is."""
+    sums = {kind: [] for kind in ("problems", "solutions", "decisions", "questions")}
+    for name, kind, text in re.findall(r"(?m)^(p\d+) \((\w+)\): (.+)$", ask.prompt):
+        sums[kind].append({"text": text, "points": [name]})
+    return sums
