@@ -24,6 +24,9 @@ COMMANDS = (("run", "--verbose"), ("jobs", "prepare"), ("sources", "--verbose"),
 def leaky(ask):
     """A model that says what it was asked, and secrets besides: it may have read them anywhere."""
     body = obey(ask)
+    if ask.purpose == "summary":
+        body["problems"] += [{"text": text[:200], "points": ["p1"]} for text in TEXTS]
+        return body
     body["notes"]["problems"] += [{"text": text[:200], "events": ["e1"]} for text in TEXTS]
     body["memories"] += [{"category": "decision", "content": text, "evidence": [{"event": "e1", "quote": text}]} for text in TEXTS]
     return body
