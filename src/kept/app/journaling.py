@@ -4,7 +4,7 @@ Writing and remembering are two passes without a memory of each other. An entry 
 day says what it said before is left as it is; so doing a day twice changes nothing, and a backfill cut short goes on where it ended.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from enum import StrEnum
@@ -46,7 +46,10 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What became of the entry about some days. ``reason`` says why it failed; ``refused`` counts a model's paragraphs that did not hold."""
+    """What became of the entry about some days. ``reason`` says why it failed; ``refused`` counts a model's paragraphs that did not hold.
+
+    ``asked`` is the key of the question to a model; ``anew`` says that another had been asked ahead for the day, in vain.
+    """
 
     first: date
     last: date
@@ -57,6 +60,8 @@ class Outcome:
     refused: int = 0
     memories: int = 0
     problems: tuple[str, ...] = ()
+    asked: str = ""
+    anew: bool = False
 
     @property
     def partly(self) -> bool:
@@ -126,16 +131,27 @@ def plan(desk: Desk, work: Work, first: date, last: date) -> Plan:
     return Plan(days=days, estimate=desk.asking.estimate(asks))
 
 
-def backfill(desk: Desk, work: Work, days: Sequence[date], told: Callable[[Outcome], None]) -> tuple[Outcome, ...]:
+def backfill(
+    desk: Desk, work: Work, days: Sequence[date], told: Callable[[Outcome], None], *, concurrency: int = 1
+) -> tuple[Outcome, ...]:
     """Write the entries of days in order, each remembered before the next is written; ``told`` hears of each.
+
+    With ``concurrency`` a model is asked about so many days at a time, where no earlier one of them can matter to a later one. They are
+    written in order all the same, and a day whose question turns out to be another one is asked about anew: the entries are the same.
 
     Ends at the first that fails, for the next is to build on it; the same call goes on from there. Raises what :func:`write` does.
     """
     found: list[Outcome] = []
+    ahead = dict[date, str]()
     with files.locked(desk.home.state / "journal.lock"):
+        left = _projects(desk, work, sorted(days) if concurrency > 1 else ())
         for number, day in enumerate(sorted(days)):
             work.progress("journal", number, len(days))
-            found.append(_write(desk, work, day, day))
+            if concurrency > 1 and day not in ahead:
+                ahead |= _ask_ahead(desk, work, left, ahead, concurrency)
+            left.pop(day, None)
+            done = _write(desk, work, day, day)
+            found.append(replace(done, anew=bool(done.asked and ahead.get(day, done.asked) != done.asked)))
             told(found[-1])
             if found[-1].state is State.FAILED or found[-1].problems:
                 break
@@ -143,8 +159,46 @@ def backfill(desk: Desk, work: Work, days: Sequence[date], told: Callable[[Outco
     return tuple(found)
 
 
+def _projects(desk: Desk, work: Work, days: Sequence[date]) -> dict[date, frozenset[str]]:
+    """The projects of each day of which an entry may be remembered: none by a template that nothing is remembered of."""
+    return {
+        day: frozenset(each.scope for each in telling(desk, day, day)) if work.template.extract else frozenset() for day in days
+    }
+
+
+def _ask_ahead(desk: Desk, work: Work, days: Mapping[date, frozenset[str]], asked: Collection[date], most: int) -> dict[date, str]:
+    """Ask a model about the next days whose entries owe nothing to each other; the keys of the questions. The replies are remembered."""
+    if not work.model or desk.asking is None:
+        return {}
+    asks: dict[date, Ask] = {}
+    touched: set[str] = set()
+    for day, own in days.items():
+        if day not in asked and not own & touched and not (touched and "" in own | touched):
+            made = _made(desk, work, day, day)
+            ask = _question(work, made)
+            if ask is not None and _is_due(desk, work, made):
+                asks[day] = ask
+        touched |= own
+        if len(asks) == most:
+            break
+    if len(asks) > 1:
+        desk.asking(list(asks.values()))
+    return {day: ask.key("") for day, ask in asks.items()}
+
+
+def _is_due(desk: Desk, work: Work, made: _Made) -> bool:
+    """Whether the entry is to be written: it is not there, or kept's own and of other things."""
+    text = files.read(_place(desk, work, made.first)).data.decode("utf-8", "replace")
+    head = head_of(text)
+    return not text or (head is not None and not edited(text) and head.inputs != made.inputs)
+
+
+def _place(desk: Desk, work: Work, first: date) -> Path:
+    return folder(desk, work.template) / f"{first.isoformat()}.md"
+
+
 def _write(desk: Desk, work: Work, first: date, last: date) -> Outcome:
-    path = folder(desk, work.template) / f"{first.isoformat()}.md"
+    path = _place(desk, work, first)
     outcome = _entry(desk, work, first, last, path)
     if outcome.state in (State.FAILED, State.FOREIGN, State.NOTHING) or not work.template.extract:
         return outcome
@@ -181,6 +235,8 @@ def _entry(desk: Desk, work: Work, first: date, last: date, path: Path) -> Outco
     if head is not None and head.inputs == made.inputs:
         return done
     told, tokens, refused, reason = _told(desk, work, made)
+    ask = _question(work, made) if work.model else None
+    done = replace(done, asked=ask.key("") if ask else "")
     if reason:
         return replace(done, state=State.FAILED, reason=reason)
     composed = _page(desk, work, made, told, tokens)

@@ -37,6 +37,17 @@ def journal(
     ] = "",
     no_llm: Annotated[bool, typer.Option("--no-llm", help="Use no language model.")] = False,
     estimate: Annotated[bool, typer.Option("--estimate", help="Say what a backfill would do and cost; write nothing.")] = False,
+    concurrency: Annotated[
+        int,
+        typer.Option(
+            "--concurrency",
+            min=1,
+            max=16,
+            metavar="N",
+            help="Ask a model about up to N days at a time, where none of them can matter to another: days of other projects, or a template "
+            "that nothing is remembered of. The entries are the same.",
+        ),
+    ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> int:
     """Write the entry of a day, or of all days of a span in order; see how entries are made up.
@@ -63,7 +74,8 @@ def journal(
                 if not estimate:
                     _bring_up_to_date(desk, model=work.model)
                 if action == "backfill":
-                    return _backfill(context, desk, work, desk.day(first), desk.day(last), estimate=estimate, as_json=as_json)
+                    plan = use.plan(desk, work, desk.day(first), desk.day(last))
+                    return _backfill(context, desk, work, plan, concurrency, estimate=estimate, as_json=as_json)
                 spans = _span(desk, work, day, first, last)
                 done = use.write(desk, work, *spans)
                 return _told([done], as_json=as_json)
@@ -86,8 +98,9 @@ def _bring_up_to_date(desk: Desk, *, model: bool) -> None:
     show.write((line((each, "yellow")) for each in problems), sys.stderr)
 
 
-def _backfill(context: typer.Context, desk: Desk, work: Work, first: date, last: date, *, estimate: bool, as_json: bool) -> int:
-    found = use.plan(desk, work, first, last)
+def _backfill(
+    context: typer.Context, desk: Desk, work: Work, found: Plan, concurrency: int, *, estimate: bool, as_json: bool
+) -> int:
     quiet = asked(context).quiet or as_json
     if not as_json and (estimate or not quiet):
         show.write([line(_planned(found))], sys.stdout if estimate else sys.stderr)
@@ -107,7 +120,7 @@ def _backfill(context: typer.Context, desk: Desk, work: Work, first: date, last:
             rest += f", about {money * (len(found.days) - done) / len(found.days):.2f} USD left" if money else ""
             show.write([line((f"{each.first}  {each.state.value}", ""), (f"  {rest}", "dim"))], sys.stderr)
 
-    return _told(use.backfill(desk, work, found.days, tell), as_json=as_json, days=len(found.days))
+    return _told(use.backfill(desk, work, found.days, tell, concurrency=concurrency), as_json=as_json, days=len(found.days))
 
 
 def _planned(found: Plan) -> str:
@@ -156,6 +169,8 @@ def _lines(found: Sequence[Outcome]) -> Iterator[Line]:
         yield line((f"    {show.place(each.path)}", "dim"))
         if each.head is not None and each.state is State.WRITTEN:
             yield line((f"    {_made_of(each.head)}", "dim"))
+        if each.anew:
+            yield line(("    asked ahead in vain: an entry before it changed the question", "dim"))
         if each.refused:
             yield line((f"    {counted(each.refused, 'paragraph')} left out: not carried by what they cite", "yellow"))
         if each.memories:
@@ -172,7 +187,7 @@ def _made_of(head: Head) -> str:
 def _body(each: Outcome) -> dict[str, Any]:
     return {
         "from": each.first.isoformat(), "to": each.last.isoformat(), "path": str(each.path), "state": each.state.name.lower(),
-        "reason": each.reason, "refused_paragraphs": each.refused, "new_memories": each.memories, "problems": list(each.problems),
+        "reason": each.reason, "refused_paragraphs": each.refused, "asked_anew": each.anew, "new_memories": each.memories, "problems": list(each.problems),
         "entry": _head_body(each.head) if each.head else None,
     }  # fmt: skip
 
