@@ -4,7 +4,7 @@ Each is one pass of its own run, so a bare ``undo`` takes it back. What a person
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
 
@@ -21,7 +21,7 @@ from kept.model.event import FORGOTTEN_MARK, Origin
 from kept.model.fingerprint import fingerprint, recognised
 from kept.model.invisible import strip_invisible
 from kept.model.memory import USER_SCOPE, Actor, Evidence, Memory, Status
-from kept.model.operation import Add, Approve, Facts, Forget, Operation, Pin, Reaffirm, Reject, Resolve, Retire, Revise
+from kept.model.operation import Add, Approve, Facts, Forget, Merge, Operation, Pin, Reaffirm, Reject, Resolve, Retire, Revise
 from kept.model.text import normal_form, one_line
 from kept.model.times import to_text
 from kept.stages.redact import redact
@@ -206,6 +206,69 @@ def _resolve(desk: Desk, memory: Memory, category: str, text: str, *, agent: boo
         actor=Actor.AGENT if agent else Actor.PERSON,
     )
     return find(desk, memory.id), find(desk, answer)
+
+
+def merge(
+    desk: Desk, numbers: Sequence[str], text: str = "", *, category: str | None = None, if_match: Sequence[str] = ()
+) -> Memory:
+    """Make several memories one: the first takes in the others, with all they rest on, and says ``text`` (else what it says).
+
+    ``if_match`` are their revisions, in the same order. Raises UsageError for memories of different projects or profiles, StaleError.
+    """
+    seen = (*if_match, *("" for _ in range(len(numbers) - len(if_match))))
+    with ExitStack() as held:
+        pairs = zip(numbers, seen, strict=True)
+        first, *others = {one.id: one for one in [held.enter_context(_held(desk, *each)) for each in pairs]}.values()
+        if not others:
+            raise UsageError("a merge needs two memories or more", hint="give another id")
+        for each in (first, *others):
+            _need(each, Status.ACTIVE, Status.HELD)
+            if (each.profile, each.scope) != (first.profile, first.scope):
+                raise UsageError("memories of different projects or profiles stay apart", where=each.id)
+        now, every = desk.clock(), (first, *others)
+        content = usable(desk, text or first.content)
+        added = tuple(one for each in others for one in each.evidence)
+        sessions = {one.session for each in every for one in each.evidence}
+        facts = replace(
+            facts_of(first), content=content, category=_within(desk, first, category) if category else first.category,
+            confidence=max(each.confidence for each in every), artifacts=artifacts(content), added=added,
+            first_seen=min((each.first_seen for each in every if each.first_seen), default=None),
+            last_seen=max((each.last_seen for each in every if each.last_seen), default=None),
+            observations=max(len(sessions), *(each.observations for each in every)),
+            candidates=tuple(dict.fromkeys(one for each in every for one in each.candidates)),
+            fingerprint=next((each.fingerprint for each in every if each.fingerprint), ""),
+            subject=next((each.subject for each in every if each.subject), ""),
+        )  # fmt: skip
+        losers = tuple(each.id for each in others)
+        operations: list[Operation] = [Merge(memory=first.id, at=now, reason="merged by the user", losers=losers, facts=facts)]
+        if first.status is Status.HELD:
+            operations.append(Approve(memory=first.id, at=now, reason="merged by the user"))
+        _commit(desk, "merge", *operations)
+        return find(desk, first.id)
+
+
+def admit(desk: Desk, candidate: str) -> Memory:
+    """Remember what was refused: the person says that it is right after all. Raises MissingError, UsageError where it is remembered."""
+    judged = next((each.judged for each in desk.store.log.refused() if each.judged.candidate.id == candidate), None)
+    if judged is None:
+        raise MissingError(f"nothing that was refused has the id {candidate!r}", hint="see `kept list --refused`")
+    found = judged.candidate
+    content = usable(desk, found.content)
+    with desk.store.transaction():
+        for memory in desk.store.log.memories(group=(found.profile, found.scope)):
+            same = normal_form(memory.content) == normal_form(content)
+            if candidate in memory.candidates or (same and memory.status in (Status.ACTIVE, Status.HELD)):
+                raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
+        number = digest("admitted", found.id, size=5)
+        value = Memory(
+            id=number, profile=found.profile, category=found.category, scope=found.scope, status=Status.ACTIVE, content=content,
+            confidence=found.confidence, origin=found.origin, first_seen=found.at, last_seen=found.at, artifacts=found.artifacts,
+            evidence=found.evidence, candidates=(found.id,), owned=True, valid_until=found.valid_until, trigger=found.trigger,
+            fingerprint=found.fingerprint, subject=found.subject,
+        )  # fmt: skip
+        reason = "refused by kept, right after all by the user"
+        _commit(desk, "admit", Add(memory=number, at=desk.clock(), reason=reason, value=value))
+        return find(desk, number)
 
 
 def derived(desk: Desk, *, source: str = "", since: datetime | None = None) -> tuple[Memory, ...]:

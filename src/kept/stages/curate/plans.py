@@ -67,10 +67,10 @@ def plan_of(
     if members:
         facts, status = condensed_of(parts, rules) if parts else facts_of(members, rules)
     ids = {each.id for each in found}
-    living = [each for each in found if untouchable(each) or each.status in (Status.ACTIVE, Status.HELD)]
+    apart = [each for each in found if each.superseded_by not in ids]  # without those a merge took in
+    living = [each for each in apart if untouchable(each) or each.status in (Status.ACTIVE, Status.HELD)]
     ended = not living and any(each.status in _ENDED and not _returns(each, facts) for each in found)
-    merged = [each for each in found if each.superseded_by in ids]
-    winner = next(iter((*living, *(each for each in found if each not in merged), *found)), None)
+    winner = next(iter((*living, *apart, *found)), None)
     fixed = winner is not None and untouchable(winner)
     source = winner if winner is not None and (fixed or facts is None) else facts
     if source is None:

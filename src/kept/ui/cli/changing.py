@@ -135,6 +135,22 @@ def resolve(
     return _changed(context, "Resolved; remembered now:", act, as_json=as_json)
 
 
+def merge(
+    context: typer.Context,
+    numbers: Ids,
+    *,
+    text: Annotated[str, typer.Option("--text", metavar="TEXT", help="What the one says; else what the first says.")] = "",
+    kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; else that of the first.")] = "",
+    as_json: AsJson = False,
+) -> int:
+    """Make several memories one: the first takes in the others, with all the words they rest on."""
+
+    def act(desk: Desk) -> list[Memory]:
+        return [person.merge(desk, numbers, text, category=kind or None)]
+
+    return _changed(context, "One now:", act, as_json=as_json)
+
+
 def pin(
     context: typer.Context,
     numbers: Ids,

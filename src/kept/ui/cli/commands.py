@@ -22,7 +22,7 @@ GROUPS = {
         Command("status", "standing:status", "how things stand, and what waits for you", ("kept status", "kept status --json")),
         Command(
             "review", "reviewing:review", "decide on what was held back, one keystroke each",
-            ("kept review", "kept review --list --json", "kept review --stale", "kept review --approve 3fa2b1c0de --reject 77aa01b2c3"),
+            ("kept review", "kept review --list --json", "kept review --stale", "kept review --approve 3fa2b1c0de --reject 77aa01b2c3", "kept review --admit 90b1c2d3e4f5"),
         ),
         Command(
             "journal", "journaling:journal", "write what a day was, from its sessions and what was known before",
@@ -72,6 +72,10 @@ GROUPS = {
             ('kept edit 3fa2b1c0de "Releases go out on Tuesdays and Thursdays."', "kept edit 3fa2b1c0de --type convention"),
         ),
         Command("retire", "changing:retire", "a memory no longer holds", ('kept retire 3fa2b1c0de --reason "we moved to Bazel"',)),
+        Command(
+            "merge", "changing:merge", "make several memories one",
+            ('kept merge 3fa2b1c0de 77aa01b2c3 --text "Releases go out on Tuesdays, never on a holiday."',),
+        ),
         Command(
             "resolve", "changing:resolve", "answer an open question",
             ('kept resolve 3fa2b1c0de --as decision "The sync action uses a GitHub App\'s token."',),

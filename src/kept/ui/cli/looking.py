@@ -74,7 +74,14 @@ def _list_refused(desk: Desk, *, as_json: bool) -> None:
     for reason, group in groupby(found, key=_reason):
         several = tuple(group)
         lines.append(line((reason, "cyan"), (f"  {len(several):,}", "dim")))
-        lines += [entry([("  ", "")], each.candidate.content, (f"  {_detail(each)}".rstrip(), "dim")) for each in several]
+        lines += [
+            entry(
+                [("  ", ""), (each.candidate.id, "yellow"), ("  ", "")],
+                each.candidate.content,
+                (f"  {_detail(each)}".rstrip(), "dim"),
+            )
+            for each in several
+        ]
     show.write(lines or [line("Nothing was refused.")])
 
 

@@ -39,6 +39,9 @@ def review(
         list[str] | None, typer.Option("--approve", metavar="ID", help="Approve this one (may be repeated).")
     ] = None,
     reject: Annotated[list[str] | None, typer.Option("--reject", metavar="ID", help="Reject this one (may be repeated).")] = None,
+    admit: Annotated[
+        list[str] | None, typer.Option("--admit", metavar="ID", help="Remember this one that was refused (may be repeated).")
+    ] = None,
     stale: Annotated[bool, typer.Option("--stale", help="Instead: what lingers, old and never confirmed.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the queue as JSON and ask nothing.")] = False,
 ) -> int:
@@ -47,8 +50,8 @@ def review(
     With --stale on what lingers: y keep it as yours, n retire it.
     """
     with at_desk(context) as desk:
-        if approve or reject:
-            return _decide(context, desk, approve or [], reject or [])
+        if approve or reject or admit:
+            return _decide(context, desk, approve or [], reject or [], admit or [])
         if stale:
             return _review_stale(desk, list_=list_, as_json=as_json)
         queue = by_session(chosen(desk, desk.store.log.memories(), Filter(statuses=(Status.HELD,)), desk.clock()))
@@ -79,11 +82,12 @@ def _review_stale(desk: Desk, *, list_: bool, as_json: bool) -> int:
     return 0
 
 
-def _decide(context: typer.Context, desk: Desk, approve: list[str], reject: list[str]) -> int:
+def _decide(context: typer.Context, desk: Desk, approve: list[str], reject: list[str], admit: list[str]) -> int:
     wanted = [person.find(desk, each).id for each in (*approve, *reject)]
 
     def act() -> list[Memory]:
-        return [(person.approve if number < len(approve) else person.reject)(desk, each) for number, each in enumerate(wanted)]
+        decided = [(person.approve if number < len(approve) else person.reject)(desk, each) for number, each in enumerate(wanted)]
+        return decided + [person.admit(desk, each) for each in admit]
 
     done, written = settle(desk, act)
     if not asked(context).quiet:

@@ -14,7 +14,6 @@ from typing import Generic, TypeVar
 from fastapi import Request
 
 from kept.app.desk import Desk
-from kept.app.history import last_run
 from kept.app.running import settle
 
 OpenDesk = Callable[[], AbstractContextManager[Desk]]
@@ -80,7 +79,15 @@ class Settled(Generic[T]):
 
 def settled(desk: Desk, act: Callable[[], T]) -> Settled[T]:
     """Make a change as every front door does: hand edits are absorbed before, files are written after. Raises what it raises."""
-    before = last_run(desk)
+    last = _last(desk)
     result, written = settle(desk, act)
-    now = last_run(desk)
-    return Settled(result=result, undo=now if now != before else "", problems=tuple(written.problems))
+    made = sorted(each.id for each in desk.store.log.runs(_RUNS) if each.id > last and each.command in _OWN)
+    return Settled(result=result, undo=",".join(f"r{each}" for each in made), problems=tuple(written.problems))
+
+
+_RUNS = 1_100  # a change of many memories at once makes as many runs
+_OWN = frozenset({"add", "edit", "retire", "keep", "approve", "reject", "pin", "unpin", "resolve", "merge", "admit"})
+
+
+def _last(desk: Desk) -> int:
+    return max((each.id for each in desk.store.log.runs(1)), default=0)

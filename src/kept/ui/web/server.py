@@ -73,7 +73,23 @@ def _told(request: Request, error: Exception) -> Response:
 def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     what = "there is no such page" if error.status_code == 404 else str(error.detail)
-    return _answer(request, error.status_code, {"error": what, "where": "", "hint": ""}, error.headers)
+    headers = {"allow": ", ".join(_allowed(request))} if error.status_code == 405 else error.headers
+    return _answer(request, error.status_code, {"error": what, "where": "", "hint": ""}, headers)
+
+
+def _allowed(request: Request) -> list[str]:
+    """Every method that something answers at the path of a request; the router tells only those of the first."""
+    described = request.app.openapi()["paths"]
+    place = request.url.path.split("/")
+    fits = [each for each in described if _fits(each.split("/"), place)]
+    exact = [each for each in fits if each == request.url.path] or fits
+    return sorted({method.upper() for each in exact for method in described[each]}) or ["GET"]
+
+
+def _fits(template: list[str], place: list[str]) -> bool:
+    return len(template) == len(place) and all(
+        one == each or one.startswith("{") for one, each in zip(template, place, strict=True)
+    )
 
 
 def _malformed(request: Request, error: Exception) -> Response:

@@ -2,6 +2,10 @@
 
 from fastapi import APIRouter
 
-from kept.ui.web.api import memories
+from kept.ui.web.api import history, memories, several
 
-AREAS: tuple[APIRouter, ...] = (memories.router,)
+AREAS: tuple[APIRouter, ...] = (
+    memories.router,
+    several.router,
+    history.router,
+)

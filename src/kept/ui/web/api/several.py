@@ -1,0 +1,138 @@
+"""Several memories at once over the API: the same change to all or to none, one out of several, and forgetting."""
+
+from enum import StrEnum
+from typing import Annotated, Any, assert_never
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field, StringConstraints
+from starlette.responses import Response
+
+from kept.app import person
+from kept.app.backups import holding
+from kept.app.desk import Desk
+from kept.app.forgetting import forget
+from kept.app.running import settle
+from kept.app.unwriting import told_again
+from kept.model.memory import Memory
+from kept.ui.web.api.forms import Body, Changed, Id, Name, change
+from kept.ui.web.room import at_desk, room_of
+
+router = APIRouter(tags=["several"])
+
+Number = Annotated[str, StringConstraints(pattern="^[0-9a-zA-Z]{4,64}$")]
+_MOST = 1_000
+
+
+class Act(StrEnum):
+    """What may be done to several at once."""
+
+    PIN = "pin"
+    UNPIN = "unpin"
+    RETIRE = "retire"
+    KEEP = "keep"
+    APPROVE = "approve"
+    REJECT = "reject"
+
+
+class Seen(Body):
+    """A memory, and the revision that was seen of it (empty: any)."""
+
+    id: Number
+    revision: Annotated[str, StringConstraints(max_length=80)] = ""
+
+
+class Several(Body):
+    """One act for several memories."""
+
+    act: Act
+    memories: Annotated[list[Seen], Field(min_length=1, max_length=_MOST)]
+
+
+class Merged(Body):
+    """Memories that are to be one: the first takes in the others."""
+
+    memories: Annotated[list[Seen], Field(min_length=2, max_length=50)]
+    content: Annotated[str, Field(max_length=2 * person.MOST, description="What the one says; empty: what the first says.")] = ""
+    category: Name = ""
+
+
+class Forgotten(Body):
+    """Memories to erase. ``sure`` must be true: there is no undo."""
+
+    memories: Annotated[list[Number], Field(min_length=1, max_length=_MOST)]
+    sure: bool
+
+
+class Erased(BaseModel):
+    """What was erased, and which copies of the store still hold the words."""
+
+    forgotten: list[str]
+    backups: list[str] = Field(description="Copies of the store that still hold the words: delete them to be rid of them.")
+    problems: list[str]
+
+
+@router.post("/several", response_model=Changed)
+def change_several(request: Request, answer: Response, body: Several) -> dict[str, Any]:
+    """Do the same to several memories: to all of them, or, where one of them cannot be changed so, to none."""
+
+    def act(desk: Desk) -> list[Memory]:
+        with desk.store.transaction():
+            return [_done(desk, body.act, each) for each in body.memories]
+
+    return change(request, answer, act)
+
+
+def _done(desk: Desk, act: Act, seen: Seen) -> Memory:
+    number, revision = seen.id, seen.revision
+    match act:
+        case Act.PIN | Act.UNPIN:
+            return person.pin(desk, number, on=act is Act.PIN, if_match=revision)
+        case Act.RETIRE:
+            return person.retire(desk, number, if_match=revision)
+        case Act.KEEP:
+            return person.keep(desk, number, if_match=revision)
+        case Act.APPROVE:
+            return person.approve(desk, number, if_match=revision)
+        case Act.REJECT:
+            return person.reject(desk, number, if_match=revision)
+    assert_never(act)
+
+
+@router.post("/merge", response_model=Changed)
+def merge_memories(request: Request, answer: Response, body: Merged) -> dict[str, Any]:
+    """Make several memories one. The first takes in the others, with all the words they rest on."""
+    numbers, seen = [each.id for each in body.memories], [each.revision for each in body.memories]
+    return change(
+        request, answer, lambda desk: [person.merge(desk, numbers, body.content, category=body.category or None, if_match=seen)]
+    )
+
+
+@router.post("/forget", response_model=Erased)
+def forget_memories(request: Request, body: Forgotten) -> dict[str, Any]:
+    """Erase memories for good: their words in the log, in the archive and in the files. There is no undo.
+
+    Where ``sure`` is false, nothing is erased and the answer tells what would be.
+    """
+    with room_of(request).writing, at_desk(request) as desk:
+        memories = to_forget(desk, body.memories)
+        if not body.sure:
+            return {"forgotten": [each.id for each in memories], "backups": [], "problems": []}
+        gone, written = settle(desk, lambda: forget(desk, memories))
+        copies = [str(each) for each in holding(desk, memories)]
+        return {"forgotten": list(gone.memories), "backups": copies, "problems": [*gone.problems, *written.problems]}
+
+
+def to_forget(desk: Desk, numbers: list[str]) -> list[Memory]:
+    """The memories that forgetting some would erase: those that an entry of the journal tells again go with them."""
+    memories = [person.find(desk, each) for each in dict.fromkeys(numbers)]
+    return [*memories, *told_again(desk, memories)]
+
+
+class Admitted(Body):
+    """An empty object."""
+
+
+@router.post("/refused/{number}/admit", status_code=201, response_model=Changed)
+def admit_refused(request: Request, answer: Response, number: Id, body: Admitted) -> dict[str, Any]:
+    """Remember a proposal that was refused: it was right after all."""
+    return change(request, answer, lambda desk: [person.admit(desk, number)])
