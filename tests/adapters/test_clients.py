@@ -1,6 +1,7 @@
 """Hooks in the settings of coding agents: they come, go, and touch nothing else."""
 
 import json
+import subprocess
 
 import pytest
 from hypothesis import given
@@ -19,8 +20,19 @@ MINE = {
 def test_every_event_calls_kept_by_its_full_path():
     body = json.loads(with_hooks("", PROGRAM, "f"))
     assert set(body["hooks"]) == set(EVENTS)
-    assert body["hooks"]["PreCompact"][0]["hooks"][0]["command"] == f"{PROGRAM} hook pre-compact"
+    assert body["hooks"]["PreCompact"][0]["hooks"][0]["command"] == f"{PROGRAM} hook pre-compact 2>/dev/null || true"
     assert has_hooks(json.dumps(body))
+
+
+@pytest.mark.parametrize("program", ["/nowhere/kept", "sh /nowhere/kept", "exit 2; kept"])
+def test_a_kept_that_is_gone_or_broken_says_nothing_and_stops_nothing(program):
+    body = json.loads(with_hooks("", program, "f"))
+    for event in EVENTS:
+        command = body["hooks"][event][0]["hooks"][0]["command"]
+        done = subprocess.run(
+            ["sh", "-c", f"({command.removesuffix(' || true')}) || true"], input=b"{}", capture_output=True, check=False
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_hooks_of_others_stay_where_they_are_and_kepts_go_without_a_trace():

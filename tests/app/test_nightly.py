@@ -8,8 +8,10 @@ from talking import RULE, say
 
 from kept.adapters.files import locked
 from kept.adapters.schedulers import Kind, Ran
+from kept.app import extracting, reading, running
 from kept.app import nightly as job
 from kept.app.desk import find_home
+from kept.app.failures import standing_failures, untold
 from kept.app.nightly import last_night, nightly
 from kept.app.scheduling import install, standing, uninstall
 from kept.model.errors import StoreError, UsageError
@@ -29,16 +31,12 @@ def test_a_night_reads_tidies_checks_and_backs_up_each_with_its_result(desk_at, 
     say(home, "a", RULE)
     with desk_at(home) as desk:
         night = nightly(desk)
-        assert [(each.name, each.done) for each in night.steps] == [
-            ("run", True),
-            ("sleep", True),
-            ("index", True),
-            ("check", True),
-            ("backup", True),
-        ]
+        names = ["discover", "read", "extract", "curate", "sleep", "render", "index", "check", "backup"]
+        assert [(each.name, each.done) for each in night.steps] == [(each, True) for each in names]
+        assert {each.name: each.detail for each in night.steps}["read"] == "1 with something new"
         assert any(each.status is Status.ACTIVE for each in desk.store.log.memories())
         assert last_night(desk.home) == night
-        assert "run: done" in (desk.home.state / "night.log").read_text()
+        assert "check: the store is whole" in (desk.home.state / "night.log").read_text()
 
 
 def test_a_step_that_fails_is_told_and_the_rest_is_done(desk_at, home, monkeypatch):
@@ -53,6 +51,141 @@ def test_a_step_that_fails_is_told_and_the_rest_is_done(desk_at, home, monkeypat
         assert [each.name for each in night.failed] == ["sleep"]
         assert "make room" in night.failed[0].detail
         assert night.steps[-1].done
+
+
+def test_a_run_that_breaks_off_says_at_which_step_and_the_night_goes_on(desk_at, home, monkeypatch):
+    say(home, "a", RULE)
+
+    def broken(*_args, **_options):
+        raise LookupError("a rule of kept's has a mistake")
+
+    monkeypatch.setattr(running, "curate_dirty", broken)
+    with desk_at(home) as desk:
+        night = nightly(desk)
+        found = {each.name: (each.done, each.detail) for each in night.steps}
+        assert found["extract"] == (True, "")
+        assert found["curate"] == (False, "something unexpected went wrong (LookupError) → report it; the rest goes on")
+        assert found["render"] == (False, "not reached")
+        assert found["backup"][0]
+        assert [each.what for each in standing_failures(str(desk.home.state))] == ["night curate"]
+
+
+@pytest.mark.parametrize("fault", [ValueError("x"), OSError(5, "input/output error"), KeyError("y"), RecursionError()])
+def test_one_reader_that_fails_never_stops_the_others(desk_at, home, monkeypatch, fault):
+    class Broken:
+        name = "broken"
+
+        def places(self, root, _env):
+            return (root / "broken",)
+
+        def claims(self, path, _head):
+            return path.suffix == ".broken"
+
+        def read(self, _path, _cursor):
+            raise fault
+            yield
+
+    (home / "broken").mkdir()
+    (home / "broken" / "a.broken").write_text("x")
+    everything = (Broken(), *reading.SOURCES)
+    monkeypatch.setattr(reading, "SOURCES", everything)
+    monkeypatch.setattr(reading, "in_zone", lambda _zone: everything)
+    say(home, "a", RULE)
+    with desk_at(home) as desk:
+        night = nightly(desk)
+        assert [each.name for each in night.failed] == ["read"]
+        assert type(fault).__name__ in night.failed[0].detail
+        assert any(each.status is Status.ACTIVE for each in desk.store.log.memories())
+
+
+def test_one_session_that_cannot_be_analysed_waits_and_the_others_are(desk_at, home, monkeypatch):
+    say(home, "a", "Never use pip in this repo, always use `uv sync` instead.")
+    say(home, "b", RULE)
+    usual = extracting.segment
+
+    def broken(events, buffer):
+        if any("uv sync" in each.text for each in events):
+            raise IndexError
+        return usual(events, buffer)
+
+    monkeypatch.setattr(extracting, "segment", broken)
+    with desk_at(home) as desk:
+        night = nightly(desk)
+        assert [each.name for each in night.failed] == ["extract"]
+        assert not any("uv sync" in each.content for each in desk.store.log.memories())
+        assert any(each.status is Status.ACTIVE for each in desk.store.log.memories())
+        monkeypatch.undo()
+        monkeypatch.setenv("KEPT_EMBEDDINGS", "hashing")
+        assert nightly(desk).failed == ()
+        assert any("uv sync" in each.content for each in desk.store.log.memories())
+
+
+def test_when_the_time_of_a_night_is_up_the_rest_waits_for_the_next_and_nothing_is_lost(desk_at, home, monkeypatch):
+    say(home, "a", RULE)
+    times = iter([0.0, 0.0, *[1e9] * 1_000])
+    monkeypatch.setattr(running, "monotonic", lambda: next(times))
+    with desk_at(home) as desk:
+        night = nightly(desk)
+        assert night.failed == ()
+        assert "the time of the night was up" in {each.name: each.detail for each in night.steps}["read"]
+        assert desk.store.log.memories() == ()
+        monkeypatch.undo()
+        monkeypatch.setenv("KEPT_EMBEDDINGS", "hashing")
+        nightly(desk)
+        assert any(each.status is Status.ACTIVE for each in desk.store.log.memories())
+
+
+def test_a_night_whose_store_cannot_be_opened_is_noted_as_well(home, capsys):
+    place = find_home(str(home), {})
+    place.store.parent.mkdir(parents=True)
+    place.store.write_bytes(b"not a database at all" * 300)
+    with pytest.raises(SystemExit) as ended:
+        main(["schedule", "run", "--quiet"])
+    assert ended.value.code == 2
+    assert [each.name for each in last_night(place).failed] == ["open"]
+    assert [each.what for each in standing_failures(str(place.state))] == ["night open"]
+
+
+def test_a_run_at_a_sessions_end_that_fails_is_noted_until_one_goes_well(desk_at, home, capsys):
+    path = say(home, "a", RULE)
+    with desk_at(home) as desk:
+        nightly(desk)
+    place = find_home(str(home), {})
+    whole = place.store.read_bytes()
+    place.store.write_bytes(b"not a database at all" * 300)
+    for code, expected in ((2, ["session end"]), (0, [])):
+        with pytest.raises(SystemExit) as ended:
+            main(["run", "--quiet", "--occasion", "session-end", "--", str(path)])
+        assert ended.value.code == code
+        assert [each.what for each in standing_failures(str(place.state))] == expected
+        place.store.write_bytes(whole)
+
+
+def test_what_fails_night_after_night_is_one_failure_since_the_first(desk_at, home, monkeypatch):
+    def broken(_desk):
+        raise StoreError("the disk is full", hint="make room")
+
+    say(home, "a", RULE)
+    monkeypatch.setattr(job, "sleep", broken)
+    with desk_at(home) as desk:
+        state, first = str(desk.home.state), desk.clock()
+        for days in range(3):
+            nightly(replace(desk, clock=lambda days=days: first + timedelta(days=days)))
+        (found,) = standing_failures(state)
+        assert found.since.startswith(first.date().isoformat())
+        assert untold(state) == [found]
+        assert untold(state) == []
+        monkeypatch.undo()
+        monkeypatch.setenv("KEPT_EMBEDDINGS", "hashing")
+        nightly(desk)
+        assert standing_failures(state) == []
+        assert not list(desk.home.state.glob("hooks/failure.*"))
+
+
+def test_what_is_no_note_of_failures_tells_of_none(home):
+    for text in ("", "null", "[[1]]", "{", '{"a": 1}', "[1]"):
+        (home / "failures.json").write_text(text)
+        assert standing_failures(str(home)) == []
 
 
 def test_where_a_run_is_under_way_that_run_does_the_work(desk_at, home):

@@ -12,6 +12,7 @@ import pytest
 from cli_world import RULE, kept, memory_file, told, transcript
 from hook_world import SESSION, harbor, hook, injected, log_of, payload
 
+from kept.adapters.clients import with_hooks
 from kept.app.desk import find_home
 from kept.app.meaning import kept_warm
 from kept.model.context import GUARD, NOTICE, TAG
@@ -334,3 +335,70 @@ def test_every_recorded_payload_is_answered_in_the_clients_form(shared, remember
         if out:
             assert json.loads(out)["hookSpecificOutput"]["hookEventName"] == body["hook_event_name"]
     assert SESSION
+
+
+FAILED = [["night check", "2026-11-20T02:30:00.000Z", "2 rows are damaged"], ["session end", "2026-11-20T09:00:00.000Z", "x"]]
+
+
+def test_what_failed_while_nobody_watched_is_told_to_one_session_once(remembering):
+    state = remembering / ".local" / "share" / "kept"
+    (state / "failures.json").write_text(json.dumps(FAILED), encoding="utf-8")
+    text = injected("session-start", payload("SessionStart", source="startup"))
+    assert "kept could not do all of its own work (night check, session end)" in text
+    assert "damaged" not in text  # no word of what failed: it may come from a transcript
+    assert len(text) < 500
+    assert injected("session-start", payload("SessionStart", source="startup", session_id="another")) == ""
+    (state / "failures.json").write_text(json.dumps([["night check", "2026-11-25T02:30:00.000Z", "again"]]), encoding="utf-8")
+    assert "(night check)" in injected("session-start", payload("SessionStart", source="startup", session_id="third"))
+
+
+def test_a_failure_is_told_even_where_neither_store_nor_settings_can_be_read(remembering):
+    state = remembering / ".local" / "share" / "kept"
+    (state / "failures.json").write_text(json.dumps(FAILED), encoding="utf-8")
+    (remembering / ".config" / "kept").mkdir(parents=True)
+    (remembering / ".config" / "kept" / "config.toml").write_text("= [", encoding="utf-8")
+    (state / "kept.db").write_bytes(b"no database" * 500)
+    assert "night check" in injected("session-start", payload("SessionStart", source="startup"))
+
+
+def test_two_sessions_that_start_at_once_are_told_of_a_failure_once(remembering):
+    state = remembering / ".local" / "share" / "kept"
+    (state / "failures.json").write_text(json.dumps(FAILED[:1]), encoding="utf-8")
+    told = []
+    starts = [
+        threading.Thread(target=lambda: told.append(injected("session-start", payload("SessionStart", source="startup"))))
+        for _ in range(4)
+    ]
+    for each in starts:
+        each.start()
+    for each in starts:
+        each.join()
+    assert sum("night check" in each for each in told) == 1
+
+
+def test_the_plugins_hook_is_silent_where_the_settings_call_kept_already(remembering, tmp_path):
+    start = payload("SessionStart", source="startup")
+    for client, folder, file in (("claude", ".claude", "settings.json"), ("codex", ".codex", "hooks.json")):
+        settings = remembering / folder / file
+        settings.parent.mkdir(exist_ok=True)
+        program = tmp_path / "my tools" / "kept"
+        program.parent.mkdir(exist_ok=True)
+        settings.write_text(with_hooks("", f"'{program}'", "f"), encoding="utf-8")
+        memory_file(remembering).unlink(missing_ok=True)
+        words = ("session-start", start | {"session_id": client}, "--client", client, "--plugin")
+        expected = injected(*words)  # the settings name a kept that is not there: the plugin's answers
+        assert (PREFERENCE in expected) is (client == "codex")
+        program.write_text("")
+        assert injected(*words) == ""
+        assert injected(*words[:-1]) == expected
+        settings.write_text('{"hooks": {"SessionStart": [{"hooks": [{"command": "kept-alive hook of-mine"}]}]}}', encoding="utf-8")
+        assert injected(*words) == expected
+        program.unlink()
+
+
+def test_gemini_is_answered_with_the_name_it_gives_the_event(remembering):
+    body = payload("BeforeAgent", prompt="Where does InvoiceWriter write the invoices of the export?")
+    code, out, _ = hook("user-prompt", body, "--client", "gemini", "--plugin")
+    assert code == 0
+    assert json.loads(out)["hookSpecificOutput"]["hookEventName"] == "BeforeAgent"
+    assert FACT in out

@@ -18,8 +18,9 @@ EVENTS: Mapping[str, tuple[str, int]] = {
     "UserPromptSubmit": ("user-prompt", 10),
     "Stop": ("stop", 10),
     "PreCompact": ("pre-compact", 30),
-    "SessionEnd": ("session-end", 10),
+    "SessionEnd": ("session-end", 3),  # Codex waits no longer, and says so where more is asked for
 }
+_SPARED = " 2>/dev/null || true"  # a kept that is gone or broken says nothing and stops nothing (exit code 2 would)
 _OURS = re.compile(
     r"(?:^|[/\\ '\"])kept['\"]?(?: --home (?:'[^']*'|\S+))? hook (?:session-start|user-prompt|stop|pre-compact|session-end)\b|-m kept (?:--home (?:'[^']*'|\S+) )?hook "
 )
@@ -53,7 +54,7 @@ def with_hooks(text: str, program: str, where: str) -> str:
     _drop(body, where)
     hooks = body.setdefault("hooks", {})
     for event, (name, seconds) in EVENTS.items():
-        entry = {"type": "command", "command": f"{program} hook {name}", "timeout": seconds}
+        entry = {"type": "command", "command": f"{program} hook {name}{_SPARED}", "timeout": seconds}
         hooks.setdefault(event, []).append({"hooks": [entry]})
     return _written(body, text)
 

@@ -98,6 +98,7 @@ class Settings:
     the rules, tables of ``profile``, ``sources`` and ``projects``; the first that fits decides.
     ``context_tokens`` is the budget of what a hook puts before a session or a prompt. ``at_session_end`` is what its hook does:
     ``queue`` leaves the session to the next run, ``run`` starts one for it. ``trust_agents`` makes what an agent adds active at once.
+    ``night_minutes`` is how long the night's job may read, extract and ask (0: as long as it takes); what is left waits for the next one.
     ``context_meaning`` lets the hook before a prompt also look for facts by meaning, which loads the model each time.
     ``llm``, ``recall`` and ``journal`` are tables; ``feed`` are the external sources of the journal, a table each.
     """
@@ -112,6 +113,7 @@ class Settings:
     llm: Llm = field(default_factory=Llm)
     context_tokens: int = 1_200
     at_session_end: str = "queue"
+    night_minutes: int = 240
     trust_agents: bool = False
     context_meaning: bool = False
     recall: Recall = field(default_factory=Recall)
@@ -163,6 +165,8 @@ def _checked(body: Mapping[str, Any], where: str) -> Settings:
 def _value(name: str, value: object, where: str) -> Any:
     match name:
         case "context_tokens" if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS:
+            return value
+        case "night_minutes" if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             return value
         case "trust_agents" | "context_meaning" if isinstance(value, bool):
             return value

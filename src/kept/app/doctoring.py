@@ -12,15 +12,18 @@ from pathlib import Path
 
 from kept.adapters.clients import CLIENTS
 from kept.adapters.embed import PACK
-from kept.app.desk import Desk, Home, opened
+from kept.adapters.schedulers import Kind
+from kept.app.desk import Desk, Home, now, opened
 from kept.app.discovery import survey
+from kept.app.failures import standing_failures
 from kept.app.installing import hooked, used
-from kept.app.nightly import last_night
+from kept.app.nightly import NIGHT, last_night
 from kept.app.scheduling import standing
 from kept.app.spooling import complaints
 from kept.model.errors import KeptError
 
 _ROOM = 200_000_000  # bytes free below which a backup may fail
+_MISSED = 3  # days without a night from which on it is told
 _OLD = 30  # days after which the newest backup is told
 
 
@@ -157,6 +160,18 @@ def _night(home: Home) -> Iterator[Finding]:
     night = last_night(home)
     for step in night.failed if night else ():
         yield Finding(name=f"last night: {step.name}", well=False, detail=step.detail, fix="kept schedule run")
+    late = (now() - night.at).days if night else 0
+    if there and late >= _MISSED:
+        detail = f"the night's job last ran {late} days ago; whatever runs next makes up for it"
+        fix = (
+            "kept schedule run; where you log out at night: loginctl enable-linger"
+            if there[0].kind == Kind.SYSTEMD
+            else "kept schedule run"
+        )
+        yield Finding(name="nights", well=False, detail=detail, fix=fix)
+    for failure in standing_failures(str(home.state)):
+        if not failure.what.startswith(NIGHT):
+            yield Finding(name=failure.what, well=False, detail=f"{failure.detail} (since {failure.since[:10]})", fix="kept run")
 
 
 def _extras() -> Iterator[Finding]:

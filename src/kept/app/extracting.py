@@ -14,7 +14,9 @@ from kept.adapters.sources.entries import ENTRY
 from kept.adapters.store import Draft, Proposal, Span, Thread
 from kept.app.batches import batches
 from kept.app.desk import Desk
-from kept.app.progress import Progress, silent
+from kept.app.faults import contained
+from kept.app.progress import Late, Progress, never, silent
+from kept.model.errors import SourceError
 from kept.model.event import Event
 from kept.model.fingerprint import recognised
 from kept.model.lexicon import Lexicon
@@ -30,13 +32,17 @@ WINDOW = 4_000  # events looked at together: bounds memory whatever the length o
 
 @dataclass(kw_only=True, slots=True)
 class Extracted:
-    """What extraction did: threads looked at, episodes analysed, and what became of their candidates."""
+    """What extraction did: threads looked at, episodes analysed, and what became of their candidates.
+
+    ``broken`` are the files of threads that could not be analysed, with the reason: they wait for the next run.
+    """
 
     threads: int = 0
     episodes: int = 0
     accepted: int = 0
     held: int = 0
     refused: Counter[str] = field(default_factory=Counter)
+    broken: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def candidates(self) -> int:
@@ -86,25 +92,31 @@ def extract_pending(
     within: Within | None = None,
     occasion: Occasion = Occasion.NIGHTLY,
     progress: Progress = silent,
+    late: Late = never,
 ) -> Extracted:
     """Extract every thread that is :func:`ready`; only those with events in [start, stop) where ``within`` is given.
 
-    Raises StoreError.
+    A thread that cannot be analysed is named and left, and so are all where ``late`` says so. Raises StoreError.
     """
     threads = ready(desk, occasion, force=force, within=within)
     forgotten, key = desk.store.log.forgotten(), desk.store.key("forget")
     result = Extracted(threads=len(threads))
     number = 0
     for batch in batches(desk.store.archive.each(threads), _length, WINDOW):
+        if late():
+            break
         # A thread that is a batch of its own commits stretch by stretch, so that a run cut short goes on within it.
         with desk.store.transaction() if len(batch) > 1 else nullcontext():
             for thread in batch:
                 progress("extracting", number, len(threads))
                 number += 1
-                for stretch in _extract(desk, run, thread, _rules(desk, thread, forgotten, key), force=force):
-                    result.episodes += stretch.episodes
-                    for _, judged in stretch.span.judged:
-                        result.count(judged.verdict)
+                try:
+                    for stretch in _extract(desk, run, thread, _rules(desk, thread, forgotten, key), force=force):
+                        result.episodes += stretch.episodes
+                        for _, judged in stretch.span.judged:
+                            result.count(judged.verdict)
+                except SourceError as error:
+                    result.broken.append((thread.path, error.what))
     progress("extracting", len(threads), len(threads))
     return result
 
@@ -158,7 +170,8 @@ def _extract(desk: Desk, run: int, thread: Thread, rules: _Rules, *, force: bool
         if place < thread.extracted:
             desk.store.archive.progressed(thread.id, extracted=place, seen=place)
     while place < thread.events:
-        stretch = _stretch(desk, thread, place, rules)
+        with contained("it cannot be analysed", thread.path):
+            stretch = _stretch(desk, thread, place, rules)
         last = stretch.stop == thread.events
         with desk.store.transaction():
             _commit(desk, run, thread, stretch.span, None if last else stretch.stop)

@@ -13,7 +13,7 @@ from kept.adapters.scanner import scanner
 from kept.adapters.store import MODEL, Draft, Proposal, Span, Thread
 from kept.app.desk import Desk
 from kept.app.extracting import Within, overlaps
-from kept.app.progress import Progress, silent
+from kept.app.progress import Late, Progress, never, silent
 from kept.model.ask import Answered, Ask, Asking, Reply
 from kept.model.codec import digest
 from kept.model.event import Event
@@ -164,11 +164,12 @@ def hear(
     within: Within | None = None,
     occasion: Occasion = Occasion.NIGHTLY,
     progress: Progress = silent,
+    late: Late = never,
 ) -> Heard:
     """Ask about every thread that grew since a model read it (every thread whole where ``force``), and note what comes of it.
 
     ``by`` names the model; it is noted with each pass. Only threads with events in [start, stop) where ``within`` is given, and whose profile is extracted on the ``occasion``. ``run`` gives the number of the run, asked for only where
-    something is to be noted. Raises StoreError, ConfigError, and what ``asking`` raises; what was noted before stays.
+    something is to be noted. Where ``late`` says so nothing more is asked. Raises StoreError, ConfigError, and what ``asking`` raises; what was noted before stays.
     """
     waiting = tuple((each, 0) for each in desk.store.archive.threads()) if force else desk.store.archive.unheard()
     chosen = [
@@ -179,6 +180,9 @@ def hear(
     work = _Work(desk=desk, run=run, asking=asking, by=by, heard=Heard(threads=len(chosen)), forgotten=desk.store.log.forgotten())
     gathered: list[Part] = []
     for number, (thread, closed) in enumerate(chosen):
+        if late():
+            work.heard.left = len(chosen) - number
+            break
         progress("asking", number, len(chosen))
         for part in parts(desk, thread, closed):
             work.heard.prompts[part.prompt.profile] = (part.prompt.origin, part.prompt.version)
@@ -189,7 +193,7 @@ def hear(
     if gathered:
         work.take(gathered)
     progress("asking", len(chosen), len(chosen))
-    work.heard.left = len(work.blocked)
+    work.heard.left += len(work.blocked)
     return work.heard
 
 

@@ -54,6 +54,14 @@ def program() -> str:
     return shlex.quote(found) if found else f"{shlex.quote(sys.executable)} -m kept"
 
 
+def note_program(home: Home) -> None:
+    """Note where this kept is, for the plugin: it has only a poor PATH to look for it. Another one that was noted and is there stays."""
+    script, place = Path(sys.executable).with_name("kept"), home.state / "program"
+    noted = Path(_text(place).strip() or "/")
+    if script.is_file() and home.state.is_dir() and not noted.is_file():
+        files.write(place, f"{script}\n".encode(), expect=files.read(place).stamp, root=home.root)
+
+
 def used(home: Home) -> tuple[Client, ...]:
     """The coding agents that are used on this machine and can call hooks."""
     return tuple(each for each in CLIENTS if (home.root / each.folder).is_dir())

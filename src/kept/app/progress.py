@@ -1,6 +1,14 @@
 """How a long use case tells what it is doing. The default says nothing."""
 
+from collections.abc import Callable
 from typing import Protocol
+
+Late = Callable[[], bool]  # whether the time that a long use case may take is up; it then stops where it can go on another time
+
+
+def never() -> bool:
+    """There is no hurry."""
+    return False
 
 
 class Progress(Protocol):

@@ -18,7 +18,8 @@ from kept.adapters.sources.formats import SOURCES, in_zone
 from kept.adapters.sources.looks import look, same
 from kept.app.batches import batches
 from kept.app.desk import Desk
-from kept.app.progress import Progress, silent
+from kept.app.faults import contained
+from kept.app.progress import Late, Progress, never, silent
 from kept.model.errors import SourceError, UsageError
 from kept.model.event import Account, Author, Cursor, Event, Kind, Slice
 from kept.stages.clean import Limits, clean
@@ -105,7 +106,13 @@ def discover(desk: Desk, paths: Sequence[Path], *, force: bool = False) -> Found
         if not force and (name := _as_it_was(desk, path)):
             unchanged[str(path)] = name
             continue
-        match examine(path, sources=sources, named=named):
+        try:
+            with contained("its format cannot be told", str(path)):
+                format_of = examine(path, sources=sources, named=named)
+        except SourceError as error:
+            skipped.append((str(path), error.what))
+            continue
+        match format_of:
             case Skipped(reason=Skip.UNKNOWN_FORMAT | Skip.EMPTY) if not named:
                 others += 1
             case Skipped(reason=reason):
@@ -170,16 +177,19 @@ def opts_out(event: Event) -> bool:
     return any(line.strip().rstrip(".!") in OPT_OUT for part in parts[::2] for line in part.splitlines())
 
 
-def read(desk: Desk, found: Found, *, force: bool = False, progress: Progress = silent) -> Reading:
+def read(desk: Desk, found: Found, *, force: bool = False, progress: Progress = silent, late: Late = never) -> Reading:
     """Archive what is new in the files. A file that cannot be read is skipped, counted and named; the rest goes on.
 
-    ``force`` reads every file again from its start; what is known already is not stored twice. Raises StoreError.
+    ``force`` reads every file again from its start; what is known already is not stored twice. Where ``late`` says so no further files
+    are opened. Raises StoreError.
     """
     sessions = {each.session for each in desk.store.archive.opted_out()}
     result = Reading(skipped=list(found.skipped), others=found.others, opted_out=sessions)
     without_secrets = _remembering(partial(redact, key=desk.store.key("redaction"), more=scanner()))
     number = 0
     for batch in batches(found.inputs, _size, BATCH_BYTES):
+        if late():
+            break
         # A file that is a batch of its own commits slice by slice, so that a run cut short goes on within it.
         with desk.store.transaction() if len(batch) > 1 else nullcontext():
             for each in batch:
@@ -212,12 +222,13 @@ def _read_file(desk: Desk, each: Input, without_secrets: Callable[[str], Redacte
     cursor = Cursor() if force or known is None else known
     anew, grown = cursor == Cursor(), False
     stamp = look(each.path, source)  # before it is read: what comes later is a change
-    for piece in each.source.read(each.path, cursor):
+    for piece in _pieces(each, cursor):
         if piece.cursor == cursor:
             continue  # nothing but an unfinished last record: nothing is written
         restarted = anew or REWRITTEN in piece.account.noted
         usable, account = _usable(desk, piece, result)
-        cleaned = [clean(event, redact=without_secrets, limits=LIMITS) for event in usable]
+        with contained("it cannot be cleaned", path):
+            cleaned = [clean(event, redact=without_secrets, limits=LIMITS) for event in usable]
         for done in cleaned:
             result.bytes_kept += len(done.event.text)
             result.secrets += done.secrets
@@ -234,6 +245,18 @@ def _read_file(desk: Desk, each: Input, without_secrets: Callable[[str], Redacte
     if grown:
         result.files += 1
         archive.put_look(source, path, stamp)
+
+
+def _pieces(each: Input, cursor: Cursor) -> Iterator[Slice]:
+    """What the format reads, slice by slice; whatever its reader raises is a SourceError."""
+    with contained("its reader failed", str(each.path)):
+        found = iter(each.source.read(each.path, cursor))
+    while True:
+        with contained("its reader failed", str(each.path)):
+            piece = next(found, None)
+        if piece is None:
+            return
+        yield piece
 
 
 def _leave(desk: Desk, path: str, there: set[str]) -> None:

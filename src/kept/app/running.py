@@ -27,7 +27,7 @@ from kept.app.foreseeing import foresee
 from kept.app.hearing import Heard, hear
 from kept.app.indexing import CHANGE_SECONDS, bring_up_to_date, count_uses
 from kept.app.ledger import forget_replies
-from kept.app.progress import Progress, silent
+from kept.app.progress import Late, Progress, never, silent
 from kept.app.projects import Moved, misplaced, move, record
 from kept.app.reading import Found, Reading, discover, read
 from kept.app.rehearing import recheck
@@ -48,7 +48,8 @@ class Options:
 
     ``since`` and ``until`` (inclusive) limit which sessions are extracted to those with events on such days; the others wait.
     ``allow`` lets through what a guard would stop, and absorbs files that look damaged. ``occasion`` says when this is: profiles that are
-    not extracted then wait. ``model`` False asks no language model.
+    not extracted then wait. ``model`` False asks no language model. After so many ``seconds`` (0: as long as it takes) nothing further is
+    read, extracted or asked about; what was is curated and written, and the next run goes on.
     """
 
     dry: bool = False
@@ -58,6 +59,7 @@ class Options:
     since: date | None = None
     until: date | None = None
     occasion: Occasion = Occasion.NIGHTLY
+    seconds: float = 0.0
 
 
 @dataclass(kw_only=True, slots=True)
@@ -78,6 +80,7 @@ class Report:
     embedded: int = 0
     days: int = 0
     resumed: bool = False
+    cut: bool = False
     sample: bool = False
     seconds: float = 0.0
     asked: Tally = field(default_factory=Tally)
@@ -87,7 +90,12 @@ class Report:
     @property
     def partly(self) -> bool:
         """Whether something could not be done: an input not read, a pass a guard stopped, a file not absorbed, a question without a reply."""
-        return bool(self.reading.skipped or self.curated.stopped or self.written.problems or self.asked.partly)
+        return bool(self.skipped or self.curated.stopped or self.written.problems or self.asked.partly)
+
+    @property
+    def skipped(self) -> list[tuple[str, str]]:
+        """Every input that could not be read or analysed, with the reason."""
+        return [*self.reading.skipped, *self.extracted.broken]
 
     def body(self) -> dict[str, Any]:
         """The report as ``kept run --json`` prints it."""
@@ -111,7 +119,8 @@ class Report:
             "coverage": self.covered.body(),
             "outputs": [{"path": path, "bytes": size} for path, size in self.written.files],
             "problems": list(self.written.problems),
-            "skipped": [{"path": path, "reason": reason} for path, reason in self.reading.skipped],
+            "skipped": [{"path": path, "reason": reason} for path, reason in self.skipped],
+            "cut": self.cut,
             "cleaning": {
                 "bytes_in": self.reading.bytes_in,
                 "bytes_kept": self.reading.bytes_kept,
@@ -151,7 +160,9 @@ def _asker(desk: Desk, options: Options, progress: Progress) -> Asker | None:
 
 def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress) -> Report:
     started = desk.clock()
+    late = _late(options.seconds)
     before = desk.store.log.ids()
+    progress("discovering", 0, 0)
     found = discover(desk, paths, force=options.force)
     if not paths and not options.dry:
         found = _with_queued(desk, found, force=options.force)
@@ -161,7 +172,7 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
         report.asked = desk.asking.tally
     run_number = RunNumber(desk)
     absorb_edits(desk, run_number, report.written, allow=options.allow)
-    report.reading = read(desk, found, force=options.force, progress=progress)
+    report.reading = read(desk, found, force=options.force, progress=progress, late=late)
     record(desk)
     moved = move(desk, run_number(), progress) if misplaced(desk) else Moved()
     report.moved = moved.memories
@@ -169,29 +180,26 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
     if options.force or grown:
         within = _limits(desk, options)
         report.extracted = extract_pending(
-            desk, run_number(), force=options.force, within=within, occasion=options.occasion, progress=progress
+            desk, run_number(), force=options.force, within=within, occasion=options.occasion, progress=progress, late=late
         )
         recheck(desk, run_number, desk.store.archive.each(grown))
     if desk.asking is not None and options.occasion is not Occasion.REAL_TIME:
         within = _limits(desk, options)
         _announce(desk, desk.asking, options, within)
         report.heard = hear(
-            desk,
-            run_number,
-            desk.asking,
-            by=_named(desk),
-            force=options.force,
-            within=within,
-            occasion=options.occasion,
-            progress=progress,
-        )
+            desk, run_number, desk.asking, by=_named(desk), force=options.force, within=within, occasion=options.occasion,
+            progress=progress, late=late,
+        )  # fmt: skip
+    progress("curating", 0, 0)
     if desk.store.log.dirty() and (options.dry or _safe(desk, report.written)):
         report.curated = curate_dirty(desk, run_number, allow=options.allow, freed=moved.scopes, progress=progress)
-    if desk.asking is not None and options.occasion is Occasion.NIGHTLY:
+    if desk.asking is not None and options.occasion is Occasion.NIGHTLY and not late():
         report.daybook = write_days(desk, desk.asking, by=_named(desk))
     covering = Covering(desk)
     summarise(desk, grown, covering.take, progress=progress)
     report.covered = covering.done()
+    report.cut = late()
+    progress("writing", 0, 0)
     write_outputs(desk, run_number, report.written)
     if report.reading.erased and not options.dry:
         forget_replies(desk, report.reading.opted_out)
@@ -212,6 +220,12 @@ def _named(desk: Desk) -> str:
     return named.model or named.command or named.adapter
 
 
+def _late(seconds: float) -> Late:
+    """Whether so many seconds have passed since now; never where there are none."""
+    until = monotonic() + seconds
+    return (lambda: monotonic() > until) if seconds else never
+
+
 def _announce(desk: Desk, asking: Asker, options: Options, within: Within | None) -> None:
     """Have a person told what is going to be asked, before it is."""
     if options.dry:
@@ -226,7 +240,7 @@ def _with_queued(desk: Desk, found: Found, *, force: bool) -> Found:
     if not named:
         return found
     more = discover(desk, named, force=force)
-    return replace(found, files={**found.files, **more.files})
+    return replace(found, files={**more.files, **found.files})  # first: they lie in no known place, perhaps
 
 
 def _embed(desk: Desk, report: Report, progress: Progress, *, anew: bool) -> None:

@@ -20,18 +20,19 @@ def state_of(root: str) -> str:
     return os.path.join(root, ".local", "share", "kept")  # noqa: PTH118 - pathlib takes longer to import than all of this takes
 
 
-def _place(state: str, name: str) -> str:
+def place(state: str, name: str) -> str:
+    """Where something that hooks leave lies."""
     return os.path.join(state, "hooks", name)  # noqa: PTH118 - as above
 
 
 def enqueue(state: str, path: str, at: str) -> None:
     """Note that a transcript has something new. Raises OSError."""
-    spool.append(_place(state, "queue"), f"{at}\t{path}", _QUEUE_BYTES)
+    spool.append(place(state, "queue"), f"{at}\t{path}", _QUEUE_BYTES)
 
 
 def queued(state: str) -> list[str]:
     """The transcripts that hooks named since the last run, each once."""
-    return list(dict.fromkeys(line.partition("\t")[2] for line in spool.take(_place(state, "queue"))))
+    return list(dict.fromkeys(line.partition("\t")[2] for line in spool.take(place(state, "queue"))))
 
 
 def used(state: str, ids: list[str]) -> None:
@@ -54,17 +55,17 @@ def tell(state: str, session: str, keys: list[str]) -> None:
 def start(state: str, session: str) -> None:
     """Nothing was shown in a session so far; what was noted of sessions a week ago goes."""
     spool.drop(_session(state, session))
-    spool.drop_old(_place(state, ""), _TOLD)
+    spool.drop_old(place(state, ""), _TOLD)
 
 
 def _session(state: str, session: str) -> str:
     name = "".join(char if char.isascii() and (char.isalnum() or char == "-") else "_" for char in session[:_NAME])
-    return _place(state, name + _TOLD)
+    return place(state, name + _TOLD)
 
 
 def complain(state: str, at: str, event: str, what: str) -> None:
     """Write a line into the log of the hooks; the older half goes when it is full. Raises OSError."""
-    path = _place(state, "log")
+    path = place(state, "log")
     if not spool.append(path, f"{at} {event}: {what}", _LOG_BYTES):
         kept = spool.lines(path)
         spool.drop(path)
@@ -75,4 +76,4 @@ def complain(state: str, at: str, event: str, what: str) -> None:
 
 def complaints(state: str) -> list[str]:
     """The lines of that log, oldest first."""
-    return spool.lines(_place(state, "log"))
+    return spool.lines(place(state, "log"))

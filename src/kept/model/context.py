@@ -74,11 +74,11 @@ def line_of(piece: Piece) -> str:
     return f"- {text} ({piece.day})" if piece.day else f"- {text}"
 
 
-def block(pieces: tuple[Piece, ...]) -> str:
-    """The text that is put before a session; empty where there is nothing to say."""
-    if not pieces:
+def block(pieces: tuple[Piece, ...], first: str = "") -> str:
+    """The text that is put before a session, a line of kept's own ``first``; empty where there is nothing to say."""
+    if not (pieces or first):
         return ""
-    lines: list[str] = []
+    lines = [first] if first else []
     layer = ""
     for piece in pieces:
         if piece.layer != layer:

@@ -7,6 +7,7 @@ nothing is done at all. Everything that takes time to import is imported only by
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -14,7 +15,8 @@ from datetime import tzinfo
 from typing import Any
 
 from kept.app import spooling
-from kept.app.context import Asked, Nearest, Place, assemble, utc_now
+from kept.app.context import NOTHING, Asked, Nearest, Place, assemble, utc_now
+from kept.app.failures import line_of, untold
 from kept.model.context import FACTS, FIXES, GUARD, Context, block
 from kept.model.errors import StoreError
 from kept.stages.recall.scoring import weights_of
@@ -43,12 +45,12 @@ def answer(words: list[str]) -> int:
         if isinstance(payload, str):
             _complain(root, event, payload)
         elif event in EVENTS:
-            sys.stdout.write(EVENTS[event](root, payload, _client(words, payload)))
-            sys.stdout.flush()
+            client = _client(words, payload)
+            if "--plugin" not in words or not _called_already(client, event):
+                sys.stdout.write(EVENTS[event](root, payload, client))
+                sys.stdout.flush()
         else:
             _complain(root, event, f"there is no such event; events: {', '.join(EVENTS)}")
-    except StoreError as error:
-        _complain(root, event, f"nothing was recalled: {error}")
     except Exception as error:  # noqa: BLE001 - a front door: an agent's session never fails because of its memory
         _complain(root, event, f"{type(error).__name__}: {error}")
     return 0
@@ -65,6 +67,21 @@ def _client(words: list[str], payload: Mapping[str, Any]) -> str:
         return words[words.index("--client") + 1]
     path = _text(payload, "transcript_path")
     return "codex" if "turn_id" in payload or f"{os.sep}.codex{os.sep}" in path or (not path and "model" in payload) else "claude"
+
+
+def _called_already(client: str, event: str) -> bool:
+    """Whether the client's own settings call kept for this event as well: then the hook of the plugin has nothing to do."""
+    name, variable, file = _SETTINGS.get(client, ("", "", ""))
+    try:
+        with open(f"{os.environ.get(variable) or os.environ.get('HOME', '') + name}/{file}", encoding="utf-8") as settings:  # noqa: PTH123 - see spooling
+            called = re.search(rf'"([^"\n]{{0,300}}kept[^"\n]{{0,300}}) hook {event}\b', settings.read(_MOST))
+    except (OSError, ValueError):
+        return False
+    program = called.group(1).partition(" -m kept")[0].partition(" --home")[0].replace("'", "") if called else ""
+    return bool(program) and (not program.startswith("/") or os.path.isfile(program))  # noqa: PTH113 - see spooling
+
+
+_SETTINGS = {"claude": ("/.claude", "CLAUDE_CONFIG_DIR", "settings.json"), "codex": ("/.codex", "CODEX_HOME", "hooks.json")}
 
 
 def _payload(raw: bytes) -> dict[str, Any] | str:
@@ -104,7 +121,8 @@ def _session_start(root: str, payload: Mapping[str, Any], client: str) -> str:
     state = spooling.state_of(root)
     if _text(payload, "source") not in ("resume", "fork") and session:
         spooling.start(state, session)
-    return _inject(root, payload, client, "SessionStart", message="")
+    failed = untold(state)
+    return _inject(root, payload, client, "SessionStart", message="", first=line_of(failed) if failed else "")
 
 
 def _user_prompt(root: str, payload: Mapping[str, Any], client: str) -> str:
@@ -114,25 +132,42 @@ def _user_prompt(root: str, payload: Mapping[str, Any], client: str) -> str:
     return _inject(root, payload, client, "UserPromptSubmit", message=_text(payload, "prompt"))
 
 
-def _inject(root: str, payload: Mapping[str, Any], client: str, name: str, *, message: str) -> str:
+def _inject(root: str, payload: Mapping[str, Any], client: str, name: str, *, message: str, first: str = "") -> str:
     state, session = spooling.state_of(root), _text(payload, "session_id")
     store = os.path.join(state, "kept.db")  # noqa: PTH118 - see spooling
+    name = _text(payload, "hook_event_name") if client == "gemini" else name
     if not os.path.isfile(store):  # noqa: PTH113 - see spooling
-        return ""
+        return _output(name, block((), first)) if first else ""
+    try:
+        found = _found(root, payload, client, message)
+    except (
+        StoreError,
+        OSError,
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+    ) as error:  # or what the settings say is no settings
+        _complain(root, name, f"nothing was recalled: {error}")
+        found = NOTHING
+    if session and found is not NOTHING:
+        _note(state, session, found)
+    return _output(name, block(found.pieces, first)) if found.pieces or first else ""
+
+
+def _found(root: str, payload: Mapping[str, Any], client: str, message: str) -> Context:
+    state, session = spooling.state_of(root), _text(payload, "session_id")
     settings = _settings(root)
     told = spooling.told(state, session) if session else None
     asked = Asked(
         message=message, directory=_text(payload, "cwd"), session=session, marks=_marks(message),
         budget=min(settings.tokens, _CHARS // 3), core=not message or told is None, told=told or frozenset(), client=client,
     )  # fmt: skip
-    user = os.environ.get("HOME") or root
     place = Place(
-        store=store, user=user, profiles=settings.profiles, zone=settings.zone, seconds=_SECONDS, weights=weights_of(settings.recall)
+        store=os.path.join(state, "kept.db"), user=os.environ.get("HOME") or root, profiles=settings.profiles, zone=settings.zone,  # noqa: PTH118 - see spooling
+        seconds=_SECONDS, weights=weights_of(settings.recall),
     )  # fmt: skip
-    found = assemble(place, asked, now=utc_now(), nearest=_nearest(state, settings, message))
-    if session:
-        _note(state, session, found)
-    return _output(name, block(found.pieces)) if found.pieces else ""
+    return assemble(place, asked, now=utc_now(), nearest=_nearest(state, settings, message))
 
 
 def _nearest(state: str, settings: "_Settings", message: str) -> Nearest | None:

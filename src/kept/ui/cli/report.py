@@ -180,7 +180,7 @@ def troubles(report: Report, *, verbose: bool) -> Iterator[Line]:
     for problem in report.written.problems:
         yield line(("Not done: ", "red"), problem)
     yield from unanswered(report.asked, verbose=verbose)
-    skipped = report.reading.skipped
+    skipped = report.skipped
     if not skipped:
         return
     yield line((f"Not read: {counted(len(skipped), 'file')}", "yellow"))

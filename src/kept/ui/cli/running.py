@@ -1,22 +1,25 @@
 """``kept run``: the main job, its progress and its report; on a machine without transcripts, on the bundled sample."""
 
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kept.app.desk import Desk, Home, opened
+from kept.app.desk import Desk, Home, now, opened
+from kept.app.installing import note_program
+from kept.app.nightly import SESSION, note_failures
 from kept.app.progress import Progress, silent
 from kept.app.running import Options, Report
 from kept.app.running import run as run_all
-from kept.model.errors import BusyError
+from kept.model.errors import BusyError, KeptError
 from kept.model.profile import Occasion
 from kept.ui.cli import show
 from kept.ui.cli.call import Call
-from kept.ui.cli.front import asked, at_desk, one_of
+from kept.ui.cli.front import asked, at_desk, home_of, one_of
 from kept.ui.cli.report import idle, idle_line, report_lines, troubles
 from kept.ui.cli.show import line
 
@@ -49,13 +52,15 @@ def run(
     """
     call = asked(context)
     try:
-        with at_desk(context) as desk:
+        with _noted(home_of(context), occasion), at_desk(context) as desk:
             options = Options(
                 dry=dry_run, force=force, allow=accept_loss, model=not no_llm,
                 occasion=Occasion(one_of(occasion, tuple(each.value for each in Occasion), "--occasion")),
                 since=desk.day(since) if since else None, until=desk.day(until) if until else None,
             )  # fmt: skip
             report = _run(desk, paths or [], options, call, as_json=as_json)
+            if not dry_run:
+                note_program(desk.home)
             if not _empty(desk, report, paths):
                 return _tell(desk, report, options, call, as_json=as_json)
             home = desk.home
@@ -65,6 +70,22 @@ def run(
             show.write_json({"busy": str(busy)})
             return 0
         raise
+
+
+@contextmanager
+def _noted(home: Home, occasion: str) -> Iterator[None]:
+    """A run at a session's end has nobody to tell: what stopped it is noted until one goes well."""
+    wrong = {}
+    try:
+        yield
+    except BusyError:
+        raise
+    except (KeptError, OSError) as error:
+        wrong = {"end": str(error)}
+        raise
+    finally:
+        if occasion == Occasion.SESSION_END and home.state.is_dir():
+            note_failures(home, SESSION, wrong, now())
 
 
 def _run(desk: Desk, paths: list[Path], options: Options, call: Call, *, as_json: bool, sample: bool = False) -> Report:

@@ -7,12 +7,14 @@ from typing import Annotated
 import typer
 
 from kept.adapters.schedulers import Installed
-from kept.app.nightly import Night, last_night, nightly
+from kept.app.desk import now
+from kept.app.nightly import Night, last_night, nightly, not_begun
 from kept.app.scheduling import install, standing, uninstall
 from kept.model.codec import dump
+from kept.model.errors import KeptError
 from kept.ui.cli import show
 from kept.ui.cli.front import asked, at_desk, home_of, one_of
-from kept.ui.cli.show import Line, line
+from kept.ui.cli.show import Line, entry, line
 
 _ACTIONS = ("status", "install", "uninstall", "run")
 
@@ -29,7 +31,8 @@ def schedule(
 ) -> int:
     """Have kept run every night by itself: read what is new, remember it, tidy up, check, back up.
 
-    It runs at low priority without a terminal; a night that was missed is made up for by the next run. ``--tz`` names the zone of the
+    It runs at low priority without a terminal, each step with its own result; a night that was missed is made up for by the next run,
+    and reading, extracting and asking stop after `night_minutes` (240). ``--tz`` names the zone of the
     time where the scheduler knows zones (systemd).
     """
     home, call = home_of(context), asked(context)
@@ -42,8 +45,12 @@ def schedule(
             told = uninstall(home, os.environ)
             show.write_json(list(told)) if as_json else show.write(_gone_lines(told))
         case "run":
-            with at_desk(context) as desk:
-                night = nightly(desk)
+            try:
+                with at_desk(context) as desk:
+                    night = nightly(desk)
+            except (KeptError, OSError) as error:
+                not_begun(home, now(), error)
+                raise
             if as_json:
                 show.write_json(dump(night))
             elif not call.quiet or night.failed:
@@ -80,7 +87,9 @@ def _night_lines(night: Night) -> Iterator[Line]:
     if night.busy:
         yield line("Another run is under way; it does the work.")
     for each in night.steps:
-        yield line((f"{each.name:<7}", "cyan"), (each.detail or "done", "red" if not each.done else "green"))
+        yield entry(
+            [(f"{each.name:<10}", "cyan"), ("done    " if each.done else "FAILED  ", "green" if each.done else "red")], each.detail
+        )
 
 
 def _standing_lines(found: tuple[Installed, ...], night: Night | None) -> Iterator[Line]:

@@ -13,9 +13,10 @@ from kept.app.browsing import day as look_at
 from kept.app.calendaring import Month, month
 from kept.app.desk import Desk
 from kept.app.discovery import Doomed, doomed
+from kept.app.failures import standing_failures
 from kept.app.indexing import Standing, standing
 from kept.app.ledger import costs
-from kept.app.nightly import last_night
+from kept.app.nightly import NIGHT, last_night
 from kept.app.routing import routed
 from kept.app.spending import usage_body
 from kept.app.summarising import by_whom, week
@@ -81,6 +82,9 @@ def _state_lines(desk: Desk, found: State, due: Sequence[Doomed]) -> Iterator[Li
     night = last_night(desk.home)
     for step in night.failed if night else ():
         yield line((f"Last night, {step.name}: {step.detail}", "red"), (" → kept doctor", "dim"))
+    for failure in standing_failures(str(desk.home.state)):
+        if not failure.what.startswith(NIGHT):
+            yield line((f"At the end of a session: {failure.detail}", "red"), (" → kept doctor", "dim"))
     for path in found.outputs:
         yield line("Writes ", show.place(path))
     if not found.last_runs:
@@ -144,6 +148,7 @@ def _state_body(desk: Desk, found: State, due: Sequence[Doomed]) -> dict[str, An
         "timezone": str(desk.zone),
         "home": str(desk.home.root),
         "llm": _llm_body(desk),
+        "failures": [each._asdict() for each in standing_failures(str(desk.home.state))],
         "runs": [run_body(each) for each in found.last_runs],
     }
 
