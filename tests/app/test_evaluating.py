@@ -55,6 +55,15 @@ def test_sessions_are_ranked_by_their_best_turns(tmp_path, corpus):
     assert retrieval(desk, corpus, queries, level="session").rankings["q1"][0] == "s2"
 
 
+def test_stores_that_are_kept_are_asked_again_and_not_made_again(tmp_path, corpus):
+    queries = lines(tmp_path / "q.jsonl", [question(["a1"])])
+    first = retrieval(desk, corpus, queries, stores=tmp_path / "stores")
+    made = sorted((each, each.stat().st_mtime_ns) for each in (tmp_path / "stores").rglob("*.bin"))
+    assert made
+    assert retrieval(desk, corpus, queries, stores=tmp_path / "stores").rankings == first.rankings
+    assert sorted((each, each.stat().st_mtime_ns) for each in (tmp_path / "stores").rglob("*.bin")) == made
+
+
 def test_times_of_a_set_are_understood(tmp_path, corpus):
     queries = lines(tmp_path / "q.jsonl", [question(["a1"], query="what happened in March?")])
     assert set(retrieval(desk, corpus, queries).rankings["q1"][:2]) == {"a1", "a2"}

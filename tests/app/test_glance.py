@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kept.adapters import spool
-from kept.adapters.glance import Glance
+from kept.adapters.glance import Glance, _statements
 from kept.adapters.store import SqliteStore
 from kept.app import spooling
 from kept.app.desk import find_home
@@ -61,6 +61,21 @@ def test_only_active_memories_are_found_and_always_shown_are_pinned_ones_and_the
             found = {each.id for each in glance.memories(glance.memories_of(word, scopes, ["coding"]))}
             assert found <= active
         assert glance.memories(glance.memories_of("ansible", scopes, ["coding"])) == []
+
+
+def test_the_texts_are_counted_without_reading_them(store):
+    with closing(sqlite3.connect(store)) as connection, closing(Glance(str(store), 5)) as glance:
+        count = "SELECT (SELECT count(*) FROM memory_index_docsize) + (SELECT count(*) FROM turn_index_docsize)"
+        assert glance.texts() == connection.execute(count).fetchone()[0] > 0
+
+
+@pytest.mark.parametrize("name", ["core", "fixes", "rows"])
+def test_what_always_holds_is_looked_up_and_not_sought_among_all_that_is_active(store, name):
+    with closing(sqlite3.connect(store)) as connection:
+        values = dict.fromkeys(("profiles", "scopes", "categories", "marks", "ids"), "[]")
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {_statements()[name]}", values)]
+    assert any("memories" in step for step in plan)
+    assert not any("memories_status" in step or step == "SCAN memories" for step in plan)
 
 
 def test_what_was_worked_on_is_what_the_store_notes(store):

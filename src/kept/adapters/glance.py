@@ -112,7 +112,7 @@ class Glance:
 
     def texts(self) -> int:
         """How many memories and turns there are to be found."""
-        return int(self._run("texts")[0][0])
+        return sum(_varint(row[0]) for row in self._run("texts"))
 
     def count(self, word: str) -> int:
         """How many of them have a word."""
@@ -208,6 +208,16 @@ def _written(row: Any) -> Written:
         return Written(row[0], row[1], str(body["text"]), body["form"] == "own", str(body.get("instead", "")), sessions)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise StoreError("a summary of a day is damaged", hint="run `kept check`") from error
+
+
+def _varint(record: bytes) -> int:
+    """The number at the beginning of a record of the full-text index: seven bits a byte, the first the highest, until one is below 128."""
+    number = 0
+    for byte in record[:9]:
+        number = number << 7 | byte & 0x7F
+        if byte < 0x80:
+            break
+    return number
 
 
 def _quoted(word: str) -> str:

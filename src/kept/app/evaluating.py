@@ -24,6 +24,7 @@ from kept.app.extracting import extract_pending
 from kept.app.indexing import bring_up_to_date
 from kept.app.progress import Progress, silent
 from kept.app.recalling import Hit, search
+from kept.model.digest import digest
 from kept.model.errors import UsageError
 from kept.model.event import Account, Author, Cursor, Event, Pointer, Precision
 from kept.model.event import Kind as What
@@ -48,9 +49,18 @@ class Retrieved:
     asking: list[float] = field(default_factory=list)
 
 
-def retrieval(open_desk: Opener, corpus: Path, queries: Path, *, level: str = "turn", progress: Progress = silent) -> Retrieved:
+def retrieval(
+    open_desk: Opener,
+    corpus: Path,
+    queries: Path,
+    *,
+    level: str = "turn",
+    stores: Path | None = None,
+    progress: Progress = silent,
+) -> Retrieved:
     """Archive each space of a corpus in a store of its own, make its vectors, and rank its turns (or sessions) for each question.
 
+    The stores are kept in the folder ``stores`` where one is given, and those that are there already are asked as they are.
     Raises UsageError where a file is not of the format.
     """
     spaces = _spaces(corpus, ("ns", "id", "session", "text"))
@@ -61,7 +71,7 @@ def retrieval(open_desk: Opener, corpus: Path, queries: Path, *, level: str = "t
         progress("evaluating", number, len(spaces))
         if space not in asked:
             continue
-        with _space(open_desk) as desk:
+        with _space(open_desk, stores / digest(space, size=8) if stores else None) as desk:
             started = perf_counter()
             names = archive(desk, items)
             bring_up_to_date(desk, float("inf"))
@@ -156,14 +166,20 @@ def _extracted(desk: Desk, names: Mapping[str, str]) -> Iterator[dict[str, Any]]
 
 
 @contextmanager
-def _space(open_desk: Opener) -> Iterator[Desk]:
-    with TemporaryDirectory(prefix="kept-eval-") as folder, open_desk(Path(folder)) as desk:
+def _space(open_desk: Opener, folder: Path | None = None) -> Iterator[Desk]:
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        with open_desk(folder) as desk:
+            yield desk
+        return
+    with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as desk:
         yield desk
 
 
 def archive(desk: Desk, items: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Archive the items of a space, session by session. Returns the id of each by the key of its event."""
+    """Archive the items of a space, session by session, unless they are there. Returns the id of each by the key of its event."""
     names: dict[str, str] = {}
+    there = any(True for _ in desk.store.archive.threads())
     with desk.store.transaction():
         for session, group in groupby(items, key=lambda each: str(each["session"])):
             events = []
@@ -171,6 +187,8 @@ def archive(desk: Desk, items: Sequence[Mapping[str, Any]]) -> dict[str, str]:
                 event = _event(desk, item, f"{len(names)}", session)
                 names[event.key] = str(item["id"])
                 events.append(event)
+            if there:
+                continue
             account = Account(records=len(events), kept=len(events), events=len(events))
             desk.store.archive.add("eval", f"eval/{session}", events, account, Cursor(), anew=False)
     return names

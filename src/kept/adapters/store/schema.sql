@@ -221,7 +221,7 @@ CREATE TABLE memories (
     body     TEXT NOT NULL,
     checksum INTEGER NOT NULL DEFAULT 0
 );
-CREATE INDEX memories_group ON memories (profile, scope);
+CREATE INDEX memories_group ON memories (profile, scope, category);
 CREATE INDEX memories_status ON memories (status);
 -- What a hook asks before a prompt: pinned memories, and those that answer a failure.
 CREATE INDEX memories_pinned ON memories (scope) WHERE instr(body, '"pinned":true') > 0;

@@ -36,6 +36,9 @@ def eval_(
     gold: Annotated[Path | None, typer.Option(metavar="FILE", help="Facts: {ns, text, sources} a line.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the rankings, or the memories, as JSON lines.")] = None,
     level: Annotated[str, typer.Option(metavar="LEVEL", help="Rank turns or sessions.")] = "turn",
+    stores: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the stores of a retrieval here, and ask those that are here again.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the measures as JSON.")] = False,
 ) -> None:
     """Run kept's own archive and search (or extraction) over a public set, one fresh store for each of its spaces."""
@@ -48,7 +51,7 @@ def eval_(
     with _progress(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
         match what:
             case "retrieval" if queries is not None:
-                ranked = retrieval(open_desk, corpus, queries, level=level, progress=progress)
+                ranked = retrieval(open_desk, corpus, queries, level=level, stores=stores, progress=progress)
             case "extraction" if gold is not None:
                 learnt = extraction(open_desk, corpus, gold, progress=progress)
             case "retrieval" | "extraction":

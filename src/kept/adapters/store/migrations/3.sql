@@ -74,6 +74,8 @@ INSERT INTO unembedded (kind, item) SELECT 'turn', id FROM events WHERE kind = '
 -- What a hook asks before a prompt: pinned memories, and those that answer a failure.
 CREATE INDEX memories_pinned ON memories (scope) WHERE instr(body, '"pinned":true') > 0;
 CREATE INDEX memories_failure ON memories (scope) WHERE instr(body, '"fingerprint":') > 0;
+DROP INDEX memories_group;
+CREATE INDEX memories_group ON memories (profile, scope, category);
 
 -- What a file looked like when it was read to its end, so that one that did not change is not opened. Of this machine.
 CREATE TABLE looks (
