@@ -3,6 +3,8 @@
 import pytest
 
 from kept.adapters.index import Kind
+from kept.app.desk import Home, opened
+from kept.app.evaluating import archive
 from kept.app.recalling import Filters, search
 from kept.app.running import Options, run
 
@@ -66,3 +68,17 @@ def test_what_was_worked_on_is_found_as_a_summary(desk):
         )
         == ()
     )
+
+
+def test_of_two_turns_that_say_the_same_the_one_whose_conversation_is_about_the_question_comes_first(tmp_path):
+    def said(session, *texts):
+        return [{"id": f"{session}{n}", "session": session, "role": "user", "text": text} for n, text in enumerate(texts)]
+
+    filler = [said(f"f{n}", "We painted the fence.", "It rained all day.", "Lunch was late.") for n in range(4)]
+    about = said("about", "The crane needs new cables.", "Then the weather turned.", "Which supplier do we take?")
+    other = said("other", "The choir sings tonight.", "Then the evening came.", "Which supplier do we take?")
+    with opened(Home(root=tmp_path, user=tmp_path), zone="UTC", env={"KEPT_EMBEDDINGS": "off"}) as desk:
+        names = archive(desk, [each for group in (other, about, *filler) for each in group])
+        hits = search(desk, "supplier of the crane cables", where=(Kind.TURN,))
+    order = [names[each.id] for each in hits]
+    assert order.index("about2") < order.index("other2")

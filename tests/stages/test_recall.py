@@ -7,7 +7,7 @@ import pytest
 from kept.model.recall import Recall
 from kept.stages.recall.pieces import LONGEST, MOST, pieces
 from kept.stages.recall.question import MOST_WORDS, telling_words
-from kept.stages.recall.ranking import fused, with_surroundings
+from kept.stages.recall.ranking import conversations, fused, in_conversation, with_surroundings
 from kept.stages.recall.scoring import fact_score
 
 
@@ -65,7 +65,16 @@ def test_words_and_meaning_add_up_and_what_an_assistant_said_counts_less():
 
 def test_what_was_said_beside_an_answer_comes_in_by_it_but_a_reply_does_not():
     scores = with_surroundings({5: 1.0, 6: 0.4}, {5: (4, 6), 6: (5, 7)}, frozenset({7}))
-    assert scores == {5: pytest.approx(1.12), 6: pytest.approx(0.7), 4: pytest.approx(0.3)}
+    assert scores == {5: pytest.approx(1.08), 6: pytest.approx(0.6), 4: pytest.approx(0.2)}
+
+
+def test_a_conversation_that_tells_more_of_a_question_in_fewer_words_is_worth_more():
+    rare, common = {1: (1, 20)}, {1: (1, 20), 2: (1, 20), 3: (1, 200)}
+    worth = conversations([rare, common], 40, 800)
+    assert worth[1] == 1.0 > worth[2] > worth[3] > 0
+    assert conversations([], 0, 0) == conversations([{}], 3, 30) == {}
+    assert in_conversation(0.6, worth[1]) > in_conversation(0.6, worth[2]) > in_conversation(0.6, 0.0)
+    assert in_conversation(1.0, 1.0) == 1.0
 
 
 def test_a_long_text_is_cut_into_pieces_a_model_can_read():

@@ -19,7 +19,7 @@ from kept.model.recall import Recall
 from kept.model.text import index_words
 from kept.model.times import from_text, to_text
 from kept.stages.recall.question import is_telling, telling_words
-from kept.stages.recall.ranking import TIME, fused, with_surroundings
+from kept.stages.recall.ranking import TIME, conversations, fused, in_conversation, with_surroundings
 from kept.stages.recall.scoring import fact_score, weights_of
 from kept.stages.recall.when import When, when
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 EVERYWHERE = (Kind.MEMORY, Kind.SUMMARY, Kind.TURN)
 _POOL = 300  # units that words and meanings each propose; the best of them are ranked
+_OFTEN = 2_000  # a word that more turns have tells no conversation from another
 _SURROUNDED = 100  # of the best turns, what was said around them is looked at
 _LONGEST = 2_000  # characters of a question whose meaning counts, its last: after a long paste stands what is asked
 _TELLING = 0.3  # a cosine from which on meaning is a reason
@@ -194,7 +195,7 @@ class _Look:
         replies = frozenset(item for item, _, reply in worded if reply)
         near = self.near(kind, pool, also=words)
         own = fused(words, {item: each.similarity for item, each in near.items()}, replies)
-        scores = self._surrounded(own, replies) if kind is Kind.TURN else own
+        scores = self._in_conversations(self._surrounded(own, replies)) if kind is Kind.TURN else own
         if inside:
             scores = {item: score + TIME * (item in inside) for item, score in scores.items()} | self._only_time(inside, scores)
         best = sorted(scores, key=lambda item: (-scores[item], item))[:most]
@@ -252,6 +253,14 @@ class _Look:
             return raised
         allowed = self._index.among(Kind.TURN, self._limits)
         return {item: score for item, score in raised.items() if item in own or item in allowed}
+
+    def _in_conversations(self, scores: Mapping[int, float]) -> dict[int, float]:
+        """Scores of turns with what their conversations as a whole tell of the question."""
+        count, events = self._index.conversations()
+        told = [self._index.told_in(word, _OFTEN) for word in self._words]
+        worth = conversations(told, count, events)
+        threads = self._index.threads_of(scores) if worth else {}
+        return {item: in_conversation(score, worth.get(threads.get(item, 0), 0.0)) for item, score in scores.items()}
 
     def _resolved(self, asked: When | None) -> When | None:
         """The span a question names; where something that happened bounds it, up to or from when that was said last."""

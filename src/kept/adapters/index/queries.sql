@@ -89,6 +89,25 @@ FROM thread_events AS te
 WHERE te.event IN (SELECT value FROM json_each(:items))
       AND te.thread = (SELECT min(o.thread) FROM thread_events AS o WHERE o.event = te.event);
 
+-- name: turns_with
+SELECT rowid AS item FROM turn_index WHERE turn_index MATCH :word LIMIT :most;
+
+-- name: told_in
+-- In how many turns of each conversation a person said it, and how long the conversation is.
+SELECT te.thread, count(*) AS turns, t.events
+FROM json_each(:items) AS hit
+CROSS JOIN events AS e ON e.id = hit.value AND e.author = 'human'
+CROSS JOIN thread_events AS te ON te.event = e.id AND NOT te.abandoned
+CROSS JOIN threads AS t ON t.id = te.thread
+GROUP BY te.thread;
+
+-- name: conversations
+SELECT (SELECT max(id) FROM threads) AS conversations, (SELECT max(id) FROM events) AS events;
+
+-- name: threads_of
+SELECT event AS item, min(thread) AS thread FROM thread_events
+WHERE event IN (SELECT value FROM json_each(:items)) GROUP BY event;
+
 -- name: block
 SELECT body FROM blocks WHERE id = :id;
 

@@ -102,6 +102,22 @@ class Index:
             for row in rows
         }
 
+    def told_in(self, word: str, most: int) -> dict[int, tuple[int, int]]:
+        """In how many turns of each conversation (by its thread) a person said a word, and its events; nothing where more than ``most`` turns have it."""
+        items = [row["item"] for row in self._run("turns_with", word=_any_of([word]), most=most + 1)]
+        if len(items) > most:
+            return {}
+        return {row["thread"]: (row["turns"], row["events"]) for row in self._run("told_in", items=json.dumps(items))}
+
+    def conversations(self) -> tuple[int, int]:
+        """How many conversations there are, and how many events, roughly: what was forgotten may be counted still."""
+        (row,) = self._run("conversations")
+        return row["conversations"] or 0, row["events"] or 0
+
+    def threads_of(self, items: Iterable[int]) -> dict[int, int]:
+        """The thread in which each turn was said first."""
+        return {row["item"]: row["thread"] for row in self._run("threads_of", items=json.dumps(list(items)))}
+
     def units(self, kind: Kind, items: Iterable[int]) -> Mapping[int, Unit]:
         """What rows are, by row; those that are gone are left out."""
         wanted = json.dumps(list(items))
