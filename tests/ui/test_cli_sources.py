@@ -18,12 +18,33 @@ def test_a_reader_who_never_saw_it_is_told_what_is_read_what_is_not_and_why(caps
     assert "1 not read yet → kept run" in out
     assert "nothing found of: codex" in out
     assert "only where you name them: chatgpt" in out
+    assert "vault (conversations in Markdown)" in out
     assert "<!-- kept: ignore -->" in out
     kept(capsys, "run", "--quiet")
     out = kept(capsys, "sources")[1]
     assert "archived: 1 session, 2 events, 2026-01-05 – 2026-01-05" in out
     assert "harbor  /home/u/harbor" in out
     assert "[projects]" in out
+
+
+def test_a_reader_is_told_where_it_was_looked_and_which_files_were_read_because_they_were_named(capsys, home, session):
+    named = transcript(home / "elsewhere" / "session-2.jsonl", OTHER)
+    kept(capsys, "run", str(named), "--quiet")
+    out = kept(capsys, "sources")[1]
+    assert "and 1 file elsewhere that you named; archived: 1 session" in out
+    assert "where it was looked: kept sources --verbose" in out
+    assert f"codex  {home}/.codex/sessions" in kept(capsys, "sources", "--verbose")[1].replace("~", str(home))
+    assert told(capsys, "sources")["sources"][0]["elsewhere"] == 1
+
+
+def test_what_is_not_archived_is_not_said_to_be(capsys, home, session):
+    out = kept(capsys, "sources")[1]
+    assert "nothing that is not archived is due within a week" in out
+    long_ago = session.stat().st_mtime - 29 * 86_400
+    os.utime(session, (long_ago, long_ago))
+    out = kept(capsys, "sources")[1]
+    assert "1 file not archived will soon be deleted" in out
+    assert "nothing that is not archived" not in out
 
 
 def test_a_source_is_switched_off_and_on(capsys, home, session):

@@ -28,7 +28,8 @@ class Tool:
     """What there is of one tool.
 
     ``places`` are where it is looked for, with whether anything is there. ``files`` and ``size`` (bytes) are what lies there now,
-    ``fresh`` of them never read, ``grown`` changed since. ``sessions`` were archived, from ``first_at`` to ``last_at``; ``gone`` of
+    ``fresh`` of them never read, ``grown`` changed since; ``elsewhere`` counts files that were read because the user named them and
+    that are still there. ``sessions`` were archived, from ``first_at`` to ``last_at``; ``gone`` of
     their files are not there any more. ``unreadable`` are paths with reasons. ``doomed`` are files that the tool deletes within a
     week and that are not archived whole; ``days_kept`` says after how many days it does.
     """
@@ -41,6 +42,7 @@ class Tool:
     fresh: int = 0
     grown: int = 0
     gone: int = 0
+    elsewhere: int = 0
     excluded: int = 0
     sessions: int = 0
     account: Account = field(default_factory=Account)
@@ -81,7 +83,9 @@ def survey(desk: Desk) -> Survey:
     tools = {each.name: each for each in _archived(desk, accounts)}
     others, excluded = Counter[str](), Counter[str]()
     named: list[tuple[str, str]] = []
+    seen: set[str] = set()
     for path, place_of_tool in _paths(desk, tools):
+        seen.add(str(path))
         pattern = next((each for each in desk.settings.exclude if is_excluded(str(path), [each])), None)
         if pattern is not None:
             excluded[pattern] += 1
@@ -91,7 +95,9 @@ def survey(desk: Desk) -> Survey:
             if len(named) < _NAMED:
                 named.append((_told(path), reason))
     for source, known in states:
-        tools[source].gone += not Path(known).exists()
+        there = Path(known).exists()
+        tools[source].gone += not there
+        tools[source].elsewhere += there and known not in seen
     return Survey(
         tools=tuple(tools.values()), others=others, named=tuple(named), excluded=excluded, opted_out=desk.store.archive.opted_out(), projects=_projects(desk),
         plugins_left_out=tuple(LEFT_OUT),

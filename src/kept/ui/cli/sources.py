@@ -26,6 +26,14 @@ _ACTIONS = {
     "include": ("exclude", False),
 }
 _SHOWN = 5  # paths named without --verbose
+_MEANT = {
+    "chatgpt": "an export",
+    "claude-ai": "an export",
+    "entry": "kept's own journal",
+    "generic": "kept's own form for anything else",
+    "vault": "conversations in Markdown",
+}  # what a name does not say by itself
+_IN_PROJECTS = ("aider", "specstory")  # keep their files in each project's folder, not in one place
 
 
 def sources(
@@ -101,14 +109,17 @@ def _lines(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
 
 def _tool_lines(desk: Desk, tool: Tool, *, verbose: bool) -> Iterator[Line]:
     span = f", {show.day(tool.first_at, desk.zone)} – {show.day(tool.last_at, desk.zone)}" if tool.first_at else ""
-    there = f"{counted(tool.files, 'file')}, {show.size(tool.size)}" if tool.files else "nothing there now"
+    there = [f"{counted(tool.files, 'file')}, {show.size(tool.size)}"] if tool.files else []
+    there += [f"{counted(tool.elsewhere, 'file')} elsewhere that you named"] if tool.elsewhere else []
+    aside = tool.account.records - tool.account.kept
     read = (
         f"; archived: {counted(tool.sessions, 'session')}, {counted(tool.account.events, 'event')}{span}"
+        + (f"; {aside:,} of {tool.account.records:,} records set aside" if aside else "")
         if tool.account.records
         else ""
     )
     off = ("  not read: switched off in the settings", "yellow") if not tool.enabled else ("", "")
-    yield line((tool.name, "bold"), f"  {there}{read}", off)
+    yield line((tool.name, "bold"), f"  {' and '.join(there) or 'nothing there now'}{read}", off)
     yield from (line("  ", show.place(place)) for place, exists in tool.places if exists)
     news = [f"{tool.fresh:,} not read yet" if tool.fresh else "", f"{tool.grown:,} changed since" if tool.grown else ""]
     if any(news) and tool.enabled:
@@ -125,7 +136,10 @@ def _tool_lines(desk: Desk, tool: Tool, *, verbose: bool) -> Iterator[Line]:
         )
     elif tool.days_kept is not None and tool.files:
         yield line(
-            (f"  {tool.name} deletes its own files after {tool.days_kept} days; what is due soon is archived already", "dim")
+            (
+                f"  {tool.name} deletes its own files after {tool.days_kept} days; nothing that is not archived is due within a week",
+                "dim",
+            )
         )
     shown = tool.unreadable if verbose else tool.unreadable[:_SHOWN]
     yield from (line(("  cannot be read: ", "yellow"), f"{show.place(path)} ({reason})") for path, reason in shown)
@@ -147,14 +161,23 @@ def _account_lines(account: Account) -> Iterator[Line]:
 
 def _not_read(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
     """What is not read, and why: for a reader who has never seen this."""
-    absent = [each.name for each in found.tools if not each.known and each.places]
-    given = [each.name for each in found.tools if not each.known and not each.places]
+    absent = [each for each in found.tools if not each.known and each.places]
+    given = [_meant(each) for each in found.tools if not each.known and not each.places]
     yield line()
     yield line(("Not read", "bold"))
-    if absent:
-        yield entry([("  ", "")], "nothing found of: ", ", ".join(absent))
+    central = [each for each in absent if each.name not in _IN_PROJECTS]
+    if central:
+        where = ("", "") if verbose else (" → where it was looked: kept sources --verbose", "dim")
+        yield entry([("  ", "")], "nothing found of: ", ", ".join(map(_meant, central)), where)
+    if verbose:
+        yield from (_looked(each) for each in central)
+    if scattered := [each.name for each in absent if each.name in _IN_PROJECTS]:
+        told = "nothing found in the folder you are in of: "
+        yield entry([("  ", "")], told, ", ".join(scattered), (" (they lie in each project → kept run PATH)", "dim"))
     if given:
         yield entry([("  ", "")], "no known place, only where you name them: ", ", ".join(given), (" → kept run PATH", "dim"))
+    if not verbose and any(each.account.records > each.account.kept for each in found.tools):
+        yield line("  records that were set aside, with the reasons", (" → kept sources --verbose", "dim"))
     for reason, count in sorted(found.others.items()):
         paths = [show.place(path) for path, why in found.named if why == reason][: None if verbose else _SHOWN]
         more = f" … {count - len(paths):,} more" if count > len(paths) else ""
@@ -171,6 +194,16 @@ def _not_read(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
     for name, reason in found.plugins_left_out:
         yield line(f"  the format {name} of another package: {reason}")
     yield line(("  a conversation in which you write <!-- kept: ignore --> on a line of its own is left out as a whole", "dim"))
+
+
+def _looked(tool: Tool) -> Line:
+    places = [show.place(place) for place, _ in tool.places]
+    more = f" … {len(places) - _SHOWN:,} more → kept sources --json" if len(places) > _SHOWN else ""
+    return entry([(f"    {tool.name}  ", "dim")], ", ".join(places[:_SHOWN]), (more, "dim"))
+
+
+def _meant(tool: Tool) -> str:
+    return f"{tool.name} ({_MEANT[tool.name]})" if tool.name in _MEANT else tool.name
 
 
 def _project_lines(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
@@ -219,7 +252,7 @@ def _body(desk: Desk, found: Survey) -> dict[str, Any]:
 def _tool_body(tool: Tool) -> dict[str, Any]:
     return {
         "name": tool.name, "enabled": tool.enabled, "places": [str(place) for place, there in tool.places if there],
-        "files": tool.files, "bytes": tool.size, "new": tool.fresh, "grown": tool.grown, "gone": tool.gone,
+        "files": tool.files, "bytes": tool.size, "new": tool.fresh, "grown": tool.grown, "gone": tool.gone, "elsewhere": tool.elsewhere,
         "excluded": tool.excluded, "sessions": tool.sessions, "first_at": plain(tool.first_at), "last_at": plain(tool.last_at),
         "unreadable": [{"path": path, "reason": reason} for path, reason in tool.unreadable],
         "deleted_soon": tool.doomed, "deleted_after_days": tool.days_kept,
