@@ -1,10 +1,31 @@
 """Homes to hurt, prepared once for all tests."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from pathlib import Path
 
 import pytest
 from commands import CASE, World, world
+from faults import Result, environment
+from warm import Warm
+
+COUNT = "proven"
+
+
+@pytest.fixture
+def proven(record_property: Callable[[str, object], None]) -> Callable[[str, int], None]:
+    """Count what a test has done, for the sums at the end."""
+    return lambda what, count: record_property(COUNT, (what, count))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell how many faults the tests that passed have injected."""
+    sums: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("passed", ()):
+        sums.update({what: count for name, (what, count) in report.user_properties if name == COUNT})
+    for what, count in sorted(sums.items()):
+        terminalreporter.write_line(f"{count:>7,} {what}")
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +37,29 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], World]:
         return world(CASE[name], tmp_path_factory.mktemp("world"))
 
     return of
+
+
+class Ready:
+    """As `kept` of `faults`, but without the start of Python."""
+
+    def __init__(self, folder: Path) -> None:
+        self._warm = Warm(folder, environment(folder))
+        self.close = self._warm.close
+
+    def __call__(self, home: Path, *arguments: object, prefix: Sequence[str] = ()) -> Result:
+        """Run a command under a prefix (strace)."""
+        code, out, err = self._warm.run(home, arguments, prefix)
+        return Result(code=code, out=out, err=err)
+
+    def step(self, home: Path, arguments: Sequence[object], strace: str, calls: str, at: Callable[[str, str], None]) -> Result:
+        """Run a command that stands still after each of some calls; ``at`` gets the name of the call, and what was said by then."""
+        code, out, err = self._warm.step(home, arguments, strace, calls, lambda call: at(call, self._warm.out.read_text()))
+        return Result(code=code, out=out, err=err)
+
+
+@pytest.fixture(scope="session")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ready]:
+    """A process that has started already, ready to run commands."""
+    ready = Ready(tmp_path_factory.mktemp("warm"))
+    yield ready
+    ready.close()

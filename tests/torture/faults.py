@@ -13,7 +13,7 @@ import struct
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
@@ -30,6 +30,7 @@ WRITES = (
     "write,writev,pwrite64,pwritev,pwritev2,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat,"
     "truncate,ftruncate,mkdir,mkdirat,link,linkat,fchmod,fchown"
 )
+OPENS = "open,openat,openat2,creat"  # may make a file
 TEMPORARY = ".kept-"
 _SHUTDOWN = 0x8004587D  # FS_IOC_SHUTDOWN: the file system forgets everything that is not on the disk
 _NO_FLUSH = 2
@@ -76,6 +77,9 @@ def kept(
     )
 
 
+Doing = Callable[..., Result]  # runs a command: `kept`, or the fixture `warm`
+
+
 def environment(home: Path) -> dict[str, str]:
     """The environment of a command: this one, with the home in place of the user's and no byte code written."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("KEPT_", "COV_"))}
@@ -104,10 +108,10 @@ def traced(calls: str, into: Path) -> list[str]:
     return [need("strace"), "-f", "-qq", "-o", str(into), "-e", "trace=" + ",".join(f"?{each}" for each in calls.split(","))]
 
 
-def points_of(home: Path, *arguments: object, calls: str = WRITES) -> tuple[Point, ...]:
-    """The calls a command makes, undisturbed, in order; the home is changed by it."""
+def points_of(home: Path, *arguments: object, by: Doing = kept) -> tuple[Point, ...]:
+    """The writing calls a command makes, undisturbed, in order; the home is changed by it."""
     listed = home.parent / f"{home.name}.calls"
-    assert kept(home, *arguments, prefix=traced(calls, listed)).code == 0
+    assert by(home, *arguments, prefix=traced(WRITES, listed)).code == 0
     names = [found[1] for line in listed.read_text().splitlines() if (found := re.match(r"\d+ +(\w+)\(", line))]
     return tuple(Point(call=name, number=names[: place + 1].count(name)) for place, name in enumerate(names))
 
@@ -189,6 +193,35 @@ class Disk:
     def close(self) -> None:
         """Unmount it."""
         subprocess.run(["umount", str(self.place)], check=False, capture_output=True)
+
+
+Tree = frozenset[tuple[str, bytes]]  # the files below a folder and their bytes, the folders without any
+
+
+def tree(folder: Path, shared: dict[bytes, bytes] | None = None) -> Tree:
+    """What lies below a folder; ``shared`` holds bytes that were seen before, so that many trees cost little more than one."""
+    every = {} if shared is None else shared
+    found = set()
+    for each in folder.rglob("*"):
+        if each.is_file():
+            data = each.read_bytes()
+            found.add((str(each.relative_to(folder)), every.setdefault(data, data)))
+        elif not any(each.iterdir()):
+            found.add((f"{each.relative_to(folder)}/", b""))
+    return frozenset(found)
+
+
+def fill(folder: Path, files: Tree) -> Path:
+    """Make a folder hold these files and nothing else."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name, data in files:
+        place = folder / name
+        (place if name.endswith("/") else place.parent).mkdir(parents=True, exist_ok=True)
+        if not name.endswith("/"):
+            place.write_bytes(data)
+            place.chmod(0o600)
+    return folder
 
 
 @contextmanager
