@@ -111,4 +111,4 @@ def test_an_answer_to_the_assistants_own_question_tool_is_a_decision_with_what_w
     events = talk(user("set up CI"), (Kind.TOOL_CALL, Author.ASSISTANT, "", ask), user("the frozen lockfile only"))
     events[-1] = replace(events[-1], label_reason="answer")
     (made,) = extract(events, 0, len(events), profile=PROFILE, lexicon=LEXICON, scope=lambda _: "project:shop")
-    assert made.content == "The frozen lockfile only (question: Which lock should the CI use for `bun.lock`)."
+    assert made.content == "Which lock should the CI use for `bun.lock`? The frozen lockfile only."

@@ -88,7 +88,7 @@ WORKING = [
     ("don't be so verbose, two sentences are enough", "Don't be so verbose"),
     ("i want to decide on the architecture myself, give me options and wait", "decide on the architecture myself"),
     ("let me know what you think before doing anything", "Let me know what you think"),
-    ("YOU ARE TO ASK ME! Not make decisions.", "Ask me! Not make decisions."),
+    ("YOU ARE TO ASK ME! Not make decisions.", "Ask me! Do not make decisions"),
     ("explain the tradeoffs before implementing anything, and wait for my ok", "Explain the tradeoffs"),
 ]
 
@@ -233,7 +233,7 @@ def test_a_number_picks_from_the_list_of_options_and_not_from_another_one():
     )
     contents = active(user("which queue for the jobs?"), reply, user("1, since the ops team knows it already"))
     assert len(contents) == 1
-    assert contents[0].startswith("We use Postgres with `SKIP LOCKED` (the ops team knows it already")
+    assert contents[0].endswith("We use Postgres with `SKIP LOCKED` (the ops team knows it already).")
 
 
 @pytest.mark.parametrize("answer", ["1 and 3", "yes", "1, 2 and 3"])

@@ -95,8 +95,16 @@ def test_somebody_listed_by_name_is_a_dossier():
     }
 
 
-def test_a_coding_agent_reads_no_notes():
-    assert noted("- **Lesson:** The upload API drops files over 10 MB in `upload.go`.", way=CODING) == set()
+def test_a_coding_agent_takes_from_a_diary_what_it_calls_learnt_of_something_with_a_name():
+    assert noted("- **Lesson:** The upload API drops files over 10 MB in `upload.go`.", way=CODING) == {
+        ("insight", "The upload API drops files over 10 MB in `upload.go`.")
+    }
+    assert noted("- **Decision:** We keep `upload.go` as it is.\n### People\n- **Ana** - owns `upload.go`", way=CODING) == set()
+
+
+def test_what_a_diary_learnt_of_its_day_or_of_nothing_with_a_name_is_not_remembered_while_coding():
+    note = "### What I learned\n- The design becomes clearer when written in two layers.\n- The old `Hub` was still creating two sinks."
+    assert noted(note, way=CODING) == set()
 
 
 def test_a_line_that_was_wrapped_is_read_to_its_end():

@@ -17,6 +17,13 @@ DONE = agent("I moved the retry logic into `client.py` and updated the tests.")
         "The new export feature writes to `.cache/export`, we should list that in .dockerignore.",
         "I don't see the basket on phones anymore at all (only on desktop).",
         "hmm, I just checked for example: ~/.tool/cache and none of the files has a header",
+        "Ensure all drawers take at most half of the screen on phones.",
+        "On tablets ensure that the default toolbar stays hidden until it is needed.",
+        "Keep the fixtures as they were but make sure each one has its own file.",
+        "Don't poke around in my cluster anymore with scripts.",
+        "Do not edit `spec/plan.md`, it was given to you as a reference.",
+        "The new module is the parent, and there are Makefiles in `ops/`.",
+        "so the issue was /home/mia/.config/tool/ignore had `.env` ignored, that was not seen by `go-tool`",
     ],
 )
 def test_a_sentence_that_leans_on_what_was_on_the_screen_that_day_is_not_active(words):
@@ -67,3 +74,26 @@ def test_a_cause_that_holds_now_is_told_without_its_announcement():
 def test_common_slips_of_spelling_are_mended(slip, right):
     (content,) = active(DONE, user(f"We never keep a {slip} copy of `orders.sql` in the worker."))
     assert f" {right} " in content
+
+
+CLAIM = "afaik the exporter only works with `utf-8` files"
+
+
+def test_a_claim_that_the_assistant_confirms_is_surer_than_one_it_does_not():
+    before = agent("Exporting takes a list of files.")
+    assert active(before, user(CLAIM), agent("Let me look at the exporter first.")) == []
+    assert active(before, user(CLAIM), agent("You're right, that name was misspelt.")) == []
+    assert active(before, user(CLAIM), agent("You're right, the exporter only works with `utf-8` files.")) == [
+        "The exporter only works with `utf-8` files."
+    ]
+
+
+def test_what_is_asked_for_is_not_made_surer_by_a_yes():
+    asked = user("could we maybe have a cache in `pool.py` for all lookups?")
+    assert active(DONE, asked, agent("Yes! A cache in `pool.py` for all lookups is easy.")) == []
+
+
+def test_an_answer_that_only_points_at_the_question_is_no_decision():
+    picked = user("I like option B")
+    offer = agent("**Option A: Redis** keeps it simple.\n\n**Option B: Thank you note** in small print\n\nWhich one do you want?")
+    assert active(user("can you write a page about the people who helped us with patches last year?"), offer, picked) == []

@@ -20,6 +20,15 @@ WRITTEN = [
     ("see [the guide](https://example.com/x) for names", "See the guide for names."),
     ("setTheme should return an error", "setTheme should return an error."),
     ("read @docs/RULES.md for that", "Read docs/RULES.md for that."),
+    (
+        "can you write a short release note for all the changes since 1.2, at most one line per change and never a link",
+        "Short release note: at most one line per change and never a link.",
+    ),
+    (
+        "review the fixtures that they don't repeat each other and are small",
+        "Make sure that fixtures don't repeat each other and are small.",
+    ),
+    ("this is a public repo and this will mean nobody can see our keys", "This is a public repo so nobody can see our keys."),
     ("address 3 and never import utils from the api layer", "Never import utils from the api layer."),
 ]
 

@@ -21,9 +21,10 @@ class Lexicon:
     subject that points outside the sentence, ``filler`` a word that says nothing. ``finite`` tells a noun at the start from an order, ``forbids`` a practice from a ban, ``duty`` opens one in the second person and ``ban``
     a negative one, ``recurring`` says how often, ``relative`` ties a clause
     to a noun, ``conditional`` opens a rule with its case,
-    ``imperative`` is a verb that orders or rules, ``stated`` announces a rule, ``assurance`` opens an order ("make sure"),
+    ``imperative`` is a verb that orders or rules, ``stated`` announces a rule, ``assurance`` opens an order ("make sure"), which ``ensures`` is anywhere, ``article`` comes before what an order is about and ``part`` after it ("of", "for"),
     ``widely`` what makes an order a rule when it follows; ``hard`` and ``soft`` are the strengths of rules, ``craft`` what work on
-    a project is made of (tests, commits), ``defect`` tells of something broken, ``concession`` opens an answer that grants a point.
+    a project is made of (tests, commits), ``defect`` tells of something broken, ``concession`` opens an answer that grants a point, ``confirms`` one
+    that says that what was said is so.
     ``dangling`` points at something said elsewhere unless it is part of ``anchored`` words; ``pronoun`` needs a noun before it,
     ``plural_pronoun`` one of ``plural_noun``; ``seeming`` words put a statement to another for approval, ``pondered`` tells of what is only being
     thought about, ``finished`` opens a line that only reports work done;
@@ -90,6 +91,9 @@ class Lexicon:
     filler: str = ""
     option: str = ""
     assurance: str = ""
+    ensures: str = ""
+    article: str = ""
+    part: str = ""
     duty: str = ""
     ban: str = ""
     recurring: str = ""
@@ -105,6 +109,7 @@ class Lexicon:
     craft: str = ""
     defect: str = ""
     concession: str = ""
+    confirms: str = ""
     dangling: str = ""
     anchored: str = ""
     pronoun: str = ""

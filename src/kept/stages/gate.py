@@ -91,6 +91,8 @@ def _hold(candidate: Candidate, category: Category, lexicon: Lexicon) -> Held | 
         return Held(reason="not the user's words", detail="nothing the user said themselves supports it")
     if category.users_words and candidate.origin is not Origin.USER:
         return Held(reason="not the user's words", detail="it rests on words that are not the user's")
+    if not category.tool_words and candidate.origin is Origin.TOOL:
+        return Held(reason="a tool's words", detail="nobody said it: it rests on what a tool printed")
     theirs = category.users_words or candidate.origin is Origin.USER
     if theirs and not stands_alone(candidate.content, lexicon):
         return Held(

@@ -29,11 +29,13 @@ def of_answer(turn: Turn) -> Candidate | None:
         return None
     evidence = [said, evidence_of(_holder(replies, chosen.quote), chosen.quote)]
     content = chosen.content
-    question, asked, name = _question(seen, lexicon)
-    if asked and not _names_any(question, content, lexicon):
-        content = finish(f"{content.rstrip('.')} ({lexicon.phrase(name)}: {question})")
+    question, asked, whole = _question(seen, lexicon)
+    leans = asked is not None and not _names_any(question, content, lexicon)
+    if asked and leans:
+        content = led_by(question if whole else f"{lexicon.phrase('about')}: {question}", content, stop="?" if whole else ".")
         evidence.append(asked)
-    sure = 0.75 if chosen.sure else 0.55
+    # What only a request before it makes understood is for a person to word.
+    sure = 0.75 if chosen.sure and (whole or not leans) else 0.55
     return made(
         turn,
         ("decision", "agreement"),
@@ -51,16 +53,17 @@ def _of_question(turn: Turn, question: Event) -> Candidate | None:
     several = "\n" in answer or any(part[:1].isupper() for part in answer.split(", ")[1:])
     if not asked.endswith(("?", "？")) or asked[:-1].count("?") or several or "?" in answer or len(answer) > 160:
         return None
-    if has(turn.lexicon.refusal, answer) or len(answer.split()) < 2 or not specific(f"{answer} {asked}", turn.lexicon):
+    points = has(turn.lexicon.pronoun, answer) or has(turn.lexicon.dangling, answer)
+    if points or has(turn.lexicon.refusal, answer) or len(answer.split()) < 2 or not specific(f"{answer} {asked}", turn.lexicon):
         return None
     # What the question tells before it asks says what the answer is about.
     told = asked.rpartition(". ")[0]
-    about, name = (told, "about") if told else (asked.rstrip("?？ "), "question")
+    about, stop = (told, ".") if told else (asked.rstrip("?？ "), "?")
     answer = strip_first(turn.lexicon.opener, answer)
     # An answer that orders something settles what is done next, not what holds.
     ordered = has(turn.lexicon.task, answer)
     answer = f"{turn.lexicon.phrase('chose')} {answer[:1].lower()}{answer[1:]}" if ordered else answer
-    content = finish(f"{answer} ({turn.lexicon.phrase(name)}: {about})")
+    content = led_by(about, finish(answer), stop=stop)
     lasting = has(turn.lexicon.generaliser, content) or has(turn.lexicon.versus, content) or bool(artifacts(content))
     evidence = [evidence_of(turn.event, turn.event.text.strip())]
     signals = ["answers the assistant's question", *(["names artifacts"] if lasting else [])]
@@ -83,10 +86,13 @@ def _names_any(question: str, content: str, lexicon: Lexicon) -> bool:
     return any(word[:4] in content.casefold() for word in telling)
 
 
-def _question(seen: Before, lexicon: Lexicon) -> tuple[str, Evidence | None, str]:
-    """The question of the person's last prompt without its mark, or what it asked for, and the name of the phrase that introduces it;
-    empty where it asks nothing that is short.
-    """
+def led_by(about: str, content: str, *, stop: str) -> str:
+    """What was decided after the question, or the statement, that it answers."""
+    return f"{about[:1].upper()}{about[1:].rstrip('.')}{stop} {content}"
+
+
+def _question(seen: Before, lexicon: Lexicon) -> tuple[str, Evidence | None, bool]:
+    """The question of the person's last prompt without its mark (then True), or what it asked for; empty where it asks nothing short."""
     for event in seen.asked[:1]:
         for passage in passages(event.text, lexicon):
             for span in sentences(event.text, passage.start, passage.end) if passage.voice is Voice.OWN else ():
@@ -94,9 +100,9 @@ def _question(seen: Before, lexicon: Lexicon) -> tuple[str, Evidence | None, str
                 if not words.endswith("?") or not 4 <= len(words.split()) <= 24 or has(lexicon.profanity, words):
                     continue
                 if not has(lexicon.request, words):
-                    return plain(words).rstrip("? "), evidence_of(event, words), "question"
+                    return plain(words).rstrip("? "), evidence_of(event, words), True
                 order = strip_first(lexicon.request, without_question(words, lexicon)).rpartition(", ")
                 asked_for = plain(strip_first(lexicon.task, (order[0] or order[2]))).rstrip("?. ")
                 if len(asked_for.split()) >= 4 and not has(lexicon.deictic, asked_for) and not has(lexicon.pointer, asked_for):
-                    return asked_for, evidence_of(event, words), "about"
-    return "", None, ""
+                    return asked_for, evidence_of(event, words), False
+    return "", None, False

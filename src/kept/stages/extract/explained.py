@@ -59,7 +59,9 @@ LEAST = 0.65
 _LONGEST = 300
 _REACH = 4  # prompts in which an error that was pasted can still be what the assistant explains
 _CAUSE_CHARS = 230
-_PLACES = re2.compile(r"\s*\((?:lines? |[\w./-]+:)\d[\d, :–-]*\)|\s*(?:[—–-] )?\blines? \d+(?:[-–]\d+)?|\s*[✅❌✓✗⚠️]+")
+_PLACES = re2.compile(
+    r"\s*\((?:lines? |[\w./-]+:)\d[\d, :–-]*\)|\s+(?:in|at|of) (?:step|phase) \d+\b|\s*(?:[—–-] )?\blines? \d+(?:[-–]\d+)?|\s*[✅❌✓✗⚠️]+"
+)
 # A consequence that was expected is no cause.
 _EXPECTED = re2.compile(r"(?i)\bshould (?:be|have|work|pick|still|already|now|match)\b|^(?:doesn|don|isn|aren|can|won|wasn)['’]t\b")
 _BECAUSE = re2.compile(r"(?i)^(?:so|this|that|it|and|but|which)\b")

@@ -16,6 +16,7 @@ from kept.model.profile import Profile
 from kept.model.text import likeness, tokens
 from kept.stages.extract.answers import of_answer
 from kept.stages.extract.cues import has, places, specific, split_at, strip_first
+from kept.stages.extract.grants import confirmation, speaks_of
 from kept.stages.extract.prose import Passage, Voice, passages
 from kept.stages.extract.sentences import Span, sentences
 from kept.stages.extract.signals import WEIGHTS, Reading, Setting, read
@@ -50,6 +51,7 @@ def propose(
                     lexicon=lexicon,
                     scope=place,
                     granted=granted(events, index, stop, lexicon),
+                    confirming=confirmation(events, index, stop, lexicon),
                     tasked=has(lexicon.task, strip_first(lexicon.request, events[index].text[:200].lstrip())),
                     mending=has(lexicon.defect, events[index].text[:READ]),
                     later=tuple(each for each in events[index + 1 : stop] if is_prompt(each)),
@@ -144,6 +146,7 @@ def _repeats(sentence: str, replies: str) -> bool:
 def _read(turn: Turn, said: tuple[Passage, Span]) -> Reading:
     passage, span = said
     words = turn.event.text[span.start : span.end]
+    theirs = passage.voice is Voice.OWN and turn.confirming is not None
     setting = Setting(
         answers=bool(turn.seen.replies),
         reported=passage.voice is Voice.REPORTED,
@@ -152,6 +155,7 @@ def _read(turn: Turn, said: tuple[Passage, Span]) -> Reading:
         mending=turn.mending,
         tasked=turn.tasked and span.start > len(turn.event.text) - len(turn.event.text.lstrip()),
         granted=turn.granted,
+        confirmed=theirs and turn.confirming is not None and speaks_of(turn.confirming, words),
     )
     reading = read(words, turn.lexicon, setting)
     # Whether it was said before is asked only of what says something: it costs the most.
@@ -252,7 +256,9 @@ def _candidate(turn: Turn, said: list[tuple[Passage, Span]], reading: Reading, s
             low, high = pointed[0]
             content = f"{content[:low]}`{about}`{content[high:]}"
         else:
-            content = finish(f"{content.rstrip('.')} ({lexicon.phrase('about')} `{about}`)")
+            content = finish(
+                f"{lexicon.phrase('in')} `{about}`: {content[:1].lower() if content[1:2].islower() else content[:1]}{content[1:]}"
+            )
         signals.append("named from the turn before")
         evidence += _naming(about, seen)
     return made(turn, (reading.category, reading.trigger), content, sure=sure, evidence=evidence, signals=signals)

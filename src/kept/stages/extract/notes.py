@@ -16,6 +16,7 @@ from kept.model.event import Event, is_note
 from kept.model.lexicon import Lexicon
 from kept.model.memory import USER_SCOPE, Candidate, Evidence
 from kept.model.profile import Profile
+from kept.stages.extract.causes import lasting
 from kept.stages.extract.cues import has, specific, strip_all
 from kept.stages.extract.writing import LONGEST, finish, fit, plain
 
@@ -43,6 +44,8 @@ _STAMP = re2.compile(r"(?:^|\s)[~(]?\d{1,2}:\d\d(?::\d\d)?\)?(?:\s*(?:UTC|GMT|[A
 _COUNTS = re2.compile(r"^\W*[\d×x+/., ]+\W|\b[0-9a-f]{7,}\b|\(#?\d{4,}\)|✅|✓|❌")
 _CITED = re2.compile(r"\b(?:19|20)\d\d\)|\bet al\b|\barXiv\b|\b(?:PNAS|Nature|Science)\b|\(\p{Lu}[\p{L}-]+,? (?:19|20)\d\d")
 _STOP = re2.compile(r"([.!?])\s+(?:\p{Lu}|[`\"“*])")
+# Words joined by hyphens name nothing by themselves.
+_COMPOUND = re2.compile(r"^\p{Ll}+(?:-\p{Ll}+)*$")
 _NOTHING = re2.compile(r"(?i)^(?:n/?a|none|nothing|no (?:new|open)|not applicable|same as)\b")
 
 
@@ -207,7 +210,7 @@ def _judged(line: _Line, content: str, lexicon: Lexicon) -> tuple[str, float, li
     words = len(content.split())
     if not content or words < _WORDS or _COUNTS.search(content) or has(lexicon.memory_talk, content):
         return "", 0.0, []
-    names = bool(artifacts(content))
+    names = any(not _COMPOUND.match(each) for each in artifacts(content))
     signals, sure = [], 0.5
     firm = names or any(
         has(cue, content) for cue in (lexicon.learnt, lexicon.constraint, lexicon.imperative, lexicon.chose, lexicon.ruled)
@@ -232,7 +235,8 @@ def _judged(line: _Line, content: str, lexicon: Lexicon) -> tuple[str, float, li
         (inside == intent != "", 0.15, "its words say so"),
         (names, 0.1, "names something"),
         (bool(has(lexicon.actionable, content)) and bool(said), 0.05, "says what to do"),
-        (content.count("(") != content.count(")"), -0.3, "a part is missing"),
+        (any(content.count(opened) != content.count(closed) for opened, closed in ("()", "“”")), -0.3, "a part is missing"),
+        (intent == LESSON and not lasting(content), -0.1, "told of its time"),
         (content.startswith(('"', "“", "‘")), -0.3, "a quotation"),
         (bool(_CITED.search(content)), -0.3, "a citation"),
         (bool(has(lexicon.report, content)) and not names, -0.2, "a report"),

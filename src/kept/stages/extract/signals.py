@@ -40,6 +40,7 @@ WEIGHTS = {
     "names parts": 0.1,
     "emphasis": 0.1,
     "said again": 0.2,
+    "the assistant confirms it": 0.15,
     "question": -0.5,
     "asks for agreement": -0.05,
     "asks to be told": -0.3,
@@ -52,6 +53,7 @@ WEIGHTS = {
     "names a list item": -0.5,
     "step of the task": -0.3,
     "one-off order": -0.6,
+    "of what is being built": -0.3,
     "tells of a defect": -0.45,
     "asks": 0.0,
     "asked and not granted": -0.6,
@@ -66,6 +68,8 @@ WEIGHTS = {
     "item of a list": -0.3,
     "aside": 0.05,
 }
+# What speaks against a claim only until somebody confirms it.
+_SETTLED = frozenset({"asks for agreement", "asks to be told", "doubt"})
 _SHOUT = re2.compile(r"\b[A-Z]{3,}\b")
 # "ABC 2", "#3": an item of a list that stands elsewhere.
 _LISTED = re2.compile(r"\b[A-Z]{2,5} \d{1,2}\b|(?:^|\s)#\d{1,3}\b")
@@ -87,7 +91,7 @@ class Reading:
 class Setting:
     """Where a sentence stands: an assistant's turn is before it; it is passed on from others; it is in brackets, or a point of a list; its
     like was said before in the session; its prompt tells of a defect (``mending``) or opens with an
-    order (``tasked``); what follows grants what it asks for (``granted``).
+    order (``tasked``); what follows grants what it asks for (``granted``), or confirms what it says (``confirmed``).
     """
 
     answers: bool = False
@@ -98,6 +102,7 @@ class Setting:
     mending: bool = False
     tasked: bool = False
     granted: bool = False
+    confirmed: bool = False
 
 
 def read(sentence: str, lexicon: Lexicon, setting: Setting) -> Reading:
@@ -114,6 +119,8 @@ def read(sentence: str, lexicon: Lexicon, setting: Setting) -> Reading:
     signals = acts + tuple(
         name for name, holds in (*checks, *_placed(setting, sentence, alone=after_step(bare, lexicon) != bare)) if holds
     )
+    if setting.confirmed and acts and "asks" not in signals:
+        signals = (*(name for name in signals if name not in _SETTLED), "the assistant confirms it")
     category, trigger = _category(set(acts), bare, lexicon)
     weights = [WEIGHTS[name] for name in signals]
     total = min(0.95, BASE + sum(weight for weight in weights if weight > 0)) + sum(weight for weight in weights if weight < 0)
@@ -189,6 +196,7 @@ def _objections(sentence: str, forms: tuple[str, str], acts: tuple[str, ...], le
             and not has(lexicon.evermore, " ".join(requested.split()[:3])),
         ),
         ("one-off order", _passes(bare, requested, acts, lexicon, setting)),
+        ("of what is being built", _builds(sentence, acts, lexicon)),
         ("tells of a defect", has(lexicon.defect, after_verdict(bare, lexicon)) and "strong rule" not in acts),
         ("part of a task", setting.tasked and not _outlasts(acts, bare, lexicon)),
         ("mere wish", _merely_wishes(sentence, bare, acts, lexicon)),
@@ -223,6 +231,12 @@ def _passes(bare: str, requested: str, acts: tuple[str, ...], lexicon: Lexicon, 
         return not ({"reason", "decision"} <= set(acts) or has(lexicon.versus, bare) or {"general", "strong rule"} <= set(acts))
     firm = has(lexicon.hard, bare) or has(lexicon.versus, bare) or {"general", "reason"} & set(acts)
     return has(lexicon.imperative, requested) and not firm and not artifacts(bare)
+
+
+def _builds(sentence: str, acts: tuple[str, ...], lexicon: Lexicon) -> bool:
+    """Whether a sentence asks to see to it that the thing being built behaves so: about nothing that work on any of it is made of."""
+    firm = {"practice", "preference", "reason", "names an alternative"} & set(acts)
+    return has(lexicon.ensures, sentence) and not firm and not has(lexicon.craft, sentence) and not artifacts(sentence)
 
 
 def _outlasts(acts: tuple[str, ...], bare: str, lexicon: Lexicon) -> bool:

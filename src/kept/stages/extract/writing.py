@@ -67,7 +67,7 @@ def _shall_be(text: str, lexicon: Lexicon) -> str:
     noun = strip_last(lexicon.so_that, head)
     if not tail or not 1 <= len(noun.split()) <= 4 or len(tail.split()) < 4:
         return text
-    return f"{noun[:1].upper()}{noun[1:]}: they {tail.strip()}"
+    return f"{lexicon.phrase('see to it')} {noun} {tail.strip()}"
 
 
 def left_open(sentence: str, lexicon: Lexicon) -> str:
@@ -138,7 +138,7 @@ def after_verdict(text: str, lexicon: Lexicon) -> str:
 
 
 def after_step(text: str, lexicon: Lexicon) -> str:
-    """The rule in a sentence that first asks for a step of the moment ("address 2 and never …"), with a long step named in brackets."""
+    """The rule in a sentence that first asks for a step of the moment ("address 2 and never …"), after what the step makes."""
     if not has(lexicon.task, strip_first(lexicon.request, text)):
         return text
     cuts = sorted([(comma.start(), comma.end()) for comma in _COMMA.finditer(text)] + places(lexicon.joint, text))
@@ -147,9 +147,18 @@ def after_step(text: str, lexicon: Lexicon) -> str:
         if len(head.split()) > 18 or has(lexicon.constraint, head) or has(lexicon.relative, head):
             break
         if head.count("(") == head.count(")") and len(tail.split()) >= 5 and has(lexicon.rule_start, tail):
-            step = strip_first(lexicon.request, head)
-            return tail if len(step.split()) <= 8 else f"{tail.rstrip(' .!')} ({lexicon.phrase('for')}: {step})"
+            return _about(head, tail, lexicon)
     return text
+
+
+def _about(step: str, rule: str, lexicon: Lexicon) -> str:
+    """A rule after the thing that the step before it is about ("write a changelog for …, one line each" → "Changelog: one line each")."""
+    order = strip_first(lexicon.request, step)
+    thing = strip_first(lexicon.task, order)
+    cut = min((low for low, _ in places(lexicon.part, thing)), default=len(thing))
+    words = strip_first(lexicon.article, thing[:cut].strip()).split()
+    named = thing != order and 1 <= len(words) <= 4 and not has(lexicon.deictic, thing) and not has(lexicon.pointer, thing)
+    return f"{' '.join(words)}: {rule[:1].lower()}{rule[1:]}" if named and len(order.split()) > 8 else rule
 
 
 def without_question(text: str, lexicon: Lexicon) -> str:

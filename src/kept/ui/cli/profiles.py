@@ -153,6 +153,7 @@ def _category(found: Profile, each: Category) -> Iterator[Line]:
         name
         for name, on in (
             ("the user's words", each.users_words),
+            ("no tool's words", not each.users_words and not each.tool_words),
             ("a concrete artifact", each.specific),
             ("actionable words", each.actionable),
         )

@@ -1,0 +1,61 @@
+"""Splits a gold set and an export into two halves by session, and runs the scorer on each.
+
+    python benchmarks/halves.py GOLD_DIR EXPORT.jsonl [--scorer ../shared/gold/score_memories.py] [--half dev|held-out] [--misses]
+
+A session (a transcript file) belongs to the half that the hash of its name says, so that nobody chose it: rules are written while
+looking at ``dev`` only, and the other half says what they are worth on sessions not looked at.
+"""
+
+import argparse
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+SCORER = Path(__file__).parents[2] / "shared" / "gold" / "score_memories.py"
+HALVES = ("dev", "held-out")
+
+
+def half(path: str) -> str:
+    """The half that a transcript belongs to, by the SHA-256 of its name."""
+    return HALVES[hashlib.sha256(Path(path).name.encode()).digest()[0] % 2]
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a JSON Lines file."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+
+
+def place(row: dict[str, Any]) -> str:
+    """The transcript of a gold item, a negative or a memory: that of its first evidence."""
+    first = (row.get("evidence") or [row])[0]
+    return str(first.get("file") or first.get("source") or row.get("file") or "")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("gold", type=Path)
+    parser.add_argument("export", type=Path)
+    parser.add_argument("--scorer", type=Path, default=SCORER)
+    parser.add_argument("--half", choices=HALVES)
+    parser.add_argument("--misses", action="store_true")
+    given = parser.parse_args()
+    for name in HALVES if given.half is None else (given.half,):
+        with tempfile.TemporaryDirectory() as folder:
+            for source, target in (
+                (given.gold / "gold.jsonl", "gold"),
+                (given.gold / "negatives.jsonl", "negatives"),
+                (given.export, "memories"),
+            ):
+                mine = [each for each in rows(source) if half(place(each)) == name]
+                (Path(folder) / f"{target}.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in mine), "utf-8")
+            command = [sys.executable, str(given.scorer), "--gold", folder, "--memories", f"{folder}/memories.jsonl"]
+            print(f"== {name}", flush=True)
+            subprocess.run([*command, *(["--misses"] if given.misses else [])], check=True)
+
+
+if __name__ == "__main__":
+    main()
