@@ -47,6 +47,8 @@ def answers(ask):
             for kind, words in zip(kinds, FOUR, strict=True)
         }
         return json.dumps(NOTHING | {"notes": notes})
+    if ask.purpose == "curate":
+        return json.dumps({"operations": []})
     number = {line.split(" ")[1].strip("():"): line.split(" ")[0] for line in ask.prompt.splitlines() if line.startswith("p")}
     made = {"problems": [], "solutions": [], "questions": [], "decisions": [{"text": SUM, "points": [number["decisions"]]}]}
     return json.dumps(made)

@@ -149,7 +149,7 @@ def test_a_budget_that_is_spent_stops_cleanly_and_the_next_run_goes_on(desk_at, 
         assert report.heard.left == 2
         rest = Obedient()
         assert not run(with_model(desk, rest), [], Options()).partly
-        assert len(rest.asked) == 2
+        assert [each.purpose for each in rest.asked] == ["extract", "extract", "curate"]
 
 
 def test_a_run_cut_short_repeats_no_question_that_was_answered(desk_at, home, monkeypatch):
@@ -168,7 +168,7 @@ def test_a_run_cut_short_repeats_no_question_that_was_answered(desk_at, home, mo
     with desk_at(home) as desk:
         rest = Obedient()
         run(with_model(desk, rest), [], Options())
-        assert len(rest.asked) == 2
+        assert [each.purpose for each in rest.asked] == ["extract", "extract", "curate"]
         cut = outcome(desk)
     with desk_at(home / "other") as desk:
         run(with_model(desk, Obedient()), [home / ".claude"], Options())

@@ -38,16 +38,16 @@ def curate_dirty(
     for number, (profile, scope) in enumerate(groups):
         progress("curating", number, len(groups))
         with desk.store.transaction():
-            if _curate_group(desk, run, (profile, scope), result, blocked=blocked, allow=allow or scope in freed):
+            if curate_group(desk, run, (profile, scope), result, blocked=blocked, allow=allow or scope in freed):
                 desk.store.log.cleaned(profile, scope)
     progress("curating", len(groups), len(groups))
     return result
 
 
-def _curate_group(
+def curate_group(
     desk: Desk, run: Callable[[], int], group: tuple[str, str], result: Curated, *, blocked: frozenset[str], allow: bool
 ) -> bool:
-    """Whether the group is curated; False where a guard stopped the pass."""
+    """Curate one group; False where a guard stopped the pass. Raises StoreError."""
     log, (profile, scope) = desk.store.log, group
     memories = log.memories(group=(profile, scope))
     judged = settled(each.judged for each in log.proposals(profile, scope))

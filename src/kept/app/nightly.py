@@ -127,7 +127,10 @@ def _results(report: Report) -> dict[str, tuple[str, str]]:
             f"{report.heard.left:,} sessions wait for a reply" if asked.partly else "",
             f"{asked.usage.calls:,} questions, {report.heard.chunks:,} parts read{cut}",
         ),
-        "curate": ("; ".join(f"a guard stopped {each}" for each in report.curated.stopped), _counts(report.curated.operations)),
+        "curate": (
+            "; ".join(f"a guard stopped {each}" for each in (*report.curated.stopped, *report.advised.stopped)),
+            _counts(report.curated.operations + report.advised.operations),
+        ),
         RENDER: ("; ".join(report.written.problems), f"{len(report.written.files):,} files written"),
     }
 

@@ -131,7 +131,7 @@ def facts_of(memory: Memory) -> Facts:
         content=memory.content, category=memory.category, confidence=memory.confidence, origin=memory.origin,
         first_seen=memory.first_seen, last_seen=memory.last_seen, observations=memory.observations, artifacts=memory.artifacts,
         candidates=memory.candidates, valid_until=memory.valid_until, trigger=memory.trigger, fingerprint=memory.fingerprint,
-        subject=memory.subject,
+        subject=memory.subject, advised=memory.advised,
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from kept.adapters.files import locked
 from kept.adapters.store import Run
+from kept.app.advising import Advised, take_advice
 from kept.app.asking import Asker
 from kept.app.backups import safeguard
 from kept.app.covering import Covered, Covering
@@ -86,11 +87,12 @@ class Report:
     asked: Tally = field(default_factory=Tally)
     heard: Heard = field(default_factory=Heard)
     daybook: Daybook = field(default_factory=Daybook)
+    advised: Advised = field(default_factory=Advised)
 
     @property
     def partly(self) -> bool:
         """Whether something could not be done: an input not read, a pass a guard stopped, a file not absorbed, a question without a reply."""
-        return bool(self.skipped or self.curated.stopped or self.written.problems or self.asked.partly)
+        return bool(self.skipped or self.curated.stopped or self.advised.stopped or self.written.problems or self.asked.partly)
 
     @property
     def skipped(self) -> list[tuple[str, str]]:
@@ -112,7 +114,7 @@ class Report:
             "accepted": extracted.accepted,
             "held": extracted.held,
             "refused": dict(extracted.refused),
-            "operations": dict(self.curated.operations + self.written.operations),
+            "operations": dict(self.curated.operations + self.advised.operations + self.written.operations),
             "moved": self.moved,
             "embedded": self.embedded,
             "stopped": list(self.curated.stopped),
@@ -132,6 +134,7 @@ class Report:
             "llm": self.asked.body(),
             "heard": self.heard.body(),
             "daybook": self.daybook.body(),
+            "advised": self.advised.body(),
             "seconds": round(self.seconds, 3),
         }
 
@@ -194,6 +197,7 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
     if desk.store.log.dirty() and (options.dry or _safe(desk, report.written)):
         report.curated = curate_dirty(desk, run_number, allow=options.allow, freed=moved.scopes, progress=progress)
     if desk.asking is not None and options.occasion is Occasion.NIGHTLY and not late():
+        report.advised = take_advice(desk, run_number, desk.asking, by=_named(desk), allow=options.allow)
         report.daybook = write_days(desk, desk.asking, by=_named(desk))
     covering = Covering(desk)
     summarise(desk, grown, covering.take, progress=progress)

@@ -134,6 +134,7 @@ def with_facts(memory: Memory, facts: Facts) -> Memory:
         trigger=facts.trigger,
         fingerprint=facts.fingerprint,
         subject=facts.subject,
+        advised=facts.advised,
     )
 
 

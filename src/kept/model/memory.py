@@ -119,7 +119,7 @@ class Memory:
     ``candidates`` are the ids of the proposals it rests on. ``owned`` says that a person wrote, edited or decided it: no machine
     changes its content or status then. ``first_seen`` and ``last_seen`` are event times, and so is ``ended_at``, when it stopped
     being held or active; ``observations`` counts distinct sessions with evidence. ``reason`` is that of the last operation. ``subject`` names whom or what a
-    dossier is about; empty for any other.
+    dossier is about; empty for any other. ``advised`` says that the content is a model's wording of what it rests on.
     """
 
     id: str
@@ -147,6 +147,7 @@ class Memory:
     ended_at: datetime | None = None
     reason: str = ""
     subject: str = ""
+    advised: bool = False
 
     def status_at(self, moment: datetime) -> Status:
         """The status at a moment: an active or held memory past its ``valid_until`` is expired."""

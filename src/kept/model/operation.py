@@ -18,13 +18,16 @@ FADED = "none of its names occurred any more in"
 # The reason for merging entries that are alike into one that says each in short.
 CONDENSED = "condensed with what is like it"
 
+# The beginning of the reason for what a model said should become of memories; the rest is its own words.
+ADVISED = "the model says: "
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Facts:
     """What evidence says of a memory, in full after the operation, except for the evidence itself, which is added or dropped.
 
     ``candidates`` are all the ids it now rests on; ``added`` is new evidence, ``dropped`` the event keys whose evidence no longer
-    counts. An operation that carries Facts replaces these fields and leaves the rest of the memory as it was.
+    counts. ``advised`` says that the content is a model's wording of all of it. An operation that carries Facts replaces these fields and leaves the rest of the memory as it was.
     """
 
     content: str
@@ -42,6 +45,7 @@ class Facts:
     trigger: str = ""
     fingerprint: str = ""
     subject: str = ""
+    advised: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -74,6 +74,12 @@ def journal() -> tuple[str, str]:
     return text, sha256(text.encode()).hexdigest()[:8]
 
 
+def curation() -> tuple[str, str]:
+    """The text by which a category is looked after, with marks where what it is goes, and its version."""
+    text = (files(__name__) / "curation.md").read_text(encoding="utf-8")
+    return text, sha256(text.encode()).hexdigest()[:8]
+
+
 def own_path(profile: str, config: Path, *, default_profile: str) -> Path:
     """Where the user's own prompt for a profile lies, below kept's folder of settings."""
     return config / (f"{NAME}.md" if profile == default_profile else f"{NAME}.{profile}.md")

@@ -17,7 +17,7 @@ from kept.stages.curate.clusters import clusters
 from kept.stages.curate.condensed import condensed
 from kept.stages.curate.conflicts import conflicts
 from kept.stages.curate.evidence import OFTEN, count_of, difference, memory_of, moved, reason_of, time_order, untouchable
-from kept.stages.curate.plans import Plan, of_one_subject, owners_of, plan_of, rests_on, reworded
+from kept.stages.curate.plans import Plan, advised, of_one_subject, owners_of, plan_of, rests_on, reworded
 
 __all__ = ["OFTEN", "PLAIN", "curate"]
 
@@ -45,6 +45,8 @@ def curate(
     statements = [statement(each.candidate.content, each.candidate.artifacts, each.candidate.fingerprint) for each in proposals]
     statements += [statement(each.content, each.artifacts, each.fingerprint) for each in standing]
     linked = [*rests_on(proposals, standing), *reworded(proposals), *of_one_subject(proposals, standing, rules)]
+    linked += advised(proposals, memories)
+    gone = frozenset(each.id for each in memories if each.status in (Status.RETIRED, Status.REJECTED))
     apart = clusters(statements, linked)
     together = condensed(apart, proposals, standing, rules)
     groups = sorted([tuple(sorted(i for group in each for i in group)) for each in together])
@@ -56,7 +58,7 @@ def curate(
         members = [proposals[i] for i in group if i < len(proposals)]
         known = {(each.candidate.content, each.candidate.artifacts): statements[i] for i, each in zip(group, members, strict=False)}
         said = [[proposals[i] for i in each] for each in parts.get(group[0], ())]
-        plans.append(plan_of(members, owners.get(group[0], ()), taken, rules, known, parts=said))
+        plans.append(plan_of(members, owners.get(group[0], ()), taken, rules, known, parts=said, gone=gone))
     replaced, doubtful = conflicts(plans, rules)
     operations = [
         operation

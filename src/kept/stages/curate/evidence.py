@@ -118,6 +118,7 @@ def difference(memory: Memory, facts: Facts) -> Facts:
         first_seen=min(times, default=None),
         last_seen=max(last, default=None),
         valid_until=memory.valid_until,
+        advised=memory.advised,
         candidates=tuple(sorted({*memory.candidates, *facts.candidates})),
     )
 
@@ -126,11 +127,11 @@ def moved(memory: Memory, facts: Facts) -> bool:
     """Whether facts say anything that the memory does not yet."""
     after = (
         facts.confidence, facts.origin, facts.first_seen, facts.last_seen, facts.observations, facts.artifacts, facts.candidates,
-        facts.valid_until, facts.trigger, facts.fingerprint, facts.subject,
+        facts.valid_until, facts.trigger, facts.fingerprint, facts.subject, facts.advised,
     )  # fmt: skip
     before = (
         memory.confidence, memory.origin, memory.first_seen, memory.last_seen, memory.observations, memory.artifacts,
-        memory.candidates, memory.valid_until, memory.trigger, memory.fingerprint, memory.subject,
+        memory.candidates, memory.valid_until, memory.trigger, memory.fingerprint, memory.subject, memory.advised,
     )  # fmt: skip
     return bool(facts.added or facts.dropped) or before != after
 
@@ -152,7 +153,7 @@ def memory_of(number: str, candidate: Candidate, facts: Facts, status: Status) -
         confidence=facts.confidence, origin=facts.origin, first_seen=facts.first_seen, last_seen=facts.last_seen,
         artifacts=facts.artifacts, evidence=facts.added, candidates=facts.candidates, observations=facts.observations,
         valid_until=facts.valid_until, trigger=facts.trigger, fingerprint=facts.fingerprint,
-        subject=facts.subject,
+        subject=facts.subject, advised=facts.advised,
     )  # fmt: skip
 
 

@@ -1,12 +1,12 @@
 """Plans: what one cluster of candidates should be, and which candidates and memories make a cluster whatever they say."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from kept.model.lifecycle import Rules
 from kept.model.memory import Judged, Memory, Status
-from kept.model.operation import FADED, WITHDRAWN, Facts
+from kept.model.operation import ADVISED, FADED, WITHDRAWN, Facts
 from kept.model.statement import Statement, statement
 from kept.stages.curate.evidence import DAWN, OFTEN, condensed_of, facts_of, new_id, untouchable
 
@@ -58,10 +58,12 @@ def plan_of(
     known: Mapping[tuple[str, tuple[str, ...]], Statement],
     *,
     parts: Sequence[Sequence[Judged]] = (),
+    gone: frozenset[str] = frozenset(),
 ) -> Plan:
     """What a cluster should be: ``members`` are its candidates, ``found`` the memories it has.
 
-    ``parts`` are the members by what they say, where the cluster is several that were condensed.
+    ``parts`` are the members by what they say, where the cluster is several that were condensed. ``gone`` are memories that nothing
+    gives way to any more.
     """
     facts, status = (None, Status.ACTIVE)
     if members:
@@ -69,9 +71,13 @@ def plan_of(
     ids = {each.id for each in found}
     apart = [each for each in found if each.superseded_by not in ids]  # without those a merge took in
     living = [each for each in apart if untouchable(each) or each.status in (Status.ACTIVE, Status.HELD)]
-    ended = not living and any(each.status in _ENDED and not _returns(each, facts) for each in found)
+    ended = not living and any(
+        (each.status in _ENDED or _gave_way(each, ids | gone)) and not _returns(each, facts) for each in found
+    )
     winner = next(iter((*living, *apart, *found)), None)
     fixed = winner is not None and untouchable(winner)
+    if facts is not None and winner is not None and not fixed and not parts and _worded(winner, facts, rules):
+        facts = replace(facts, content=winner.content, artifacts=winner.artifacts, origin=winner.origin, advised=True)
     source = winner if winner is not None and (fixed or facts is None) else facts
     if source is None:
         raise ValueError("a cluster needs a member or a memory")
@@ -93,7 +99,31 @@ def plan_of(
 def _returns(memory: Memory, facts: Facts | None) -> bool:
     """Whether what was ended comes back: nobody judged it when its proposals went, and what faded was said again since."""
     again = facts is not None and facts.last_seen is not None and memory.ended_at is not None and facts.last_seen > memory.ended_at
-    return memory.reason == WITHDRAWN or (memory.reason.startswith(FADED) and again)
+    return memory.reason == WITHDRAWN or (memory.reason.startswith((FADED, ADVISED)) and again)
+
+
+def _gave_way(memory: Memory, others: frozenset[str] | set[str]) -> bool:
+    """Whether a model said that a memory gave way to one that is not among the others."""
+    said = memory.status is Status.SUPERSEDED and memory.reason.startswith(ADVISED)
+    return said and memory.superseded_by not in others
+
+
+def _worded(memory: Memory, facts: Facts, rules: Rules) -> bool:
+    """Whether a model's wording of a memory still says all that it rests on: nothing of that is gone, and no dossier has grown."""
+    known, now = set(memory.candidates), set(facts.candidates)
+    grown = known != now and facts.category in rules.gathered
+    return memory.advised and memory.status in (Status.ACTIVE, Status.HELD) and known <= now and not grown
+
+
+def advised(proposals: Sequence[Judged], memories: Sequence[Memory]) -> Iterator[tuple[int, int]]:
+    """Which proposals belong together because a model said that their memories are one."""
+    place = {each.candidate.id: i for i, each in enumerate(proposals)}
+    by = {each.id: each for each in memories}
+    for memory in memories:
+        winner = by.get(memory.superseded_by)
+        if winner is not None and memory.reason.startswith(ADVISED) and set(memory.candidates) <= set(winner.candidates):
+            found = [place[each] for each in winner.candidates if each in place]
+            yield from ((found[0], each) for each in found[1:])
 
 
 def rests_on(proposals: Sequence[Judged], standing: Sequence[Memory]) -> list[tuple[int, int]]:

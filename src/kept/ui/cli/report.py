@@ -37,6 +37,7 @@ def report_lines(
     yield from _read(report, verbose=verbose)
     if not options.dry:
         yield from heard_lines(report.heard)
+        yield from _looked_after(report)
     yield from asked_lines(report.asked)
     yield from _new(report.new, profiles, names, zone)
     yield from _edited(report.written.operations)
@@ -103,6 +104,23 @@ def _read(report: Report, *, verbose: bool) -> Iterator[Line]:
         removed = ", ".join(f"{count} {what}" for what, count in reading.removed.most_common())
         if removed:
             yield line((f"cut while cleaning: {removed}", "dim"))
+
+
+def _looked_after(report: Report) -> Iterator[Line]:
+    """What a language model said should become of memories, and which days it put together."""
+    advised, book = report.advised, report.daybook
+    if advised.asked:
+        done = ", ".join(f"{count} {kind}" for kind, count in sorted(advised.operations.items())) or "no change"
+        why = ", ".join(f"{count} {reason}" for reason, count in advised.refused.most_common(3))
+        yield line(
+            ("Looked after ", "green"),
+            f"the categories with a language model: {done}",
+            (f"; not taken: {why}" if why else "", "dim"),
+        )
+    if book.written:
+        yield line(("Put together ", "green"), counted(book.written, "day"), (" → kept day DATE", "dim"))
+    if advised.left or book.left:
+        yield line((f"{counted(advised.left + book.left, 'question')} about memories and days wait for the next run", "yellow"))
 
 
 def heard_lines(heard: Heard) -> Iterator[Line]:
@@ -172,7 +190,7 @@ def _edited(operations: Mapping[str, int]) -> Iterator[Line]:
 
 def troubles(report: Report, *, verbose: bool) -> Iterator[Line]:
     """What could not be done, and what to do about it."""
-    for stop in report.curated.stopped:
+    for stop in (*report.curated.stopped, *report.advised.stopped):
         yield line(("Stopped by a guard: ", "red"), stop)
         yield line(
             ("  nothing of that pass was applied, and nothing is lost; if it is right: kept run --accept-loss", "dim"),

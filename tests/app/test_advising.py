@@ -1,0 +1,155 @@
+"""What a model says should become of memories, end to end: asked once, guarded, kept by later runs, undone as one pass."""
+
+import json
+from dataclasses import replace
+
+from talking import say
+from test_hearing import NOTHING, Obedient, with_model
+
+from kept.app import person
+from kept.app.history import undo
+from kept.app.running import Options, run
+from kept.app.safety import check, rebuild
+from kept.model.memory import Status
+
+SHORT = "I prefer reviews of pull requests that are short."
+NAMED = "I prefer that reviews of pull requests name the file."
+BOTH = "I prefer reviews of pull requests that are short and name the file."
+QUIET = json.dumps(NOTHING)
+
+
+def merging(ask):
+    """Merges the two wishes where both are shown, and does nothing else."""
+    if ask.purpose != "curate":
+        return QUIET
+    numbers = {line.split(": ", 1)[1]: int(line.split(" ")[0]) for line in ask.prompt.splitlines()}
+    if not {SHORT, NAMED} <= numbers.keys():
+        return json.dumps({"operations": []})
+    return json.dumps(
+        {"operations": [{"id": numbers[NAMED], "op": "merge", "with": numbers[SHORT], "content": BOTH, "reason": "one theme"}]}
+    )
+
+
+def active(desk):
+    return sorted(each.content for each in desk.store.log.memories() if each.status is Status.ACTIVE)
+
+
+def curated(model):
+    return [each for each in model.asked if each.purpose == "curate"]
+
+
+def test_what_overlaps_becomes_one_and_stays_so_when_it_is_said_again(desk_at, home):
+    say(home, "one", SHORT, NAMED)
+    with desk_at(home) as desk:
+        model = Obedient(merging)
+        report = run(with_model(desk, model), [], Options())
+        assert active(desk) == [BOTH]
+        assert report.body()["advised"]["operations"] == {"merge": 1}
+        assert len(curated(model)) == 1
+        again = run(with_model(desk, model), [], Options())
+        assert (again.run, len(curated(model))) == (0, 1)
+        say(home, "two", SHORT, day="2026-01-07")
+        run(replace(desk, asking=None), [], Options())
+        assert active(desk) == [BOTH]
+        (memory,) = (each for each in desk.store.log.memories() if each.content == BOTH)
+        assert (memory.observations, memory.last_seen.day) == (2, 7)
+        assert {each.quote for each in memory.evidence} == {SHORT, NAMED}
+        rebuild(desk)
+        assert active(desk) == [BOTH]
+        assert check(desk).damage == ()
+
+
+def test_advice_is_one_pass_that_can_be_taken_back_and_is_not_given_again(desk_at, home):
+    say(home, "one", SHORT, NAMED)
+    with desk_at(home) as desk:
+        model = Obedient(merging)
+        run(with_model(desk, model), [], Options())
+        (made,) = (each for each in desk.store.log.heads() if each.stage == "advise")
+        undo(desk, str(made.id))
+        assert active(desk) == sorted([SHORT, NAMED])
+        run(with_model(desk, model), [], Options())
+        say(home, "two", "Something else entirely, about boats.", day="2026-01-07")
+        run(with_model(desk, model), [], Options())
+        assert active(desk) == sorted([SHORT, NAMED])
+
+
+def test_a_reply_that_cannot_be_used_changes_nothing_and_is_asked_for_again(desk_at, home):
+    say(home, "one", SHORT, NAMED)
+    with desk_at(home) as desk:
+        broken = Obedient(lambda ask: "No." if ask.purpose == "curate" else QUIET)
+        report = run(with_model(desk, broken), [], Options())
+        assert (report.advised.left, report.partly, active(desk)) == (1, True, sorted([SHORT, NAMED]))
+        run(with_model(desk, Obedient(merging)), [], Options())
+        assert active(desk) == [BOTH]
+
+
+RULES = [f"Never commit the generated file `{name}.lock` to this repository." for name in ("a", "b", "c", "d", "e")]
+
+
+def every(op):
+    """Does the same to every entry but the last."""
+
+    def model(ask):
+        if ask.purpose != "curate":
+            return QUIET
+        numbers = [int(line.split(" ")[0]) for line in ask.prompt.splitlines()]
+        other = 0 if op == "retire" else numbers[-1]
+        made = [{"id": n, "op": op, "with": other, "content": "", "reason": "clutter"} for n in numbers[:-1]]
+        return json.dumps({"operations": made})
+
+    return model
+
+
+def test_advice_that_would_wipe_a_category_is_thrown_out_whole_told_and_not_asked_for_again(desk_at, home):
+    for number, rule in enumerate(RULES):
+        say(home, f"s{number}", rule, day=f"2026-01-{10 + number}")
+    with desk_at(home) as desk:
+        model = Obedient(every("supersede"))
+        report = run(with_model(desk, model), [], Options())
+        assert active(desk) == RULES
+        (stop,) = report.advised.stopped
+        assert "it would deactivate 4 of 5 memories in constraint" in stop
+        assert report.partly
+        assert run(with_model(desk, model), [], Options()).run == 0
+        assert len(curated(model)) == 1
+
+
+def test_what_a_person_said_is_not_retired_because_a_model_says_so(desk_at, home):
+    say(home, "one", *RULES)
+    with desk_at(home) as desk:
+        report = run(with_model(desk, Obedient(every("retire"))), [], Options())
+        assert active(desk) == RULES
+        assert report.advised.refused == {"it rests on the person's own words": 4}
+
+
+def test_nothing_is_done_to_what_a_person_put_in_their_own_words(desk_at, home):
+    say(home, "one", SHORT, NAMED)
+    with desk_at(home) as desk:
+        run(replace(desk, asking=None), [], Options())
+        (memory,) = (each for each in desk.store.log.memories() if each.content == NAMED)
+        person.edit(desk, memory.id, "Reviews name the file and the line, always.")
+        run(with_model(desk, Obedient(merging)), [], Options())
+        assert active(desk) == sorted([SHORT, "Reviews name the file and the line, always."])
+
+
+def test_what_a_model_retired_comes_back_when_it_is_said_again(desk_at, home):
+    said = "We decided to keep amounts in cents because floats lose money."
+    later = "We decided that amounts are kept as decimals because cents were too coarse."
+    say(home, "one", said)
+    say(home, "two", later, day="2026-01-07")
+
+    def gives_way(ask):
+        if ask.purpose != "curate":
+            return QUIET
+        numbers = {line.split(": ", 1)[1]: int(line.split(" ")[0]) for line in ask.prompt.splitlines()}
+        made = [{"id": numbers[said], "op": "supersede", "with": numbers[later], "content": "", "reason": "another unit"}]
+        return json.dumps({"operations": made if {said, later} <= numbers.keys() else []})
+
+    with desk_at(home) as desk:
+        run(with_model(desk, Obedient(gives_way)), [], Options())
+        assert active(desk) == [later]
+        run(replace(desk, asking=None), [], Options(force=True))
+        assert active(desk) == [later]
+        say(home, "three", said, day="2026-01-09")
+        run(replace(desk, asking=None), [], Options())
+        assert said in active(desk)

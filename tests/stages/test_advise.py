@@ -1,0 +1,227 @@
+"""What a model says should become of memories: only what its numbers, its words and the memories themselves carry."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kept import profiles
+from kept.model.artifact import artifacts
+from kept.model.event import Origin
+from kept.model.fold import apply
+from kept.model.memory import Actor, Memory, Status
+from kept.model.operation import ADVISED, Merge, Resolve, Retire, Revise, Supersede
+from kept.model.profile import Category
+from kept.profiles import prompts
+from kept.stages.advise import SCHEMA, Table, advice, advising, applicable, prompt_for, tables
+from kept.stages.guard import overreach
+
+AT = datetime(2026, 1, 5, tzinfo=UTC)
+CATEGORY = Category(id="preferences", title="Preferences", belongs="What the user likes.", excludes="A wish of the moment.")
+
+
+def memory(number, content, *, days=0, **changes):
+    at = AT + timedelta(days=days)
+    made = Memory(
+        id=number, profile="companion", category="preferences", scope="user", status=Status.ACTIVE, content=content, confidence=0.8,
+        origin=Origin.ASSISTANT, first_seen=at, last_seen=at, artifacts=artifacts(content), candidates=(f"c-{number}",),
+    )  # fmt: skip
+    return replace(made, **changes)
+
+
+SHORT = memory("a", "Keep reviews of pull requests short.")
+NAMES = memory("b", "Name the file in reviews of pull requests.", days=1)
+BOTH = "Keep reviews of pull requests short and name the file."
+
+
+def change(number, op, into=0, content="", reason="because"):
+    return {"id": number, "op": op, "with": into, "content": content, "reason": reason}
+
+
+def said(*changes, of=(SHORT, NAMES), named=()):
+    return advice({"operations": list(changes)}, Table(category=CATEGORY, entries=of, named=named))
+
+
+def test_overlapping_entries_become_one_that_says_both_with_all_their_evidence():
+    made = said(change(2, "merge", 1, BOTH))
+    (merge,) = made.operations
+    assert isinstance(merge, Merge)
+    assert (merge.memory, merge.losers, merge.facts.content) == ("a", ("b",), BOTH)
+    assert merge.facts.candidates == ("c-a", "c-b")
+    assert (merge.facts.first_seen, merge.facts.last_seen) == (SHORT.first_seen, NAMES.last_seen)
+    assert merge.reason.startswith(ADVISED)
+    after = {"a": SHORT, "b": NAMES}
+    after |= apply(after, merge, Actor.MACHINE)
+    assert (after["b"].status, after["b"].superseded_by) == (Status.SUPERSEDED, "a")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Keep reviews short.",  # the other one is lost
+        "Use PostgreSQL 17 for every new service.",  # nobody said so
+        f"{BOTH} Use `rg`.",  # names what is in neither
+        f"{BOTH} At most 3 lines.",  # a number that is in neither
+        "Do not keep reviews of pull requests short, name the file.",  # the reverse
+        BOTH * 20,  # more than an entry may have
+    ],
+)
+def test_words_that_are_not_those_of_what_is_merged_are_not_taken(content):
+    assert said(change(2, "merge", 1, content)).operations == ()
+    assert said(change(1, "reword", 0, content)).operations == ()
+
+
+def test_at_most_one_change_to_a_number_else_none():
+    made = said(change(2, "merge", 1, BOTH), change(2, "retire"))
+    assert (made.operations, dict(made.refused)) == ((), {"more than one change to a memory": 2})
+
+
+@pytest.mark.parametrize("op", ["delete", "deactivate", "REPLACE", "", "promote", "forget", "pin", "add"])
+def test_only_the_five_kinds_are_known(op):
+    made = said(change(1, op, 2))
+    assert (made.operations, dict(made.refused)) == ((), {"no change of a known kind": 1})
+
+
+def test_a_number_that_was_not_given_is_refused():
+    made = said(
+        change(0, "retire"), change(3, "retire"), change(-1, "retire"), change(1, "merge", 9, BOTH), change(2, "merge", 2, BOTH)
+    )
+    assert made.operations == ()
+    assert dict(made.refused) == {"a number that is not there": 5}
+
+
+@pytest.mark.parametrize("marks", [{"owned": True}, {"pinned": True}])
+@pytest.mark.parametrize("op", ["merge", "reword", "supersede", "resolve", "retire"])
+def test_nothing_is_done_to_what_a_person_owns_or_pinned(marks, op):
+    theirs = replace(SHORT, **marks)
+    assert said(change(1, op, 2, BOTH), of=(theirs, NAMES)).operations == ()
+    assert said(change(2, "merge", 1, BOTH), of=(theirs, NAMES)).operations == ()
+
+
+def test_only_something_later_about_the_same_thing_takes_a_place():
+    old, new = (
+        memory("a", "The team meets on Mondays in the harbour office."),
+        memory("b", "The team meets on Tuesdays now.", days=9),
+    )
+    (made,) = said(change(1, "supersede", 2), of=(old, new)).operations
+    assert isinstance(made, Supersede)
+    assert (made.memory, made.by, made.at) == ("a", "b", new.first_seen)
+    assert dict(said(change(2, "supersede", 1), of=(old, new)).refused) == {"what it gives way to is older": 1}
+    other = memory("c", "Lunch is at noon.", days=9)
+    assert dict(said(change(1, "supersede", 2), of=(old, other)).refused) == {"they are about different things": 1}
+    weaker = replace(new, origin=Origin.TOOL)
+    assert dict(said(change(1, "supersede", 2), of=(old, weaker)).refused) == {"what it gives way to is trusted less": 1}
+
+
+def test_a_question_is_resolved_by_a_later_answer_that_may_only_be_named():
+    asked = memory("q", "Does discovery in `registry.go` hold with four workflows?", category="open_questions")
+    answer = memory("d", "Discovery in `registry.go` holds with four workflows since it locks.", days=3, category="insights")
+    (made,) = said(change(1, "resolve", 2), of=(asked,), named=(answer,)).operations
+    assert isinstance(made, Resolve)
+    assert (made.memory, made.by) == ("q", "d")
+    assert dict(said(change(2, "retire"), of=(asked,), named=(answer,)).refused) == {"only to be named": 1}
+
+
+def test_what_rests_on_the_persons_own_words_is_not_retired_by_a_model():
+    (made,) = said(change(1, "retire", reason="about the assistant")).operations
+    assert isinstance(made, Retire)
+    mine = replace(SHORT, origin=Origin.USER)
+    assert dict(said(change(1, "retire"), of=(mine, NAMES)).refused) == {"it rests on the person's own words": 1}
+
+
+def test_better_words_for_the_same_are_taken():
+    (made,) = said(change(1, "reword", 0, "Keep pull request reviews short.")).operations
+    assert isinstance(made, Revise)
+    assert made.facts.advised
+
+
+def test_nothing_gives_way_to_what_ends_itself():
+    made = said(change(1, "merge", 2, BOTH), change(2, "retire"))
+    assert [type(each) for each in made.operations] == [Retire]
+
+
+@pytest.mark.parametrize("body", [{}, {"operations": "none"}, {"operations": [3]}, {"operations": [{"id": "1"}]}, {"ops": []}])
+def test_a_reply_of_another_form_is_told(body):
+    with pytest.raises(ValueError, match="reply"):
+        advice(body, Table(category=CATEGORY, entries=(SHORT, NAMES)))
+
+
+OPS = st.sampled_from(["merge", "reword", "supersede", "resolve", "retire", "wipe"])
+CHANGES = st.builds(
+    change, st.integers(-1, 8), OPS, st.integers(0, 8), st.sampled_from(["", BOTH, SHORT.content, NAMES.content, "x"])
+)
+MANY = tuple(
+    memory(f"m{n}", f"Keep {what} of pull requests {how}.", days=n, owned=n == 2, pinned=n == 5)
+    for n, (what, how) in enumerate(product(("reviews", "titles", "lists"), ("short", "plain")))
+)
+
+
+@given(st.lists(CHANGES, max_size=12))
+def test_whatever_a_model_says_a_persons_own_stays_and_no_memory_is_changed_twice(changes):
+    found = applicable(said(*changes, of=MANY).operations, MANY)
+    touched = [number for each in found for number in (each.memory, *getattr(each, "losers", ()))]
+    assert len(touched) == len(set(touched))
+    after = {each.id: each for each in MANY}
+    for each in found:
+        after.update(apply(after, each, Actor.MACHINE))
+    assert all(
+        after[each.id].content == each.content and after[each.id].status is each.status
+        for each in MANY
+        if each.owned or each.pinned
+    )
+    for each in after.values():
+        if each.superseded_by:
+            assert after[each.superseded_by].status is Status.ACTIVE
+
+
+def test_a_pass_that_retires_most_of_a_category_is_the_guards_to_stop():
+    every = [change(n, "retire") for n in range(1, 7)]
+    assert overreach(MANY, said(*every, of=MANY).operations)
+
+
+def test_new_entries_are_shown_with_what_is_related_and_nothing_else():
+    far = memory("z", "The dentist is at Praça Velha.")
+    (table,) = tables(CATEGORY, [SHORT, NAMES, far], frozenset({"b"}), asks=False)
+    assert [each.id for each in table.entries] == ["a", "b"]
+    assert list(tables(CATEGORY, [SHORT, NAMES, far], frozenset(), asks=False)) == []
+
+
+def test_a_question_is_asked_about_again_when_something_that_may_answer_it_was_learnt():
+    asked = memory("q", "Does discovery in `registry.go` hold with four workflows?", category="open_questions")
+    answer = memory("d", "Discovery in `registry.go` holds since it locks.", days=3, category="insights")
+    questions = replace(CATEGORY, id="open_questions")
+    (table,) = tables(questions, [asked, answer], frozenset({"d"}), asks=True)
+    assert ([each.id for each in table.entries], [each.id for each in table.named]) == (["q"], ["d"])
+
+
+def test_many_new_entries_are_asked_about_in_parts_and_none_is_left_out():
+    several = [memory(f"m{n:03}", f"The {n} harbour likes boats of kind {n}.", days=n) for n in range(90)]
+    found = list(tables(CATEGORY, several, frozenset(each.id for each in several), asks=False))
+    assert {each.id for table in found for each in table.entries} == {each.id for each in several}
+    assert all(len(table.entries) + len(table.named) <= 40 for table in found)
+
+
+def test_each_category_of_each_profile_has_a_prompt_of_its_own_and_the_stack_is_the_users():
+    text, _ = prompts.curation()
+    made = {
+        (each.id, one.id): prompt_for(text, one)
+        for name in profiles.built_in()
+        for each in [profiles.profile(name)]
+        for one in each.categories
+    }
+    assert len(set(made.values())) == len(made)
+    assert not any("{{" in each for each in made.values())
+    assert "one entry for each person or thing, a dossier" in made["companion", "people"]
+    assert "one entry for each theme: all that is said on it" in made["companion", "preferences"]
+    assert "The assistant's own architecture" in made["companion", "technical"]
+
+
+def test_a_question_names_entries_by_short_numbers_and_says_what_may_not_be_touched():
+    table = Table(category=CATEGORY, entries=(SHORT, replace(NAMES, owned=True)), fresh=frozenset({"a"}))
+    ask = advising(table, system="s", version="v")
+    assert ask.prompt.splitlines() == [f"1 (2026-01-05, new): {SHORT.content}", f"2 (2026-01-06, theirs): {NAMES.content}"]
+    assert ask.schema is SCHEMA
+    assert set(SCHEMA["properties"]["operations"]["items"]["required"]) == {"id", "op", "with", "content", "reason"}
