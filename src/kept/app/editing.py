@@ -19,7 +19,7 @@ from kept.app.running import RunNumber, settle
 from kept.app.targets import Target, bind, targets
 from kept.app.viewing import views
 from kept.app.writing import Written, write_outputs
-from kept.model.errors import ChangedError, GuardError, KeptError, StaleError, UsageError
+from kept.model.errors import ChangedError, GuardError, KeptError, MissingError, StaleError, UsageError
 from kept.model.markup import BOM, split_lines
 from kept.model.memory import Memory
 from kept.model.profile import Profile
@@ -126,12 +126,12 @@ def _name(desk: Desk, path: Path) -> str:
 def _known(desk: Desk, name: str) -> _Known:
     found = next((each for each in _all(desk) if _name(desk, each.path) == name), None)
     if found is None:
-        raise UsageError("that is no file of kept's", where=name, hint="see `kept files`")
+        raise MissingError("that is no file of kept's", where=name, hint="see `kept files`")
     return found
 
 
 def look(desk: Desk, name: str) -> File:
-    """One file by its name. Raises UsageError where it is none of kept's, StoreError."""
+    """One file by its name. Raises MissingError where it is none of kept's, StoreError."""
     return _looked(desk, _known(desk, name), None)
 
 
@@ -143,6 +143,8 @@ def _looked(desk: Desk, known: _Known, content: Content | None) -> File:
         own = _own(known, content)
         condition = Condition.THERE if own is not None else Condition.MISSING
         text = (own or b"").decode("utf-8")
+        if "\0" in text:
+            condition, problem, text = Condition.UNREADABLE, "it holds NUL bytes", ""
     except (KeptError, UnicodeDecodeError) as error:
         condition = Condition.UNREADABLE
         problem = error.what if isinstance(error, KeptError) else "it is not UTF-8 text"
@@ -202,7 +204,7 @@ def _view_entries(text: str) -> tuple[Entry, ...]:
 def preview(desk: Desk, name: str = "", text: str | None = None) -> Preview:
     """What the next writing would change in any file, and, where a ``text`` is given for the file ``name``, what saving that would.
 
-    Changes nothing. Raises UsageError, ChangedError, StoreError.
+    Changes nothing. Raises MissingError, ChangedError, StoreError.
     """
     instead: dict[Path, Content] = {}
     accepted: dict[Path, str] = {}
@@ -265,7 +267,7 @@ def save(desk: Desk, name: str, text: str, *, if_match: str, accept_loss: bool =
     Raises:
         StaleError: the file is not what was shown any more; nothing was changed.
         GuardError: more than half of its facts are gone, or it looks damaged; nothing was changed.
-        UsageError, ChangedError, StoreError: as everywhere.
+        MissingError, UsageError, ChangedError, StoreError: as everywhere.
     """
     known = _known(desk, name)
     content = files.read(known.path)
@@ -295,7 +297,7 @@ def delete(desk: Desk, name: str, memory: str, *, if_match: str) -> Saved:
     file = _looked(desk, known, content)
     entry = next((each for each in file.entries if each.memory == memory), None)
     if entry is None:
-        raise UsageError("the file has no such entry", where=memory, hint="it may be gone already; look again")
+        raise MissingError("the file has no such entry", where=memory, hint="it may be gone already; look again")
     return save(desk, name, _without(file, entry), if_match=if_match)
 
 

@@ -12,7 +12,7 @@ from kept import profiles
 from kept.adapters import files, settings
 from kept.adapters.files import Content
 from kept.app.desk import Home
-from kept.model.errors import ConfigError, StaleError, UsageError
+from kept.model.errors import ConfigError, MissingError, StaleError, UsageError
 from kept.model.profile import Profile
 from kept.profiles.prompts import BUILT_IN, Prompt, composed, default, own_path, prompt
 from kept.profiles.prompts.heading import with_category, without_category
@@ -125,11 +125,11 @@ def declare(home: Home, profile: str, name: str, told: Mapping[str, str | bool],
 
 
 def withdraw(home: Home, profile: str, name: str, *, if_match: str) -> Draft:
-    """Take a category out of the user's own prompt; memories of it stay. Raises as :func:`save`, UsageError where it has none such."""
+    """Take a category out of the user's own prompt; memories of it stay. Raises as :func:`save`, MissingError where it has none such."""
     text = _mendable(home, profile)
     left = without_category(text, name)
     if left == text:
-        raise UsageError(f"the prompt declares no category {name!r}", where=profile)
+        raise MissingError(f"the prompt declares no category {name!r}", where=profile)
     return save(home, profile, left, if_match=if_match)
 
 

@@ -2,10 +2,13 @@
 
 from fastapi import APIRouter
 
-from kept.ui.web.api import history, memories, several
+from kept.ui.web.api import files, history, looking, memories, prompts, several
 
 AREAS: tuple[APIRouter, ...] = (
     memories.router,
     several.router,
     history.router,
+    files.router,
+    prompts.router,
+    looking.router,
 )

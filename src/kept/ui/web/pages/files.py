@@ -1,0 +1,64 @@
+"""Files: every file kept writes, one to edit as text, and what the next writing would change."""
+
+from itertools import groupby
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from markupsafe import escape
+from starlette.responses import Response
+
+from kept.app import editing
+from kept.app.desk import Desk
+from kept.app.editing import Condition, Entry, File
+from kept.model.memory import Memory
+from kept.ui.web.navigation import Page
+from kept.ui.web.render import page, part
+from kept.ui.web.room import at_desk
+
+router = APIRouter()
+PAGE = Page(id="files", title="Files", path="/files", key="f", router=router)
+
+FORMS = {
+    "memory": "Memory file", "card": "Card", "section": "Sections of CLAUDE.md", "rules": "Rules of projects", "view": "JSON view",
+    "daily": "Notes of days", "page": "Knowledge pages",
+}  # fmt: skip
+Which = Annotated[str, Query(max_length=1_000)]
+
+
+@router.get("/files")
+def files(request: Request) -> Response:
+    """Every file that kept writes, by what it is, and those that the next writing would change."""
+    with at_desk(request) as desk:
+        order = list(FORMS)
+        told = sorted(editing.catalogue(desk), key=lambda each: order.index(each.form))
+        groups = [(FORMS[form], _listed(form, list(inside))) for form, inside in groupby(told, key=lambda each: each.form)]
+        coming = editing.preview(desk)
+        return page(
+            request, desk, "files.html", here=PAGE.id, groups=groups, coming=coming, there=Condition.THERE, home=str(desk.home.root)
+        )
+
+
+def _listed(form: str, inside: list[File]) -> list[File]:
+    """The latest day first; anything else by its name."""
+    return sorted(inside, key=lambda each: each.name, reverse=form == "daily")
+
+
+@router.get("/files/edit")
+def edit(request: Request, name: Which) -> Response:
+    """One file as text."""
+    with at_desk(request) as desk:
+        file = editing.look(desk, name)
+        return page(request, desk, "file.html", here=PAGE.id, form=FORMS[file.form], text=escape(file.text), **_values(desk, file))
+
+
+@router.get("/files/entries")
+def entries(request: Request, name: Which) -> Response:
+    """What a file tells, entry by entry, for the list beside its text."""
+    with at_desk(request) as desk:
+        return part(desk, "file_entries.html", **_values(desk, editing.look(desk, name)))
+
+
+def _values(desk: Desk, file: File) -> dict[str, Any]:
+    known = ((each, desk.store.log.memory(each.memory)) for each in file.entries)
+    told: list[tuple[Entry, Memory]] = [(each, memory) for each, memory in known if memory is not None and memory.content]
+    return {"file": file, "told": told, "there": Condition.THERE}

@@ -1,0 +1,262 @@
+// The knowledge graph, drawn with Cytoscape.js. Shapes and colours say the kind, size the weight; labels come with zoom, the weightiest first.
+(() => {
+  "use strict";
+  const { $, $$, make, say, told, call, doings } = window.kept;
+  const LABEL = 26, FONT = 11.5; // characters of a label, and its size on the screen
+  let cy = null, all = { nodes: [], edges: [] }, wanted = "";
+
+  const colour = (name) => getComputedStyle(probe(name)).color;
+  const probe = (name) => { // what a variable means now, light or dark
+    let element = $(`#graph-colours .c-${name}`);
+    if (!element) {
+      const holder = $("#graph-colours") || document.body.appendChild(Object.assign(make("div"), { id: "graph-colours", hidden: true }));
+      element = holder.appendChild(make("span", "", `c-${name}`));
+    }
+    return element;
+  };
+
+  // Of several things that are called alike, with what tells them apart in brackets, a label has what tells them apart.
+  const apart = (label) => /^(.{1,60}?) \((.+?)\)?$/.exec(label);
+  const short = (label) => {
+    const parts = apart(label);
+    const text = parts && all.nodes.filter((each) => each.label.startsWith(`${parts[1]} (`)).length > 2 ? parts[2] : label;
+    return text.length > LABEL ? `${text.slice(0, LABEL - 1)}…` : text;
+  };
+  const sizeOf = (node) => (node.kind === "memory" ? 4 + 1.5 * Math.min(3, node.weight) : 7 + 4 * Math.log2(1 + node.weight));
+
+  const style = () => {
+    const ink = colour("ink"), paper = colour("paper");
+    const kind = (name, shape) => ({ selector: `node.${name}`, style: { "background-color": colour(name), shape } });
+    return [
+      { selector: "node", style: {
+        width: "data(size)", height: "data(size)", "background-color": colour("memory"), "border-width": 0, color: ink,
+        "font-family": "system-ui, sans-serif", "text-valign": "bottom", "text-outline-color": paper } },
+      kind("project", "round-rectangle"), kind("entity", "ellipse"), kind("resource", "diamond"), kind("memory", "ellipse"), kind("you", "star"),
+      { selector: "node.labelled", style: { label: "data(short)" } },
+      { selector: "node.project, node.you", style: { "font-weight": 600 } },
+      { selector: "edge", style: { width: "data(width)", "line-color": colour("edge"), opacity: 0.45, "curve-style": "haystack" } },
+      { selector: "edge.unseen", style: { opacity: 0, events: "no" } }, // memories say it, but the layout heeds it
+      { selector: ".faint", style: { opacity: 0.12, "text-opacity": 0 } },
+      { selector: "edge.near", style: { "line-color": colour("accent"), opacity: 0.9 } },
+      { selector: "edge.unseen.near, edge.unseen.faint", style: { opacity: 0 } },
+      { selector: "node.chosen", style: { "border-width": 3, "border-color": colour("accent"), label: "data(short)", "z-index": 9 } },
+    ];
+  };
+
+  const kinds = () => new Set(["you", ...$$("[data-kind]:checked").map((each) => each.value)]);
+
+  const elements = () => {
+    const shown = kinds(), withMemories = shown.has("memory");
+    const nodes = all.nodes.filter((each) => shown.has(each.kind));
+    const there = new Set(nodes.map((each) => each.id));
+    const edges = all.edges.filter((each) => there.has(each.source) && there.has(each.target));
+    return [
+      ...nodes.map((each) => ({
+        data: { id: each.id, short: short(each.label), size: sizeOf(each), weight: each.weight },
+        classes: each.kind,
+      })),
+      ...edges.map((each, number) => ({ data: { id: `e${number}`, source: each.source, target: each.target, width: 1 + Math.log2(each.weight) }, classes: `${each.kind}${each.kind === "together" && withMemories ? " unseen" : ""}` })),
+    ];
+  };
+
+  // Things are laid out island by island, and the islands put side by side in the shape of the frame. Memories stand around what they are
+  // about, like seeds in a sunflower; things that nothing ties to another stand in rows below.
+  const layout = () => {
+    const things = cy.nodes().difference(".memory"), wide = cy.width() / cy.height(), around = new Map(things.map((each) => [each.id(), []]));
+    const adrift = [];
+    for (const memory of cy.nodes(".memory")) {
+      const home = memory.connectedEdges(".about").targets()[0] || memory.neighborhood("node")[0];
+      (home && !home.hasClass("memory") ? around.get(home.id()) : adrift).push(memory);
+    }
+    const count = cy.nodes(".memory").length, step = Math.max(3.5, Math.min(8, Math.sqrt((cy.width() * cy.height() * 0.2) / (Math.PI * Math.max(count, 1)))));
+    const halo = (node) => node.data("size") / 2 + (around.get(node.id()).length ? 5 + step * Math.sqrt(around.get(node.id()).length) : 3);
+    const boxOf = (nodes) => nodes.reduce((box, node) => {
+      const { x, y } = node.position(), r = halo(node);
+      return { x1: Math.min(box.x1, x - r), y1: Math.min(box.y1, y - r), x2: Math.max(box.x2, x + r), y2: Math.max(box.y2, y + r) };
+    }, { x1: 1e9, y1: 1e9, x2: -1e9, y2: -1e9 });
+    const islands = things.union(cy.edges(".together")).components().map((island) => {
+      const nodes = island.nodes(), many = nodes.length;
+      if (many > 1) {
+        island.layout({
+          name: "cose", animate: false, randomize: true, fit: false, numIter: many > 200 ? 300 : 800, gravity: 1.2, edgeElasticity: () => 40, nestingFactor: 1,
+          nodeRepulsion: (node) => 1500 + 12 * halo(node) ** 2, idealEdgeLength: (edge) => 14 + halo(edge.source()) + halo(edge.target()),
+        }).run();
+      } else nodes.positions(() => ({ x: 0, y: 0 }));
+      const box = boxOf(nodes);
+      return { nodes, x1: box.x1, y1: box.y1, w: box.x2 - box.x1, h: box.y2 - box.y1 };
+    }).sort((one, two) => two.h - one.h);
+    const gap = 30, area = islands.reduce((sum, each) => sum + (each.w + gap) * (each.h + gap), 0);
+    const across = Math.max(islands[0]?.w || 0, Math.sqrt(area * wide) * 1.05, 300);
+    let x = 0, y = 0, row = 0;
+    for (const { nodes, x1, y1, w, h } of islands) {
+      if (x && x + w > across) { x = 0; y += row + gap; row = 0; }
+      nodes.shift({ x: x - x1, y: y - y1 + (row && h < row ? (row - h) / 2 : 0) });
+      x += w + gap;
+      row = Math.max(row, h);
+    }
+    const box = boxOf(things), room = { w: cy.width() - 60, h: cy.height() - 90 };
+    const by = { x: room.w / Math.max(box.x2 - box.x1, 1), y: room.h / Math.max(box.y2 - box.y1, 1) };
+    const stretch = { x: Math.min(by.x, 1.6 * by.y, 2.5), y: Math.min(by.y, 1.6 * by.x, 2.5) }; // one unit is a pixel now, whatever the number of nodes
+    things.positions((node) => ({ x: node.position("x") * stretch.x, y: node.position("y") * stretch.y }));
+    const apart = step * Math.min(1, stretch.x, stretch.y);
+    for (const [id, memories] of around) {
+      const thing = cy.getElementById(id), at = thing.position(), inner = ((thing.data("size") / 2 + 4) / apart) ** 2;
+      memories.forEach((node, number) => {
+        const turn = (inner + number) * 2.39996, far = apart * Math.sqrt(inner + number + 1);
+        node.position({ x: at.x + far * Math.cos(turn), y: at.y + far * Math.sin(turn) });
+      });
+    }
+    const below = cy.nodes().difference(adrift.reduce((some, each) => some.union(each), cy.collection())).boundingBox({ includeLabels: false });
+    adrift.forEach((node, number) => node.position({ x: (below.x1 || 0) + (number % 60) * 12, y: (below.y2 || 0) + 30 + Math.floor(number / 60) * 12 }));
+    whole();
+  };
+
+  const whole = () => {
+    const box = cy.nodes().boundingBox({ includeLabels: false });
+    cy.zoom(Math.min(1, (cy.width() - 16) / Math.max(box.w, 1), (cy.height() - 80) / Math.max(box.h, 1)));
+    cy.center(cy.nodes());
+    cy.panBy({ x: 0, y: -24 }); // the buttons stand below
+  };
+
+  const draw = () => {
+    const box = $("#graph");
+    if (!box || !window.cytoscape) return;
+    if (cy) cy.destroy();
+    seeded();
+    cy = window.cytoscape({
+      container: box, elements: elements(), style: style(), minZoom: 0.2, maxZoom: 8, boxSelectionEnabled: false,
+      textureOnViewport: all.nodes.length > 400, hideEdgesOnViewport: all.edges.length > 3000, pixelRatio: "auto", layout: { name: "null" },
+    });
+    layout();
+    Math.random = random;
+    cy.on("tap", "node", (event) => choose(event.target.id()));
+    cy.on("tap", (event) => { if (event.target === cy) forget(); });
+    cy.on("viewport", soon);
+    labels();
+    box.dataset.nodes = cy.nodes().length;
+  };
+
+  // The same graph looks the same each time: while it is laid out, chance is a sequence.
+  const random = Math.random;
+  const seeded = () => { let seed = 42; Math.random = () => { seed = (seed * 1664525 + 1013904223) % 4294967296; return seed / 4294967296; }; };
+
+  // Labels stand where there is room, the weightiest first, and are as large on the screen however near one looks.
+  const labels = () => {
+    const zoom = cy.zoom(), taken = [], size = FONT / Math.max(zoom, 0.35), faint = cy.elements(".faint").length > 0;
+    const rank = (node) => (node.hasClass("chosen") ? 1e6 : 0) + (node.hasClass("memory") ? 0 : 1e3) + node.data("weight");
+    const nodes = cy.nodes().filter((node) => (!faint || node.hasClass("near")) && (!node.hasClass("memory") || zoom > 1.5 || faint)).sort((one, two) => rank(two) - rank(one));
+    const shown = new Set();
+    for (const node of nodes) {
+      const at = node.renderedPosition(), height = 15, width = 12 + node.data("short").length * 6.4, top = at.y + (node.data("size") * zoom) / 2;
+      const box = [at.x - width / 2, top, at.x + width / 2, top + height];
+      if (box[2] > cy.width() || box[0] < 0 || top < 0 || top + height > cy.height() || shown.size >= 150) continue;
+      if (taken.some((each) => box[0] < each[2] && each[0] < box[2] && box[1] < each[3] && each[1] < box[3])) continue;
+      taken.push(box);
+      shown.add(node.id());
+    }
+    cy.batch(() => cy.nodes().forEach((node) => { node.toggleClass("labelled", shown.has(node.id())); }));
+    cy.style().selector("node").style({ "font-size": size, "text-margin-y": 2 / zoom, "text-outline-width": 2 / zoom }).update();
+  };
+  let later = 0;
+  const soon = () => { clearTimeout(later); later = setTimeout(() => { if (cy) labels(); }, 80); };
+
+  const choose = (id) => {
+    const node = all.nodes.find((each) => each.id === id);
+    wanted = node ? "" : id; // asked for before it came
+    if (!node) return;
+    if (cy) {
+      const drawn = cy.getElementById(id);
+      cy.elements().removeClass("chosen near").addClass("faint");
+      if (drawn.length) {
+        const around = drawn.closedNeighborhood();
+        around.removeClass("faint").addClass("near");
+        drawn.addClass("chosen");
+        cy.animate({ center: { eles: drawn }, duration: 200 });
+      } else cy.elements().removeClass("faint");
+      labels();
+    }
+    tell(node);
+  };
+
+  const forget = () => {
+    cy.elements().removeClass("faint chosen near");
+    labels();
+    $("#node").hidden = true;
+  };
+
+  const link = (text, href) => Object.assign(make("a", text), { href });
+  const tell = (node) => {
+    const by = new Map(all.nodes.map((each) => [each.id, each]));
+    const others = all.edges.flatMap((each) => (each.source === node.id ? [by.get(each.target)] : each.target === node.id ? [by.get(each.source)] : []));
+    const about = others.filter((each) => each.kind === "memory"), things = others.filter((each) => each.kind !== "memory");
+    const head = make("h2", node.label), close = make("button", "Close", "quiet"), where = make("p", "", "cluster small");
+    close.type = "button";
+    close.addEventListener("click", () => { if (cy) forget(); else $("#node").hidden = true; });
+    if (node.kind === "memory") where.append(link("Its story", `/memories/${encodeURIComponent(node.id)}`));
+    if (node.kind === "project") where.append(link("Its memories", `/?project=${encodeURIComponent(node.label)}`));
+    if (node.kind === "resource" || node.kind === "entity") where.append(link("Memories that name it", `/?q=${encodeURIComponent(node.label)}`));
+    if (node.page) where.append(link("Its page", `/files/edit?name=${encodeURIComponent(node.page)}`));
+    const parts = [head, where];
+    if (things.length) {
+      const list = make("p", "", "cluster small");
+      for (const each of things.slice(0, 20)) {
+        const button = make("button", each.label, "quiet");
+        button.type = "button";
+        button.addEventListener("click", () => choose(each.id));
+        list.append(button);
+      }
+      parts.push(list);
+    }
+    if (about.length) {
+      const list = make("ul", "", "told");
+      for (const each of about.slice(0, 30)) { const item = make("li"); item.append(link(each.label, `/memories/${encodeURIComponent(each.id)}`)); list.append(item); }
+      parts.push(list);
+      if (about.length > 30) parts.push(make("p", `and ${about.length - 30} more`, "small soft"));
+    }
+    parts.push(close);
+    const box = $("#node");
+    box.replaceChildren(...parts);
+    box.hidden = false;
+  };
+
+  const find = (words) => {
+    const sought = words.trim().toLowerCase();
+    if (!cy) return;
+    if (!sought) { forget(); return; }
+    const ids = new Set(all.nodes.filter((each) => each.label.toLowerCase().includes(sought)).map((each) => each.id));
+    cy.batch(() => {
+      cy.elements().removeClass("chosen near").addClass("faint");
+      cy.nodes().filter((node) => ids.has(node.id())).removeClass("faint").addClass("near");
+    });
+    labels();
+  };
+
+  doings["graph-in"] = () => cy?.zoom({ level: cy.zoom() * 1.35, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
+  doings["graph-out"] = () => cy?.zoom({ level: cy.zoom() / 1.35, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
+  doings["graph-all"] = () => { if (cy) { forget(); whole(); } };
+  doings["graph-show"] = (element) => { choose(element.dataset.node); $("#node").scrollIntoView({ block: "center" }); };
+
+  const begin = async () => {
+    const box = $("#graph");
+    if (!box || box.dataset.begun) return;
+    box.dataset.begun = "yes";
+    const { ok, value } = await call("GET", box.dataset.from);
+    if (!ok) { say(told(value), { bad: true }); return; }
+    all = value;
+    draw();
+    if (wanted) choose(wanted);
+  };
+
+  document.addEventListener("change", (event) => { if (event.target.matches("[data-kind]")) draw(); });
+  document.addEventListener("input", (event) => { if (event.target.id === "find") find(event.target.value); });
+  document.addEventListener("keydown", (event) => {
+    if (event.target.id !== "find" || event.key !== "Enter") return;
+    const sought = event.target.value.trim().toLowerCase();
+    const best = all.nodes.find((each) => each.label.toLowerCase() === sought) || all.nodes.find((each) => sought && each.label.toLowerCase().includes(sought));
+    if (best) choose(best.id);
+  });
+  document.addEventListener("htmx:after:swap", begin);
+  new MutationObserver(() => { if (cy) { cy.style(style()); labels(); } }).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (cy) { cy.style(style()); labels(); } });
+  begin();
+})();

@@ -1,0 +1,45 @@
+// The prompt: saving by key, a category by its form, and what to do where somebody was faster. Nothing typed is lost.
+(() => {
+  "use strict";
+  const { $, make, say, told, call } = window.kept;
+  const form = $("#prompt-form");
+  if (!form) return;
+  const field = $("#text"), before = field.value;
+  let going = false;
+
+  form.addEventListener("kept:refused", async (event) => {
+    if (event.detail.status !== 412) return;
+    const { ok, value } = await call("GET", form.dataset.send.split(" ")[1]);
+    if (!ok) return;
+    const box = $("#conflict"), acts = make("div", "", "cluster");
+    const button = (text, kind, act) => {
+      const made = make("button", text, kind);
+      made.type = "button";
+      made.addEventListener("click", act);
+      acts.append(made);
+    };
+    button("Save mine over it", "danger", () => { form.dataset.revision = value.revision; form.requestSubmit(); });
+    button("Take that text instead", "", () => { field.value = value.text; form.dataset.revision = value.revision; box.hidden = true; });
+    box.replaceChildren(make("h2", "The prompt was changed meanwhile"), make("p", "Nothing was saved; yours is still in the field. This is what is in force now:"), make("pre", value.text, "wrapped"), acts);
+    box.hidden = false;
+    box.scrollIntoView({ block: "nearest" });
+  });
+
+  const declare = $("#declare");
+  declare.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const { id, title, belongs, users_words: own } = declare.elements;
+    const body = { title: title.value, belongs: belongs.value, users_words: own.checked };
+    const { ok, value } = await call("PUT", declare.dataset.at + encodeURIComponent(id.value), body, declare.dataset.revision);
+    if (!ok) { say(told(value), { bad: true }); return; }
+    going = true;
+    location.assign(declare.dataset.go);
+  });
+
+  form.addEventListener("submit", () => { going = true; });
+  form.addEventListener("kept:refused", () => { going = false; });
+  document.addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && event.key === "s") { event.preventDefault(); form.requestSubmit(); }
+  });
+  window.addEventListener("beforeunload", (event) => { if (!going && field.value !== before) event.preventDefault(); });
+})();

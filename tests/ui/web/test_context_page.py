@@ -1,0 +1,42 @@
+"""What would be put before a session, in the browser: typed, shown with reasons and tokens, what was left out with why."""
+
+FIX = "`deploy.sh` fails with `EACCES`: run `chmod +x deploy.sh` in the `harbor` checkout first."
+
+
+def test_a_message_shows_what_would_be_put_before_it_and_why(browse, served):
+    served.add(FIX, "known_fix")
+    served.add("Answer in short sentences.", "preference")
+    page = browse("/context")
+    page.get_by_role("link", name="Answer in short sentences.").wait_for()
+    page.get_by_label("Message").fill("deploy.sh fails in the harbor checkout, with EACCES and chmod")
+    line = page.locator("#shown li", has_text="chmod +x")
+    line.wait_for()
+    assert "with the message" in line.inner_text()
+    assert "tokens" in line.inner_text()
+    assert "message=" in page.url
+
+
+def test_what_is_left_out_is_told_with_the_reason(browse, served):
+    for number in range(12):
+        served.add(
+            f"Rule number {number}: check the walnut sorter in hall {number} before the shift of team {number} begins.",
+            "preference",
+        )
+    page = browse("/context?budget=200")
+    page.locator("summary", has_text="over the budget").wait_for()
+    assert page.get_by_role("status").filter(has_text="of 200").is_visible()
+
+
+def test_markup_in_a_message_and_in_a_memory_is_only_words(browse, served):
+    served.add("Answer <img src=x onerror=alert(1)> in short.", "preference")
+    page = browse("/context?message=%3Cscript%3Ealert(1)%3C/script%3E%3C/textarea%3E%3Cimg%20src=x%3E")
+    assert page.locator("main img, main script").count() == 0
+    assert page.get_by_label("Message").input_value().startswith("<script>")
+
+
+def test_the_api_tells_the_block_as_a_session_gets_it(served):
+    served.add("Answer in short sentences.", "preference")
+    status, _, body = served.ask("POST", "/api/context", {})
+    assert status == 200
+    assert "Answer in short sentences." in body["block"]
+    assert body["lines"][0]["reason"]

@@ -1,0 +1,66 @@
+"""Days in the browser: a calendar that leads to each day, and what the day was; a journal in it never runs."""
+
+import json
+
+from kept.app.running import Options, run
+
+PROMPT = "In this project we always write dates as ISO 8601 in UTC, never in local time."
+
+
+def say(home, prompt=PROMPT, day="2026-01-05"):
+    path = home / ".claude" / "projects" / "p" / f"{day}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    records = [
+        {
+            "type": role, "uuid": f"{day}-{role}", "parentUuid": None, "sessionId": day, "cwd": "/x/harbor",
+            "timestamp": f"{day}T10:00:00.000Z", "message": {"role": role, "content": words, "id": f"{day}-{role}"},
+        }
+        for role, words in (("user", prompt), ("assistant", [{"type": "text", "text": "Done."}]))
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(each) + "\n" for each in records))
+
+
+def test_the_calendar_opens_where_something_happened_and_leads_to_the_day(browse, served):
+    say(served.home)
+    with served.desk() as desk:
+        run(desk, [], Options())
+    page = browse("/days")
+    assert page.get_by_role("heading", name="January 2026").is_visible()
+    page.locator("td a", has_text="5").first.click()
+    page.wait_for_url("**/days/2026-01-05")
+    assert page.get_by_role("heading", name="Monday, 5 January 2026").is_visible()
+    page.get_by_role("link", name=PROMPT).wait_for()
+    assert page.get_by_text("harbor").first.is_visible()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**/days/2026-01-06")
+    assert page.get_by_role("heading", name="Nothing happened").is_visible()
+
+
+def test_a_journal_entry_is_shown_as_text_of_its_own_and_nothing_in_it_runs_or_leads_away(browse, served):
+    say(served.home)
+    with served.desk() as desk:
+        run(desk, [], Options())
+    folder = served.home / "journal"
+    folder.mkdir(exist_ok=True)
+    evil = "# A day\n\n<script>alert(1)</script> ![x](http://example.org/x.png) [go](javascript:alert(2)) **bold** <b onclick=alert(3)>b</b>\n"
+    (folder / "2026-01-05.md").write_text(evil)
+    page = browse("/days/2026-01-05")
+    prose = page.locator(".prose")
+    assert prose.locator("strong").inner_text() == "bold"
+    assert prose.locator("script, img, a, b").count() == 0
+    assert "onclick" in prose.inner_text()
+
+
+def test_a_month_or_day_that_is_none_is_told(served):
+    assert served.ask("GET", "/days?month=soon")[0] == 409
+    assert served.ask("GET", "/days/2026-02-31")[0] == 409
+
+
+def test_the_api_tells_a_month_and_a_day(served):
+    say(served.home)
+    with served.desk() as desk:
+        run(desk, [], Options())
+    status, _, month = served.ask("GET", "/api/months/2026-01")
+    assert (status, [each["sessions"] for each in month["cells"]][4]) == (200, 1)
+    status, _, day = served.ask("GET", "/api/days/2026-01-05")
+    assert (status, [each["content"] for each in day["learnt"]], len(day["sessions"])) == (200, [PROMPT], 1)

@@ -1,0 +1,121 @@
+"""Files in the browser: an edit in the page is an edit on disk, a stale tab loses nothing, and what is written never runs."""
+
+import pytest
+
+from kept.app.running import Options, run
+from kept.model.memory import Status
+
+MEMORY = ".claude/rules/memory.md"
+EDIT = f"/files/edit?name={MEMORY}"
+UV = "Always use `uv sync` in `harbor`."
+ISO = "Dates in `events.csv` are ISO 8601."
+
+
+@pytest.fixture
+def written(served):
+    """A page over two memories and the file that tells them."""
+    served.add(UV, "constraint")
+    served.add(ISO, "convention")
+    with served.desk() as desk:
+        run(desk, [], Options())
+    return served
+
+
+def type_into(page, before, after):
+    field = page.get_by_label("Text")
+    field.fill(field.input_value().replace(before, after))
+
+
+def test_editing_memory_md_in_the_page_changes_the_memory(browse, written):
+    page = browse("/files")
+    page.get_by_role("link", name=MEMORY).click()
+    type_into(page, "`uv sync`", "`uv sync --frozen`")
+    page.get_by_role("button", name="What would change").click()
+    page.locator("#preview ins").get_by_text("--frozen").wait_for()
+    assert written.memory("uv sync").content == UV
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("Saved: 1 revise.").wait_for()
+    assert written.memory("--frozen").owned
+    assert "--frozen" in (written.home / MEMORY).read_text()
+    assert page.locator("#entries").get_by_text("--frozen").is_visible()
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("Taken back.").wait_for()
+    assert written.memory("uv sync").content == UV
+
+
+def test_a_stale_tab_is_shown_both_texts_and_loses_neither(browse, written):
+    one = browse(EDIT)
+    two = browse(EDIT, context=one.context)
+    one.watched.expected.append("412")
+    type_into(two, "ISO 8601", "RFC 3339")
+    two.get_by_role("button", name="Save").click()
+    two.get_by_text("Saved: 1 revise.").wait_for()
+    type_into(one, "`uv sync`", "`uv lock`")
+    one.keyboard.press("Control+s")
+    one.get_by_role("heading", name="This file was changed meanwhile").wait_for()
+    assert "RFC 3339" in one.locator("#conflict pre").first.inner_text()
+    assert "uv lock" in one.locator("#conflict pre").last.inner_text()
+    assert "uv lock" in one.get_by_label("Text").input_value()
+    assert "RFC 3339" in (written.home / MEMORY).read_text()
+    one.get_by_role("button", name="Go on editing mine").click()
+    type_into(one, "ISO 8601", "RFC 3339")
+    one.get_by_role("button", name="Save").click()
+    one.get_by_text("Saved:").wait_for()
+    assert {written.memory("uv lock").status, written.memory("RFC 3339").status} == {Status.ACTIVE}
+
+
+def test_one_entry_is_deleted_and_taken_back(browse, written):
+    page = browse(EDIT)
+    row = page.locator("#entries .row", has_text="ISO 8601")
+    row.get_by_role("button", name="Delete").click()
+    page.get_by_text("Deleted from the file").wait_for()
+    row.wait_for(state="detached")
+    page.wait_for_function("!document.querySelector('#text').value.includes('ISO 8601')")
+    assert written.memory("ISO").status is Status.RETIRED
+
+
+def test_emptying_a_file_is_asked_about_first(browse, written):
+    page = browse(EDIT)
+    page.watched.expected.append("409")
+    page.get_by_label("Text").fill("")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("heading", name="Do you mean it?").wait_for()
+    assert UV in (written.home / MEMORY).read_text()
+    page.get_by_role("button", name="Save it all the same").click()
+    page.get_by_text("Saved: 2 retire.").wait_for()
+    assert written.memory("uv").status is Status.RETIRED
+
+
+def test_markup_in_a_memory_and_in_a_file_is_only_words(browse, served):
+    served.add("Never run <script>alert('a')</script> or <img src=x onerror=alert(1)> in `</textarea><script>alert(2)</script>`.")
+    with served.desk() as desk:
+        run(desk, [], Options())
+    page = browse(EDIT)
+    page.on("dialog", lambda dialog: pytest.fail(dialog.message))
+    assert "onerror" in page.get_by_label("Text").input_value()
+    assert page.locator("main script, main img").count() == 0
+    type_into(page, "Never run", "Never ever run")
+    page.get_by_role("button", name="What would change").click()
+    page.locator("#preview ins").wait_for()
+    assert page.locator("main script, main img").count() == 0
+
+
+def test_what_nobody_sees_in_a_file_survives_saving_through_the_page(browse, written):
+    path = written.home / MEMORY
+    path.write_text(path.read_text() + "A remark\u200b of mine\n")
+    page = browse(EDIT)
+    type_into(page, "ISO 8601", "RFC 3339")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("Saved:").wait_for()
+    assert "A remark\u200b of mine" in path.read_text()
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", ".config/kept/config.toml", "%00", "<script>"])
+def test_no_file_but_kepts_own_is_shown_or_saved(written, name):
+    path = f"/api/files/file?name={name}"
+    assert written.ask("GET", path)[0] == 404
+    assert written.ask("PUT", path, {"text": "x"}, headers={"If-Match": '"x"'})[0] == 404
+
+
+def test_saving_without_saying_what_was_seen_is_refused(written):
+    assert written.ask("PUT", f"/api/files/file?name={MEMORY}", {"text": "x"})[0] == 422

@@ -1,0 +1,81 @@
+"""The knowledge graph in the browser: drawn and listed, searched by key, a click away from memories and pages."""
+
+from kept.app.running import Options, run
+
+
+def many(served, count):
+    with served.desk() as desk:
+        from kept.app.person import add  # noqa: PLC0415 - only this test fills a store
+
+        for number in range(count):
+            add(
+                desk,
+                f"Step {number} uses `module_{number % 40}.py` with `tool_{number % 25}`.",
+                "decision",
+                scope=f"project:p{number % 12}-abc",
+            )
+
+
+def test_a_node_leads_to_its_memories(browse, served):
+    served.add("Use `parser.py` for feeds.")
+    served.add("Never edit `parser.py` by hand.")
+    page = browse("/graph")
+    page.wait_for_selector("#graph[data-nodes]")
+    page.get_by_role("button", name="parser.py", exact=True).click()
+    panel = page.locator("#node")
+    assert panel.get_by_role("heading", name="parser.py").is_visible()
+    panel.get_by_role("link", name="Never edit").wait_for()
+    link = panel.get_by_role("link", name="Memories that name it")
+    link.click()
+    page.wait_for_url("**/?q=parser.py")
+    assert page.get_by_text("Use parser.py").or_(page.get_by_text("Use `parser.py`")).first.is_visible()
+
+
+def test_it_is_found_by_keys_alone(browse, served):
+    served.add("Use `parser.py` for feeds.")
+    served.add("Never edit `parser.py` by hand.")
+    page = browse("/graph")
+    page.wait_for_selector("#graph[data-nodes]")
+    page.keyboard.press("/")
+    page.keyboard.type("parser")
+    page.keyboard.press("Enter")
+    page.locator("#node").get_by_role("heading", name="parser.py").wait_for()
+
+
+def test_a_thousand_nodes_are_drawn_and_named(browse, served):
+    many(served, 1_100)
+    page = browse("/graph")
+    page.wait_for_selector("#graph[data-nodes]", timeout=60_000)
+    page.get_by_label("Memories").check()
+    page.wait_for_function("Number(document.querySelector('#graph').dataset.nodes) === 1000", timeout=60_000)
+    assert page.get_by_text("left out").is_visible()
+    page.locator("summary", has_text="Files, tools").click()
+    page.get_by_role("button", name="module_1.py", exact=True).wait_for()
+
+
+def test_a_page_of_knowledge_is_a_click_away(browse, served):
+    (served.home / ".config" / "kept").mkdir(parents=True, exist_ok=True)
+    (served.home / ".config" / "kept" / "config.toml").write_text('profile = "workspace"\n')
+    served.add("Always check the size in `upload.py`.", "rules")
+    with served.desk() as desk:
+        run(desk, [], Options())
+    page = browse("/graph")
+    page.get_by_role("button", name="You", exact=True).click()
+    page.locator("#node").get_by_role("link", name="Its page").click()
+    page.wait_for_url("**/files/edit?name=*you.md")
+    assert "upload.py" in page.get_by_label("Text").input_value()
+
+
+def test_markup_in_what_is_remembered_is_only_words(browse, served):
+    served.add("Use `<img/src=x/onerror=alert(1)>` with `a.py`.")
+    served.add("Use `<img/src=x/onerror=alert(1)>` twice with `a.py`.")
+    page = browse("/graph")
+    page.wait_for_selector("#graph[data-nodes]")
+    page.get_by_role("button", name="a.py", exact=True).click()
+    page.locator("#node").get_by_role("link", name="twice").wait_for()
+    assert page.locator("main img").count() == 0
+
+
+def test_the_graph_is_empty_and_says_so_where_nothing_is_remembered(browse):
+    page = browse("/graph")
+    assert page.get_by_role("heading", name="Nothing is remembered yet").is_visible()
