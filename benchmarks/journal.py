@@ -1,11 +1,12 @@
 """The journal over months of diaries: entries, time, what is recalled, and the shares of the context with 0, 1, 2 and 4 external sources.
 
 ``python benchmarks/journal.py FOLDER [GIT-LOG]``. FOLDER holds diaries or transcripts, GIT-LOG is a saved ``git log``. The other external
-sources are made here. Knows no model: a scripted one repeats the first note, so the time is kept's own.
+sources are made here. Knows no model: a scripted writer answers from the prompt alone, so the time is kept's own (processor seconds).
 """
 
 import json
 import os
+import re
 import sys
 import tempfile
 from collections import Counter
@@ -13,20 +14,24 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from time import monotonic, process_time
+from statistics import median
+from time import process_time
 from typing import Any
 
 from kept.adapters.llm import Scripted
 from kept.app.asking import Asker
 from kept.app.desk import Desk, find_home, opened
 from kept.app.feeding import collect
-from kept.app.journaling import backfill, heads, plan, work_of
+from kept.app.journaling import Outcome, backfill, heads, plan, work_of
 from kept.app.running import Options, run
+from kept.app.sleeping import sleep
 from kept.model.ask import Ask
+from kept.model.memory import Status
 
 SPAN = date(2000, 1, 1), date(2100, 1, 1)
 MONTHS, DAYS = range(1, 8), range(1, 29)
-MODEL_DAYS = 18
+FEW = 18  # days
+MOST_WORDS, MOST_MEMORIES = 40, 4
 
 
 def feeds(folder: Path, log: str) -> list[tuple[str, str]]:
@@ -56,47 +61,131 @@ def feeds(folder: Path, log: str) -> list[tuple[str, str]]:
     return ([("git", log)] if log else []) + [(kind, str(folder / name)) for kind, name in own]
 
 
-def author(ask: Ask) -> Mapping[str, Any]:
-    """Repeats the first note; extracts nothing."""
-    if ask.purpose != "journal":
-        return {"hints": [], "memories": [], "notes": {each: [] for each in ("problems", "solutions", "decisions", "questions")}}
-    first = next(line for line in ask.prompt.splitlines() if line.startswith("s1 "))
-    return {"paragraphs": [{"part": "worked", "text": first.partition("): ")[2][:800], "sources": ["s1"]}]}
+NOTE = re.compile(r"(?m)^(s\d+) \((\w+)[^)]*\): (.+)$")
+EVENT = re.compile(r"(?m)^\[(e\d+)\] (?:person|assistant): ?")
+SPECIFIC = re.compile(r"`[^`]+`|\b[\w-]+/[\w./-]+|\b[A-Z]{2,}-\d+|\b\w+[A-Z]\w+|\w+\.\w{2,4}\b")
+PARTS = {"decided": "decisions", "learnt": "insights", "open": "open_questions"}
+HEADINGS = {"Decisions": "decisions", "Lessons": "insights", "Open questions": "open_questions", "Worked on": "themes"}
 
 
-def measure(desk: Desk, source: Path, most: int | None) -> None:
+class Writer:
+    """A scripted model that knows the prompt alone: it writes an entry out of the notes, and reads memories out of an entry's headings.
+
+    ``prompts`` are the characters of each entry's question, and those of them that are what is remembered.
+    """
+
+    def __init__(self) -> None:
+        self.prompts: list[tuple[int, int]] = []
+
+    def __call__(self, ask: Ask) -> Mapping[str, Any]:
+        """The reply to a question."""
+        return self._entry(ask) if ask.purpose == "journal" else self._memories(ask)
+
+    def _entry(self, ask: Ask) -> Mapping[str, Any]:
+        notes = NOTE.findall(ask.prompt)
+        before = [(name, text) for name, part, text in notes if part == "before"]
+        self.prompts.append((len(ask.system) + len(ask.prompt), sum(len(text) for _, text in before)))
+        paragraphs = [
+            {"part": part, "text": text[:800], "sources": [name]}
+            for name, part, text in notes
+            if part in (*PARTS, "solved", "outside")
+        ]
+        worked = [(name, text) for name, part, text in notes if part == "worked"]
+        for place in range(0, len(worked), 3):
+            some = worked[place : place + 3]
+            recalled = before[:1] if not place else []
+            text = ". ".join(each.rstrip(".") for _, each in (*some, *recalled))
+            paragraphs.append({"part": "worked", "text": text[:880], "sources": [name for name, _ in (*some, *recalled)]})
+        return {"paragraphs": paragraphs}
+
+    def _memories(self, ask: Ask) -> Mapping[str, Any]:
+        part = ask.prompt.partition("<conversation>\n")[2].partition("\n</conversation>")[0]
+        heads = list(EVENT.finditer(part))
+        found = []
+        for head, stop in zip(heads, [*[each.start() for each in heads[1:]], len(part)], strict=True):
+            lines = part[head.end() : stop].strip().splitlines()
+            category = HEADINGS.get(lines[0].lstrip("# ")) if lines else None
+            if category:
+                for line in lines[1:]:
+                    for said in re.split(r"(?<=[.!?])\s+", line.lstrip("- ")):
+                        if len(said.split()) >= MOST_WORDS // 10 and SPECIFIC.search(said):
+                            quote = " ".join(said.split()[:MOST_WORDS])
+                            found.append(
+                                {"category": category, "content": said[:200], "evidence": [{"event": head[1], "quote": quote}]}
+                            )
+        return {
+            "hints": [],
+            "memories": found[:MOST_MEMORIES],
+            "notes": {each: [] for each in ("problems", "solutions", "decisions", "questions")},
+        }
+
+
+def measure(desk: Desk, source: Path, writer: Writer | None) -> None:
     """Write the entries and tell what came of them."""
-    run(desk, [source], Options())
+    run(desk, [source], Options(model=False))
     collect(desk)
     work = work_of(desk)
-    days = plan(desk, work, *SPAN).days[:most]
-    wall, own = monotonic(), process_time()
-    found = backfill(desk, work, days, lambda _: None)
-    wall, own = monotonic() - wall, process_time() - own
+    days = plan(desk, work, *SPAN).days
+    own, nights, sizes = list[float](), list[float](), list[tuple[int, int]]()
+    mark = process_time()
+
+    def told(_: Outcome) -> None:
+        nonlocal mark
+        own.append(process_time() - mark)
+        mark = process_time()
+        sleep(desk)  # as every night does
+        nights.append(process_time() - mark)
+        active = [each for each in desk.store.log.memories() if each.status is Status.ACTIVE]
+        sizes.append((sum(each.profile == "journal" for each in active), sum(len(each.content) for each in active)))
+        mark = process_time()
+
+    found = backfill(desk, work, days, told)
     written = heads(desk)
     shares = Counter[str]()
     for head in written:
         shares.update(head.shares)
-    print(f"  {len(found)} entries, {Counter(each.state.name for each in found)}; {wall:.1f} s, {own:.1f} s of processor time")
-    print("  mean shares:", {name: round(share / len(written), 3) for name, share in shares.items()})
-    print("  memories drawn on a day: at most", max(len(each.memories) for each in written))
+    print(
+        f"  {len(found)} entries, {dict(Counter(each.state.value for each in found))}, {sum(each.refused for each in found)} paragraphs refused"
+    )
+    print(
+        f"  own time: {sum(own):.1f} s, {median(own):.2f} s a day (most {max(own):.2f}); the first {FEW} days {sum(own[:FEW]):.1f} s; nights {sum(nights):.1f} s"
+    )
+    print("  mean shares:", {name: f"{share / len(written):.1%}" for name, share in shares.items()})
+    print(
+        "  largest share from outside:",
+        f"{max(sum(v for k, v in each.shares.items() if k not in ('sessions', 'memory')) for each in written):.0%}",
+    )
+    print(
+        "  memories drawn on:",
+        sum(len(each.memories) for each in written),
+        "at most",
+        max(len(each.memories) for each in written),
+        "a day",
+    )
+    print("  active of the journal, characters of all active:", sizes[:: max(1, len(sizes) // 8)], "at the end", sizes[-1])
+    if writer and writer.prompts:
+        whole, memory = zip(*writer.prompts, strict=True)
+        print(
+            f"  questions: {median(whole):,.0f} characters (most {max(whole):,}), memory in them {median(memory):,.0f} (most {max(memory):,})"
+        )
     memories = [each for each in desk.store.log.memories() if each.profile == "journal"]
     print("  of the journal:", dict(Counter(f"{each.category} {each.status}" for each in memories)))
 
 
 def main(source: Path, log: str) -> None:
-    """Measure with each number of sources by rules, and with a scripted model."""
-    for count in (0, 1, 2, 4, None):
+    """Measure with each number of sources, by rules and with a scripted writer."""
+    for count, writer in ((count, made) for made in (None, Writer) for count in (0, 1, 2, 4)):
         with tempfile.TemporaryDirectory() as folder:
-            chosen = feeds(Path(folder), log)[: count or 0]
+            chosen = feeds(Path(folder), log)[:count]
             config = Path(folder) / ".config" / "kept" / "config.toml"
             config.parent.mkdir(parents=True)
             config.write_text("".join(f'[[feed]]\nkind = "{kind}"\npath = "{path}"\n' for kind, path in chosen))
             env = {**os.environ, "HOME": folder, "KEPT_EMBEDDINGS": "hashing"}
-            print(f"{count} external sources" if count is not None else f"{MODEL_DAYS} days with a scripted model")
+            print(f"{count} external sources, {'with a scripted writer' if writer else 'by rules'}")
             with opened(find_home(folder, env), env=env, also=("journal",)) as desk:
-                asking = Asker(lambda: Scripted(author)) if count is None else None
-                measure(replace(desk, asking=asking), source, MODEL_DAYS if count is None else None)
+                made = writer() if writer else None
+                asking = Asker(lambda made=made: Scripted(made)) if made else None
+                measure(replace(desk, asking=asking), source, made)
 
 
 if __name__ == "__main__":

@@ -426,3 +426,40 @@ def test_a_pipe_or_a_missing_file_is_refused_without_waiting(tmp_path, kind):
     for name in ("pipe", "none"):
         with pytest.raises(SourceError):
             brought(kind, tmp_path / name)
+
+
+GARBAGE = (
+    b"", b"\0" * 5_000, b"\xff\xfe" + bytes(range(256)) * 8, b"<" * 50_000, b"[" * 50_000, b"{" * 50_000, b"\n" * 50_000, b"a" * 200_000,
+    b"From \nDate: \xff\nSubject: =?x?q?\n\n" * 50, b"BEGIN:VCALENDAR\nBEGIN:VEVENT\n" * 500, b"commit 1234567\nDate: x\n" * 500,
+    b"<rss><channel><item><pubDate>99 Foo 99999</pubDate></item></channel></rss>", b"SQLite format 3\0" + b"\0" * 4_000,
+    b'{"roots": [{"children": null, "url": 7, "date_added": 1e400}]}', b"<a href='x' add_date='" + b"9" * 5_000 + b"'>x</a>",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["git", "rss", "opml", "notes", "calendar", "mail", "bookmarks", "history", "pages"])
+@pytest.mark.parametrize("number", range(len(GARBAGE)))
+def test_garbage_is_refused_or_skipped_and_never_ends_a_run(tmp_path, kind, number):
+    folder = tmp_path / "folder" / "cur"
+    folder.mkdir(parents=True)
+    for name in ("x.md", "x.html", "x"):
+        (folder / name).write_bytes(GARBAGE[number])
+    place = folder.parent if kind in ("notes", "pages") else folder / "x"
+    for cursor in ({}, {"since": "\u0663", "mark": "x", "next": "x", "head": "-1:x", "offset": "-3"}):
+        try:
+            found = brought(kind, place, cursor)
+        except SourceError:
+            continue
+        assert all(each.at is not None for each in found.items)
+        assert all(isinstance(value, str) for value in found.cursor.values())
+
+
+@pytest.mark.parametrize("kind", ["notes", "pages", "mail"])
+def test_files_of_a_folder_that_cannot_be_read_are_counted_and_links_are_not_followed(tmp_path, kind):
+    folder = tmp_path / "cur"
+    folder.mkdir()
+    (tmp_path / "secret.md").write_text("# Secret\n")
+    for suffix in ("md", "html"):
+        (folder / f"link.{suffix}").symlink_to(tmp_path / "secret.md")
+    found = brought(kind, folder)
+    assert found.items == ()
+    assert found.skipped["links"] >= 1

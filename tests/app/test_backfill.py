@@ -1,14 +1,16 @@
 """A backfill with questions asked ahead: the same entries and memories as one day after the other, cut short or not."""
 
 import re
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import date, timedelta
 from threading import Barrier, BrokenBarrierError, Lock
 
 import pytest
 from talking import say
 
+from kept.adapters import files
 from kept.adapters.llm.scripted import Scripted
+from kept.adapters.store import SqliteStore
 from kept.app.asking import Asker
 from kept.app.journaling import State, backfill, plan, work_of
 from kept.app.running import Options, run
@@ -75,9 +77,9 @@ def filled(desk_at, tmp_path):
         for _ in range(2):
             with desk_at(home, also=("journal",)) as desk:
                 object.__setattr__(desk, "asking", Asker(lambda: Scripted(author)))
-                run(desk, [], Options(model=False))
                 work = work_of(desk, template)
                 try:
+                    run(desk, [], Options(model=False))
                     days = plan(desk, work, day(0), day(9)).days
                     done = backfill(desk, work, days, lambda _: None, concurrency=concurrency)
                 except KeyboardInterrupt:
@@ -140,6 +142,48 @@ def test_entries_that_nothing_is_remembered_of_are_all_asked_about_at_the_same_t
     found = filled("together", together, projects, concurrency=4, template="project-update")
     assert found[:1] == filled("alone", Author(), projects, template="project-update")[:1]
     assert together.most == 4
+
+
+@pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("number", [1, 2, 4, 7])
+def test_a_backfill_that_is_cut_off_at_any_write_of_a_file_ends_as_one_that_was_not(filled, monkeypatch, number, done):
+    projects = ("harbour", "windmill", "harbour")
+    whole = filled("whole", Author(), projects)
+    real, calls = files.write, 0
+
+    def cut(path, data, **options):
+        nonlocal calls
+        calls += 1
+        if calls == number and not done:
+            raise KeyboardInterrupt
+        found = real(path, data, **options)
+        if calls == number:
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(files, "write", cut)
+    assert filled("cut", Author(), projects)[:2] == whole[:2]
+    assert calls >= number
+
+
+@pytest.mark.parametrize("number", [3, 9, 15])
+def test_a_backfill_that_is_cut_off_at_any_pass_of_the_log_ends_as_one_that_was_not(filled, monkeypatch, number):
+    projects = ("harbour", "windmill", "harbour")
+    whole = filled("whole", Author(), projects)
+    real, calls = SqliteStore.transaction, 0
+
+    @contextmanager
+    def cut(store):
+        nonlocal calls
+        with real(store):
+            yield
+            calls += 1
+            if calls == number:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(SqliteStore, "transaction", cut)
+    assert filled("cut", Author(), projects)[:2] == whole[:2]
+    assert calls >= number
 
 
 @pytest.mark.parametrize("stop", [2, 4])

@@ -1,15 +1,17 @@
 """Living on a machine, and leaving it as it was."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from talking import RULE, say
 
+from kept.adapters.clients import has_plugin, with_hooks
 from kept.adapters.schedulers import Ran
 from kept.app.desk import find_home
 from kept.app.doctoring import examine
-from kept.app.installing import hooked, install_hooks, leave, planned, purge
+from kept.app.installing import hooked, install_hooks, leave, leave_system, planned, plugged, purge
 from kept.app.running import Options, run
 from kept.app.scheduling import install
 from kept.model.errors import ConfigError
@@ -111,6 +113,98 @@ def test_the_doctor_looks_at_everything_and_says_how_to_mend_it(desk_at, home, p
     assert found["store"].well
     assert found["folder"].well is False
     assert "chmod 700" in found["folder"].fix
-    assert found["claude"].fix == "kept setup"
+    assert found["claude"].fix == "kept setup, or the plugin"
     place.store.write_bytes(b"not a database at all" * 300)
     assert any(each.well is False for each in examine(place))
+
+
+MINE = "# My rules\n\nBe brief.\n"
+
+
+@pytest.fixture
+def sectioned_desk(desk_at, home):
+    """A desk whose settings ask for sections for Codex and Gemini; Codex's file is the user's, Gemini's is not there."""
+    (home / ".codex").mkdir()
+    (home / ".codex" / "AGENTS.md").write_text(MINE)
+    (home / ".config" / "kept").mkdir(parents=True)
+    (home / ".config" / "kept" / "config.toml").write_text('sections = ["codex", "gemini"]\n')
+    say(home, "a", RULE)
+    with desk_at(home) as desk:
+        yield desk
+
+
+def test_memory_arrives_in_a_section_of_the_instructions_of_codex_and_gemini(sectioned_desk, home):
+    run(sectioned_desk, [], Options())
+    for file, mine in ((".codex/AGENTS.md", MINE), (".gemini/GEMINI.md", "")):
+        text = (home / file).read_text()
+        assert text.startswith(mine)
+        assert "## Remembered\n" in text
+        assert "### harbor: Conventions\n- In this project we always write dates as ISO 8601 in UTC" in text
+    assert run(sectioned_desk, [], Options()).written.files == []
+
+
+def test_an_edit_in_such_a_section_is_the_users_and_an_added_line_waits(sectioned_desk, home):
+    run(sectioned_desk, [], Options())
+    path = home / ".codex" / "AGENTS.md"
+    text = path.read_text().replace("never in local time", "never in local time, not even in logs")
+    path.write_text(text.replace("<!-- kept:end", "- Ask before you push.\n<!-- kept:end"))
+    run(sectioned_desk, [], Options())
+    found = {each.content: each.status.value for each in sectioned_desk.store.log.memories()}
+    assert found["Ask before you push."] == "held"
+    assert any("not even in logs" in each for each in found)
+    assert "not even in logs" in (home / ".claude" / "rules" / "memory.md").read_text()
+    assert "- Ask before you push.\n" in path.read_text()
+
+
+def test_a_section_that_is_wanted_no_more_goes_and_so_does_it_when_kept_leaves(sectioned_desk, home):
+    run(sectioned_desk, [], Options())
+    run(replace(sectioned_desk, settings=replace(sectioned_desk.settings, sections=("gemini",))), [], Options())
+    assert (home / ".codex" / "AGENTS.md").read_text() == MINE
+    assert "ISO 8601" in (home / ".gemini" / "GEMINI.md").read_text()
+    left = leave(sectioned_desk, {}, run=quiet)
+    assert left.problems == []
+    assert not (home / ".gemini").exists()
+
+
+def test_where_a_plugin_brings_the_hooks_setup_adds_none_and_the_doctor_tells(home, place):
+    (home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"kept@kept": true, "other@kept": true}}')
+    (home / ".codex" / "config.toml").write_text('[plugins."kept@mine"]\nenabled = false\n')
+    assert [each.name for each in plugged(place)] == ["claude"]
+    assert [each.path.parent.name for each in planned(place)] == [".codex"]
+    found = {each.name: each for each in examine(place)}
+    assert found["claude"].detail == "calls kept before each prompt (plugin)"
+    (home / ".codex" / "config.toml").write_text('[plugins."kept@mine"]\nenabled = true\n')
+    install_hooks(place)
+    assert hooked(place) == ()
+
+
+def test_the_doctor_tells_where_both_call_kept_and_where_the_kept_that_is_called_is_gone(home, place):
+    install_hooks(place)
+    settings = home / ".claude" / "settings.json"
+    body = json.loads(settings.read_text())
+    settings.write_text(json.dumps(body | {"enabledPlugins": {"kept@kept": True}}))
+    found = {each.name: each for each in examine(place)}
+    assert "the plugin's hooks stay silent" in found["claude"].detail
+    assert "claude plugin uninstall" in found["claude"].fix
+    hooks = home / ".codex" / "hooks.json"
+    assert found["codex"].well is True
+    hooks.write_text(with_hooks("", "'/no where/kept' --home /x", "f"))
+    found = {each.name: each for each in examine(place)}
+    assert found["codex"].well is False
+    assert "/no where/kept" in found["codex"].detail
+
+
+@pytest.mark.parametrize(
+    "text", ["", "null", "[]", "{", '{"enabledPlugins": []}', '{"enabledPlugins": {"kept@x": false}}', "= [", "[plugins]"]
+)
+def test_settings_that_name_no_plugin_of_kepts_have_none(text):
+    assert not has_plugin(text)
+
+
+def test_where_the_store_is_gone_already_hooks_and_schedule_go_all_the_same(home, place, capsys):
+    before = tree(home)
+    install_hooks(place)
+    install(place, {}, kind="systemd", run=quiet)
+    left = leave_system(place, {}, run=quiet)
+    assert left.problems == []
+    assert tree(home) == before

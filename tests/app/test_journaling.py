@@ -9,6 +9,7 @@ from talking import say
 
 from kept.adapters.llm.scripted import Scripted
 from kept.app.asking import Asker
+from kept.app.browsing import refused
 from kept.app.forgetting import forget
 from kept.app.journaling import State, backfill, heads, plan, work_of, write
 from kept.app.running import Options, run
@@ -470,6 +471,33 @@ def test_entries_bring_the_journals_profile_to_work_without_a_second_copy_in_the
         assert "journal" in {each.id for each in desk.profiles}
         run(desk, [], Options())
         assert (home / ".claude" / "rules" / "memory.md").read_text().count("tides.sqlite") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "heading"), [("journal", "# 2026-01-05"), ("weekly", "# Week of"), ("release-notes", "# Changes,"), ("project-update", "# Update,")]
+)  # fmt: skip
+def test_every_form_that_comes_with_kept_gives_an_entry_of_its_own(journal_at, home, name, heading):
+    days_of_work(home, 2)
+    with journal_at() as desk:
+        run(desk, [], Options())
+        done = write(desk, work_of(desk, name), day(0), day(1) if name != "journal" else None)
+        text = done.path.read_text()
+        assert heading in text
+        assert "tides" in text
+        assert "{{" not in text
+
+
+def test_what_an_entry_says_too_vaguely_is_refused_and_listed_with_the_reason(journal_at, home):
+    days_of_work(home, 1)
+    with journal_at() as desk:
+        (done,) = write_all(desk, [day(0)])
+        vague, named = "We decided to do things better from now on.", "We decided to keep gauges in `gauges.toml`."
+        done.path.write_text(f"{done.path.read_text()}\n## Decisions\n\n- {vague}\n- {named}\n")
+        run(desk, [], Options())
+        reasons = {each.candidate.content: str(each.verdict) for each in refused(desk)}
+        assert any(text.startswith(vague[:30]) for text in reasons)
+        assert any(each.content.startswith(named[:30]) for each in journal_memories(desk))
+        assert not any(each.content.startswith(vague[:30]) for each in journal_memories(desk))
 
 
 def test_the_heads_of_all_entries_tell_their_shares_by_day(journal_at, home):

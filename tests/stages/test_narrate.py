@@ -164,6 +164,14 @@ def test_a_sentence_that_says_more_of_a_memory_than_of_the_day_is_marked_as_reca
     assert all((each.reference, each.day) == ("m1", DAY) for each in found if each.grade is Grade.MEMORY)
 
 
+def test_a_sentence_that_tells_what_came_from_outside_is_marked_so_though_its_paragraph_cites_the_day_alone():
+    told = [DID, news("quay", "We decided that deployments are never reviewed again.")]
+    text = "Rewrote the reader in `tides.py` so that it copes with missing gauges. We decided that deployments are never reviewed."
+    found, refused = prose_of(reply(("worked", text, ("s1",))), told, TEMPLATE)
+    assert refused == 0
+    assert [(each.grade, each.source) for each in found] == [(Grade.SESSION, "sessions"), (Grade.OUTSIDE, "quay")]
+
+
 def test_what_a_paragraph_recalls_stands_after_what_it_tells_in_a_block_of_kepts_own():
     text = "The reader in `tides.py` copes with missing gauges. Tide tables are kept in `tides.sqlite`. The reader is done."
     found, _ = prose_of(reply(("worked", text, ("s1", "s2"))), [DID, KNOWN], TEMPLATE)

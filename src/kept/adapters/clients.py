@@ -5,6 +5,7 @@ Pure edits of JSON text; who reads and writes the files is no matter of this mod
 
 import json
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,21 +29,57 @@ _OURS = re.compile(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Client:
-    """A coding agent: its name, the folder whose presence shows that it is used, and the file its hooks stand in, below the home."""
+    """A coding agent: its name, the folder whose presence shows that it is used, the file its hooks stand in and the one that tells which
+    plugins are on, and the file of instructions that it reads in every session (empty: kept's memory file is one). All below the folder.
+    """
 
     name: str
     folder: str
     file: str
+    plugins: str
+    instructions: str = ""
 
     def path(self, home: Path) -> Path:
         """The file its hooks stand in."""
         return home / self.folder / self.file
 
+    def plugins_path(self, home: Path) -> Path:
+        """The file that tells which plugins are on."""
+        return home / self.folder / self.plugins
+
 
 CLIENTS = (
-    Client(name="claude", folder=".claude", file="settings.json"),
-    Client(name="codex", folder=".codex", file="hooks.json"),
+    Client(name="claude", folder=".claude", file="settings.json", plugins="settings.json"),
+    Client(name="codex", folder=".codex", file="hooks.json", plugins="config.toml", instructions="AGENTS.md"),
 )
+GEMINI = Client(  # its hooks come with the extension alone
+    name="gemini", folder=".gemini", file="", plugins="extensions/kept/gemini-extension.json", instructions="GEMINI.md"
+)
+READERS = (*(each for each in CLIENTS if each.instructions), GEMINI)  # agents that read instructions of their own in every session
+
+
+def has_plugin(text: str) -> bool:
+    """Whether a client's settings (JSON or TOML) say that kept's plugin is on; its extension's manifest says so by being there."""
+    try:
+        body = json.loads(text)
+        found = body.get("enabledPlugins", {}) if "enabledPlugins" in body else {"kept@": body.get("name") == "kept"}
+    except ValueError:
+        try:
+            found = tomllib.loads(text).get("plugins", {})
+        except tomllib.TOMLDecodeError:
+            return False
+    except (AttributeError, TypeError):
+        return False
+    return isinstance(found, dict) and any(
+        name.startswith("kept@") and (each.get("enabled", True) if isinstance(each, dict) else each) is True
+        for name, each in found.items()
+    )
+
+
+def program_of(text: str) -> str:
+    """The program that kept's own hooks in the settings call; empty where there are none."""
+    found = re.search(r'"command"\s*:\s*"((?:[^"\\]|\\.)*?kept(?:[^"\\]|\\.)*?) hook (?:session-start|user-prompt)\b', text)
+    return found.group(1) if found else ""
 
 
 def with_hooks(text: str, program: str, where: str) -> str:

@@ -12,6 +12,7 @@ from kept.model.errors import ConfigError
 from kept.model.profile import Use
 from kept.model.recall import Recall
 
+SECTIONED = frozenset({"codex", "gemini"})
 _TABLES = frozenset({"projects", "use", "feed"})
 FEEDS = ("git", "rss", "opml", "notes", "calendar", "mail", "bookmarks", "history", "pages")
 FETCHED = ("rss", "calendar")
@@ -99,6 +100,7 @@ class Settings:
     ``context_tokens`` is the budget of what a hook puts before a session or a prompt. ``at_session_end`` is what its hook does:
     ``queue`` leaves the session to the next run, ``run`` starts one for it. ``trust_agents`` makes what an agent adds active at once.
     ``night_minutes`` is how long the night's job may read, extract and ask (0: as long as it takes); what is left waits for the next one.
+    ``sections`` names agents (codex, gemini) whose own file of instructions gets a section with what is remembered.
     ``context_meaning`` lets the hook before a prompt also look for facts by meaning, which loads the model each time.
     ``llm``, ``recall`` and ``journal`` are tables; ``feed`` are the external sources of the journal, a table each.
     """
@@ -114,6 +116,7 @@ class Settings:
     context_tokens: int = 1_200
     at_session_end: str = "queue"
     night_minutes: int = 240
+    sections: tuple[str, ...] = ()
     trust_agents: bool = False
     context_meaning: bool = False
     recall: Recall = field(default_factory=Recall)
@@ -166,6 +169,8 @@ def _value(name: str, value: object, where: str) -> Any:
     match name:
         case "context_tokens" if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS:
             return value
+        case "sections" if isinstance(value, list) and set(value) <= SECTIONED:
+            return tuple(value)
         case "night_minutes" if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             return value
         case "trust_agents" | "context_meaning" if isinstance(value, bool):

@@ -1,7 +1,9 @@
 """Doctoring: everything that could be wrong with living on this machine, each with its fix. Looks, and changes nothing."""
 
 import importlib.util
+import json
 import os
+import shlex
 import shutil
 import sqlite3
 import stat
@@ -10,13 +12,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kept.adapters.clients import CLIENTS
+from kept.adapters.clients import CLIENTS, GEMINI, Client, program_of
 from kept.adapters.embed import PACK
 from kept.adapters.schedulers import Kind
+from kept.adapters.settings import read
 from kept.app.desk import Desk, Home, now, opened
 from kept.app.discovery import survey
 from kept.app.failures import standing_failures
-from kept.app.installing import hooked, used
+from kept.app.installing import hooked, plugged, sectioned, used
 from kept.app.nightly import NIGHT, last_night
 from kept.app.scheduling import standing
 from kept.app.spooling import complaints
@@ -46,7 +49,7 @@ def examine(home: Home, *, profile: str | None = None, zone: str | None = None) 
     for look in looks:
         try:
             found += look()
-        except (KeptError, OSError) as error:
+        except (KeptError, OSError, ValueError) as error:
             found.append(Finding(name="look", well=False, detail=str(error), fix="mend that, then run kept doctor again"))
     return tuple(found)
 
@@ -132,12 +135,33 @@ def _model() -> Iterator[Finding]:
 
 
 def _hooks(home: Home) -> Iterator[Finding]:
-    calling = {each.name for each in hooked(home)}
-    for client in CLIENTS:
-        if client in used(home) or client.name in calling:
-            there = client.name in calling
-            detail = "calls kept before each prompt" if there else "does not call kept"
-            yield Finding(name=client.name, well=there or None, detail=detail, fix="" if there else "kept setup")
+    calling, there = hooked(home), plugged(home)
+    for client in (*CLIENTS, GEMINI):
+        if client in calling and client in there:
+            detail = "called by the settings and by the plugin; the plugin's hooks stay silent, so nothing is told twice"
+            yield Finding(name=client.name, well=None, detail=detail, fix=f"keep one: {_LEAVE.get(client.name, '')}")
+        elif client in there:
+            yield Finding(name=client.name, well=True, detail="calls kept before each prompt (plugin)")
+        elif client in calling:
+            yield _called(home, client)
+        elif client in used(home):
+            yield Finding(name=client.name, well=None, detail="does not call kept", fix="kept setup, or the plugin")
+    for client in sectioned(home):
+        if client in there or client in calling or client.name in read(home.settings).sections:
+            continue
+        detail = f"nothing of memory arrives in ~/{client.folder}/{client.instructions}"
+        yield Finding(name=f"{client.name} section", well=None, detail=detail, fix="kept setup")
+
+
+_LEAVE = {"claude": "claude plugin uninstall kept@kept", "codex": "codex plugin remove kept@kept"}
+
+
+def _called(home: Home, client: Client) -> Finding:
+    """Whether the kept that a client's settings call is there."""
+    words = shlex.split(json.loads(f'"{program_of(client.path(home.root).read_text(encoding="utf-8"))}"'))
+    if words and words[0].startswith("/") and not os.access(words[0], os.X_OK):
+        return Finding(name=client.name, well=False, detail=f"calls {words[0]}, which is not there", fix="kept setup")
+    return Finding(name=client.name, well=True, detail="calls kept before each prompt")
 
 
 def _complaints(home: Home) -> Iterator[Finding]:

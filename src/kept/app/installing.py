@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kept.adapters import files
-from kept.adapters.clients import CLIENTS, Client, has_hooks, with_hooks, without_hooks
+from kept.adapters.clients import CLIENTS, GEMINI, READERS, Client, has_hooks, has_plugin, with_hooks, without_hooks
 from kept.adapters.schedulers import Run, run_command
 from kept.adapters.store import Output
 from kept.app import scheduling
@@ -54,11 +54,11 @@ def program() -> str:
     return shlex.quote(found) if found else f"{shlex.quote(sys.executable)} -m kept"
 
 
-def note_program(home: Home) -> None:
-    """Note where this kept is, for the plugin: it has only a poor PATH to look for it. Another one that was noted and is there stays."""
+def note_program(home: Home, *, anew: bool = False) -> None:
+    """Note where this kept is, for the plugin: it has only a poor PATH to look for it. Unless ``anew``, another one that is there stays."""
     script, place = Path(sys.executable).with_name("kept"), home.state / "program"
     noted = Path(_text(place).strip() or "/")
-    if script.is_file() and home.state.is_dir() and not noted.is_file():
+    if script.is_file() and home.state.is_dir() and (noted != script if anew else not noted.is_file()):
         files.write(place, f"{script}\n".encode(), expect=files.read(place).stamp, root=home.root)
 
 
@@ -72,12 +72,25 @@ def hooked(home: Home) -> tuple[Client, ...]:
     return tuple(each for each in CLIENTS if has_hooks(_text(each.path(home.root))))
 
 
+def plugged(home: Home) -> tuple[Client, ...]:
+    """Those in which kept's plugin or extension is on: it brings the hooks."""
+    return tuple(each for each in (*CLIENTS, GEMINI) if has_plugin(_text(each.plugins_path(home.root))))
+
+
+def sectioned(home: Home) -> tuple[Client, ...]:
+    """The agents used here that read instructions of their own, so that memory can arrive in a section of them."""
+    return tuple(each for each in READERS if (home.root / each.folder).is_dir())
+
+
 def planned(home: Home) -> tuple[Change, ...]:
-    """What installing the hooks would write; nothing where all stand already. Raises ConfigError for settings nobody can edit safely."""
+    """What installing the hooks would write; nothing where all stand already, or the plugin brings them. Raises ConfigError for settings nobody can edit safely."""
     own = f"{program()}{'' if home.root == home.user else f' --home {shlex.quote(str(home.root))}'}"
     found = []
+    there = plugged(home)
     for client in used(home):
         path = client.path(home.root)
+        if client in there and not has_hooks(_text(path)):
+            continue
         before = _text(path)
         after = with_hooks(before, own, str(path))
         if after != before:
@@ -107,15 +120,24 @@ def leave(desk: Desk, env: Mapping[str, str], *, run: Run = run_command) -> Left
 
     What a person added to a file of kept's is kept aside and named. The store stays: :func:`purge` deletes it.
     """
-    left = Left()
-    _leave_clients(desk.home, left)
-    left.removed += scheduling.uninstall(desk.home, env, run=run)
+    left = leave_system(desk.home, env, run=run)
     written, number = Written(), RunNumber(desk, "uninstall")
     absorb_edits(desk, number, written)
     left.problems += written.problems
     _leave_outputs(desk, left)
     if number.started:
         desk.store.log.end_run(number(), desk.clock(), {"removed": left.removed})
+    return left
+
+
+def leave_system(home: Home, env: Mapping[str, str], *, run: Run = run_command) -> Left:
+    """Take away the hooks and the entry of the night, which need no store to be found."""
+    left = Left()
+    _leave_clients(home, left)
+    left.removed += scheduling.uninstall(home, env, run=run)
+    note = home.state / "program"
+    if note.is_file():
+        files.remove(note, expect=files.read(note).stamp, root=home.root)
     return left
 
 

@@ -120,7 +120,7 @@ def _results(report: Report) -> dict[str, tuple[str, str]]:
     cut = "; the time of the night was up, the next goes on" if report.cut else ""
     candidates = f"{extracted.accepted:,} accepted, {extracted.held:,} held, {extracted.refused.total():,} refused"
     return {
-        "discover": ("", f"{sum(report.sources.values()):,} transcripts of {len(report.sources)} kinds"),
+        "discover": ("", ", ".join(f"{count:,} of {name}" for name, count in sorted(report.sources.items())) or "no transcripts"),
         "read": (_unread(reading.skipped, "read"), f"{reading.files:,} with something new{cut}"),
         "extract": (_unread(extracted.broken, "analysed"), f"{extracted.threads:,} sessions: {candidates}{cut}"),
         "ask": (

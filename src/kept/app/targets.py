@@ -1,16 +1,17 @@
 """Targets: which files the profiles at work write, and what each is to say. Reads the store, writes nothing."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
 
+from kept.adapters.clients import READERS, Client
 from kept.app.desk import Desk
 from kept.app.summarising import told
 from kept.model.artifact import artifacts
 from kept.model.document import Document, Line
-from kept.model.memory import Memory
+from kept.model.memory import USER_SCOPE, Memory
 from kept.model.profile import Place, Profile
 from kept.model.project import root_of
 from kept.stages.compose import Page, compose, days, pages
@@ -111,13 +112,32 @@ def _fixed(desk: Desk, projects: Mapping[Path, str]) -> list[Target]:
                 found.append(Target(path=root / path, profiles=members, form=form))
     writing = tuple(each for each in desk.profiles if each.outputs.project_section)
     ruling = tuple(each for each in desk.profiles if each.outputs.project_rules)
+    readers = [each for each in READERS if each.name in desk.settings.sections]
+    found += [_instructions(desk, each) for each in readers]
     for folder, scope in projects.items():
-        if writing:
+        for name in ("CLAUDE.md", *(each.instructions for each in readers)) if writing else ():
             heading = writing[0].outputs.section
-            found.append(Target(path=folder / "CLAUDE.md", profiles=writing, form=Form.SECTION, heading=heading, scope=scope))
+            found.append(Target(path=folder / name, profiles=writing, form=Form.SECTION, heading=heading, scope=scope))
         if ruling:
             found.append(Target(path=folder / ".claude" / "rules" / "kept.md", profiles=ruling, form=Form.RULES, scope=scope))
     return found
+
+
+def _instructions(desk: Desk, reader: Client, part: str = "") -> Target:
+    """The section in the file of instructions that an agent reads in every session: what the memory file says, in half the room."""
+    writing = [each for each in desk.profiles if each.outputs.memory_file] or [desk.profile]
+    half = tuple(
+        replace(
+            each,
+            outputs=replace(each.outputs, memory_bytes=each.outputs.memory_bytes // 2, memory_lines=each.outputs.memory_lines // 2),
+        )
+        for each in writing
+    )
+    path = desk.home.root / reader.folder / reader.instructions
+    return Target(path=path, profiles=half, form=Form.SECTION, heading=REMEMBERED, part=part)
+
+
+_GONE = "gone"
 
 
 def _in_folders(desk: Desk, book: Book) -> list[Target]:
@@ -152,8 +172,11 @@ def _known(desk: Desk) -> list[Target]:
         if any(each.outputs.project_rules for each in desk.profiles)
         else {}
     )
+    sections = {str(root / each.folder / each.instructions): each for each in READERS}
     for text in desk.store.outputs():
         path = Path(text)
+        if text in sections:  # one that is wanted no more
+            found.append(_instructions(desk, sections[text], _GONE))
         for profile in desk.profiles:
             notes, leaves = root / profile.outputs.daily_folder, root / profile.outputs.pages_folder
             if profile.outputs.daily_folder and path.parent == notes and _is_day(path.stem):
@@ -186,7 +209,18 @@ def document_of(desk: Desk, book: Book, target: Target, reserved: int) -> Docume
         case Form.CARD:
             return _card(desk, book, target, reserved)
         case _:
-            return _Sheet(desk=desk, book=book, target=target, reserved=reserved).of(_shown(desk, book, target))
+            found = _Sheet(desk=desk, book=book, target=target, reserved=reserved).of(_shown(desk, book, target))
+            return found if target.scope or not target.heading else _told_apart(found, target)
+
+
+def _told_apart(found: Document, target: Target) -> Document:
+    """The document of a section that is about several projects: each title names its own, for a section has no headings above them."""
+    if target.part == _GONE or not found.sections:
+        return Document(sections=())
+    sections = tuple(
+        each if each.scope == USER_SCOPE else replace(each, title=f"{each.name}: {each.title}") for each in found.sections
+    )
+    return replace(found, sections=sections, header=("What kept remembers from earlier sessions; what is said now outranks it.",))
 
 
 def scopes_apart(desk: Desk) -> dict[tuple[str, str], str]:

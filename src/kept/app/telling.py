@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
 
+import re2
+
 from kept.adapters.sources.entries import ENTRY
 from kept.adapters.store import Noted
 from kept.app.desk import JOURNAL, Desk
@@ -24,6 +26,7 @@ _FILES = 8  # names of a project
 _LOOKED = 4_000  # events of a thread after a prompt
 _JOURNALS = "journal"  # the source whose files tell no prompts
 _HEADING_WORDS, _HEADING_LONGEST = 4, 200
+_NUMBERED = re2.compile(r"(?i)^(?:(?:step|phase|part) \d+(?:\.\d+)*|\d+(?:\.\d+)*)\s*[:.)–—-]\s+")  # a heading's place in its list
 _WRITTEN_WEIGHT = 2.0
 _MEMORY_WEIGHT, _LEARNT_WEIGHT = 1.0, 30.0
 
@@ -71,7 +74,7 @@ def _written(desk: Desk, start: datetime, stop: datetime) -> Iterator[tuple[date
 def _heading(text: str) -> str:
     """The words of the heading that a section begins with; empty where it has none, or one that fits any day."""
     first = text.partition("\n")[0]
-    words = first.lstrip("#").strip() if first.startswith("#") else ""
+    words = _NUMBERED.sub("", first.lstrip("#").strip()) if first.startswith("#") else ""
     return words if len(words.split()) >= _HEADING_WORDS and len(words) <= _HEADING_LONGEST else ""
 
 

@@ -11,7 +11,7 @@ from kept.model.artifact import artifacts
 from kept.model.entry import Grade, Slot, Told
 from kept.model.statement import statement
 
-_LEAST_OUTSIDE = 600  # characters, about five lines
+_LEAST_OUTSIDE, _ONE_ITEM = 600, 300  # characters, about five lines
 _LEAST_SHARED = 2  # telling words that a memory has in common with the day, where it names nothing of it
 
 
@@ -74,14 +74,15 @@ def _within(told: Sequence[Told], room: int) -> list[Told]:
 def _shared(told: Sequence[Told], bounds: Bounds, spent: int) -> list[Told]:
     """Of each external source what fits into its part; a source without a weight of its own weighs as much as the lightest.
 
-    All of them together have their share of what the sessions say (``spent`` characters), a few lines at least.
+    All of them together have their share of what the sessions say (``spent`` characters), a few lines at least, but no more than
+    the sessions where that is more than one item.
     """
     names = list(dict.fromkeys(each.source for each in told))
     usual = min((each for each in bounds.shares.values() if each > 0), default=1.0)
     weights = {name: bounds.shares.get(name, usual) for name in names}
     total = sum(weights.values()) or 1.0
     relative = spent * bounds.outside / max(1 - bounds.outside, 0.01)
-    room = min(bounds.whole * bounds.outside, max(relative, _LEAST_OUTSIDE))
+    room = min(bounds.whole * bounds.outside, max(relative, min(_LEAST_OUTSIDE, max(spent, _ONE_ITEM))))
     return [
         each for name in names for each in _within([one for one in told if one.source == name], int(room * weights[name] / total))
     ]

@@ -98,35 +98,34 @@ def prose_of(body: Mapping[str, Any], told: Sequence[Told], template: Template) 
         if any(one.grade is Grade.OUTSIDE for one in own):
             found.append(replace(made, grade=Grade.OUTSIDE))
         else:
-            found += _by_ground(made, own, [one for one in told if one.grade is Grade.MEMORY])
+            found += _by_ground(made, own, [one for one in told if one.grade is not Grade.SESSION])
     return tuple(found), refused
 
 
-def _by_ground(made: Told, own: Sequence[Told], memories: Sequence[Told]) -> Iterator[Told]:
-    """A paragraph in pieces: the sentences that tell of the day, and those that tell of a memory, each run of them as one."""
+def _by_ground(made: Told, own: Sequence[Told], others: Sequence[Told]) -> Iterator[Told]:
+    """A paragraph in pieces: what tells of the day, of what is remembered, of what came from outside; each run of sentences as one."""
     today = " ".join(each.text for each in own if each.grade is Grade.SESSION)
     if not today:
         yield replace(made, grade=Grade.MEMORY, source=Grade.MEMORY.value, reference=own[0].reference, day=own[0].day)
         return
     sentences = [each.strip() for each in _SENTENCE.findall(made.text) if each.strip()]
-    grounds = [(each, _remembered(each, today, memories)) for each in sentences]
-    for recalls, run in groupby(grounds, key=lambda one: one[1] is not None):
+    grounds = [(each, _ground(each, today, others)) for each in sentences]
+    for grade, run in groupby(grounds, key=lambda one: one[1].grade if one[1] else Grade.SESSION):
         pieces = list(run)
         text = " ".join(each for each, _ in pieces)
         ground = next((one for _, one in pieces if one is not None), None)
-        if recalls and ground is not None:
-            yield replace(
-                made, text=text, grade=Grade.MEMORY, source=Grade.MEMORY.value, reference=ground.reference, day=ground.day
-            )
-        else:
-            yield replace(made, text=text, source=Grade.SESSION.value)
+        source, reference, day = (ground.source, ground.reference, ground.day) if ground else (Grade.SESSION.value, "", None)
+        yield replace(made, text=text, grade=grade, source=source, reference=reference, day=day)
 
 
-def _remembered(sentence: str, today: str, memories: Sequence[Told]) -> Told | None:
-    """The memory that a sentence tells rather than the day: by a name or more telling words than the day has, or by most of its words."""
+def _ground(sentence: str, today: str, others: Sequence[Told]) -> Told | None:
+    """The memory, or the thing from outside, that a sentence tells rather than the day; None where it tells the day.
+
+    It has a name that the day has not, or more of the sentence's telling words than the day, or the sentence has most of its own.
+    """
     said, names = statement(sentence).content, [each.casefold() for each in artifacts(sentence)]
     own = said & statement(today).content
-    for each in sorted(memories, key=lambda one: -len(said & statement(one.text).content)):
+    for each in sorted(others, key=lambda one: -len(said & statement(one.text).content)):
         known = statement(each.text).content
         new = any(name in each.text.casefold() and name not in today.casefold() for name in names)
         repeats = bool(said & known - own) and len(said & known) >= _SAME * len(known)

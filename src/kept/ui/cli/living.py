@@ -7,9 +7,24 @@ from typing import Annotated
 
 import typer
 
+from kept.adapters.clients import Client
+from kept.app.configuring import change, setting
 from kept.app.desk import Desk, Home
 from kept.app.discovery import survey
-from kept.app.installing import Change, Left, hooked, install_hooks, leave, planned, purge, used
+from kept.app.installing import (
+    Change,
+    Left,
+    hooked,
+    install_hooks,
+    leave,
+    leave_system,
+    note_program,
+    planned,
+    plugged,
+    purge,
+    sectioned,
+    used,
+)
 from kept.app.scheduling import install, standing
 from kept.model.errors import KeptError, UsageError
 from kept.ui.cli import show
@@ -24,6 +39,9 @@ def setup(
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: do everything that is told.")] = False,
     show_: Annotated[bool, typer.Option("--show", help="Only show what would be written, word by word.")] = False,
     hooks: Annotated[bool, typer.Option("--hooks/--no-hooks", help="Have coding agents call kept before each prompt.")] = True,
+    sections: Annotated[
+        bool, typer.Option("--sections/--no-sections", help="Let memory arrive in the instructions of Codex and Gemini CLI.")
+    ] = True,
     nightly: Annotated[bool, typer.Option("--schedule/--no-schedule", help="Run every night.")] = True,
     at: Annotated[str, typer.Option(metavar="HH:MM", help="When, every night (02:30).")] = "",
 ) -> int:
@@ -32,7 +50,8 @@ def setup(
     with at_desk(context) as desk:
         show.write(_found_lines(desk))
     changes = planned(home) if hooks else ()
-    show.write(_planned_lines(home, changes, hooks=hooks, nightly=nightly, at=at, whole=show_))
+    readers = tuple(each for each in sectioned(home) if sections and each.name not in setting(home, "sections"))
+    show.write(_planned_lines(home, changes, readers, hooks=hooks, nightly=nightly, at=at, whole=show_))
     if show_:
         return 0
     if not yes:
@@ -42,13 +61,15 @@ def setup(
         if key("yn") != "y":
             show.write([line("Nothing was changed.")])
             return 0
+    if readers:
+        change(home, "sections", ",".join([*setting(home, "sections"), *(each.name for each in readers)]))
     return _done(context, home, changes, nightly=nightly and not standing(home, os.environ), at=at)
 
 
 def _done(context: typer.Context, home: Home, changes: tuple[Change, ...], *, nightly: bool, at: str) -> int:
     code = 0
-    for change in install_hooks(home) if changes else ():
-        show.write([line("Wrote ", show.place(change.path), (f"  {change.what}", "dim"))])
+    for each in install_hooks(home) if changes else ():
+        show.write([line("Wrote ", show.place(each.path), (f"  {each.what}", "dim"))])
     if nightly:
         try:
             done = install(home, os.environ, at=at, zone=asked(context).zone or "")
@@ -58,7 +79,9 @@ def _done(context: typer.Context, home: Home, changes: tuple[Change, ...], *, ni
         except KeptError as error:
             show.write([line((f"nothing runs by itself: {error}", "yellow"))])
             code = 1
-    return max(code, run(context, None))
+    code = max(code, run(context, None))
+    note_program(home, anew=True)
+    return code
 
 
 def _found_lines(desk: Desk) -> Iterator[Line]:
@@ -73,17 +96,22 @@ def _found_lines(desk: Desk) -> Iterator[Line]:
     yield line((f"Reading them for the first time takes about {max(1, round(total / 2_000_000)):,} s; no key, no network.", "dim"))
 
 
-def _planned_lines(home: Home, changes: tuple[Change, ...], *, hooks: bool, nightly: bool, at: str, whole: bool) -> Iterator[Line]:
+def _planned_lines(
+    home: Home, changes: tuple[Change, ...], readers: tuple[Client, ...], *, hooks: bool, nightly: bool, at: str, whole: bool
+) -> Iterator[Line]:
     yield line(("This will be written:", "bold"))
     for each in changes:
         yield entry([("  ", "")], show.place(each.path), (f"  {each.what}; the rest stays as it is", "dim"))
         if whole:
             yield from (line((f"      {text}", "dim")) for text in (each.text or "").splitlines())
     if hooks and not changes:
-        names = ", ".join(each.name for each in hooked(home))
+        names = ", ".join(dict.fromkeys(each.name for each in (*hooked(home), *plugged(home))))
         yield line(
             (f"  no hooks: {f'{names} calls kept already' if names else 'neither Claude Code nor Codex is used here'}", "dim")
         )
+    for reader in readers:
+        what = "  a section with what is remembered, in half the room of memory.md; the rest stays as it is"
+        yield entry([("  ", "")], show.place(home.root / reader.folder / reader.instructions), (what, "dim"))
     if any(each.name == "codex" for each in used(home)) and changes:
         yield line(("  Codex asks you once whether it may call these hooks", "dim"))
     if nightly:
@@ -122,23 +150,35 @@ def uninstall(
             show.write([line("Nothing was changed.")])
             return 0
     home = home_of(context)
-    if home.store.exists():
-        with at_desk(context) as desk:
-            left = leave(desk, os.environ)
-        show.write(_left_lines(left))
-        if left.problems:
-            return 1
-        if everything and left.aside:
-            show.write(
-                [line(("Not purged: what you added lies in the folder that would go. Move it, then run this again.", "yellow"))]
-            )
-            return 1
+    left = _left(context, home)
+    show.write(_left_lines(left))
+    if left.problems:
+        return 1
+    if everything and left.aside:
+        show.write([line(("Not purged: what you added lies in the folder that would go. Move it, then run this again.", "yellow"))])
+        return 1
+    for each in plugged(home):
+        show.write([line((f"The plugin of {each.name} is yours to take out", "yellow"), (f" → {PLUGIN_OUT[each.name]}", "dim"))])
     if everything:
         show.write(line("Deleted ", show.place(each)) for each in purge(home))
     elif home.state.exists():
         show.write([line("The store stays in ", show.place(home.state), (" → kept uninstall --purge deletes it", "dim"))])
     sys.stdout.flush()
     return 0
+
+
+def _left(context: typer.Context, home: Home) -> Left:
+    if not home.store.exists():  # half of kept is gone already: what needs no store goes all the same
+        return leave_system(home, os.environ)
+    with at_desk(context) as desk:
+        return leave(desk, os.environ)
+
+
+PLUGIN_OUT = {
+    "claude": "claude plugin uninstall kept@kept",
+    "codex": "codex plugin remove kept@kept",
+    "gemini": "gemini extensions uninstall kept",
+}
 
 
 def _left_lines(left: Left) -> Iterator[Line]:
