@@ -3,6 +3,8 @@
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from importlib.resources import files
 from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,10 +15,12 @@ from kept.model.profile import Use
 from kept.model.recall import Recall
 
 SECTIONED = frozenset({"codex", "gemini"})
-_TABLES = frozenset({"projects", "use", "feed"})
+_LISTS = frozenset({"use", "feed"})
+_TABLES = _LISTS | {"projects"}
 FEEDS = ("git", "rss", "opml", "notes", "calendar", "mail", "bookmarks", "history", "pages")
 FETCHED = ("rss", "calendar")
 _ADAPTERS = ("none", "command", "anthropic", "openai", "scripted", "recorded")
+CHOICES: Mapping[str, tuple[str, ...]] = {"llm.adapter": _ADAPTERS, "at_session_end": ("queue", "run")}
 _KINDS = {bool: "switch (true or false)", int: "whole number", float: "number", str: "text", tuple: "list of texts"}
 _MOST_TOKENS = 3_000  # a client cuts what a hook gives it at 10,000 characters
 _MOST = 1_000_000  # bytes; a settings file beyond this is a mistake
@@ -143,11 +147,16 @@ def read(path: Path) -> Settings:
         raise ConfigError(
             "the settings file is larger than 1 MB", where=str(path), hint="move it away and set again with `kept config`"
         )
+    return parse(raw, str(path))
+
+
+def parse(raw: bytes, where: str) -> Settings:
+    """The settings that the bytes of a file say. Raises ConfigError, as :func:`read` does."""
     try:
         body = tomllib.loads(raw.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"the settings are no valid TOML: {error}", where=str(path)) from error
-    return _checked(body, str(path))
+        raise ConfigError(f"the settings are no valid TOML: {error}", where=where) from error
+    return _checked(body, where)
 
 
 def _checked(body: Mapping[str, Any], where: str) -> Settings:
@@ -278,13 +287,29 @@ def values(settings: Settings) -> dict[str, Any]:
     return flat
 
 
+def given(path: Path) -> frozenset[str]:
+    """The names of the settings that a file says, whatever it says. Nothing where there is none, or none that can be read."""
+    try:
+        body = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return frozenset()
+    tables = {name for name, value in body.items() if isinstance(value, dict) and name not in _TABLES}
+    return frozenset(body) - tables | {f"{name}.{own}" for name in tables for own in body[name]}
+
+
+@cache
+def meanings() -> tuple[tuple[str, str, Mapping[str, str]], ...]:
+    """What each setting is for, in groups: their ids and titles, and the meanings by name."""
+    body = tomllib.loads(files(__package__).joinpath("meanings.toml").read_text(encoding="utf-8"))
+    return tuple((each["id"], each["title"], each["settings"]) for each in body["groups"])
+
+
 def write(path: Path, name: str, value: str | Sequence[str]) -> str:
     """The text of the settings file with one setting changed (a list as such, or comma-separated; empty removes it).
 
     Comments and order are kept. Nothing is written here. Raises ConfigError for an unknown setting or a wrong value.
     """
     import tomlkit  # noqa: PLC0415 - heavy, and reading the settings does without
-    import tomlkit.exceptions  # noqa: PLC0415
 
     usual = values(Settings())
     if name not in usual or name in _TABLES:
@@ -292,10 +317,7 @@ def write(path: Path, name: str, value: str | Sequence[str]) -> str:
             f"unknown setting {name!r}",
             hint=f"settings: {', '.join(sorted(usual.keys() - _TABLES))}; edit {' and '.join(sorted(_TABLES))} in the file itself",
         )
-    try:
-        document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
-    except (tomlkit.exceptions.TOMLKitError, UnicodeDecodeError, OSError) as error:
-        raise ConfigError(f"the settings cannot be read: {error}", where=str(path)) from error
+    document = _document(path)
     section, _, own = name.rpartition(".")
     table: Any = document.setdefault(section, tomlkit.table()) if section else document
     if not isinstance(table, dict):
@@ -307,6 +329,41 @@ def write(path: Path, name: str, value: str | Sequence[str]) -> str:
     text = tomlkit.dumps(document)
     _checked(tomllib.loads(text), str(path))
     return text
+
+
+def write_item(path: Path, table: str, item: Mapping[str, Any] | None, *, number: int = 0) -> str:
+    """The text of the settings file with an item more at the end of a list of tables, or without the one of that number (from 0).
+
+    Raises ConfigError for a table that is no such list, a number that it has not, and what would be no setting.
+    """
+    import tomlkit  # noqa: PLC0415 - as in :func:`write`
+
+    if table not in _LISTS:
+        raise ConfigError(f"{table!r} is no list of tables", hint=f"one of: {', '.join(sorted(_LISTS))}")
+    document = _document(path)
+    listed: Any = document.setdefault(table, tomlkit.aot())
+    if not isinstance(listed, list) or (item is None and number >= len(listed)):
+        raise ConfigError(f"{table} has no item {number + 1}", where=str(path))
+    if item is None:
+        del listed[number]
+        if not listed:
+            document.pop(table)
+    else:
+        listed.append(tomlkit.item({name: list(value) if isinstance(value, tuple) else value for name, value in item.items()}))
+    text = tomlkit.dumps(document)
+    parse(text.encode(), str(path))
+    return text
+
+
+def _document(path: Path) -> Any:
+    """The settings file as it can be changed with its comments kept. Raises ConfigError."""
+    import tomlkit  # noqa: PLC0415 - as in :func:`write`
+    import tomlkit.exceptions  # noqa: PLC0415
+
+    try:
+        return tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
+    except (tomlkit.exceptions.TOMLKitError, UnicodeDecodeError, OSError) as error:
+        raise ConfigError(f"the settings cannot be read: {error}", where=str(path)) from error
 
 
 def _written(name: str, usual: object, value: str | Sequence[str]) -> Any:

@@ -1,18 +1,58 @@
-"""Settings: what they are, and changing one. Needs no store, so a broken setting can be mended."""
+"""Settings: what they are and are for, and changing them. Needs no store, so a broken setting can be mended.
 
-from collections.abc import Sequence
+A change may name the revision that was seen: of one setting, or of the whole file. Comments and order of the file are kept.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
+from kept import profiles
 from kept.adapters import files, settings
 from kept.app.desk import Home
-from kept.model.codec import dump
-from kept.model.errors import ConfigError, UsageError
+from kept.model.codec import digest, dump
+from kept.model.errors import ConfigError, StaleError, UsageError
 from kept.model.profile import Use
+
+_KINDS = {bool: "switch", int: "whole number", float: "number", str: "text", tuple: "list"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Setting:
+    """A setting: what it is for, of which kind it is (switch, whole number, number, text, list, table), its default and its value.
+
+    ``choices`` are all its values where there are but a few; ``given`` says that the file names it. ``revision`` changes with the value.
+    """
+
+    name: str
+    group: str
+    meaning: str
+    kind: str
+    default: Any
+    value: Any
+    choices: tuple[str, ...] = ()
+    given: bool = False
+    revision: str = ""
 
 
 def shown(home: Home) -> dict[str, Any]:
     """Every setting with its value, by name. Raises ConfigError."""
     return {name: _plain(value) for name, value in settings.values(settings.read(home.settings)).items()}
+
+
+def listed(home: Home) -> tuple[Setting, ...]:
+    """Every setting, in groups. Raises ConfigError."""
+    values, usual = shown(home), settings.values(settings.Settings())
+    given = settings.given(home.settings)
+    return tuple(
+        Setting(
+            name=name, group=title, meaning=meaning, kind=_kind(name, usual[name]), default=_plain(usual[name]), value=values[name],
+            choices=settings.CHOICES.get(name, ()), given=name in given, revision=_revision(name, values[name]),
+        )
+        for _, title, own in settings.meanings()
+        for name, meaning in own.items()
+    )  # fmt: skip
 
 
 def setting(home: Home, name: str) -> Any:
@@ -23,11 +63,21 @@ def setting(home: Home, name: str) -> Any:
     return values[name]
 
 
-def change(home: Home, name: str, value: str | Sequence[str]) -> Any:
-    """Set one setting (lists comma-separated; empty: the default again) and return what it now is. Raises ConfigError, ChangedError."""
+def told(home: Home, name: str) -> Setting:
+    """One setting with all there is to say of it. Raises ConfigError for an unknown one."""
+    setting(home, name)
+    return next(each for each in listed(home) if each.name == name)
+
+
+def change(home: Home, name: str, value: str | Sequence[str], *, if_match: str = "") -> Any:
+    """Set one setting (lists comma-separated; empty: the default again) and return what it now is.
+
+    Raises ConfigError, ChangedError, and StaleError where the setting is not of the revision ``if_match`` (empty: any).
+    """
     before = files.read(home.settings)
-    text = settings.write(home.settings, name, value)
-    files.write(home.settings, text.encode(), expect=before.stamp, root=home.root)
+    if if_match:
+        _expect(if_match, _revision(name, setting(home, name)), name)
+    _put(home, settings.write(home.settings, name, value), before)
     return setting(home, name)
 
 
@@ -39,7 +89,71 @@ def include(home: Home, name: str, item: str, *, there: bool) -> tuple[str, ...]
     return tuple(change(home, name, (*before, item) if there else [each for each in before if each != item]))
 
 
+def append(home: Home, table: str, item: Mapping[str, Any], *, if_match: str = "") -> Any:
+    """Add an item to a list of tables (``use``, ``feed``) and return all of them. Raises ConfigError, ChangedError, StaleError."""
+    before = files.read(home.settings)
+    if if_match:
+        _expect(if_match, _revision(table, setting(home, table)), table)
+    _put(home, settings.write_item(home.settings, table, {name: value for name, value in item.items() if value}), before)
+    return setting(home, table)
+
+
+def drop(home: Home, table: str, number: int, *, if_match: str = "") -> Any:
+    """Take an item (from 0) out of a list of tables and return what is left. Raises ConfigError, ChangedError, StaleError."""
+    before = files.read(home.settings)
+    if if_match:
+        _expect(if_match, _revision(table, setting(home, table)), table)
+    _put(home, settings.write_item(home.settings, table, None, number=number), before)
+    return setting(home, table)
+
+
+def text(home: Home) -> tuple[str, str]:
+    """The settings file as it is, and its revision. Raises KeptError where it cannot be read."""
+    content = files.read(home.settings)
+    return content.data.decode("utf-8", "replace"), _file_revision(content.data)
+
+
+def rewrite(home: Home, new: str, *, if_match: str = "") -> None:
+    """Write the settings file anew. Raises ConfigError for what would be no settings, StaleError, ChangedError."""
+    before = files.read(home.settings)
+    _expect(if_match, _file_revision(before.data), "the settings file")
+    _put(home, new, before)
+
+
+def _put(home: Home, new: str, before: files.Content) -> None:
+    """Write the file, where every profile that it newly names is there: with one that is not, nothing else would open any more."""
+    data, where = new.encode("utf-8", "replace"), str(home.settings)
+    known: tuple[str, ...] = ()
+    with suppress(ConfigError):
+        known = _profiles(settings.parse(before.data, where))
+    for name in _profiles(settings.parse(data, where)):
+        if name not in known:
+            profiles.profile(name, home.config / "profiles")
+    files.write(home.settings, data, expect=before.stamp, root=home.root)
+
+
+def _profiles(body: settings.Settings) -> tuple[str, ...]:
+    return (body.profile, *body.profiles, *(each.profile for each in body.use))
+
+
+def _expect(seen: str, now: str, what: str) -> None:
+    if seen not in ("", now):
+        raise StaleError(f"{what} was changed meanwhile", hint="nothing was changed; look, then say again")
+
+
+def _revision(name: str, value: Any) -> str:
+    return digest(name, repr(value), size=6)
+
+
+def _file_revision(data: bytes) -> str:
+    return digest(data.hex(), size=6)
+
+
+def _kind(name: str, usual: Any) -> str:
+    return "table" if name in ("projects", "use", "feed") else _KINDS[type(usual)]
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
-    return dump(value) if isinstance(value, Use) else value
+    return dump(value) if isinstance(value, Use | settings.Feed) else value
