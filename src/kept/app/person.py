@@ -19,8 +19,9 @@ from kept.model.codec import digest
 from kept.model.errors import MissingError, StaleError, UsageError
 from kept.model.event import FORGOTTEN_MARK, Origin
 from kept.model.fingerprint import fingerprint, recognised
+from kept.model.fold import FORGOTTEN
 from kept.model.invisible import strip_invisible
-from kept.model.memory import USER_SCOPE, Actor, Evidence, Memory, Status
+from kept.model.memory import USER_SCOPE, Actor, Evidence, Memory, Refused, Status
 from kept.model.operation import Add, Approve, Facts, Forget, Merge, Operation, Pin, Reaffirm, Reject, Resolve, Retire, Revise
 from kept.model.text import normal_form, one_line
 from kept.model.times import to_text
@@ -253,6 +254,8 @@ def admit(desk: Desk, candidate: str) -> Memory:
     if judged is None:
         raise MissingError(f"nothing that was refused has the id {candidate!r}", hint="see `kept list --refused`")
     found = judged.candidate
+    if isinstance(judged.verdict, Refused) and judged.verdict.reason == FORGOTTEN:
+        raise UsageError("this was forgotten; nothing can bring it back", where=candidate)
     content = usable(desk, found.content)
     with desk.store.transaction():
         for memory in desk.store.log.memories(group=(found.profile, found.scope)):

@@ -2,7 +2,7 @@
 
 import pytest
 
-SECONDS = 12  # that the whole of schemathesis may take
+SECONDS = 12  # that schemathesis may take in the fast suite
 
 
 def test_a_memory_is_added_changed_and_taken_back(served):
@@ -55,7 +55,8 @@ def test_it_describes_itself(served):
             assert each["description"], path
 
 
-def test_what_it_describes_is_what_it_does_whatever_it_is_asked(served):
+@pytest.mark.parametrize("seconds", [SECONDS, pytest.param(240, marks=pytest.mark.slow)], ids=["briefly", "long"])
+def test_what_it_describes_is_what_it_does_whatever_it_is_asked(served, seconds):
     schemathesis = pytest.importorskip("schemathesis")
     for number in range(3):
         served.add(f"The walnut harvest number {number} is on Tuesday.")
@@ -66,9 +67,12 @@ def test_what_it_describes_is_what_it_does_whatever_it_is_asked(served):
     config = SchemathesisConfig.from_dict(
         {
             "headers": headers,
-            "max-time": SECONDS,
+            "max-time": seconds,
             "seed": 1,
-            "phases": {"fuzzing": {"generation": {"max-examples": 8}}, "stateful": {"enabled": False}},
+            "phases": {
+                "fuzzing": {"generation": {"max-examples": 8 if seconds == SECONDS else 60}},
+                "stateful": {"enabled": False},
+            },
             # What is well-formed may still not fit what is there: no such memory, no such category, another revision.
             "checks": {"positive_data_acceptance": {"expected-statuses": ["2xx", "403", "404", "409", "412"]}},
         }

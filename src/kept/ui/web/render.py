@@ -3,7 +3,7 @@
 A page is whole, or, where htmx asks for a part of it (header ``HX-Request``), only its ``<main>``: templates need not care.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cache
 from http import HTTPStatus
@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from fastapi import Request
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive, Scope, Send
 
@@ -29,7 +29,7 @@ from kept.ui.web.navigation import Page
 
 def is_part(request: Request) -> bool:
     """Whether htmx asks for a part of a page."""
-    return request.headers.get("hx-request") == "true"
+    return request.headers.get("hx-request") == "true" and "hx-history-restore-request" not in request.headers
 
 
 def page(request: Request, desk: Desk, template: str, *, here: str, status: int = 200, **values: Any) -> Response:
@@ -75,6 +75,7 @@ def _environment() -> Environment:
     made.globals["asset"] = address
     made.filters["whose"] = lambda author: WHOSE.get(author, author)
     made.filters["counted"] = _counted
+    made.filters["said"] = said
     return made
 
 
@@ -85,6 +86,33 @@ def _seen(value: Any) -> Any:
 
 def _counted(number: int, singular: str, plural: str = "") -> str:
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def said(text: str, words: Sequence[str] = ()) -> Markup:
+    """A memory's sentence: what stands between backticks as code, and what was searched for marked."""
+    parts = visible(text).split("`")
+    if len(parts) % 2 == 0:  # a backtick without a partner is one
+        parts[-2:] = ["`".join(parts[-2:])]
+    return Markup("").join(
+        Markup("<code>{}</code>").format(_marked(each, words)) if number % 2 and each else _marked(each, words)
+        for number, each in enumerate(parts)
+    )
+
+
+def _marked(text: str, words: Sequence[str]) -> Markup:
+    """The text with every occurrence of a word in ``<mark>``; the longest word first, letters of any case."""
+    lower = text.casefold()
+    if len(lower) != len(text):  # a letter that is two in lower case would shift every mark
+        return escape(text)
+    made, at = Markup(""), 0
+    while at < len(text):
+        found = [(place, -len(each)) for each in words if each and (place := lower.find(each, at)) >= 0]
+        if not found:
+            break
+        place, size = min(found)
+        made += escape(text[at:place]) + Markup("<mark>{}</mark>").format(text[place : place - size])
+        at = place - size
+    return made + escape(text[at:])
 
 
 def _of_desk(desk: Desk) -> dict[str, Callable[..., str]]:

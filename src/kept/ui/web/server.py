@@ -25,7 +25,7 @@ from kept import __version__
 from kept.ui.web import assets
 from kept.ui.web.api import AREAS, session
 from kept.ui.web.door import API, Door
-from kept.ui.web.pages import PAGES
+from kept.ui.web.pages import PAGES, story
 from kept.ui.web.patience import PatientProtocol
 from kept.ui.web.problems import DOCUMENTED, problem_of, status_of
 from kept.ui.web.render import part, problem_page, sign_in_page
@@ -47,8 +47,8 @@ def make(room: Room) -> ASGIApp:
     app.include_router(session.router, prefix="/api", responses=DOCUMENTED)
     for area in AREAS:
         app.include_router(area, prefix="/api", responses=DOCUMENTED, dependencies=[Depends(signed)])
-    for each in PAGES:
-        app.include_router(each.router, include_in_schema=False)
+    for each in (*(one.router for one in PAGES), story.router):  # the story is a page that no navigation leads to
+        app.include_router(each, include_in_schema=False)
     app.add_api_route("/waiting/{name}", _waiting, include_in_schema=False)
     app.add_exception_handler(KeptError, _told)
     app.add_exception_handler(HTTPException, _refused)

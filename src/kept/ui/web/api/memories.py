@@ -8,8 +8,9 @@ from starlette.responses import Response
 
 from kept.app import person
 from kept.app.browsing import Filter, chosen, exported
+from kept.app.desk import Desk
 from kept.model.event import Origin
-from kept.model.memory import Status
+from kept.model.memory import Memory, Status
 from kept.ui.web.api.forms import Body, Changed, Id, IfMatch, MemoryOut, Name, Sentence, change, revision_of
 from kept.ui.web.room import at_desk
 
@@ -59,6 +60,13 @@ class Answered(Body):
 
 class Nothing(Body):
     """An empty object."""
+
+
+class Approved(Body):
+    """In which words and which category it is kept; as it is where they are empty."""
+
+    content: Annotated[str, Field(max_length=2 * person.MOST)] = ""
+    category: Name = ""
 
 
 @router.get("/memories", response_model=MemoriesOut)
@@ -130,10 +138,20 @@ def retire_memory(request: Request, answer: Response, number: Id, body: Reason, 
 
 
 @router.post("/memories/{number}/approve", response_model=Changed)
-def approve_memory(request: Request, answer: Response, number: Id, body: Nothing, if_match: IfMatch = None) -> dict[str, Any]:
-    """Make a held, retired or rejected memory active."""
+def approve_memory(request: Request, answer: Response, number: Id, body: Approved, if_match: IfMatch = None) -> dict[str, Any]:
+    """Make a held, retired or rejected memory active, in other words where some are given."""
     seen = revision_of(if_match)
-    return change(request, answer, lambda desk: [person.approve(desk, number, if_match=seen)])
+
+    def act(desk: Desk) -> list[Memory]:
+        with desk.store.transaction():
+            memory = person.find(desk, number)
+            words, category = body.content or memory.content, body.category or memory.category
+            if (words, category) == (memory.content, memory.category):
+                return [person.approve(desk, number, if_match=seen)]
+            edited = person.edit(desk, number, words, category=category, if_match=seen)
+            return [edited if edited.status is Status.ACTIVE else person.approve(desk, edited.id)]
+
+    return change(request, answer, act)
 
 
 @router.post("/memories/{number}/reject", response_model=Changed)

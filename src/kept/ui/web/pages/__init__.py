@@ -1,8 +1,16 @@
 """The pages, in the order of the navigation. A page is a module with a router and a :class:`Page`; to add one, list it here."""
 
 from kept.ui.web.navigation import Page
-from kept.ui.web.pages import context, days, files, graph, memories, prompt
+from kept.ui.web.pages import context, days, files, graph, memories, prompt, review
 
-PAGES: tuple[Page, ...] = (memories.PAGE, days.PAGE, graph.PAGE, context.PAGE, files.PAGE, prompt.PAGE)
+PAGES: tuple[Page, ...] = (
+    memories.PAGE,
+    review.PAGE,
+    days.PAGE,
+    graph.PAGE,
+    context.PAGE,
+    files.PAGE,
+    prompt.PAGE,
+)
 
 __all__ = ["PAGES", "Page"]

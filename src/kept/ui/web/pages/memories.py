@@ -1,6 +1,7 @@
 """Memories: all of them, searched and filtered. The address says the filter, so it can be kept, and going back goes back."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from itertools import groupby
@@ -10,12 +11,14 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from kept.app.backups import holding
 from kept.app.browsing import Filter, chosen
 from kept.app.desk import Desk
-from kept.app.person import find, revision
+from kept.app.person import MOST, find, revision
 from kept.model.event import Origin
 from kept.model.memory import Memory, Status
-from kept.model.profile import title_of
+from kept.model.profile import kind_of, title_of
+from kept.ui.web.api.several import to_forget
 from kept.ui.web.navigation import Page
 from kept.ui.web.render import is_part, page, part
 from kept.ui.web.room import at_desk
@@ -37,6 +40,7 @@ SURE: Mapping[str, tuple[str, float, float]] = {
     "low": ("unsure (under 70 %)", 0.0, 0.7),
 }
 TRUST = {Origin.USER: "your own words", Origin.ASSISTANT: "the assistant's words", Origin.TOOL: "what tools and files said"}
+Ids = Annotated[list[str], Query(alias="id", min_length=1, max_length=1_000)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,6 +54,11 @@ class Wish:
     age: str = ""
     sure: str = ""
     origin: str = ""
+
+    @property
+    def narrowed(self) -> int:
+        """How many fields besides the search say something."""
+        return sum(bool(getattr(self, each.name)) for each in fields(self)) - bool(self.q)
 
     @property
     def query(self) -> str:
@@ -77,24 +86,84 @@ def memories(
         found = chosen(desk, every, _filter(desk, wish), desk.clock())
         values: dict[str, Any] = {
             "wish": wish, "total": len(found), "shown": shown, "stretch": _STRETCH, "groups": _groups(found[:shown]),
-            **_shown(desk),
+            **shown_with(desk, wish.q.casefold().split()),
         }  # fmt: skip
         if is_part(request):
             return part(desk, "memories_list.html", **values)
         return page(request, desk, "memories.html", here=PAGE.id, stored=len(every), choices=_choices(desk, every), **values)
 
 
+@router.get("/memories/new")
+def new(request: Request) -> Response:
+    """The form for something to remember."""
+    with at_desk(request) as desk:
+        kinds = [
+            (kind_of(each.id, one.id), title_of(desk.profiles, each.id, one.id))
+            for each in desk.profiles
+            for one in each.categories
+        ]
+        scopes = sorted(desk.names().items(), key=lambda each: each[1])
+        return part(desk, "memory_new.html", kinds=kinds, scopes=scopes, most=MOST)
+
+
+@router.get("/memories/merge")
+def merge(request: Request, number: Ids) -> Response:
+    """The form that makes several one."""
+    with at_desk(request) as desk:
+        memories = [find(desk, each) for each in number]
+        body = json.dumps({"memories": [{"id": each.id, "revision": revision(each)} for each in memories]})
+        return part(desk, "memories_merge.html", memories=memories, body=body, most=MOST)
+
+
+@router.get("/memories/forget")
+def forget(request: Request, number: Ids) -> Response:
+    """What forgetting would erase, before it does."""
+    with at_desk(request) as desk:
+        memories = to_forget(desk, number)
+        sessions = {one.session for each in memories for one in each.evidence}
+        return part(
+            desk, "memories_forget.html", memories=memories, more=len(memories) - len(set(number)), sessions=len(sessions),
+            copies=[str(each) for each in holding(desk, memories)],
+        )  # fmt: skip
+
+
 @router.get("/memories/{number}/row")
 def row(request: Request, number: str) -> Response:
     """One memory as the list shows it."""
     with at_desk(request) as desk:
-        return part(desk, "memory_row.html", memory=find(desk, number), **_shown(desk))
+        return part(desk, "memory_row.html", memory=find(desk, number), **shown_with(desk))
 
 
-def _shown(desk: Desk) -> dict[str, Any]:
-    """What a row needs besides its memory."""
+@router.get("/memories/{number}/edit")
+def edit(request: Request, number: str) -> Response:
+    """The form that changes it in its place."""
+    with at_desk(request) as desk:
+        return form(desk, find(desk, number), "memory_edit.html")
+
+
+@router.get("/memories/{number}/answer")
+def answer(request: Request, number: str) -> Response:
+    """The form that answers it in its place."""
+    with at_desk(request) as desk:
+        return form(desk, find(desk, number), "memory_answer.html")
+
+
+def form(desk: Desk, memory: Memory, template: str, row: str = "") -> Response:
+    """A form about a memory, in the place of the row that ``row`` gives."""
+    profile = desk.profile_of(memory) or desk.profile
+    kinds = [(each.id, each.title) for each in profile.categories]
+    where = row or f"/memories/{memory.id}/row"
+    return part(desk, template, memory=memory, revision=revision, kinds=kinds, row=where, most=MOST)
+
+
+def shown_with(desk: Desk, words: Sequence[str] = ()) -> dict[str, Any]:
+    """What a row needs besides its memory; ``words`` are marked in it."""
     now = desk.clock()
-    return {"revision": revision, "status_of": lambda each: each.status_at(now).value, "trust": TRUST}
+    filed = {(each.id, one.id) for each in desk.profiles if (one := each.category_for("open_question"))}
+    return {
+        "revision": revision, "status_of": lambda each: each.status_at(now).value, "trust": TRUST, "words": words,
+        "asks": lambda each: (each.profile, each.category) in filed,
+    }  # fmt: skip
 
 
 def _filter(desk: Desk, wish: Wish) -> Filter:

@@ -3,7 +3,11 @@
 //   data-revision="…"         goes along as If-Match: where somebody was faster, nothing is changed and the row is shown as it is now
 //   data-ask="…"              is asked first; data-ask-from="/path" shows that page's part in the question instead
 //   data-done="…"             what is told when it is done, with an undo where there is one; data-go="/path" is gone to instead
-//   data-row="/path"          on an element around it: the part of a page it is fetched anew from
+//   data-row="/path"          on an element around it: the part of a page it is fetched anew from when something was done inside
+//   data-list                 on an element whose content the page's own address gives: fetched anew when more than a row changed
+//   data-closes               on a form in a dialog that closes when it is done
+//   data-next                 on a button: when it is done, the next row has the focus
+//   data-do="part", data-do="dialog", with data-from="/path": shows a part in place of the row, or in a dialog
 //   data-key="e"              pressed in the row that has the focus, or anywhere where no row has one
 // Everything that shows what may have changed listens for "kept:changed" on the body (hx-trigger="kept:changed from:body").
 (() => {
@@ -49,22 +53,57 @@
     }
   };
 
-  const changed = (rows = []) => {
-    for (const row of new Set(rows)) if (row && row.isConnected) anew(row);
-    document.body.dispatchEvent(new CustomEvent("kept:changed"));
+  const part = async (path) => {
+    try {
+      const answer = await fetch(path, { headers: { "HX-Request": "true" } });
+      const holder = document.createElement("template");
+      holder.innerHTML = await answer.text();
+      if (answer.ok) return holder.content;
+      if (answer.status !== 404) say(holder.content.textContent.trim(), { bad: true });
+    } catch {
+      say("kept web does not answer. Is it still running?", { bad: true });
+    }
+    return null;
+  };
+
+  const place = (element, content) => {
+    const now = content.firstElementChild, held = element.contains(document.activeElement);
+    element.replaceWith(now);
+    htmx.process(now);
+    const first = $("[autofocus]", now);
+    if (first) { first.focus(); first.setSelectionRange?.(first.value.length, first.value.length); } else if (held) (now.matches("[tabindex]") ? now : $("a, button", now))?.focus();
+    document.dispatchEvent(new CustomEvent("htmx:after:swap"));
+    return now;
   };
 
   const anew = async (row) => {
-    const id = row.id, held = row.contains(document.activeElement) || row === document.activeElement;
-    await htmx.ajax("GET", row.dataset.row, { target: row, swap: "outerHTML" });
-    const now = id && document.getElementById(id);
-    if (now && held) (now.matches("[tabindex]") ? now : $("[tabindex], button, a", now) || now).focus();
+    const content = await part(row.dataset.row);
+    if (content?.firstElementChild) return place(row, content);
+    row.remove();
+    return null;
+  };
+
+  const lists = () => Promise.all($$("[data-list]").map(async (list) => {
+    const content = await part(list.dataset.list || location.pathname + location.search);
+    if (!content) return;
+    const held = document.activeElement?.closest(".row")?.id;
+    const same = $("[data-list]", content);  // where the address gives the whole page
+    list.replaceChildren(...(same || content).childNodes);
+    htmx.process(list);
+    if (held) document.getElementById(held)?.focus({ preventScroll: true });
+    document.dispatchEvent(new CustomEvent("htmx:after:swap"));
+  }));
+
+  const changed = async (row, whole) => {
+    if (row?.isConnected) await anew(row); else if (whole) await lists();
+    document.body.dispatchEvent(new CustomEvent("kept:changed"));
   };
 
   const takeBack = async (what) => {
     const { ok, value } = await call("POST", "/api/undo", { what });
+    if (!$("[data-list]")) await Promise.all($$("[data-row]").map(anew));
+    await changed(null, true);
     ok ? say("Taken back.") : say(told(value), { bad: true });
-    changed($$("[data-row]"));
   };
 
   // ---- questions ---------------------------------------------------------------------------------------------------------
@@ -72,7 +111,11 @@
     if (!element.dataset.ask && !element.dataset.askFrom) return true;
     const dialog = make("dialog"), form = make("form"), what = make("div", element.dataset.ask || "", "stack");
     form.method = "dialog";
-    if (element.dataset.askFrom) await htmx.ajax("GET", element.dataset.askFrom, { target: what, swap: "innerHTML" });
+    if (element.dataset.askFrom) {
+      const content = await part(element.dataset.askFrom);
+      if (!content) return false;
+      what.append(content);
+    }
     const yes = make("button", element.dataset.yes || element.textContent.trim(), element.classList.contains("danger") ? "danger" : "first");
     const no = make("button", "Cancel"), buttons = make("div", "", "cluster");
     yes.value = "yes"; no.value = "no";
@@ -101,22 +144,36 @@
   const send = async (element) => {
     if (element.getAttribute("aria-busy") === "true" || !(await ask(element))) return;
     const [method, path] = element.dataset.send.split(" ");
-    const body = element.dataset.body ? JSON.parse(element.dataset.body) : element.matches("form") ? fieldsOf(element) : {};
+    const body = { ...JSON.parse(element.dataset.body || "{}"), ...(element.matches("form") ? fieldsOf(element) : {}) };
     const row = element.closest("[data-row]");
     element.setAttribute("aria-busy", "true");
     const { ok, status, value } = await call(method, path, body, element.dataset.revision);
     element.removeAttribute("aria-busy");
     if (!ok) {
       say(told(value), { bad: true });
-      if (status === 412) changed([row]);
+      if (status === 412 && row) changed(row);
       element.dispatchEvent(new CustomEvent("kept:refused", { bubbles: true, detail: { status, value } }));
       return;
     }
     for (const problem of value.problems || []) say(problem, { bad: true });
     if (element.dataset.go) { location.assign(element.dataset.go); return; }
-    say(element.dataset.done || "Done.", { undo: value.undo || "" });
     element.dispatchEvent(new CustomEvent("kept:done", { bubbles: true, detail: value }));
-    changed([row]);
+    if (element.dataset.closes !== undefined) element.closest("dialog").close();
+    const at = element.closest(".row")?.id;
+    await changed(row, true);
+    say(element.dataset.done || "Done.", { undo: value.undo || "" });
+    if (element.dataset.next !== undefined) { document.getElementById(at)?.focus(); move(1); }
+  };
+
+  const dialog = async (path) => {
+    const content = await part(path);
+    if (!content) return;
+    const made = make("dialog");
+    made.append(content);
+    made.addEventListener("close", () => made.remove());
+    document.body.append(made);
+    made.showModal();
+    ($("[autofocus]", made) || $("button", made))?.focus();
   };
 
   document.addEventListener("click", (event) => {
@@ -142,9 +199,14 @@
     },
     keys: () => $("#keys").showModal(),
     close: (element) => element.closest("dialog").close(),
-    leave: (element) => anew(element.closest("[data-row]")),
+    leave: async (element) => { (await anew(element.closest("[data-row]")))?.focus(); },
+    part: async (element) => {
+      const content = await part(element.dataset.from), row = element.closest("[data-row]");
+      if (content && row) place(row, content);
+    },
+    dialog: (element) => dialog(element.dataset.from),
   };
-  window.kept = { $, $$, make, say, told, call, changed, anew, doings, ask };
+  window.kept = { $, $$, make, say, told, call, changed, anew, doings, ask, lists, dialog };
 
   // ---- keyboard ----------------------------------------------------------------------------------------------------------
   const rows = () => $$(".row[tabindex]").filter((each) => each.offsetParent !== null);
@@ -189,11 +251,21 @@
     }
     if ((event.key === "Enter" || event.key === " ") && element.matches?.("a, button, input, summary")) return;
     const row = current(), name = `[data-key="${CSS.escape(event.key)}"]`;
-    const found = (row && $(name, row)) || $$(name).find((each) => !each.closest(".row") && each.offsetParent !== null);
+    const found = (row && $(name, row)) || $$(name).find((each) => !each.closest(".row[tabindex]") && each.offsetParent !== null);
     if (found) { event.preventDefault(); found.click(); if (row && found.type === "checkbox") row.focus(); }
   });
 
   // ---- htmx --------------------------------------------------------------------------------------------------------------
   document.addEventListener("htmx:error", () => say("kept web does not answer. Is it still running?", { bad: true }));
-  document.addEventListener("htmx:after:swap", () => $("[autofocus]")?.focus());
+  document.addEventListener("htmx:response:error", (event) => {
+    const holder = document.createElement("template");
+    holder.innerHTML = event.detail?.ctx?.text || "";
+    say(holder.content.textContent.trim() || "That did not work.", { bad: true });
+  });
+  document.addEventListener("htmx:config:request", (event) => {  // an address says what is asked for, not what is not
+    const { request } = event.detail.ctx;
+    if (request.method === "GET" && request.body instanceof FormData) {
+      for (const [name, value] of [...request.body]) if (value === "") request.body.delete(name);
+    }
+  });
 })();

@@ -1,0 +1,44 @@
+// What is chosen among the memories, and what is done to all of it at once.
+(() => {
+  "use strict";
+  const { $, $$, call, doings, say, told, dialog } = window.kept;
+  const boxes = () => $$("[data-choose]").filter((each) => each.checked);
+  const chosen = () => boxes().map((each) => ({ id: each.dataset.choose, revision: each.dataset.revision }));
+
+  const count = () => {
+    const bar = $("#chosen");
+    if (!bar) return;
+    const many = boxes().length;
+    bar.hidden = many === 0;
+    $("strong", bar).textContent = `${many.toLocaleString("en")} chosen`;
+    for (const each of $$("[data-least]", bar)) each.disabled = many < Number(each.dataset.least);
+  };
+  const none = () => { for (const each of boxes()) each.checked = false; count(); };
+
+  document.addEventListener("change", (event) => { if (event.target.matches("[data-choose]")) count(); });
+  document.addEventListener("htmx:after:swap", count);
+  document.body.addEventListener("kept:changed", count);
+
+  doings.none = none;
+  doings.all = () => { for (const each of $$("[data-choose]")) each.checked = true; count(); };
+  doings.merge = () => dialog(`/memories/merge?${new URLSearchParams(chosen().map((each) => ["id", each.id]))}`);
+  doings.several = async (button) => {
+    const { act } = button.dataset, memories = chosen();
+    const { ok, value } = await call("POST", "/api/several", { act, memories });
+    if (!ok) { say(told(value), { bad: true }); window.kept.lists(); return; }
+    const done = { pin: "pinned", unpin: "unpinned", retire: "retired" }[act];
+    say(`${memories.length.toLocaleString("en")} ${done}.`, { undo: value.undo });
+    none();
+    window.kept.lists();
+  };
+  doings.forget = async (button) => {
+    const ids = chosen().map((each) => each.id);
+    button.dataset.askFrom = `/memories/forget?${new URLSearchParams(ids.map((id) => ["id", id]))}`;
+    button.dataset.yes = "Erase for good";
+    if (!(await window.kept.ask(button))) return;
+    const { ok, value } = await call("POST", "/api/forget", { memories: ids, sure: true });
+    ok ? say(`${ids.length.toLocaleString("en")} forgotten for good.`) : say(told(value), { bad: true });
+    none();
+    window.kept.lists();
+  };
+})();

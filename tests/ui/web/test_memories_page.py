@@ -1,0 +1,242 @@
+"""Memories in a real browser: found as one types, changed in their place, several at once; and always the way back."""
+
+import pytest
+
+from kept.model.memory import Status
+
+
+@pytest.fixture
+def harvest(served):
+    """Three memories, and one that waits."""
+    for words, kind in (
+        ("The walnut harvest is on Tuesday.", "decision"),
+        ("Never ship walnuts without `pack --tight`.", "constraint"),
+        ("The almond harvest is in May.", "decision"),
+    ):
+        served.add(words, kind)
+    served.hold("Walnuts are stored in the barn.", "project_fact")
+    return served
+
+
+def rows(page):
+    return page.locator(".row .says").all_inner_texts()
+
+
+def test_the_list_narrows_as_one_types_and_the_address_says_so(harvest, browse):
+    page = browse()
+    assert len(rows(page)) == 3
+    page.keyboard.press("/")
+    page.keyboard.type("walnut", delay=20)
+    page.wait_for_url("**/?q=walnut")
+    page.get_by_text("2 memories that fit").wait_for()
+    assert page.locator("mark").all_inner_texts() == ["walnut", "walnut"]
+    page.reload()
+    assert len(rows(page)) == 2
+    assert page.locator("#q").input_value() == "walnut"
+
+
+def test_a_filter_is_in_the_address_and_going_back_takes_it_off(harvest, browse):
+    page = browse()
+    page.get_by_text("Filter").click()
+    page.get_by_label("Category").select_option("coding.constraint")
+    page.wait_for_url("**/?category=coding.constraint")
+    page.get_by_text("1 memory that fits").wait_for()
+    page.get_by_label("Category").select_option("coding.decision")
+    page.get_by_text("2 memories that fit").wait_for()
+    page.go_back()
+    page.wait_for_url("**/?category=coding.constraint")
+    page.get_by_text("1 memory that fits").wait_for()
+    assert page.get_by_label("Category").input_value() == "coding.constraint"
+    page.go_back()
+    page.get_by_text("3 memories", exact=True).wait_for()
+
+
+def test_what_has_another_status_is_found_by_it(harvest, browse):
+    page = browse("/?status=held")
+    assert rows(page) == ["Walnuts are stored in the barn."]
+    page.keyboard.press("j")
+    page.keyboard.press("y")
+    page.get_by_text("Kept.").wait_for()
+    assert harvest.memory("barn").status is Status.ACTIVE
+
+
+def test_a_memory_is_edited_in_its_place_by_keys_alone(harvest, browse):
+    page = browse("/?q=tuesday")
+    page.keyboard.press("j")
+    page.keyboard.press("e")
+    box = page.get_by_label("What it says")
+    box.wait_for()
+    assert box.evaluate("(each) => each === document.activeElement")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("The walnut harvest is on Friday.")
+    page.keyboard.press("Enter")
+    page.get_by_text("Changed.").wait_for()
+    assert rows(page) == ["The walnut harvest is on Friday."]
+    assert harvest.memory("Friday").owned
+    page.keyboard.press("u")
+    page.get_by_text("Taken back.").wait_for()
+    assert harvest.memory("Tuesday").status is Status.ACTIVE
+
+
+def test_an_edit_that_is_left_changes_nothing(harvest, browse):
+    page = browse("/?q=tuesday")
+    page.keyboard.press("j")
+    page.keyboard.press("e")
+    page.get_by_label("What it says").fill("Something else.")
+    page.keyboard.press("Escape")
+    page.get_by_label("What it says").wait_for(state="detached")
+    assert rows(page) == ["The walnut harvest is on Tuesday."]
+    page.keyboard.press("p")  # the focus is where it was
+    page.get_by_text("Pinned.").wait_for()
+    assert harvest.memory("Tuesday").pinned
+
+
+def test_what_is_retired_stays_in_its_place_until_one_looks_again_and_comes_back_by_undo(harvest, browse):
+    page = browse()
+    page.keyboard.press("j")
+    page.keyboard.press("r")
+    page.locator(".row.gone").wait_for()
+    assert len(rows(page)) == 3
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("Taken back.").wait_for()
+    assert page.locator(".row.gone").count() == 0
+
+
+def test_a_question_is_answered_and_the_answer_is_remembered(harvest, browse):
+    harvest.add("Who drives the truck?", "open_question")
+    page = browse("/?q=truck")
+    page.keyboard.press("j")
+    page.keyboard.press("a")
+    page.get_by_label("What answers it").fill("Ada drives the truck.")
+    page.get_by_role("button", name="Answer").click()
+    page.get_by_text("Answered.").wait_for()
+    assert harvest.memory("Ada drives").category == "decision"
+    assert harvest.memory("Who drives").status is Status.RESOLVED
+
+
+def test_forgetting_says_what_it_does_before_and_does_nothing_on_no(harvest, browse):
+    page = browse("/?q=almond")
+    row = page.locator(".row")
+    row.hover()
+    row.get_by_role("button", name="Forget …").click()
+    dialog = page.locator("dialog[open]")
+    assert "This cannot be undone." in dialog.inner_text()
+    dialog.get_by_role("button", name="Cancel").click()
+    assert harvest.memory("almond").content
+    row.hover()
+    row.get_by_role("button", name="Forget …").click()
+    dialog.get_by_role("button", name="Erase for good").click()
+    page.get_by_text("Forgotten for good.").wait_for()
+    with harvest.desk() as desk:
+        assert not any("almond" in each.content for each in desk.store.log.memories())
+
+
+def test_several_are_changed_at_once_and_one_undo_takes_all_of_it_back(harvest, browse):
+    page = browse("/?category=coding.decision")
+    for _ in range(2):
+        page.keyboard.press("j")
+        page.keyboard.press("x")
+    page.get_by_text("2 chosen").wait_for()
+    page.locator("#chosen").get_by_role("button", name="Retire").click()
+    page.get_by_text("2 retired.").wait_for()
+    assert {harvest.memory(each).status for each in ("walnut harvest", "almond")} == {Status.RETIRED}
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("Taken back.").wait_for()
+    assert {harvest.memory(each).status for each in ("walnut harvest", "almond")} == {Status.ACTIVE}
+
+
+def test_two_are_made_one(harvest, browse):
+    page = browse("/?category=coding.decision")
+    for _ in range(2):
+        page.keyboard.press("j")
+        page.keyboard.press("x")
+    page.get_by_role("button", name="Merge …").click()
+    page.get_by_label("What the one says").fill("Walnuts are harvested on Tuesday, almonds in May.")
+    page.get_by_role("button", name="Merge", exact=True).click()
+    page.get_by_text("One now.").wait_for()
+    page.locator(".row .says", has_text="almonds in May").wait_for()
+    assert rows(page) == ["Walnuts are harvested on Tuesday, almonds in May."]
+    page.get_by_role("button", name="Undo").click()
+    page.locator(".row .says", has_text="almond harvest").wait_for()
+    assert len(rows(page)) == 2
+
+
+def test_a_new_one_is_remembered(harvest, browse):
+    page = browse()
+    page.keyboard.press("n")
+    page.get_by_label("One sentence").fill("Crates come from the mill.")
+    page.get_by_role("button", name="Remember", exact=True).click()
+    page.locator(".row .says", has_text="Crates come").wait_for()
+    assert harvest.memory("Crates").owned
+
+
+def test_a_stale_tab_changes_nothing_and_shows_what_is_so_now(harvest, browse):
+    page = browse("/?q=tuesday")
+    page.watched.expected.append("412")
+    with harvest.desk() as desk:
+        from kept.app import person  # noqa: PLC0415 - what somebody else does meanwhile
+
+        person.edit(desk, harvest.memory("Tuesday").id, "The walnut harvest is on Thursday.")
+    page.keyboard.press("j")
+    page.keyboard.press("r")
+    page.get_by_text("this memory was changed meanwhile").wait_for()
+    page.locator(".row .says", has_text="Thursday").wait_for()
+    assert harvest.memory("Thursday").status is Status.ACTIVE
+
+
+def test_two_tabs_do_not_undo_each_other(harvest, browse):
+    first = browse("/?q=tuesday")
+    second = browse("/?q=tuesday", context=first.context)
+    first.watched.expected.append("412")
+    for page in (first, second):
+        page.locator(".row").focus()
+        page.keyboard.press("e")
+        page.get_by_label("What it says").wait_for()
+    first.get_by_label("What it says").fill("The walnut harvest is on Friday.")
+    first.keyboard.press("Enter")
+    first.get_by_text("Changed.").wait_for()
+    second.get_by_label("What it says").fill("The walnut harvest is on Sunday.")
+    second.keyboard.press("Enter")
+    second.get_by_text("this memory was changed meanwhile").wait_for()
+    assert harvest.memory("Friday").status is Status.ACTIVE
+
+
+HOSTILE = (
+    "<script>document.title='owned'</script> walnut",
+    "<img src=x onerror=\"document.title='owned'\"> walnut",
+    "`</code><svg onload=document.title='owned'>` walnut",
+    "walnut \"><input autofocus onfocus=document.title='owned'>",
+    "javascript:document.title='owned' walnut [x](javascript:alert(1))",
+    "{{ 7 * 7 }} ${7 * 7} {% raw %} walnut",
+    'walnut <div hx-get="//evil.example/x" hx-trigger="load"> data-send="POST /api/forget"',
+    "walnut </textarea><script src=//evil.example></script>",
+)
+
+
+def test_whatever_a_memory_says_it_is_only_words_on_every_page(served, browse):
+    for each in HOSTILE:
+        served.add(each)
+        served.hold(f"{each} held")
+    page = browse("/?q=walnut")
+    assert len(rows(page)) == len(HOSTILE)
+    assert page.locator(".row .says", has_text="<script>document").count() == 1
+    page.keyboard.press("j")
+    page.keyboard.press("e")
+    page.get_by_label("What it says").wait_for()
+    page.goto(f"{served.url}/review")
+    assert page.locator(".decide").count() == len(HOSTILE)
+    with served.desk() as desk:
+        ids = {memory.content: memory.id for memory in desk.store.log.memories()}
+    for each in HOSTILE:
+        page.goto(f"{served.url}/memories/{ids[each]}")
+        assert page.locator("h1").inner_text() == each.replace("`", "")
+        assert page.title() != "owned"
+    assert page.locator("script:not([src]), main svg, main img, main [onload], main [onerror], main [onfocus]").count() == 0
+
+
+def test_what_nobody_sees_is_not_in_a_page(served, browse):
+    served.add("The walnut harvest is on Tuesday.")
+    with served.desk() as desk:
+        text = desk.store.log.memories()[0].content
+    page = browse(f"/?q={text[:6]}\u202e\u200b")
+    assert "\u202e" not in page.content()

@@ -1,0 +1,87 @@
+"""The story of a memory in a real browser: whose words it rests on, in their conversation, what happened to it, and the way back."""
+
+import json
+import os
+
+import pytest
+
+from kept.app.desk import find_home, opened
+from kept.app.running import Options, run
+from kept.model.memory import Status
+
+RULE = "In this project we always write dates as ISO 8601 in UTC, never in local time."
+
+
+@pytest.fixture
+def told(served):
+    """A memory out of a conversation."""
+    path, records = served.home / "sessions" / "s1.jsonl", []
+    for number, (role, words) in enumerate(
+        (("user", "Good morning, please look at the export."), ("assistant", "The export writes local times."),
+         ("user", f"{RULE} Please mend it <b>now</b>."), ("assistant", "Mended: all dates are in UTC."))
+    ):  # fmt: skip
+        records.append(
+            {
+                "type": role, "uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None, "sessionId": "s1",
+                "cwd": "/home/u/harbor", "isSidechain": False, "userType": "external", "timestamp": f"2026-01-05T10:0{number}:00.000Z",
+                "message": {"role": role, "content": words if role == "user" else [{"type": "text", "text": words}]},
+            }
+        )  # fmt: skip
+    path.parent.mkdir()
+    path.write_text("".join(json.dumps(each) + "\n" for each in records))
+    with opened(find_home(str(served.home), os.environ)) as desk:
+        run(desk, [path], Options())
+    return served.memory("ISO 8601")
+
+
+def test_it_shows_the_words_it_rests_on_in_their_conversation(told, browse):
+    page = browse(f"/memories/{told.id}")
+    assert page.locator("h1").inner_text() == told.content
+    cited = page.locator(".turn.cited")
+    assert cited.locator("mark").inner_text().startswith("In this project we always")
+    assert cited.locator(".who").inner_text().startswith("you · ")
+    assert page.locator(".turn").all_inner_texts()[0].endswith("please look at the export.")
+    assert "The export writes local times." in page.locator(".turns").inner_text()
+    assert "<b>now</b>" in cited.inner_text()
+
+
+def test_an_edit_shows_what_it_changed_and_is_taken_back_after_a_look_at_what_that_does(told, served, browse):
+    page = browse(f"/memories/{told.id}")
+    page.keyboard.press("e")
+    page.get_by_label("What it says").fill("In this project dates are ISO 8601 in UTC.")
+    page.get_by_role("button", name="Save").click()
+    page.locator("h1", has_text="In this project dates are").wait_for()
+    page.locator(".timeline del").first.wait_for()
+    assert "Put in other words by you" in page.locator(".timeline").inner_text()
+    page.locator(".timeline li").first.get_by_role("button", name="Undo").click()
+    dialog = page.locator("dialog[open]")
+    dialog.locator("ins").first.wait_for()
+    dialog.get_by_role("button", name="Take back").click()
+    page.locator("h1", has_text="never in local time").wait_for()
+    assert served.memory("never in local time").content == told.content
+    page.locator(".timeline .tag", has_text="undone").wait_for()
+    page.get_by_role("button", name="Redo").click()
+    page.locator("h1", has_text="In this project dates are").wait_for()
+
+
+def test_looking_at_what_an_undo_would_do_changes_nothing(told, served, browse):
+    page = browse(f"/memories/{told.id}")
+    page.locator(".timeline li").last.get_by_role("button", name="Undo").click()
+    dialog = page.locator("dialog[open]")
+    dialog.get_by_text("will not be remembered").wait_for()
+    page.keyboard.press("Escape")
+    assert served.memory("ISO 8601").status is Status.ACTIVE
+
+
+def test_more_of_the_conversation_comes_when_asked_for(told, browse):
+    page = browse(f"/memories/{told.id}")
+    page.get_by_role("button", name="More of the conversation").click()
+    page.locator("[data-row$='around=10']").wait_for()
+    assert "Mended" in page.locator(".turns").inner_text()
+
+
+def test_a_memory_that_is_not_there_is_told(served, browse):
+    page = browse()
+    page.watched.expected.append("404")
+    page.goto(f"{served.url}/memories/zzzzzz")
+    assert "No memory" in page.locator("main").inner_text()
