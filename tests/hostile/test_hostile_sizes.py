@@ -192,6 +192,18 @@ def test_a_compressed_file_that_unpacks_to_far_more_is_refused(tmp_path):
     assert KEPT_OF_RULE in memory_file(tmp_path / "home").read_text()
 
 
+BOMB = "---\na0: &a0 [x,x,x,x,x,x,x,x,x]\n" + "".join(f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 9))
+
+
+def test_an_alias_bomb_costs_less_than_a_hundred_megabytes(tmp_path):
+    """The whole process that reads it, whose words below the front matter are not lost."""
+    note = write(tmp_path / "in", f"{BOMB}title: *a8\n---\n## User\n\n{RULE}\n\n## Assistant\n\nDone.\n".encode(), "bomb.md")
+    code, out, peak = measured("run", note, "--json", home=tmp_path / "home")
+    assert (code, json.loads(out)["skipped"]) == (0, [])
+    assert peak < 100 * 2**20
+    assert KEPT_OF_RULE in remembered(tmp_path / "home")
+
+
 @pytest.mark.parametrize("suffix", [".jsonl.gz", ".jsonl.bz2", ".jsonl.xz"])
 def test_other_compressed_files_are_no_transcripts(tmp_path, suffix):
     path = write(tmp_path / "in", b"\x1f\x8b\x08" + b"\0" * 500, f"a{suffix}")

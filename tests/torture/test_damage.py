@@ -24,6 +24,7 @@ from faults import (
     written,
 )
 
+from kept.adapters.store import SqliteStore
 from kept.app.safety import check
 from kept.model.errors import DamagedError, KeptError
 
@@ -68,6 +69,15 @@ def found(home: Path) -> tuple[str, ...]:
             return check(desk).damage
     except KeptError as error:
         return (str(error),)
+
+
+def amiss(home: Path) -> bool:
+    """Whether the store by itself finds damage: what `found` asks as well, in half the time."""
+    try:
+        with SqliteStore(store_of(home)) as store:
+            return bool(store.damage())
+    except KeptError:
+        return True
 
 
 PLANTED = {
@@ -185,7 +195,7 @@ def rot(home: Path, good: dict[str, list[str]], data: bytes, place: int) -> str:
     bad = bytearray(data)
     bad[place] ^= 0x41
     store_of(home).write_bytes(bad)
-    if found(home):
+    if amiss(home) or found(home):
         return "named"
     try:
         now = tables(home)
