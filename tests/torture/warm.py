@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 _SECONDS = 120
-_SPELL = 0.0005  # seconds between two looks at a process that is about to stop
+_SPELL = 0.002  # seconds between two looks at a process that is about to stop
 _UNSAID = 120  # Python's exit code where its last words could not be written
 _STOPPED = re.compile(rb"^\d+ +(\w+)\(.*\n\d+ +--- SIGSTOP \{.*si_code=SI_KERNEL\} ---\n\d+ +--- stopped by SIGSTOP", re.MULTILINE)
 

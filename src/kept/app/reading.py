@@ -126,7 +126,11 @@ def discover(desk: Desk, paths: Sequence[Path], *, force: bool = False) -> Found
 
 def _as_it_was(desk: Desk, path: Path) -> str:
     """The format of a file that looks as it did when it was read to its end, and is not left out; else empty."""
-    known = desk.store.archive.looked(str(path)) if not any("\ud800" <= char <= "\udfff" for char in str(path)) else None
+    try:
+        (name := str(path)).encode()
+    except UnicodeEncodeError:  # a name that is no text cannot be noted
+        return ""
+    known = desk.store.archive.looked(name)
     if known is None or known[0] in desk.settings.sources_off or not same(known[1], look(path, known[0])):
         return ""
     return known[0]
