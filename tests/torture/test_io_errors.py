@@ -3,6 +3,7 @@
 import pytest
 from commands import World
 from faults import (
+    SAMPLE,
     Doing,
     Point,
     Tree,
@@ -12,7 +13,6 @@ from faults import (
     injected_from,
     kept,
     leftovers,
-    ran,
     remembered,
     state,
     store_of,
@@ -56,7 +56,7 @@ def honest(made: World, prefix: list[str], by: Doing = kept, known: dict[Tree, l
     known[files] = left
     if left != made.new or case.output:
         assert by(home, *made.arguments).code == 0
-    ran(home)
+    assert by(home, "run", SAMPLE).code == 0
     assert state(home) == made.new
     assert written(home) == made.new_file
     assert not leftovers(home)
