@@ -17,6 +17,7 @@ pytest.importorskip("fastapi")
 
 from kept.app import person
 from kept.app.desk import find_home, opened
+from kept.app.sampling import sample_home
 from kept.model.memory import Status
 from kept.ui.web.room import Room
 from kept.ui.web.server import Server, config_of, listen, make
@@ -86,7 +87,9 @@ def serving(home):
     own = listen(0)
     found = find_home(str(home), os.environ)
     ready = threading.Event()
-    room = Room(open_desk=partial(opened, found), key=KEY, port=own.getsockname()[1])
+    there = sample_home(found)
+    open_sample = partial(opened, there, env={"HOME": str(there.root), "KEPT_EMBEDDINGS": "hashing"})
+    room = Room(open_desk=partial(opened, found), key=KEY, port=own.getsockname()[1], open_sample=open_sample)
     server = Server(config_of(make(room)), ready.set)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [own]}, daemon=True)
     thread.start()

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +14,7 @@ from kept.app.nightly import SESSION, note_failures
 from kept.app.progress import Progress, silent
 from kept.app.running import Options, Report
 from kept.app.running import run as run_all
+from kept.app.sampling import sample_files, sample_home
 from kept.model.errors import BusyError, KeptError
 from kept.model.profile import Occasion
 from kept.ui.cli import show
@@ -102,14 +102,12 @@ def _empty(desk: Desk, report: Report, paths: list[Path] | None) -> bool:
 
 
 def _on_sample(home: Home, options: Options, call: Call, *, as_json: bool) -> int:
-    folder = Path(str(files("kept"))) / "sample"
-    found = sorted(folder.rglob("*.jsonl"))
-    if not found:
+    if not sample_files():
         show.write([line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))])
         return 0
-    root = home.state / "sample-home"
-    with opened(Home(root=root, user=root), profile=call.profile, zone=call.zone, env={"HOME": str(root)}) as desk:
-        report = _run(desk, found, options, call, as_json=as_json, sample=True)
+    there = sample_home(home)
+    with opened(there, profile=call.profile, zone=call.zone, env={"HOME": str(there.root)}) as desk:
+        report = _run(desk, sample_files(), options, call, as_json=as_json, sample=True)
         if not (as_json or call.quiet):
             show.write(
                 [
@@ -123,7 +121,7 @@ def _on_sample(home: Home, options: Options, call: Call, *, as_json: bool) -> in
             )
         code = _tell(desk, report, options, call, as_json=as_json)
         if not (as_json or call.quiet):
-            show.write([line((f"Look around in the sample: kept list --home {show.place(root)}", "dim"))])
+            show.write([line((f"Look around in the sample: kept list --home {show.place(there.root)}", "dim"))])
         return code
 
 

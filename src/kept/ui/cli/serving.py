@@ -3,15 +3,19 @@
 import importlib
 import os
 import webbrowser
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Annotated
 
 import typer
 
-from kept.app.desk import find_home, opened
+from kept.app.desk import Desk, Home, find_home, opened
 from kept.app.meaning import kept_warm
+from kept.app.sampling import sample_files, sample_home
 from kept.app.serving import announced, running
 from kept.ui.cli import show
+from kept.ui.cli.call import Call
 from kept.ui.cli.front import asked
 from kept.ui.cli.show import line
 
@@ -57,7 +61,16 @@ def web(
             pass  # what is wrong with the store or the settings is told here and now
         where = own.getsockname()[1]
         with announced(home, where) as key, kept_warm(home, os.environ):
-            door.serve(open_desk, key=key, own=own, ready=partial(_tell, where, key, no_open=no_open))
+            door.serve(
+                open_desk, key=key, own=own, ready=partial(_tell, where, key, no_open=no_open), open_sample=_sample(home, call)
+            )
+
+
+def _sample(home: Home, call: Call) -> Callable[[], AbstractContextManager[Desk]] | None:
+    """How a desk of the bundled sample is opened; None where there is none."""
+    there = sample_home(home)
+    env = {"HOME": str(there.root)}
+    return partial(opened, there, profile=call.profile, zone=call.zone, env=env) if sample_files() else None
 
 
 def _tell(port: int, key: str, *, no_open: bool) -> None:

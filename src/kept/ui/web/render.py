@@ -25,6 +25,7 @@ from kept.model.profile import title_of
 from kept.model.project import PROJECT
 from kept.ui.web.assets import address
 from kept.ui.web.navigation import Page
+from kept.ui.web.room import room_of
 
 
 def is_part(request: Request) -> bool:
@@ -35,7 +36,8 @@ def is_part(request: Request) -> bool:
 def page(request: Request, desk: Desk, template: str, *, here: str, status: int = 200, **values: Any) -> Response:
     """A page out of a template; ``here`` is the id of the page the navigation marks."""
     nav = [(each, each.count(desk) if each.count else 0) for each in _pages(request)]
-    return _html(template, status, _of_desk(desk) | values | {"nav": nav, "here": here, "version": __version__})
+    frame = {"nav": nav, "here": here, "version": __version__, "sample": _in_sample(request)}
+    return _html(template, status, _of_desk(desk) | values | frame)
 
 
 def part(desk: Desk, template: str, *, status: int = 200, **values: Any) -> Response:
@@ -48,13 +50,18 @@ def problem_page(request: Request, status: int, problem: dict[str, str]) -> Resp
     name = "problem_line.html" if is_part(request) else "problem.html"
     title = HTTPStatus(status).phrase
     nav = [(each, 0) for each in _pages(request)]
-    return _html(name, status, {"problem": problem, "title": title, "nav": nav, "here": "", "version": __version__})
+    frame = {"nav": nav, "here": "", "version": __version__, "sample": _in_sample(request)}
+    return _html(name, status, {"problem": problem, "title": title, **frame})
 
 
 async def sign_in_page(scope: Scope, receive: Receive, send: Send) -> None:
     """What is shown in place of any page until a browser has shown the key. At the front it is no failure."""
     status = HTTPStatus.OK if scope["path"] == "/" else HTTPStatus.UNAUTHORIZED
     await _html("sign_in.html", status, {})(scope, receive, send)
+
+
+def _in_sample(request: Request) -> bool:
+    return room_of(request).in_sample.is_set()
 
 
 def _pages(request: Request) -> tuple[Page, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
-from threading import Lock
+from threading import Event, Lock
 from typing import Generic, TypeVar
 
 from fastapi import Request
@@ -24,12 +24,17 @@ NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Room:
-    """``key`` lets in whoever started the page, ``port`` is where it is served."""
+    """``key`` lets in whoever started the page, ``port`` is where it is served.
+
+    ``open_sample`` opens a desk of the bundled sample, which stands in for the person's own while ``in_sample`` is set.
+    """
 
     open_desk: OpenDesk
     key: str
     port: int
     writing: Lock = field(default_factory=Lock)
+    open_sample: OpenDesk | None = None
+    in_sample: Event = field(default_factory=Event)
 
     @property
     def hosts(self) -> frozenset[str]:
@@ -64,7 +69,9 @@ def room_of(request: Request) -> Room:
 @contextmanager
 def at_desk(request: Request) -> Iterator[Desk]:
     """The desk of a request. Open it and use it in one thread: ask for it in the body of a handler that is no coroutine."""
-    with room_of(request).open_desk() as desk:
+    room = room_of(request)
+    instead = room.open_sample if room.in_sample.is_set() else None
+    with (instead or room.open_desk)() as desk:
         yield desk
 
 

@@ -117,9 +117,11 @@ def listen(port: int) -> socket.socket:
     return own
 
 
-def serve(open_desk: OpenDesk, *, key: str, own: socket.socket, ready: Callable[[], None]) -> None:
+def serve(
+    open_desk: OpenDesk, *, key: str, own: socket.socket, ready: Callable[[], None], open_sample: OpenDesk | None = None
+) -> None:
     """Serve on a socket of :func:`listen` until the process is told to stop; ``ready`` is called when it answers."""
-    room = Room(open_desk=open_desk, key=key, port=own.getsockname()[1])
+    room = Room(open_desk=open_desk, key=key, port=own.getsockname()[1], open_sample=open_sample)
     asyncio.run(Server(config_of(make(room)), ready).serve(sockets=[own]))
 
 

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from kept.ui.web.api import files, history, looking, memories, prompts, several
+from kept.ui.web.api import files, history, looking, memories, prompts, sample, several
 
 AREAS: tuple[APIRouter, ...] = (
     memories.router,
@@ -11,4 +11,5 @@ AREAS: tuple[APIRouter, ...] = (
     files.router,
     prompts.router,
     looking.router,
+    sample.router,
 )

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from kept.app.backups import holding
 from kept.app.browsing import Filter, chosen
 from kept.app.desk import Desk
+from kept.app.discovery import survey
 from kept.app.person import MOST, find, revision
 from kept.model.event import Origin
 from kept.model.memory import Memory, Status
@@ -90,7 +91,23 @@ def memories(
         }  # fmt: skip
         if is_part(request):
             return part(desk, "memories_list.html", **values)
-        return page(request, desk, "memories.html", here=PAGE.id, stored=len(every), choices=_choices(desk, every), **values)
+        return page(
+            request,
+            desk,
+            "memories.html",
+            here=PAGE.id,
+            stored=len(every),
+            choices=_choices(desk, every),
+            **values,
+        )
+
+
+@router.get("/found")
+def found(request: Request) -> Response:
+    """How many transcripts there are, for a first visit; it may take a while to look."""
+    with at_desk(request) as desk:
+        tools = [each for each in survey(desk).tools if each.files]
+        return part(desk, "memories_found.html", tools=tools)
 
 
 @router.get("/memories/new")

@@ -30,7 +30,7 @@ def waiting(desk: Desk) -> int:
     return sum(count for (status, _, _), count in desk.store.log.census(desk.clock()).items() if status is Status.HELD)
 
 
-PAGE = Page(id="review", title="Review", path="/review", key="r", router=router, count=waiting)
+PAGE = Page(id="review", title="Review", path="/review", key="v", router=router, count=waiting)
 
 WHY: Mapping[str, str] = {  # what stands behind the name of a refusal
     "chatter": "It is said in passing.",

@@ -1,0 +1,36 @@
+"""A first visit, with nothing remembered: it explains itself, offers the sample, and leaves it again; a person finds, understands,
+corrects and undoes a wrong memory with nothing but the page.
+"""
+
+
+def test_an_empty_store_explains_itself_and_offers_what_to_do(served, browse):
+    page = browse()
+    assert page.locator("h1").inner_text() == "Nothing is remembered yet"
+    page.get_by_text("None of their usual places has any here yet.").wait_for()
+    page.keyboard.press("n")
+    page.get_by_label("One sentence").fill("Crates come from the mill.")
+    page.get_by_role("button", name="Remember", exact=True).click()
+    page.get_by_text("Remembered.").wait_for()
+    assert served.memory("Crates")
+
+
+def test_somebody_finds_understands_corrects_and_undoes_a_wrong_memory_in_the_sample(served, browse):
+    page = browse()
+    page.get_by_role("button", name="Look around in a sample first").click()
+    page.get_by_text("This is kept’s bundled sample.").wait_for()
+    with served.desk() as desk:
+        assert desk.store.log.ids() == frozenset()
+    page.get_by_label("Search what is remembered").fill("parquet")
+    page.get_by_text("1 memory that fits").wait_for()
+    page.locator(".row .says a").click()
+    page.locator("h1", has_text="Parquet").wait_for()
+    before = page.locator("h1").inner_text()
+    assert page.locator(".turn.cited mark").count() >= 1
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_label("What it says").fill("We use one Parquet file per year.")
+    page.get_by_role("button", name="Save").click()
+    page.locator("h1", has_text="per year").wait_for()
+    page.locator("#said").get_by_role("button", name="Undo").click()
+    page.locator("h1", has_text=before[:30]).wait_for()
+    page.get_by_role("button", name="Leave the sample").click()
+    page.get_by_text("Nothing is remembered yet").wait_for()
