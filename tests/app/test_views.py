@@ -5,8 +5,10 @@ import json
 import pytest
 
 from kept.app.person import add
+from kept.app.routing import routed
 from kept.app.running import Options, run
 from kept.model.memory import Status
+from kept.model.profile import Place
 
 QUESTION = "Does discovery in `registry.go` hold when four workflows run at once?"
 
@@ -102,3 +104,23 @@ def test_a_view_that_was_deleted_is_written_anew(journal, home):
     view(home).unlink()
     run(journal, [], Options())
     assert read(home) == before
+
+
+def test_the_view_is_bounded_and_what_has_no_room_stays_in_the_store(journal, home):
+    for number in range(150):
+        add(journal, f"Switched `module_{number}.go` to discovery because its list of paths was wrong every time.", "decisions")
+    run(journal, [], Options())
+    assert view(home).stat().st_size <= 24_000
+    shown = {each["id"] for several in read(home).values() for each in several}
+    assert 60 < len(shown) < 154
+    assert len(told(journal)) == 154
+    assert run(journal, [], Options()).written.files == []
+    left = next(each for each in journal.store.log.memories() if each.id not in shown)
+    route = next(each for each in routed(journal, [left])[left.id] if each.place is Place.VIEW)
+    assert (route.where, route.why) == ("", "there is no room: more relevant ones are there")
+    body = read(home)
+    gone = body["decisions"].pop()
+    write(home, body)
+    run(journal, [], Options())
+    assert journal.store.log.memory(gone["id"]).status is Status.RETIRED
+    assert len(told(journal)) == 153, "what was only left out is not taken for deleted"

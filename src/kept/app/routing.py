@@ -1,11 +1,12 @@
 """Routing: where a memory is shown, output by output, and why (A6). Changes nothing."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kept.app.desk import Desk
 from kept.app.targets import scopes_apart
 from kept.model.memory import Memory
-from kept.model.profile import Place
+from kept.model.profile import Place, Profile
 from kept.stages.compose import Route, routes
 
 
@@ -22,5 +23,17 @@ def routed(desk: Desk, memories: Sequence[Memory]) -> dict[str, tuple[Route, ...
         )
         where = apart.get((each.scope, each.profile), "")
         elsewhere = Route(place=Place.MEMORY, where=where, why="its project has a file of its own")
-        found[each.id] = tuple(elsewhere if where and one.place is Place.MEMORY and one.where else one for one in told)
+        seen = _in_view(desk, profile, each)
+        found[each.id] = tuple(
+            elsewhere if where and one.place is Place.MEMORY and one.where
+            else replace(one, where="", why="there is no room: more relevant ones are there") if one.place is Place.VIEW and not seen
+            else one
+            for one in told
+        )  # fmt: skip
     return found
+
+
+def _in_view(desk: Desk, profile: Profile, memory: Memory) -> bool:
+    """Whether the JSON view, as it was last written, has a memory."""
+    written = desk.store.output(str(desk.home.root / profile.outputs.view_file)) if profile.outputs.view_file else ()
+    return any(line.key == memory.id for each in written[:1] for line in each.lines)

@@ -21,7 +21,7 @@ from kept.model.operation import Add, Approve, Operation, Resolve, Retire, Revis
 from kept.model.profile import Place, Profile
 from kept.model.text import normal_form
 from kept.stages.compose import is_shown, leading
-from kept.stages.view import Entry, ViewEdits, compare, read_view, render_view
+from kept.stages.view import Entry, ViewEdits, compare, read_view, render_view, within
 
 _QUESTION = "open_question"
 
@@ -72,8 +72,10 @@ def write_view(desk: Desk, path: Path, content: Content, profile: Profile, *, dr
     """
     now = desk.clock()
     active = (each for each in desk.store.log.memories() if each.content and each.status_at(now) is Status.ACTIVE)
-    shown = leading([each for each in active if is_shown(each, (profile,), Place.VIEW)], profile)
-    data = render_view(shown, profile, desk.zone, desk.names()).encode() if shown or content.stamp != files.MISSING else b""
+    names = desk.names()
+    leads = leading([each for each in active if is_shown(each, (profile,), Place.VIEW)], profile)
+    shown = within(leads, profile, desk.zone, names)
+    data = render_view(shown, profile, desk.zone, names).encode() if shown or content.stamp != files.MISSING else b""
     lines = tuple(Line(key=each.id, text=f"{each.category}\n{each.content}") for each in shown)
     after = Output(hash=_hash(data), lines=lines)
     if data == content.data:

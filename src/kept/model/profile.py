@@ -139,7 +139,7 @@ class Outputs:
     section in a project's CLAUDE.md, which is written only where ``project_section`` is true; ``project_rules`` writes rules files
     into a project's ``.claude/rules``, those about one folder of it scoped to that folder. ``card_file`` is a quick-reference card of
     at most ``card_chars`` characters, ``daily_folder`` holds a note a day, ``pages_folder`` pages about people, projects and
-    resources of at most ``page_bytes`` bytes, ``view_file`` is all of it as JSON. ``trust_added_lines`` makes a line that somebody
+    resources of at most ``page_bytes`` bytes, ``view_file`` is the same as JSON, at most ``view_bytes`` bytes of it. ``trust_added_lines`` makes a line that somebody
     adds to a file active at once instead of held.
     """
 
@@ -155,6 +155,7 @@ class Outputs:
     pages_folder: str = ""
     page_bytes: int = 30_000
     view_file: str = ""
+    view_bytes: int = 24_000
     trust_added_lines: bool = False
 
 

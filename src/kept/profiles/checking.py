@@ -137,7 +137,12 @@ def _outputs(body: Mapping[str, Any]) -> Iterator[Mistake]:
         path = PurePosixPath(body.get(name, ""))
         if path.is_absolute() or ".." in path.parts or "\\" in str(path) or str(path).startswith("~"):
             yield Mistake(f"outputs.{name}", f"cannot be {body[name]!r}", "a path below the home, such as .claude/rules/memory.md")
-    for name, most in (("memory_bytes", MEMORY_CAP), ("card_chars", CARD_CAP), ("page_bytes", MEMORY_CAP)):
+    for name, most in (
+        ("memory_bytes", MEMORY_CAP),
+        ("card_chars", CARD_CAP),
+        ("page_bytes", MEMORY_CAP),
+        ("view_bytes", MEMORY_CAP),
+    ):
         if not 0 < body.get(name, 1) <= most:
             yield Mistake(f"outputs.{name}", f"cannot be {body[name]}", f"1 to {most}")
     if not any(body.get(name, "x" if name == "memory_file" else "") for name in _PATHS):

@@ -5,6 +5,7 @@ question among the decisions: it is resolved as one); one without a known id is 
 """
 
 import json
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
@@ -42,14 +43,35 @@ class ViewEdits:
         return bool(self.revised or self.moved or self.removed or self.added)
 
 
+def within(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, names: Mapping[str, str]) -> list[Memory]:
+    """Of memories in the order of their worth as many as the view has room for, those first that a person has the say over."""
+    left = profile.outputs.view_bytes - len(_text({each.id: [] for each in profile.categories}).encode())
+    kept = []
+    for each in sorted(memories, key=lambda one: not (one.owned or one.pinned)):
+        left -= len(textwrap.indent(json.dumps(_entry(each, zone, names), indent=2, ensure_ascii=False), "    ").encode()) + 4
+        if left < 0:
+            break
+        kept.append(each)
+    return kept
+
+
 def render_view(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, names: Mapping[str, str]) -> str:
     """The view of active memories as JSON text, each list in the order of first evidence."""
     lists: dict[str, list[dict[str, object]]] = {each.id: [] for each in profile.categories}
     for each in sorted(memories, key=lambda one: (one.first_seen is None, one.first_seen, one.id)):
-        first, last = day_of(each.first_seen, zone), day_of(each.last_seen, zone)
-        entry: dict[str, object] = {"id": each.id, "text": each.content, "project": names.get(each.scope, "")}
-        entry |= {"since": first.isoformat() if first else None, "last": last.isoformat() if last else None}
-        lists.setdefault(each.category, []).append(entry)
+        lists.setdefault(each.category, []).append(_entry(each, zone, names))
+    return _text(lists)
+
+
+def _entry(memory: Memory, zone: ZoneInfo, names: Mapping[str, str]) -> dict[str, object]:
+    first, last = day_of(memory.first_seen, zone), day_of(memory.last_seen, zone)
+    return {
+        "id": memory.id, "text": memory.content, "project": names.get(memory.scope, ""),
+        "since": first.isoformat() if first else None, "last": last.isoformat() if last else None,
+    }  # fmt: skip
+
+
+def _text(lists: Mapping[str, Sequence[Mapping[str, object]]]) -> str:
     return json.dumps(lists, indent=2, ensure_ascii=False) + "\n"
 
 

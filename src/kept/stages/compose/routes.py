@@ -52,7 +52,7 @@ def routes(
             )
             found.append(Route(place=place, where=f"{path}/{page}.md", why=why))
         elif place is Place.VIEW:
-            found.append(Route(place=place, where=path, why="everything active is there"))
+            found.append(Route(place=place, where=path, why="what is active is there"))
         else:
             found.append(_sheet(memory, memories, profile, place, path, as_of=as_of, names=names, zone=zone))
     return tuple(found)

@@ -129,7 +129,7 @@ def _whole(found: Profile) -> Iterator[Line]:
         (outputs.card_file, f"at most {outputs.card_chars:,} characters"),
         (outputs.daily_folder, "a note for each day"),
         (outputs.pages_folder, f"pages of at most {show.size(outputs.page_bytes)}"),
-        (outputs.view_file, "everything as JSON"),
+        (outputs.view_file, f"what matters most as JSON, at most {show.size(outputs.view_bytes)}"),
         ("CLAUDE.md" if outputs.project_section else "", f"the section “{outputs.section}” in each project"),
         (".claude/rules" if outputs.project_rules else "", "rules in each project"),
     ]
