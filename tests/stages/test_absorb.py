@@ -13,7 +13,7 @@ from kept.model.event import Origin
 from kept.model.markup import encode, read_fact, split_lines
 from kept.model.memory import USER_SCOPE, Memory, Status
 from kept.model.profile import Category, Outputs, Profile
-from kept.stages.absorb import absorb, weave
+from kept.stages.absorb import absorb, untouched, weave
 from kept.stages.compose import compose
 from kept.stages.render import render
 
@@ -357,5 +357,6 @@ def test_ten_rounds_after_any_edits_write_the_same_bytes_and_lose_no_line_of_the
             again = absorb(base, raw)
             assert isinstance(again, Edits)
             assert not again.changed
+            assert again == untouched(base, raw)
             base = weave(document(memories), again)
             assert encode(base, again.layout) == written

@@ -9,9 +9,9 @@ from typing import Any
 from kept.adapters.store import Thread
 from kept.app.desk import Desk
 from kept.model.event import Event
-from kept.model.memory import USER_SCOPE, Memory
+from kept.model.memory import USER_SCOPE
 from kept.model.times import to_text
-from kept.stages.coverage import Coverage, Topic, marked, topics
+from kept.stages.coverage import Coverage, Known, Topic, known, marked, topics
 
 WINDOW = 4_000  # events looked at together: bounds memory whatever the length of a session
 _MISSED_KEPT = 50
@@ -62,13 +62,13 @@ class Covering:
     def __init__(self, desk: Desk, within: tuple[datetime, datetime] | None = None) -> None:
         self._desk = desk
         self._within = within
-        self._groups: dict[tuple[str, str], tuple[Memory, ...]] = {}
+        self._known: dict[tuple[str, str], Known] = {}
         self._states: Counter[Coverage] = Counter()
         self._missed: dict[tuple[str, str], Missed] = {}
 
     def take(self, thread: Thread, events: Sequence[Event], found: Sequence[Topic]) -> None:
         """Count the topics found in some events of a thread. Raises StoreError."""
-        for topic in marked(found, self._memories(thread)):
+        for topic in marked(found, self._had(thread)):
             at = events[topic.start].at
             if self._within is not None and (at is None or not self._within[0] <= at < self._within[1]):
                 continue
@@ -84,14 +84,14 @@ class Covering:
             missed=tuple(self._missed.values()),
         )  # fmt: skip
 
-    def _memories(self, thread: Thread) -> tuple[Memory, ...]:
+    def _had(self, thread: Thread) -> Known:
         """What is remembered where a thread belongs, and everywhere; each group is looked up once."""
         profile = self._desk.profile_for(thread.source, thread.project, thread.path).id
-        groups = (profile, self._desk.scope(thread.project, thread.path)), (profile, USER_SCOPE)
-        for each in groups:
-            if each not in self._groups:
-                self._groups[each] = self._desk.store.log.memories(group=each)
-        return self._groups[groups[0]] + self._groups[groups[1]]
+        group = profile, self._desk.scope(thread.project, thread.path)
+        if group not in self._known:
+            groups = dict.fromkeys((group, (profile, USER_SCOPE)))
+            self._known[group] = known(memory for each in groups for memory in self._desk.store.log.memories(group=each))
+        return self._known[group]
 
 
 def cover(desk: Desk, threads: Iterable[Thread], within: tuple[datetime, datetime] | None = None) -> Covered:

@@ -22,7 +22,7 @@ from kept.model.memory import Accepted, Actor, Candidate, Held, Judged, Refused,
 from kept.model.profile import Occasion, Profile
 from kept.model.summary import Form, Passage
 from kept.profiles.prompts import Prompt
-from kept.stages.coverage import Coverage, Topic, marked, topics
+from kept.stages.coverage import Coverage, Topic, known, marked, topics
 from kept.stages.elicit import (
     TRIGGER,
     Answer,
@@ -384,5 +384,5 @@ def missed_of(reading: Reading, judged: Iterable[Judged]) -> tuple[Topic, ...]:
     live = [(each.candidate, isinstance(each.verdict, Accepted)) for each in judged if not isinstance(each.verdict, Refused)]
     live += [(each.candidate, True) for each in reading.hints]
     return tuple(
-        each for each in marked(topics(events, lexicon=reading.lexicon), as_memories(live)) if each.state is Coverage.MISSED
+        each for each in marked(topics(events, lexicon=reading.lexicon), known(as_memories(live))) if each.state is Coverage.MISSED
     )

@@ -29,7 +29,7 @@ from kept.model.markup import encode, size_of
 from kept.model.memory import Actor
 from kept.model.operation import Operation
 from kept.stages import section
-from kept.stages.absorb import absorb, weave
+from kept.stages.absorb import absorb, untouched, weave
 from kept.stages.render import render, render_section
 
 TRIES = 5
@@ -145,6 +145,8 @@ def _absorb(desk: Desk, target: Target, run: RunNumber, written: Written, *, all
     inside = _inside(target, content)
     known = desk.store.output(str(target.path))
     base = _base(known, inside)
+    if base is not None and inside and base.hash == _hash(inside):
+        return _Read(content=content, inside=inside, edits=untouched(base.lines, inside))
     result = absorb(base.lines if base else (), inside)
     if isinstance(result, Unsafe):
         result = _unsafe(desk, target, content, result, written, allow=allow)

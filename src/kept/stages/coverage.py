@@ -7,7 +7,7 @@ nothing is remembered. Knows nothing of how candidates are found.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -81,12 +81,27 @@ def topics(events: Sequence[Event], *, lexicon: Lexicon) -> tuple[Topic, ...]:
     return tuple(_topic(events, run, weigh, lexicon) for run in runs)
 
 
-def marked(plain: Sequence[Topic], memories: Sequence[Memory]) -> tuple[Topic, ...]:
-    """The topics of :func:`topics`, each marked by what the memories have of it."""
-    cited = {piece.event for each in memories if each.status in (Status.ACTIVE, Status.HELD) for piece in each.evidence}
-    named = {name.casefold() for each in memories if each.status is Status.ACTIVE for name in each.artifacts}
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Known:
+    """What memories have: the events they cite, and the names they hold."""
+
+    cited: frozenset[str]
+    named: frozenset[str]
+
+
+def known(memories: Iterable[Memory]) -> Known:
+    """What memories have, put together once for any number of topics."""
+    listed = tuple(memories)
+    return Known(
+        cited=frozenset(piece.event for each in listed if each.status in (Status.ACTIVE, Status.HELD) for piece in each.evidence),
+        named=frozenset(name.casefold() for each in listed if each.status is Status.ACTIVE for name in each.artifacts),
+    )
+
+
+def marked(plain: Sequence[Topic], had: Known) -> tuple[Topic, ...]:
+    """The topics of :func:`topics`, each marked by what memories have of it."""
     holders = Counter(name for each in plain for name in each.names)
-    return tuple(_marked(each, cited, {name for name in named if holders[name] == 1}) for each in plain)
+    return tuple(_marked(each, had, frozenset(name for name in each.names if holders[name] == 1)) for each in plain)
 
 
 def _exchanges(events: Sequence[Event]) -> list[_Exchange]:
@@ -159,8 +174,8 @@ def _telling(prompt: str, lexicon: Lexicon) -> str:
     return ""
 
 
-def _marked(topic: Topic, cited: Collection[str], named: Collection[str]) -> Topic:
-    if topic.events & set(cited) or set(topic.names) & set(named):
+def _marked(topic: Topic, had: Known, own: frozenset[str]) -> Topic:
+    if not topic.events.isdisjoint(had.cited) or not own.isdisjoint(had.named):
         state = Coverage.COVERED
     else:
         state = Coverage.MISSED if topic.told else Coverage.NOTHING

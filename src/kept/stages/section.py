@@ -16,6 +16,7 @@ Knows text, not files. A heading or comment counts only at the top level of the 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from markdown_it import MarkdownIt
 
@@ -58,6 +59,7 @@ class _Text:
         return "".join(f"{text}{end}" for text, end in self.lines[start:stop])
 
 
+@lru_cache(maxsize=2_000)  # a run looks at each of its files several times, and there is a note for each day
 def find(original: bytes, *, where: str = "") -> Block | None:
     """The block that is kept's in a file, None where there is none.
 
@@ -77,7 +79,7 @@ def place(original: bytes, heading: str, inside: Sequence[str], *, absorbed: byt
         ChangedError: as :func:`find`; the block was edited and is not ``absorbed``; or ``inside`` would not stay inside.
     """
     text = _read(original, where)
-    block = _find(text, where)
+    block = find(original, where=where)
     if block is not None and block.edited and block.inside != absorbed:
         raise ChangedError(
             "somebody edited kept's section since its edits were read", where=where, hint="run again, the edits are read first"
@@ -107,7 +109,7 @@ def with_inside(original: bytes, inside: bytes, *, where: str = "") -> bytes:
         ChangedError: as :func:`find`; there is no block; or ``inside`` would not stay inside.
     """
     text = _read(original, where)
-    block = _find(text, where)
+    block = find(original, where=where)
     if block is None:
         raise ChangedError("there is no section of kept's in the file", where=where, hint="kept run writes it")
     before, after = _bytes(text.joined(0, block.first + 1)), _bytes(text.joined(block.last))
@@ -127,7 +129,7 @@ def remove(original: bytes, *, where: str = "") -> bytes:
         ChangedError: as :func:`find`; or the block was edited.
     """
     text = _read(original, where)
-    block = _find(text, where)
+    block = find(original, where=where)
     if block is None:
         return original
     if block.edited:

@@ -4,7 +4,7 @@
 to memories.
 """
 
-from kept.stages.absorb.edits import absorb, places
+from kept.stages.absorb.edits import absorb, places, untouched
 from kept.stages.absorb.weave import weave
 
-__all__ = ["absorb", "places", "weave"]
+__all__ = ["absorb", "places", "untouched", "weave"]

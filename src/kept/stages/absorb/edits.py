@@ -50,6 +50,15 @@ def places(base: Sequence[Line], text: str) -> dict[str, tuple[int, ...]]:
     return found
 
 
+def untouched(base: Sequence[Line], theirs: bytes) -> Edits:
+    """What :func:`absorb` says of a file that is as it was last written, without comparing the two."""
+    text = theirs.decode()
+    layout = _layout(text, [end for _, end in split_lines(text.removeprefix(BOM))])
+    return Edits(
+        foreign=tuple(_own_of(base)), renamed={line.key: line.text for line in base if line.users and line.key}, layout=layout
+    )
+
+
 def _own_of(base: Sequence[Line]) -> Iterator[Foreign]:
     after, section = "", NOWHERE
     for line, place in zip(base, sections_of(base), strict=True):
