@@ -208,3 +208,14 @@ def test_where_the_store_is_gone_already_hooks_and_schedule_go_all_the_same(home
     left = leave_system(place, {}, run=quiet)
     assert left.problems == []
     assert tree(home) == before
+
+
+def test_lines_a_person_added_to_a_section_are_kept_aside_and_the_rest_of_the_file_is_as_before(sectioned_desk, home):
+    run(sectioned_desk, [], Options())
+    path = home / ".codex" / "AGENTS.md"
+    path.write_text(path.read_text().replace("<!-- kept:end", "- Ask before you push.\n<!-- kept:end"))
+    left = leave(sectioned_desk, {}, run=quiet)
+    assert left.problems == []
+    assert path.read_text() == MINE
+    (aside,) = left.aside
+    assert "Ask before you push." in Path(aside).read_text()

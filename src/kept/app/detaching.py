@@ -5,10 +5,14 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from kept.app.spooling import state_of
 from kept.model.context import GUARD
+from kept.model.profile import Occasion
+from kept.profiles import profile
 
 _CPU_SECONDS = 300  # beyond this the system ends it; what it did until then stays done
 
@@ -25,6 +29,12 @@ def start_run(root: str, path: str) -> bool:
             env={**os.environ, GUARD: "1"}, preexec_fn=_bound,  # noqa: PLW1509 - a hook has one thread
         )  # fmt: skip
     return True
+
+
+def wanted(root: str, profiles: Sequence[str]) -> bool:
+    """Whether any of these profiles is extracted when a session ends. Raises ConfigError for one that is none."""
+    own = Path(root) / ".config" / "kept" / "profiles"
+    return any(profile(each, own).when.on(Occasion.SESSION_END) for each in profiles)
 
 
 def _bound() -> None:

@@ -178,7 +178,7 @@ def _leave_outputs(desk: Desk, left: Left) -> None:
             if inside is not None:
                 if _has_words_of_a_person(known, inside):
                     left.aside.append(str(files.put_aside(path, into=desk.home.state / "aside")))
-                rest = section.remove(content.data, where=str(path)) if in_section else b""
+                rest = section.remove(content.data, absorbed=inside, where=str(path)) if in_section else b""
                 if rest.strip():
                     files.write(path, rest, expect=content.stamp, root=desk.home.root)
                 else:

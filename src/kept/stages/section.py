@@ -122,17 +122,19 @@ def with_inside(original: bytes, inside: bytes, *, where: str = "") -> bytes:
     return data
 
 
-def remove(original: bytes, *, where: str = "") -> bytes:
+def remove(original: bytes, *, absorbed: bytes | None = None, where: str = "") -> bytes:
     """The file without what kept wrote into it: byte for byte the file before, but for what the user changed since.
 
+    ``absorbed`` are the bytes inside an edited block that the caller has kept elsewhere.
+
     Raises:
-        ChangedError: as :func:`find`; or the block was edited.
+        ChangedError: as :func:`find`; or the block was edited and is not ``absorbed``.
     """
     text = _read(original, where)
     block = find(original, where=where)
     if block is None:
         return original
-    if block.edited:
+    if block.edited and block.inside != absorbed:
         raise ChangedError("kept's section was edited", where=where, hint="move your lines out of it, or delete it by hand")
     before = text.joined(0, block.first - 1 if block.heading else block.first)
     for _ in range(block.breaks):

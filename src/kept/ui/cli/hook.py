@@ -261,13 +261,15 @@ def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:
 
 
 def _session_end(root: str, payload: Mapping[str, Any], _: str) -> str:
-    """Only a line for the next run; and where the settings say so, that run is started, alone, apart and bounded."""
+    """Only a line for the next run; and where settings and profile say so, that run is started, alone, apart and bounded."""
     _enqueue(root, payload)
     path = _text(payload, "transcript_path")
-    if path and _settings(root).at_end == "run":
-        from kept.app.detaching import start_run  # noqa: PLC0415 - only where the settings say so
+    settings = _settings(root)
+    if path and settings.at_end == "run":
+        from kept.app.detaching import start_run, wanted  # noqa: PLC0415 - only where the settings say so
 
-        start_run(root, path)
+        if wanted(root, settings.profiles):
+            start_run(root, path)
     return ""
 
 

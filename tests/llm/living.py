@@ -1,0 +1,168 @@
+"""A person at the real Claude Code or Codex, offline, in a home of the test's own; and what of that home is theirs."""
+
+import fcntl
+import json
+import os
+import pty
+import select
+import shutil
+import struct
+import subprocess
+import sys
+import termios
+import time
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from kept.app.desk import find_home, opened
+from kept.app.person import add
+from kept.app.running import settle
+
+KEPT = Path(sys.executable).with_name("kept")
+ROOT = Path(__file__).parents[2]
+# What the clients keep for themselves: their state, caches and logs, and the transcripts.
+THEIRS = (
+    ".claude.json", ".claude/backups", ".claude/cache", ".claude/debug", ".claude/history.jsonl", ".claude/plugins", ".claude/projects",
+    ".claude/session-env", ".claude/sessions", ".claude/shell-snapshots", ".claude/statsig", ".claude/telemetry", ".claude/todos",
+    ".claude/daemon", ".claude/jobs", ".claude/tasks", ".claude/file-history", ".claude/paste-cache", ".claude/plans",
+    ".codex/sessions", ".codex/log", ".codex/skills", ".codex/shell_snapshots", ".codex/installation_id", ".codex/history.jsonl",
+    ".codex/plugins", ".codex/thread-writer-locks", ".codex/.tmp", ".codex/tmp", ".codex/memories", ".codex/models_cache.json",
+    ".cache", ".npm", ".config/mimeapps.list", ".local/share/applications", ".codex/.sandbox_migration",
+)  # fmt: skip
+
+
+NAMES = ["".join(each).capitalize() for each in product(("bor", "kel", "mun", "tas", "vir", "zul"), repeat=3)]
+FACTS = [f"The {name} exporter writes its invoices with `{name}Writer` in src/{name.lower()}/writer.py." for name in NAMES]
+
+
+def client(name):
+    """The real program; the test is skipped where it is not installed."""
+    found = shutil.which(name, path=os.environ.get("KEPT_CLI")) or shutil.which(name)
+    if found is None or not KEPT.exists():
+        pytest.skip(f"{name} or the installed kept is not here")
+    return found
+
+
+def kept(*words, code=0):
+    """What kept says; its exit code must be ``code``."""
+    done = subprocess.run([KEPT, *words], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
+def claude_env(server):
+    """What points Claude Code to the server on this machine, and nowhere else."""
+    return {
+        **os.environ, "ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_AUTH_TOKEN": "none", "CLAUDE_CODE_MAX_RETRIES": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1", "TERM": "xterm-256color",
+    }  # fmt: skip
+
+
+def at_claude(server, project, words):
+    """A person starts Claude Code in a terminal, types, reads the answer and leaves. Returns what the server was asked, as text."""
+    settings = Path(os.environ["HOME"]) / ".claude.json"
+    if not settings.exists():
+        trust = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        body = {
+            "hasCompletedOnboarding": True,
+            "lastOnboardingVersion": "9.9.9",
+            "theme": "dark",
+            "projects": {str(project): trust},
+        }
+        settings.write_text(json.dumps(body), encoding="utf-8")
+    before, program, env = len(server.questions), client("claude"), claude_env(server)
+    number, terminal = pty.fork()
+    if number == 0:  # pragma: no cover - the other process
+        os.chdir(project)
+        os.execve(program, ["claude", words], env)
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    _leave_when_answered(terminal, lambda: len(server.questions) > before)
+    assert os.waitpid(number, 0)[1] == 0
+    os.close(terminal)
+    assert len(server.questions) > before
+    return _text(server.questions[before:])
+
+
+def _leave_when_answered(terminal, asked):
+    """Read the screen until the answer stands there, then type /exit, key by key as a person does."""
+    until, screen, keys, due = time.monotonic() + 60, b"", [b"/exit", b"\r"], 0.0
+    while time.monotonic() < until:
+        ready, _, _ = select.select([terminal], [], [], 0.2)
+        try:
+            piece = os.read(terminal, 65_536) if ready else b" "
+        except OSError:
+            return
+        if not piece:
+            return
+        screen += piece
+        if keys and asked() and b"likes" in screen and time.monotonic() > due:
+            if due:
+                os.write(terminal, keys.pop(0))
+            due = time.monotonic() + 1.0
+    pytest.fail(f"Claude Code did not end: {screen[-2_000:]!r}")
+
+
+def at_codex(server, project, words):
+    """One turn of Codex, its hooks trusted. Returns what the server was asked, as text."""
+    before = len(server.questions)
+    command = [client("codex"), "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", words]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=120, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, done.stderr
+    return _text(server.questions[before:])
+
+
+def with_codex(home, server):
+    """Codex's own settings, pointing to the server on this machine."""
+    place = home / ".codex"
+    place.mkdir(exist_ok=True)
+    (place / "config.toml").write_text(
+        f'model_provider = "x"\nmodel = "none"\n[features]\nhooks = true\n'
+        f'[model_providers.x]\nname = "x"\nbase_url = "{server.url}/v1"\nwire_api = "responses"\n',
+        encoding="utf-8",
+    )
+
+
+def _text(questions):
+    return "\n".join(json.dumps(each, ensure_ascii=False) for each in questions)
+
+
+def as_sent(text):
+    """A text as it stands inside a request."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+def tree(home):
+    """Every file below a home with its bytes, but for what the clients keep for themselves."""
+    found = {}
+    for path in sorted(home.rglob("*")):
+        name = str(path.relative_to(home))
+        theirs = any(name == each or name.startswith((f"{each}/", f"{each}.")) for each in THEIRS)
+        if path.is_file() and not theirs and ".sqlite" not in name:
+            found[name] = path.read_bytes()
+    return found
+
+
+def scheduler(folder, monkeypatch):
+    """A systemctl that agrees to everything, so that no test enters anything with the real one. Returns the file it notes calls in."""
+    folder.mkdir()
+    noted = folder / "calls"
+    program = folder / "systemctl"
+    program.write_text(f'#!/bin/sh\necho "$@" >> {noted}\necho ok\n', encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return noted
+
+
+def remember_much(harbor):
+    """More facts than the memory file has room for."""
+    with opened(find_home(None, os.environ)) as desk:
+        settle(desk, lambda: [add(desk, each, "project_fact", project=str(harbor)) for each in FACTS])
+
+
+def left_over(text):
+    """A fact that did not fit into a file of kept's, and a prompt about it."""
+    fact = next(each for each in FACTS if each not in text)
+    name = fact.split()[1]
+    return fact, f"Does the {name} exporter use {name}Writer in src/{name.lower()}/writer.py?"
