@@ -20,6 +20,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from kept.adapters.glance import Glance, Known, Noted
+from kept.adapters.embed import LOCAL, embedder
 from kept.app import context, spooling
 from kept.app.context import Asked, Place, assemble
 from kept.app.meaning import near_here, spot
@@ -80,6 +81,8 @@ def injected(home: str, *, meaning: bool) -> Iterator[tuple[Prompt, Piece]]:
     }
     context.Glance = Earlier  # type: ignore[misc] # what is known later is left out
     place = spot(state, Recall(most=100), os.environ)
+    if meaning:
+        embedder(LOCAL, stays=True)
     for each in prompts(connection):
         Earlier.until = each.at
         asked = Asked(
