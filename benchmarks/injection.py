@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from kept.adapters.glance import Glance, Known, Noted
 from kept.adapters.embed import LOCAL, embedder
+from kept.adapters.glance import Glance, Known, Noted
 from kept.app import context, spooling
 from kept.app.context import Asked, Place, assemble
 from kept.app.meaning import near_here, spot
