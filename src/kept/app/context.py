@@ -19,17 +19,19 @@ _WRITTEN = 30.0  # the weight of a line of the daybook
 _DONE = 2  # the weight from which on something was done and not only asked
 
 
-def assemble(place: Place, asked: Asked, *, now: datetime, scope: str = "", nearest: Nearest | None = None) -> Context:
+def assemble(
+    place: Place, asked: Asked, *, now: datetime, scope: str = "", nearest: Nearest | None = None, missed: list[Piece] | None = None
+) -> Context:
     """The context for a message; nothing where the store cannot be read in time. ``scope`` is that of the directory where it is known.
 
-    ``nearest`` begins to look for the facts that are near by meaning; the answer is taken up after words were looked for. Raises
-    StoreError where there is a store that cannot be read.
+    ``nearest`` begins to look for the facts that are near by meaning; the answer is taken up after words were looked for. ``missed``
+    takes up the facts that are not near enough. Raises StoreError where there is a store that cannot be read.
     """
     if not os.path.isfile(place.store):  # noqa: PTH113 - pathlib takes longer to import than a search takes
         return NOTHING
     with closing(Glance(place.store, place.seconds)) as glance:
         found = scope or (glance.scope(asked.directory) if asked.directory else "")
-        look = Look(glance, place, asked, now, ["user", *([found] if found and found != "user" else [])])
+        look = Look(glance, place, asked, now, ["user", *([found] if found and found != "user" else [])], missed)
         meant = nearest(look.scopes) if nearest is not None and asked.message else dict
         offered = {
             FIXES: [_fix(look, each) for each in glance.fixes(list(asked.marks))],

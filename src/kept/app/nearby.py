@@ -75,13 +75,17 @@ Nearest = Callable[[list[str]], Meant]  # begins to look among the memories of t
 
 
 class Look(NamedTuple):
-    """One look into a store: at what, where, for what, when, and the scopes that count, the project's after the user's."""
+    """One look into a store: at what, where, for what, when, and the scopes that count, the project's after the user's.
+
+    ``missed`` takes up what is not near enough, for whoever wants to see it; a hook does not.
+    """
 
     glance: Glance
     place: Place
     asked: Asked
     now: datetime
     scopes: list[str]
+    missed: list[Piece] | None = None
 
     def alive(self, memory: Known) -> bool:
         """Whether a memory still holds."""
@@ -166,8 +170,9 @@ def _facts(look: Look, message: _Message, meant: Meant) -> list[Piece]:
 
     shared = _gathered(rows_of, message, 2, _CANDIDATES)
     asked = message.asked()
-    told = {key: cosine for key, cosine in meant().items() if cosine >= SURE}
-    rows = dict.fromkeys((*shared, *look.glance.rows(list(told), look.scopes, profiles)))
+    meaning = meant()
+    told = {key: cosine for key, cosine in meaning.items() if cosine >= SURE}
+    rows = dict.fromkeys((*shared, *look.glance.rows(list(told if look.missed is None else meaning), look.scopes, profiles)))
     pieces = []
     for memory in look.glance.memories(list(rows)):
         if not look.alive(memory) or memory.sessions == {look.asked.session} or says(look.asked.message, memory.content):
@@ -176,6 +181,8 @@ def _facts(look: Look, message: _Message, meant: Meant) -> list[Piece]:
         worded = _nearness(words, set(index_words(" ".join(memory.artifacts)).split()), memory.content, asked)
         close = max(worded, cosine)
         if close < max(FLOOR, use.floor):
+            if look.missed is not None:
+                look.missed.append(_missed(look, memory, words, meaning.get(memory.id, 0.0)))
             continue
         value = fact_score(
             close, last_seen=instant(memory.last_seen), now=look.now, uses=memory.uses, confidence=memory.confidence, weights=use
@@ -183,6 +190,13 @@ def _facts(look: Look, message: _Message, meant: Meant) -> list[Piece]:
         because = "; ".join(filter(None, (_because(words) if worded else "", f"its meaning ({cosine:.2f})" if cosine else "")))
         pieces.append(Piece(FACTS, memory.id, memory.content, look.day(memory.last_seen), close, value, because))
     return sorted(pieces, key=lambda each: (-each.score, each.key))[: use.most]
+
+
+def _missed(look: Look, memory: Known, words: Mapping[str, float], cosine: float) -> Piece:
+    """A fact that is not near enough, with what it has in common with the message all the same."""
+    meaning = f"its meaning ({cosine:.2f}, shown from {SURE:.2f} on)" if cosine else ""
+    because = "; ".join(filter(None, (f"{_because(words)}, which is too little" if words else "", meaning)))
+    return Piece(FACTS, memory.id, memory.content, look.day(memory.last_seen), cosine, sum(words.values()), because)
 
 
 def _nearness(words: Mapping[str, float], about: set[str], text: str, asked: list[float]) -> float:

@@ -6,11 +6,13 @@ from kept.app.context import Asked, Place, assemble
 from kept.app.desk import Desk
 from kept.app.failing import marks_of
 from kept.app.meaning import near_here
-from kept.model.context import Context
+from kept.model.context import Context, Piece
 from kept.stages.recall.scoring import weights_of
 
 CLIENTS = ("claude", "codex", "none")
 _SECONDS = 10.0  # a person waits longer than a prompt
+_TOO_FAR = "below the floor"
+_MISSED = 12  # of what is not near enough, so many are told
 
 
 def preview(desk: Desk, message: str = "", *, directory: str = "", budget: int = 0, client: str = "claude") -> Context:
@@ -33,7 +35,14 @@ def preview(desk: Desk, message: str = "", *, directory: str = "", budget: int =
         seconds=_SECONDS, weights=weights_of(asdict(desk.settings.recall)),
     )  # fmt: skip
     scope = desk.scope(directory) if directory else ""
-    return assemble(place, asked, now=desk.clock(), scope=scope, nearest=near_here(desk, message))
+    missed: list[Piece] = []
+    found = assemble(place, asked, now=desk.clock(), scope=scope, missed=missed, nearest=near_here(desk, message))
+    best = sorted(missed, key=lambda each: (-each.near, -each.score, each.key))[:_MISSED]
+    if not best:
+        return found
+    count = found.left_out.get(_TOO_FAR, 0) + len(best)
+    omitted = (*found.omitted, *((each, _TOO_FAR) for each in best))
+    return found._replace(omitted=omitted, left_out=found.left_out | {_TOO_FAR: count})
 
 
 def directories(desk: Desk) -> tuple[tuple[str, str], ...]:
