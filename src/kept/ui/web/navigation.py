@@ -10,7 +10,9 @@ from kept.app.desk import Desk
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Page:
-    """``path`` is where the navigation leads, ``key`` the letter that goes there after ``g``; ``count`` says how much waits there."""
+    """``path`` is where the navigation leads, ``key`` the letter that goes there after ``g``; ``count`` says how much waits there, ``mark``
+    what must be seen on every page (empty: nothing).
+    """
 
     id: str
     title: str
@@ -18,3 +20,4 @@ class Page:
     key: str
     router: APIRouter
     count: Callable[[Desk], int] | None = None
+    mark: Callable[[Desk], str] | None = None

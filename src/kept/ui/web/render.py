@@ -36,7 +36,8 @@ def is_part(request: Request) -> bool:
 def page(request: Request, desk: Desk, template: str, *, here: str, status: int = 200, **values: Any) -> Response:
     """A page out of a template; ``here`` is the id of the page the navigation marks."""
     nav = [(each, each.count(desk) if each.count else 0) for each in _pages(request)]
-    frame = {"nav": nav, "here": here, "version": __version__, "sample": _in_sample(request)}
+    marks = {each.id: each.mark(desk) for each in _pages(request) if each.mark}
+    frame = {"nav": nav, "marks": marks, "here": here, "version": __version__, "sample": _in_sample(request)}
     return _html(template, status, _of_desk(desk) | values | frame)
 
 
@@ -50,7 +51,7 @@ def problem_page(request: Request, status: int, problem: dict[str, str]) -> Resp
     name = "problem_line.html" if is_part(request) else "problem.html"
     title = HTTPStatus(status).phrase
     nav = [(each, 0) for each in _pages(request)]
-    frame = {"nav": nav, "here": "", "version": __version__, "sample": _in_sample(request)}
+    frame = {"nav": nav, "marks": {}, "here": "", "version": __version__, "sample": _in_sample(request)}
     return _html(name, status, {"problem": problem, "title": title, **frame})
 
 

@@ -1,6 +1,7 @@
 """Files: every file kept writes, one to edit as text, and what the next writing would change."""
 
 from itertools import groupby
+from os.path import commonpath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -10,6 +11,7 @@ from starlette.responses import Response
 from kept.app import editing
 from kept.app.desk import Desk
 from kept.app.editing import Condition, Entry, File
+from kept.model.errors import BusyError, StoreError
 from kept.model.memory import Memory
 from kept.ui.web.navigation import Page
 from kept.ui.web.render import page, part
@@ -31,16 +33,20 @@ def files(request: Request) -> Response:
     with at_desk(request) as desk:
         order = list(FORMS)
         told = sorted(editing.catalogue(desk), key=lambda each: order.index(each.form))
-        groups = [(FORMS[form], _listed(form, list(inside))) for form, inside in groupby(told, key=lambda each: each.form)]
-        coming = editing.preview(desk)
+        groups = [(FORMS[form], *_listed(form, list(inside))) for form, inside in groupby(told, key=lambda each: each.form)]
+        try:
+            coming = editing.preview(desk)
+        except (BusyError, StoreError) as error:  # a run is writing them just now: what would change shows itself soon
+            coming = editing.Preview(changes=(), files={}, problems=(str(error),))
         return page(
             request, desk, "files.html", here=PAGE.id, groups=groups, coming=coming, there=Condition.THERE, home=str(desk.home.root)
         )
 
 
-def _listed(form: str, inside: list[File]) -> list[File]:
-    """The latest day first; anything else by its name."""
-    return sorted(inside, key=lambda each: each.name, reverse=form == "daily")
+def _listed(form: str, inside: list[File]) -> tuple[str, list[File]]:
+    """The folder that all of them lie in (empty for a single one), and they by name; the latest day first."""
+    folder = commonpath([each.name for each in inside]) if len(inside) > 1 else ""
+    return f"{folder}/" if folder else "", sorted(inside, key=lambda each: each.name, reverse=form == "daily")
 
 
 @router.get("/files/edit")

@@ -7,13 +7,21 @@ from markupsafe import escape
 from starlette.responses import Response
 
 from kept.app import prompting
+from kept.app.desk import Desk
 from kept.stages.elicit import weigh
 from kept.ui.web.navigation import Page
 from kept.ui.web.render import page
 from kept.ui.web.room import at_desk
 
 router = APIRouter()
-PAGE = Page(id="prompt", title="Prompt", path="/prompt", key="p", router=router)
+
+
+def _mark(desk: Desk) -> str:
+    """That a text of the person's own is in force, for everybody to see."""
+    return "override" if any(desk.prompt(each).overridden for each in desk.profiles) else ""
+
+
+PAGE = Page(id="prompt", title="Prompt", path="/prompt", key="p", router=router, mark=_mark)
 
 
 @router.get("/prompt")

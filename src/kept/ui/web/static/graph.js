@@ -20,7 +20,8 @@
   const short = (label) => {
     const parts = apart(label);
     const text = parts && all.nodes.filter((each) => each.label.startsWith(`${parts[1]} (`)).length > 2 ? parts[2] : label;
-    return text.length > LABEL ? `${text.slice(0, LABEL - 1)}…` : text;
+    const most = innerWidth < 640 ? LABEL - 10 : LABEL;
+    return text.length > most ? `${text.slice(0, most - 1)}…` : text;
   };
   const sizeOf = (node) => (node.kind === "memory" ? 4 + 1.5 * Math.min(3, node.weight) : 7 + 4 * Math.log2(1 + node.weight));
 

@@ -1,0 +1,42 @@
+"""A preview of what would be put before a session: what is shown, and what is near but not near enough, with what it shares."""
+
+from talking import say
+
+from kept.app.person import add
+from kept.app.previewing import directories, preview
+from kept.app.running import Options, run
+
+FIX = "`deploy.sh` fails with `EACCES`: run `chmod +x deploy.sh` in the `harbor` checkout first."
+CREW = "Keep the sorting crew away from the walnut harvest until the scales are tared."
+
+
+def test_what_is_near_is_shown_and_what_is_not_near_enough_is_told_with_what_it_shares(home, desk_at):
+    with desk_at(home) as desk:
+        add(desk, FIX, "known_fix")
+        add(desk, CREW, "convention")
+        shown = preview(desk, "deploy.sh fails with EACCES, chmod and harbor")
+        assert [each.text for each in shown.pieces] == [FIX]
+        missed = preview(desk, "Who pays for the walnut harvest?")
+        assert missed.pieces == ()
+        assert missed.left_out == {"below the floor": 1}
+        ((piece, why),) = missed.omitted
+        assert (piece.text, why) == (CREW, "below the floor")
+        assert "which is too little" in piece.reason
+
+
+def test_a_preview_changes_nothing(home, desk_at):
+    with desk_at(home) as desk:
+        memory = add(desk, FIX, "known_fix")
+        preview(desk, "deploy.sh fails with EACCES, chmod and harbor")
+        assert desk.store.log.memory(memory.id) == memory
+        assert not desk.home.used.exists()
+
+
+def test_a_project_is_named_once_however_many_directories_it_has(home, desk_at):
+    say(home, "s1", "Please look at `feed.py`.", cwd="/x/harbor")
+    say(home, "s2", "Please look at `feed.py`.", cwd="/x/harbor/src")
+    say(home, "s3", "Please look at `feed.py`.", cwd="/x/quay")
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        assert "quay" in [name for _, name in directories(desk)]
+        assert len({name for _, name in directories(desk)}) == len(directories(desk))
