@@ -65,6 +65,14 @@ _VERSIONED = _set(
 )
 _UNIT = re.compile(r"^v?\d+(?:\.\d+)+$|^\d+(?:\.\d+)?(?:px|ms|s|m|h|d|kb|mb|gb|k|x|em|rem|pt|fps)$")
 _ACTION = re.compile(r"\b(?:use|run|write|set|add) `([^`]{1,200})`", re.IGNORECASE)
+# Openings that say who says it and where it holds, but nothing of the matter: it is the same with and without them.
+_OPENINGS = tuple(
+    tuple(each.split())
+    for each in (
+        "we have decided", "we decided", "i decided", "it was decided", "the decision is", "decision", "in this project", "in this repo",
+        "in this repository", "in this codebase", "for this project", "for this repo", "in diesem projekt", "wir haben entschieden",
+    )
+)  # fmt: skip
 _COPULAS = frozenset(("is", "are", "ist", "est", "es"))
 _WORDS_READ = 60
 
@@ -92,7 +100,7 @@ class Statement:
 def statement(text: str, artifacts: Iterable[str] = (), fingerprint: str = "") -> Statement:
     """What of a text is compared with others."""
     form = normal_form(text)
-    words = tokens(text)
+    words = _bare(tokens(text), form)
     chosen, refused = _frames(form.split()[:_WORDS_READ])
     return Statement(
         form=form,
@@ -106,6 +114,16 @@ def statement(text: str, artifacts: Iterable[str] = (), fingerprint: str = "") -
         fingerprint=fingerprint,
         remedy=_remedy(text) if fingerprint else frozenset(),
     )
+
+
+def _bare(words: frozenset[str], form: str) -> frozenset[str]:
+    """The words without those that only open the sentence and do not come again in it."""
+    said = form.split()
+    for _ in range(2):
+        opening = next((each for each in _OPENINGS if tuple(said[: len(each)]) == each), ())
+        said = said[len(opening) :]
+        words -= {word for word in opening if word not in said}
+    return words
 
 
 @lru_cache(maxsize=50_000)
