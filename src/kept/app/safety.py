@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -145,26 +145,36 @@ def import_file(desk: Desk, path: Path) -> Imported:
         desk.store.load(read_in(path))
         summarise(desk)
         return Imported(whole=True, added=Counter(each.status.value for each in desk.store.log.memories()))
+    return take_up(desk, _bodies(path), path.name)
+
+
+def take_up(desk: Desk, bodies: Iterable[Mapping[str, Any]], subject: str) -> Imported:
+    """Add memories that are told as ``kept export --format jsonl`` tells them, in one pass that can be undone. Raises StoreError."""
     result = Imported()
-    additions = tuple(_additions(desk, path, result))
+    additions = tuple(_additions(desk, bodies, result))
     if additions:
         with desk.store.transaction():
             now = desk.clock()
             run = desk.store.log.start_run("import", now)
             draft = Draft(
-                run=run, stage="import", subject=path.name, actor=Actor.PERSON, recorded_at=now, operations=additions
+                run=run, stage="import", subject=subject, actor=Actor.PERSON, recorded_at=now, operations=additions
             )  # fmt: skip
             desk.store.log.commit(draft)
             desk.store.log.end_run(run, now, {"added": dict(result.added), "left_out": dict(result.left_out)})
     return result
 
 
-def _additions(desk: Desk, path: Path, result: Imported) -> Iterator[Add]:
+def untaken(desk: Desk, bodies: Iterable[Mapping[str, Any]]) -> int:
+    """How many memories :func:`take_up` would add. Changes nothing."""
+    return sum(1 for _ in _additions(desk, bodies, Imported()))
+
+
+def _additions(desk: Desk, bodies: Iterable[Mapping[str, Any]], result: Imported) -> Iterator[Add]:
     known = desk.store.log.memories()
     taken = {each.id for each in known}
     said = {(each.scope, normal_form(each.content)) for each in known if each.content}
     forgotten, key = desk.store.log.forgotten(), desk.store.key("forget")
-    for body in _bodies(path):
+    for body in bodies:
         found = _memory(desk, body)
         if isinstance(found, str):
             result.left_out[found] += 1

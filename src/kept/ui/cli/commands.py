@@ -110,8 +110,8 @@ GROUPS = {
             ),
         ),
         Command(
-            "import", "safety:import_", "take up what an export wrote",
-            ("kept import memories.jsonl", "kept import kept.jsonl.gz --home ~/another-home"),
+            "import", "safety:import_", "take up what an export wrote, or what another tool remembers",
+            ("kept import memories.jsonl", "kept import kept.jsonl.gz --home ~/another-home", "kept import --from claude"),
         ),
     ),
     "Set up": (

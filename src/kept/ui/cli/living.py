@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kept.adapters.clients import Client
+from kept.app.adopting import on_offer
 from kept.app.configuring import change, setting
 from kept.app.desk import Desk, Home
 from kept.app.discovery import survey
@@ -93,7 +94,18 @@ def _found_lines(desk: Desk) -> Iterator[Line]:
     )
     for each in read:
         yield line(f"  {each.name:<16}{each.files:>7,} files  {show.size(each.size):>9}")
+    for tool, count in on_offer(desk).items():
+        what = f"{counted(count, 'note')} {_OWN[tool]}, never read by itself"
+        yield line(f"  {what}", (f" → kept import --from {tool} takes them up once, to be decided on", "dim"))
     yield line((f"Reading them for the first time takes about {max(1, round(total / 2_000_000)):,} s; no key, no network.", "dim"))
+
+
+_OWN = {
+    "claude": "of Claude Code's own memory",
+    "codex": "of Codex's own memory",
+    "gemini": "that Gemini CLI added itself",
+    "blocks": "in blocks of other tools",
+}
 
 
 def _planned_lines(

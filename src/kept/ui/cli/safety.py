@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from kept.app.adopting import adopt
 from kept.app.backups import backup as make_backup
 from kept.app.browsing import Filter, chosen, exported
 from kept.app.desk import Desk
@@ -125,16 +126,27 @@ def export(
 
 def import_(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `kept export` wrote, as archive or as jsonl.")],
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="What `kept export` wrote, as archive or as jsonl.")] = None,
     *,
+    source: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="TOOL",
+            help="Instead: what claude, codex or gemini remember themselves, blocks of other tools, or all.",
+        ),
+    ] = "",
     as_json: AsJson = False,
 ) -> int:
     """Take up an export: an archive into an empty home, with all its history; or memories (jsonl), as one pass that `kept undo` takes back.
 
-    What was forgotten stays forgotten, what is remembered already is left out, rules that are not in your own words wait for you.
+    `--from` takes up, once, what another tool remembers in its own files: everything waits for you in `kept review`, and those files stay
+    as they are. What was forgotten stays forgotten, what is remembered already is left out, rules that are not in your own words wait for you.
     """
+    if (file is None) == (not source):
+        raise UsageError("give a file, or a tool with --from", hint="kept import FILE, or kept import --from claude")
     with at_desk(context) as desk:
-        done, written = settle(desk, lambda: import_file(desk, file))
+        done, written = settle(desk, lambda: import_file(desk, file) if file else adopt(desk, source))
         if as_json:
             show.write_json({"whole": done.whole, "added": dict(done.added), "left_out": dict(done.left_out)})
         elif not asked(context).quiet:

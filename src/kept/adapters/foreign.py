@@ -1,0 +1,135 @@
+"""What other tools remember in files of their own: where those lie, and the single notes in them. Reads; changes nothing, judges nothing.
+
+Claude Code keeps a memory of its own per project (``projects/*/memory``), Codex one (``memories``), Gemini CLI a list in its instructions,
+and further tools blocks between two comments or tags in instructions of the user's. None of it is the user's own words.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+
+import re2
+
+TOOLS = ("claude", "codex", "gemini", "blocks")
+INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
+_HOMES = (".claude/CLAUDE.md", ".codex/AGENTS.md", ".gemini/GEMINI.md")
+_BYTES = 200_000  # of a file; what is larger is no list of notes
+_FILES = 500
+_NOTES = 1_000
+_LEAST = 15  # characters; less tells nothing by itself
+_ADDED = "## gemini added memories"
+_COMMENT = re2.compile(
+    r"(?i)^\s*<!--\s*(?:(?P<name>[\w.-]+?)[ :_-]+(?:begin|start)\b|(?:begin|start)[ :_-]+(?P<other>[\w.-]+))[^>]*-->\s*$"
+)
+_TAG = re2.compile(r"(?i)^\s*<(?P<name>[a-z][a-z0-9_-]*(?:context|memory|memories))>\s*$")
+_LINKED = re2.compile(r"^\[[^\]]*\]\([^)]*\.md\)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Note:
+    """One note of another tool's: its words, what kind the tool says it is (empty: it does not), the file, and when that was changed.
+
+    ``beside`` is a folder of transcripts of the project it is about; empty where it is about none, or ``folder`` names the project.
+    """
+
+    tool: str
+    text: str
+    kind: str
+    path: Path
+    at: datetime
+    beside: str = ""
+    folder: str = ""
+
+
+def notes(home: Path, projects: Sequence[Path], tools: Sequence[str] = TOOLS) -> Iterator[Note]:
+    """The notes of these tools below a home, and in the instructions of these projects. What cannot be read tells nothing."""
+    found = {
+        "claude": _claude(home), "codex": _codex(home), "gemini": _gemini(home), "blocks": _blocks(home, projects),
+    }  # fmt: skip
+    for tool in tools:
+        yield from islice(found[tool], _NOTES)
+
+
+def _claude(home: Path) -> Iterator[Note]:
+    for path in islice(sorted((home / ".claude" / "projects").glob("*/memory/*.md")), _FILES):
+        yield from _file("claude", path, beside=str(path.parents[1]))
+
+
+def _codex(home: Path) -> Iterator[Note]:
+    for path in islice(sorted((home / ".codex" / "memories").glob("*.md")), _FILES):
+        yield from _file("codex", path)
+
+
+def _gemini(home: Path) -> Iterator[Note]:
+    path = home / ".gemini" / "GEMINI.md"
+    inside = False
+    for line in _lines(path):
+        if line.startswith("#"):
+            inside = line.strip().lower() == _ADDED
+        elif inside and (text := _bullet(line)):
+            yield _note("gemini", path, text)
+
+
+def _blocks(home: Path, projects: Sequence[Path]) -> Iterator[Note]:
+    """The lines of every block that another tool marked as its own."""
+    places = [(home / each, "") for each in _HOMES] + [(folder / name, str(folder)) for folder in projects for name in INSTRUCTIONS]
+    for path, folder in places:
+        name = ""
+        for line in _lines(path):
+            opened = _opened(line)
+            if name and not opened and line.lstrip().startswith(("<!--", "</")):
+                name = ""
+            elif name and (text := _bullet(line)):
+                yield _note(name, path, text, folder=folder)
+            elif opened and opened != "kept":
+                name = opened
+
+
+def _opened(line: str) -> str:
+    found = _COMMENT.match(line) or _TAG.match(line)
+    if not found:
+        return ""
+    groups = found.groupdict()
+    return str(groups.get("name") or groups.get("other") or "")
+
+
+def _file(tool: str, path: Path, *, beside: str = "") -> Iterator[Note]:
+    """The notes of a file: what its front matter says it is about, else each of its list items and paragraphs."""
+    lines = _lines(path)
+    head, body = _front_matter(lines)
+    if head.get("description"):
+        yield _note(tool, path, head["description"], kind=head.get("type", ""), beside=beside)
+        return
+    for line in body:
+        text = _bullet(line) or ("" if line.startswith(("#", "<", "|", "```", " ")) else line.strip())
+        if len(text) >= _LEAST and not _LINKED.match(text):
+            yield _note(tool, path, text, kind=head.get("type", ""), beside=beside)
+
+
+def _front_matter(lines: Sequence[str]) -> tuple[dict[str, str], Sequence[str]]:
+    if not lines or lines[0].strip() != "---" or "---" not in lines[1:]:
+        return {}, lines
+    stop = lines.index("---", 1)
+    pairs = (line.partition(":") for line in lines[1:stop])
+    return {name.strip(): value.strip().strip("'\"") for name, _, value in pairs}, lines[stop + 1 :]
+
+
+def _bullet(line: str) -> str:
+    text = line.strip()
+    return text[2:].strip() if text.startswith(("- ", "* ")) and len(text) >= _LEAST else ""
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > _BYTES:
+            return []
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+def _note(tool: str, path: Path, text: str, *, kind: str = "", beside: str = "", folder: str = "") -> Note:
+    at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    return Note(tool=tool, text=text, kind=kind, path=path, at=at, beside=beside, folder=folder)
