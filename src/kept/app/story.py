@@ -5,11 +5,9 @@ from dataclasses import dataclass
 
 from kept.app.browsing import Trace, trace
 from kept.app.desk import Desk
-from kept.app.routing import routed
 from kept.model.fold import undone
 from kept.model.memory import Memory
 from kept.model.operation import Add, Merge, Operation, Pass, Resolve, Supersede
-from kept.stages.compose import Route
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +41,6 @@ class Story:
 
     trace: Trace
     chapters: tuple[Chapter, ...]
-    routes: tuple[Route, ...]
     before: tuple[Memory, ...]
     now: Memory | None
 
@@ -62,7 +59,6 @@ def story(desk: Desk, memory: Memory, *, context: int = 2) -> Story:
     return Story(
         trace=found,
         chapters=tuple(_chapters(desk, found)),
-        routes=routed(desk, [memory]).get(memory.id, ()),
         before=before,
         now=now,
     )

@@ -2,6 +2,8 @@
 
 import json
 import os
+from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -78,6 +80,18 @@ def test_more_of_the_conversation_comes_when_asked_for(told, browse):
     page.get_by_role("button", name="More of the conversation").click()
     page.locator("[data-row$='around=10']").wait_for()
     assert "Mended" in page.locator(".turns").inner_text()
+
+
+def test_words_that_stand_near_each_other_are_marked_in_one_conversation(served, browse):
+    path = Path(str(files("kept"))) / "sample"
+    with opened(find_home(str(served.home), os.environ)) as desk:
+        run(desk, sorted(path.rglob("*.jsonl")), Options())
+    memory = served.memory("Parquet")
+    assert len(memory.evidence) == 2
+    page = browse(f"/memories/{memory.id}")
+    assert page.locator("article").count() == 1
+    assert page.locator(".turn.cited .who").count() == 2
+    page.get_by_role("heading", name="Where it is shown").wait_for()
 
 
 def test_a_memory_that_is_not_there_is_told(served, browse):

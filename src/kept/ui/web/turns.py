@@ -1,5 +1,6 @@
 """Archived turns as a page shows them: bounded, and with the words a memory rests on apart. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kept.model.event import Author, Event, Kind
@@ -27,7 +28,10 @@ class Turn:
     def label(self) -> str:
         """What a tool was asked to do; empty for what people and agents say."""
         tool = self.event.tool
-        return f"{tool.name} {tool.target}".strip()[:200] if tool is not None and self.event.kind is Kind.TOOL_CALL else ""
+        if tool is None or self.event.kind is not Kind.TOOL_CALL:
+            return ""
+        told = tool.target in (self.event.text, "") or not self.event.text
+        return tool.name if told else f"{tool.name} {tool.target}"[:200]
 
 
 def turn_of(event: Event, evidence: Evidence | None = None) -> Turn:
@@ -44,6 +48,29 @@ def turn_of(event: Event, evidence: Evidence | None = None) -> Turn:
     return Turn(event=event, before=before, quote=text[at:end], after=after, cut=max(0, len(text) - end - _AFTER))
 
 
-def conversation_of(evidence: Evidence, events: tuple[Event, ...]) -> tuple[Turn, ...]:
-    """Some turns around a piece of evidence; empty where the archive has them no more."""
-    return tuple(turn_of(each, evidence if each.key == evidence.event else None) for each in events)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Conversation:
+    """Turns around a piece of evidence, which is the one at ``place`` of its memory; none where the archive has them no more."""
+
+    place: int
+    evidence: Evidence
+    turns: tuple[Turn, ...]
+
+
+def conversations(
+    found: Sequence[tuple[Evidence, tuple[Event, ...]]], every: Sequence[Evidence], *, first: int = 0
+) -> tuple[Conversation, ...]:
+    """The conversations around some evidence, the first of it at place ``first``; what an earlier one shows has none of its own.
+
+    In all of them the words of ``every`` piece of evidence are marked.
+    """
+    cited = {each.event: each for each in reversed(every)}
+    seen: set[str] = set()
+    made = []
+    for place, (evidence, events) in enumerate(found, first):
+        if evidence.event in seen:
+            continue
+        seen |= {each.key for each in events}
+        turns = tuple(turn_of(each, cited.get(each.key)) for each in events)
+        made.append(Conversation(place=place, evidence=evidence, turns=turns))
+    return tuple(made)

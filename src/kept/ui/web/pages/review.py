@@ -18,7 +18,7 @@ from kept.ui.web.navigation import Page
 from kept.ui.web.pages.memories import form, shown_with
 from kept.ui.web.render import page, part
 from kept.ui.web.room import at_desk
-from kept.ui.web.turns import conversation_of
+from kept.ui.web.turns import conversations
 
 router = APIRouter()
 _STRETCH = 40
@@ -124,10 +124,8 @@ def conversation(request: Request, number: str) -> Response:
     """The card with the conversation around every quote."""
     with at_desk(request) as desk:
         memory = find(desk, number)
-        found = [(each, conversation_of(each, events)) for each, events in trace(desk, memory, context=5).evidence[:_QUOTES]]
-        return part(
-            desk, "review_card.html", memory=memory, **_shown(desk, [memory]) | {"evidence": found, "around": 5, "first": 0}
-        )
+        found = conversations(trace(desk, memory, context=5).evidence[:_QUOTES], memory.evidence)
+        return part(desk, "review_card.html", memory=memory, **_shown(desk, [memory]) | {"evidence": found})
 
 
 def _shown(desk: Desk, memories: Sequence[Memory], lingers: Mapping[str, str] | None = None) -> dict[str, Any]:

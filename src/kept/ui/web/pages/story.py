@@ -9,13 +9,14 @@ from kept.app.browsing import trace
 from kept.app.desk import Desk
 from kept.app.history import undo
 from kept.app.person import find
+from kept.app.routing import routed
 from kept.app.story import story
 from kept.model.memory import Actor, Memory
 from kept.ui.web.differences import changed_words
 from kept.ui.web.pages.memories import PAGE, form, shown_with
 from kept.ui.web.render import page, part
 from kept.ui.web.room import at_desk
-from kept.ui.web.turns import conversation_of
+from kept.ui.web.turns import conversations
 
 router = APIRouter()
 
@@ -51,6 +52,14 @@ def rest(request: Request, number: str, every: Annotated[bool, Query(alias="all"
         return part(desk, "story_rest.html", **_told(desk, find(desk, number), most=None if every else _FIRST))
 
 
+@router.get("/memories/{number}/routes")
+def shown(request: Request, number: str) -> Response:
+    """Where it is shown, and why; every file is composed for that."""
+    with at_desk(request) as desk:
+        memory = find(desk, number)
+        return part(desk, "story_routes.html", routes=routed(desk, [memory]).get(memory.id, ()))
+
+
 @router.get("/memories/{number}/head/{what}")
 def change(request: Request, number: str, what: str) -> Response:
     """A form in the place of the sentence: ``edit`` or ``answer``."""
@@ -66,8 +75,8 @@ def evidence(request: Request, number: str, place: int, around: Annotated[int, Q
     with at_desk(request) as desk:
         memory = find(desk, number)
         found = trace(desk, memory, context=around).evidence[place : place + 1]
-        shown = [(each, conversation_of(each, events)) for each, events in found]
-        return part(desk, "story_turns.html", memory=memory, evidence=shown, first=place, around=around)
+        shown = conversations(found, memory.evidence, first=place)
+        return part(desk, "story_turns.html", memory=memory, evidence=shown, around=around)
 
 
 @router.get("/undo/{what}")
@@ -93,7 +102,7 @@ def _told(desk: Desk, memory: Memory, most: int | None = _FIRST) -> dict[str, An
     found = story(desk, memory, context=_AROUND)
     chapters = [(each, changed_words(each.before, each.after) if each.changed else ()) for each in found.chapters]
     return {
-        "memory": memory, "story": found, "chapters": chapters[::-1], "who": WHO, "what": WHAT, "around": _AROUND, "first": 0,
-        "evidence": [(each, conversation_of(each, events)) for each, events in found.trace.evidence[:most]],
+        "memory": memory, "story": found, "chapters": chapters[::-1], "who": WHO, "what": WHAT, "around": _AROUND,
+        "evidence": conversations(found.trace.evidence[:most], memory.evidence), "rest": len(found.trace.evidence[most:]) if most else 0,
         **shown_with(desk),
     }  # fmt: skip

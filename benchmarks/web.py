@@ -1,0 +1,137 @@
+"""The page over many memories: what a request costs the server, and when a browser shows something.
+
+Usage: python benchmarks/web.py [--size 10000] [--rounds 7]
+
+The browser is Debian's Chromium, headless; without it only the server is measured. Medians; CPU is that of this process (the server).
+"""
+
+import argparse
+import os
+import random
+import statistics
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from store import NOW, event, memory, sentence
+
+from kept.adapters.store import Draft
+from kept.app.desk import Home, opened
+from kept.model.memory import Actor
+from kept.model.operation import Add
+from kept.ui.web import listen, make
+from kept.ui.web.room import Room
+from kept.ui.web.server import Server, config_of
+
+CHROMIUM = "/usr/bin/chromium"
+BATCH = 500
+PAINT = """() => new Promise((tell) => new PerformanceObserver((list) => {
+    const found = list.getEntriesByName("first-contentful-paint")[0];
+    if (found) tell(found.startTime);
+}).observe({ type: "paint", buffered: true }))"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    os.environ["KEPT_EMBEDDINGS"] = "hashing"
+    with tempfile.TemporaryDirectory() as folder:
+        home = Home(root=Path(folder), user=Path(folder))
+        some = fill(home, options.size)
+        with served(home) as (port, key):
+            print(f"{options.size:,} memories, {options.rounds} rounds")
+            server(port, key, some, options.rounds)
+            if Path(CHROMIUM).exists():
+                browser(port, key, options.rounds)
+
+
+def fill(home: Home, size: int) -> str:
+    """A store of so many memories in forty projects; the id of one."""
+    chance = random.Random(1)
+    with opened(home) as desk:
+        for start in range(0, size, BATCH):
+            made = [memory(number, event(number, sentence(chance)))[1] for number in range(start, min(start + BATCH, size))]
+            run = desk.store.log.start_run("run", NOW)
+            operations = tuple(Add(memory=each.id, at=each.last_seen, reason="typed", value=each) for each in made)
+            desk.store.log.commit(
+                Draft(run=run, stage="curate", subject="coding", actor=Actor.MACHINE, recorded_at=NOW, operations=operations)
+            )
+            desk.store.log.end_run(run, NOW, {})
+        return next(iter(sorted(desk.store.log.ids())))
+
+
+@contextmanager
+def served(home: Home) -> Iterator[tuple[int, str]]:
+    own = listen(0)
+    room = Room(open_desk=partial(opened, home), key="k" * 43, port=own.getsockname()[1])
+    ready = threading.Event()
+    running = Server(config_of(make(room)), ready.set)
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [own]}, daemon=True)
+    thread.start()
+    ready.wait()
+    yield room.port, room.key
+    running.should_exit = True
+    thread.join()
+
+
+def server(port: int, key: str, some: str, rounds: int) -> None:
+    paths = {
+        "the list": "/", "a search": "/?q=deploy1", "a filter": "/?project=project-7&category=coding.decision", "a row": f"/memories/{some}/row",
+        "a story": f"/memories/{some}", "review": "/review", "as JSON": "/api/memories?limit=100",
+    }  # fmt: skip
+    print(f"{'server':<14}{'CPU ms':>10}{'first ms':>10}{'kB':>8}")
+    for name, path in paths.items():
+        costs, size = [], 0
+        for _ in range(rounds + 1):
+            request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers={"Authorization": f"Bearer {key}"})
+            before = time.process_time()
+            with urllib.request.urlopen(request) as answer:
+                size = len(answer.read())
+            costs.append(1000 * (time.process_time() - before))
+        print(f"{name:<14}{statistics.median(costs[1:]):>10.0f}{costs[0]:>10.0f}{size / 1000:>8.0f}")
+
+
+def browser(port: int, key: str, rounds: int) -> None:
+    from playwright.sync_api import Page, sync_playwright  # noqa: PLC0415 - only where there is a browser
+
+    def timed(act: Callable[[], object]) -> float:
+        before = time.perf_counter()
+        act()
+        return 1000 * (time.perf_counter() - before)
+
+    def typed(page: Page, letter: str) -> None:
+        page.keyboard.type(letter)
+        page.wait_for_url(f"**/?q=*{letter}")
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = chromium.new_page()
+        page.goto(f"http://127.0.0.1:{port}/#{key}")
+        page.wait_for_selector(".row")
+        paints, filters, keys = [], [], []
+        for number in range(rounds):
+            page.goto(f"http://127.0.0.1:{port}/")
+            paints.append(page.evaluate(PAINT))
+            page.locator("#q").focus()
+            filters.append(timed(partial(typed, page, "bcdtp"[number % 5])))
+            page.goto(f"http://127.0.0.1:{port}/")
+            page.wait_for_load_state()
+            keys.append(timed(lambda: (page.keyboard.press("j"), page.locator(".row:focus").wait_for())))
+        chromium.close()
+    print(f"{'browser':<38}{'ms':>6}")
+    print(f"{'first contentful paint':<38}{statistics.median(paints):>6.0f}")
+    print(
+        f"{'a letter typed until the list is there':<38}{statistics.median(filters):>6.0f}  (120 of them waiting for the next letter)"
+    )
+    print(f"{'j until the row has the focus':<38}{statistics.median(keys):>6.0f}")
+
+
+if __name__ == "__main__":
+    main()
