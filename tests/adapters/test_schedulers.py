@@ -1,6 +1,8 @@
 """Entries for the system's schedulers: what they say, and that they come and go without a trace."""
 
+import os
 import plistlib
+import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
@@ -65,6 +67,83 @@ def test_the_agent_of_launchd_and_the_task_of_windows_can_be_read_back():
     assert agent["StartCalendarInterval"] == {"Hour": 2, "Minute": 30}
     task = ET.fromstring(schedulers.task_text(ODD).partition("\n")[2])
     assert next(each.text for each in task.iter() if each.tag.endswith("Command")) == ODD.command[0]
+
+
+def elapses(spec, base, times=2):
+    """When systemd would start a timer after a moment."""
+    words = ["systemd-analyze", "calendar", f"--iterations={times}", f"--base-time={base} UTC", spec]
+    said = subprocess.run(words, capture_output=True, text=True, check=True, env={"TZ": "UTC", "PATH": os.environ["PATH"]}).stdout
+    return re.findall(r"(?:Next elapse|Iter\. #\d+|Iteration #\d+): \w+ (\S+ \S+)", said)
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not here")
+@pytest.mark.parametrize(
+    ("at", "base", "expected"),
+    [
+        ("02:30", "2026-06-01 12:00", ["2026-06-02 06:30:00", "2026-06-03 06:30:00"]),
+        ("02:30", "2026-03-07 12:00", ["2026-03-09 06:30:00", "2026-03-10 06:30:00"]),  # there is no 02:30 on 8 March: left out
+        ("01:30", "2026-10-31 12:00", ["2026-11-01 05:30:00", "2026-11-02 06:30:00"]),  # 01:30 is there twice on 1 November: once
+    ],
+)
+def test_a_timer_never_starts_twice_in_a_night_in_which_the_clock_jumps(at, base, expected):
+    entry = Entry(command=("kept",), at=time.fromisoformat(at), zone="America/New_York")
+    spec = re.search("OnCalendar=(.*)", schedulers.timer_text(entry)).group(1)
+    assert elapses(spec, base) == expected
+
+
+def test_each_machine_is_started_at_the_hour_of_its_own_zone():
+    lines = {
+        zone: re.search("OnCalendar=(.*)", schedulers.timer_text(Entry(command=("kept",), at=time(2, 30), zone=zone))).group(1)
+        for zone in ("Asia/Tokyo", "America/New_York", "")
+    }
+    assert lines == {
+        "Asia/Tokyo": "*-*-* 02:30:00 Asia/Tokyo", "America/New_York": "*-*-* 02:30:00 America/New_York", "": "*-*-* 02:30:00",
+    }  # fmt: skip
+
+
+def test_the_agent_of_launchd_has_only_keys_that_launchd_knows_each_of_its_kind():
+    kinds = {
+        "Label": str, "ProgramArguments": list, "ProcessType": str, "LowPriorityIO": bool, "Nice": int, "StartCalendarInterval": dict,
+        "RunAtLoad": bool, "StandardOutPath": str, "StandardErrorPath": str,
+    }  # fmt: skip
+    agent = plistlib.loads(schedulers.agent_text(ODD).encode())
+    assert {name: type(value) for name, value in agent.items()} == kinds
+    assert agent["ProcessType"] == "Background"
+    assert all(isinstance(each, str) for each in agent["ProgramArguments"])
+    assert agent["ProgramArguments"][0].startswith("/")
+
+
+def test_the_task_of_windows_has_the_parts_of_its_schema_in_their_order():
+    name = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
+    task = ET.fromstring(schedulers.task_text(ODD).encode("utf-16"))
+    assert (task.tag, task.get("version")) == (f"{name}Task", "1.2")
+    assert [each.tag.removeprefix(name) for each in task] == ["Triggers", "Settings", "Actions"]
+    trigger = task.find(f"{name}Triggers/{name}CalendarTrigger")
+    assert [each.tag.removeprefix(name) for each in trigger] == ["StartBoundary", "ScheduleByDay"]
+    assert trigger[0].text.endswith("T02:30:00")
+    assert task.findtext(f"{name}Settings/{name}StartWhenAvailable") == "true"
+    assert task.findtext(f"{name}Settings/{name}MultipleInstancesPolicy") == "IgnoreNew"
+    assert [each.tag.removeprefix(name) for each in task.find(f"{name}Actions/{name}Exec")] == ["Command", "Arguments"]
+
+
+def test_windows_and_launchd_are_told_of_the_entry_and_its_end_by_name():
+    said = []
+
+    def run(words, _given):
+        said.append(list(words))
+        return Ran(code=0, out="")
+
+    place = Path("/h/x.xml")
+    schedulers.enable(Kind.WINDOWS, ODD, (place,), run)
+    schedulers.disable(Kind.WINDOWS, (place,), run)
+    schedulers.enable(Kind.LAUNCHD, ODD, (place,), run)
+    schedulers.disable(Kind.LAUNCHD, (place,), run)
+    assert said[:2] == [
+        ["schtasks", "/create", "/tn", schedulers.UNIT, "/xml", str(place), "/f"],
+        ["schtasks", "/delete", "/tn", schedulers.UNIT, "/f"],
+    ]
+    assert [each[1] for each in said[2:]] == ["bootout", "bootstrap", "bootout"]
+    assert all(each[2].startswith("gui/") and each[3] == str(place) for each in said[2:])
 
 
 @pytest.mark.parametrize("before", [None, "", "5 4 * * * backup\n# mine\n"])
