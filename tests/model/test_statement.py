@@ -28,6 +28,7 @@ ALIKE = [
     ("Die Tests sollen immer ohne Netz laufen können.", "Bitte: die Tests sollen ohne Netz laufen können."),
 ]
 APART = [
+    ("Does discovery hold when four workflows run at once?", "Discovery does hold when four workflows run at once."),
     ("Use bun instead of npm.", "Use npm instead of bun."),
     ("Run the linter before the commit.", "Run the linter after the commit."),
     ("Tests may use the network.", "Tests may not use the network."),
@@ -54,6 +55,11 @@ REPLACED = [
     ("The project uses Go version 1.24.", "The project uses Go version 1.25."),
     ("The border of the panel is at most 3px wide.", "The border of the panel is at most 4px wide."),
     ("The default branch is main.", "The default branch is develop."),
+    (
+        "The upsell message of the resume view should say `Upgrade to resume sessions`.",
+        "The upsell message of the resume view should say `Upgrade to search and resume`.",
+    ),
+    ("The link text in the dark theme is b5bd68.", "The link text in the dark theme is 81a2be."),
     ("Run the E2E tests automatically.", "Do not run the E2E tests automatically anymore."),
 ]
 BOTH_STAND = [
@@ -70,6 +76,8 @@ BOTH_STAND = [
     ("Never log tokens.", "Never log passwords."),
     ("Port 8080 must be open.", "Port 8081 must be open."),
     ("Use bun, not npm.", "Use bun for scripts."),
+    ("The title of the start page should say Welcome.", "The title of the settings page should say Settings."),
+    ("The tests should be short.", "The tests should be fast."),
     ("The default branch is main.", "The default branch is main."),
     ("Do not use npm.", "Do not use yarn."),
 ]

@@ -245,3 +245,54 @@ def test_what_went_into_an_entry_and_ended_with_it_spends_the_budget():
     state.update(apply(state, first, Actor.MACHINE))
     others = [each.id for each in state.values() if each.status is Status.ACTIVE]
     assert overreach(state.values(), [Retire(memory=each, at=at, reason="") for each in others[:2]])
+
+
+QUESTION = "Does discovery in `registry.go` hold when four workflows run at once?"
+ANSWER = "Discovery in `registry.go` does hold when four workflows run at once, since it locks."
+
+
+def asked(day):
+    return said(QUESTION, day, "open_questions", artifacts=("registry.go",), way="journal")
+
+
+def learnt(day, text=ANSWER):
+    return said(text, day, "insights", artifacts=("registry.go",), way="journal")
+
+
+def test_a_question_is_closed_by_what_is_said_later_whatever_was_read_first():
+    for judged in permutations([asked(0), learnt(3), learnt(5, "`registry.go` is read once at the start.")]):
+        state = after(judged, JOURNAL)
+        (question,) = (each for each in state.values() if each.content == QUESTION)
+        (answer,) = (each for each in state.values() if each.content == ANSWER)
+        assert (question.status, question.resolved_by) == (Status.RESOLVED, answer.id)
+        assert curate(judged, tuple(state.values()), rules=JOURNAL) == ()
+
+
+def test_a_question_asked_after_what_would_answer_it_stays_open():
+    assert QUESTION in active(after([learnt(0), asked(3)], JOURNAL))
+
+
+def test_a_question_opens_again_when_it_is_asked_again_or_its_answer_is_gone():
+    state = after([asked(0), learnt(3)], JOURNAL)
+    for judged in ([asked(0), learnt(3), asked(9)], [asked(0)]):
+        again = dict(state)
+        for _ in range(2):  # what goes and what comes back for it are two nights
+            for operation in curate(judged, tuple(again.values()), rules=JOURNAL):
+                again.update(apply(again, operation, Actor.MACHINE))
+        assert QUESTION in active(again)
+
+
+def test_what_only_shares_words_with_a_question_closes_none():
+    other = said("Discovery runs in four workflows.", 3, "insights", way="journal")
+    assert QUESTION in active(after([asked(0), other], JOURNAL))
+
+
+def test_like_themes_of_one_day_stand_beside_each_other():
+    web, cli = (
+        "Migrate the web chat of the harbour to conversation state.",
+        "Migrate the command line chat of the harbour to conversation state.",
+    )
+    assert active(after([said(web, 0, "themes", way="journal"), said(cli, 0.2, "themes", way="journal")], JOURNAL)) == sorted(
+        [web, cli]
+    )
+    assert active(after([said(web, 0, "themes", way="journal"), said(cli, 2, "themes", way="journal")], JOURNAL)) == [cli]

@@ -13,6 +13,9 @@ from kept.model.text import likeness
 
 GROUND = 0.5  # likeness of their content words from which two themes stand on the same ground
 CONDENSING = 0.25  # from which likeness on two entries may become one (:func:`alike`)
+_ASKED = 4  # content words that a question has at least, to be recognised in an answer
+_ANSWERED = 0.8  # share of its content words that an answer has
+_NAMED_ANSWER = 0.6  # the same where both name the same artifact
 _SHARED_NAME = 0.1
 _NAMES = 2
 _NAMED_GROUND = 0.3  # the same where they name the same artifact
@@ -24,7 +27,7 @@ class Rules:
 
     ``promotions`` says what a category becomes once the same was said often; of ``lasting`` ones several can hold at once, so that
     none replaces another; ``gathered`` ones have one memory for each subject; of ``themes`` the latest on the same ground stands;
-    of ``condensed`` ones, past so many of a scope, the most alike become one entry.
+    of ``condensed`` ones, past so many of a scope, the most alike become one entry; ``questions`` are closed by what answers them.
     """
 
     promotions: Mapping[str, str] = field(default_factory=dict)
@@ -32,6 +35,7 @@ class Rules:
     gathered: frozenset[str] = frozenset()
     themes: frozenset[str] = frozenset()
     condensed: Mapping[str, int] = field(default_factory=dict)
+    questions: frozenset[str] = frozenset()
 
 
 def rules_of(profile: Profile) -> Rules:
@@ -43,6 +47,9 @@ def rules_of(profile: Profile) -> Rules:
         gathered=frozenset(each.id for each in kinds if each.shape in (Shape.DOSSIER, Shape.COLLECTION)),
         themes=frozenset(each.id for each in kinds if each.shape is Shape.THEME),
         condensed={each.id: each.condense for each in kinds if each.condense},
+        questions=frozenset(
+            found.id for each in ("open_question", "noted_question") if (found := profile.category_for(each)) is not None
+        ),
     )
 
 
@@ -50,6 +57,14 @@ def same_ground(left: Statement, right: Statement) -> bool:
     """Whether two themes are about the same: their words, or fewer of them and the same artifact."""
     alike = likeness(left.content, right.content)
     return alike >= GROUND or (alike >= _NAMED_GROUND and bool(left.artifacts & right.artifacts))
+
+
+def answers(answer: Statement, question: Statement) -> bool:
+    """Whether a statement says what became of a question: nearly all of its matter, or most of it and the thing that it names."""
+    if len(question.content) < _ASKED:
+        return False
+    share = len(answer.content & question.content) / len(question.content)
+    return share >= _ANSWERED or (share >= _NAMED_ANSWER and bool(answer.artifacts & question.artifacts))
 
 
 def alike(left: Statement, right: Statement) -> float:

@@ -18,6 +18,8 @@ FADED = "none of its names occurred any more in"
 # The reason for merging entries that are alike into one that says each in short.
 CONDENSED = "condensed with what is like it"
 
+# The reason for closing a question that something said later answers; asked again after that, it is open again.
+ANSWERED = "answered by what was said later"
 # The beginning of the reason for what a model said should become of memories; the rest is its own words.
 ADVISED = "the model says: "
 

@@ -55,6 +55,9 @@ _SINGULAR = _set(
     "interval deadline"
 )
 _MEASURED = (_SINGULAR - {"port"}) | _set("least most max min exactly than to is are under above below go node python java rust")
+# What has one wording at a time, and how it is told which.
+_TEXTS = _set("message text label title heading placeholder tooltip caption prompt wording button error name banner")
+_SAYING, _ORDERING = _set("say read be"), _set("should must shall to")
 _COUNTED = _set(
     "issue issues pr prs step phase task test tests line lines option item chapter rule round case day week part section "
     "ticket bug migration number no nr session level story page figure row column"
@@ -63,7 +66,9 @@ _COUNTED = _set(
 _VERSIONED = _set(
     "support test match matrix fail bug broken break work releas tag since introduc add fix changelog also both run built exist remov deprecat"
 )
-_UNIT = re.compile(r"^v?\d+(?:\.\d+)+$|^\d+(?:\.\d+)?(?:px|ms|s|m|h|d|kb|mb|gb|k|x|em|rem|pt|fps)$")
+_UNIT = re.compile(
+    r"^v?\d+(?:\.\d+)+$|^\d+(?:\.\d+)?(?:px|ms|s|m|h|d|kb|mb|gb|k|x|em|rem|pt|fps)$|^(?=\w*[a-f])(?=\w*\d)[0-9a-f]{6}$"
+)
 _ACTION = re.compile(r"\b(?:use|run|write|set|add) `([^`]{1,200})`", re.IGNORECASE)
 # Openings that say who says it and where it holds, but nothing of the matter: it is the same with and without them.
 _OPENINGS = tuple(
@@ -82,7 +87,7 @@ class Statement:
     """A text as it is compared.
 
     ``words`` are its tokens, ``content`` the stems of those that carry matter. ``chosen`` and ``refused`` are what it says to use and
-    not to use. ``remedy`` is what a fix runs: programs and options. ``fingerprint`` recognises the error that a fix is for.
+    not to use. ``remedy`` is what a fix runs: programs and options. ``fingerprint`` recognises the error that a fix is for; ``asks`` says that it is a question.
     """
 
     form: str
@@ -95,6 +100,7 @@ class Statement:
     refused: frozenset[str]
     fingerprint: str = ""
     remedy: frozenset[str] = frozenset()
+    asks: bool = False
 
 
 def statement(text: str, artifacts: Iterable[str] = (), fingerprint: str = "") -> Statement:
@@ -113,6 +119,7 @@ def statement(text: str, artifacts: Iterable[str] = (), fingerprint: str = "") -
         refused=refused,
         fingerprint=fingerprint,
         remedy=_remedy(text) if fingerprint else frozenset(),
+        asks=text.rstrip().endswith(("?", "？")),
     )
 
 
@@ -148,7 +155,7 @@ def same(left: Statement, right: Statement) -> bool:
         return True
     if left.fingerprint and left.fingerprint == right.fingerprint and left.remedy and right.remedy:
         return left.remedy == right.remedy
-    if left.numbers != right.numbers or left.denials != right.denials or _crossed(left, right):
+    if left.numbers != right.numbers or left.denials != right.denials or left.asks != right.asks or _crossed(left, right):
         return False
     if not (left.artifacts <= right.artifacts or right.artifacts <= left.artifacts):
         return False
@@ -238,12 +245,22 @@ def _measures(form: str, value: str) -> bool:
 def _attribute(each: Statement) -> tuple[frozenset[str], tuple[str, ...]]:
     """Subject and value of ``the <attribute> of something is <value>``; empty where it is no such sentence."""
     words = each.form.split()[:_WORDS_READ]
+    if not each.denials and (named := _worded(words)):
+        return named
     place = next((i for i, word in enumerate(words) if word in _COPULAS), 0)
     value = tuple(word for word in words[place + 1 :] if word not in _EMPTY)
     subject = frozenset(stem(word) for word in words[:place] if word not in _EMPTY)
     if not place or not _SINGULAR & set(words[:place]) or len(subject) < _LEAST or not 0 < len(value) <= 2 or each.denials:
         return frozenset(), ()
     return subject, value
+
+
+def _worded(words: list[str]) -> tuple[frozenset[str], tuple[str, ...]] | None:
+    """Subject and value of ``the <text> of something should say <words>``; None where it is no such sentence."""
+    place = next((i for i, word in enumerate(words) if word in _SAYING and words[i - 1 : i] and words[i - 1] in _ORDERING), 0)
+    subject = frozenset(stem(word) for word in words[: max(0, place - 1)] if word not in _EMPTY)
+    value = tuple(words[place + 1 :])
+    return (subject, value) if place and len(subject) >= _LEAST and _TEXTS & set(words[:place]) and value else None
 
 
 def _frames(words: list[str]) -> tuple[frozenset[str], frozenset[str]]:

@@ -11,11 +11,25 @@ from datetime import datetime
 
 from kept.model.lifecycle import Rules
 from kept.model.memory import Judged, Memory, Refused, Status
-from kept.model.operation import CONDENSED, WITHDRAWN, Add, Approve, Merge, Operation, Promote, Reaffirm, Retire, Revise, Supersede
+from kept.model.operation import (
+    ANSWERED,
+    CONDENSED,
+    WITHDRAWN,
+    Add,
+    Approve,
+    Merge,
+    Operation,
+    Promote,
+    Reaffirm,
+    Resolve,
+    Retire,
+    Revise,
+    Supersede,
+)
 from kept.model.statement import statement
 from kept.stages.curate.clusters import clusters
 from kept.stages.curate.condensed import condensed
-from kept.stages.curate.conflicts import conflicts
+from kept.stages.curate.conflicts import answered, conflicts
 from kept.stages.curate.evidence import OFTEN, count_of, difference, memory_of, moved, reason_of, time_order, untouchable
 from kept.stages.curate.plans import Plan, advised, of_one_subject, owners_of, plan_of, rests_on, reworded
 
@@ -67,6 +81,9 @@ def curate(
     ]
     for place, (by, at) in sorted(replaced.items()):
         operations += _supersede(plans[place], plans[by].number, at)
+    for question, answer in sorted(answered(plans, rules, replaced).items()):
+        asked, told = plans[question], plans[answer]
+        operations.append(Resolve(memory=asked.number, at=told.last, reason=ANSWERED, by=told.number))
     kept = {each.id for plan in plans for each in plan.found}
     operations += [
         Retire(memory=each.id, at=each.last_seen, reason=WITHDRAWN)

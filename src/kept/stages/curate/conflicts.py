@@ -1,13 +1,15 @@
-"""Conflicts between plans: which gives way to which, when, and which contradicts something older that a person keeps."""
+"""Conflicts between plans: which gives way to which, when, and which contradicts something older that a person keeps; which answer which."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from kept.model.event import Origin
-from kept.model.lifecycle import Rules, same_ground
+from kept.model.lifecycle import Rules, answers, same_ground
 from kept.model.statement import handles, replaces
 from kept.stages.curate.plans import Plan
+
+_APART = timedelta(hours=12)
 
 
 def conflicts(plans: Sequence[Plan], rules: Rules) -> tuple[dict[int, tuple[int, datetime]], set[int]]:
@@ -64,7 +66,10 @@ def _revalued(
 def _outgrown(
     dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]
 ) -> dict[int, tuple[int, datetime]]:
-    """Which themes give way to a later one on the same ground, and when. Only those that share two words are compared."""
+    """Which themes give way to a later one on the same ground, and when. Only those that share two words are compared.
+
+    Themes of one day are parts of its work beside each other: none of them has outgrown another.
+    """
     filed: dict[str, list[int]] = {}
     found: dict[int, tuple[int, datetime]] = {}
     for last, later in dated:
@@ -74,6 +79,8 @@ def _outgrown(
             place for place, count in shared.items() if count > 1 and place not in found and place not in replaced
         ):
             other = plans[earlier]
+            if other.last is None or last - other.last < _APART:
+                continue
             if plan.stands and not other.fixed and other.category == plan.category and same_ground(plan.says, other.says):
                 found[earlier] = (later, last)
         for word in plan.says.content:
@@ -83,3 +90,38 @@ def _outgrown(
 
 def _rank(plan: Plan) -> int:
     return Origin.USER.rank if plan.fixed or plan.facts is None else plan.facts.origin.rank
+
+
+def answered(plans: Sequence[Plan], rules: Rules, replaced: Mapping[int, object]) -> dict[int, int]:
+    """Which open questions are closed by a later plan that says what became of them: the first one that does.
+
+    Only those that share two words are compared. What a person owns is theirs to close, and a question answers none.
+    """
+    asked = {
+        place: plan
+        for place, plan in enumerate(plans)
+        if plan.category in rules.questions and plan.stands and not plan.fixed and plan.last is not None and place not in replaced
+    }
+    filed: dict[str, list[int]] = {}
+    for place, plan in asked.items():
+        for word in plan.says.content:
+            filed.setdefault(word, []).append(place)
+    found: dict[int, int] = {}
+    later = sorted(
+        (plan.last, place)
+        for place, plan in enumerate(plans)
+        if plan.last is not None and plan.category not in rules.questions and place not in replaced and plan.stands
+    )
+    for last, place in later if asked else ():
+        shared = Counter(one for word in plans[place].says.content for one in filed.get(word, ()))
+        for question, count in sorted(shared.items()):
+            before = plans[question].last
+            if (
+                count > 1
+                and question not in found
+                and before is not None
+                and before < last
+                and answers(plans[place].says, plans[question].says)
+            ):
+                found[question] = place
+    return found

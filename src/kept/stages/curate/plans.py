@@ -6,7 +6,7 @@ from datetime import datetime
 
 from kept.model.lifecycle import Rules
 from kept.model.memory import Judged, Memory, Status
-from kept.model.operation import ADVISED, FADED, WITHDRAWN, Facts
+from kept.model.operation import ADVISED, ANSWERED, FADED, WITHDRAWN, Facts
 from kept.model.statement import Statement, statement
 from kept.stages.curate.evidence import DAWN, OFTEN, condensed_of, facts_of, new_id, untouchable
 
@@ -72,7 +72,7 @@ def plan_of(
     apart = [each for each in found if each.superseded_by not in ids]  # without those a merge took in
     living = [each for each in apart if untouchable(each) or each.status in (Status.ACTIVE, Status.HELD)]
     ended = not living and any(
-        (each.status in _ENDED or _gave_way(each, ids | gone)) and not _returns(each, facts) for each in found
+        (each.status in _ENDED or _gave_way(each, ids | gone)) and not _returns(each, facts, gone) for each in found
     )
     winner = next(iter((*living, *apart, *found)), None)
     fixed = winner is not None and untouchable(winner)
@@ -96,10 +96,11 @@ def plan_of(
     )
 
 
-def _returns(memory: Memory, facts: Facts | None) -> bool:
+def _returns(memory: Memory, facts: Facts | None, gone: frozenset[str]) -> bool:
     """Whether what was ended comes back: nobody judged it when its proposals went, and what faded was said again since."""
     again = facts is not None and facts.last_seen is not None and memory.ended_at is not None and facts.last_seen > memory.ended_at
-    return memory.reason == WITHDRAWN or (memory.reason.startswith((FADED, ADVISED)) and again)
+    lost = memory.reason == ANSWERED and memory.resolved_by in gone
+    return memory.reason == WITHDRAWN or lost or (memory.reason.startswith((FADED, ADVISED, ANSWERED)) and again)
 
 
 def _gave_way(memory: Memory, others: frozenset[str] | set[str]) -> bool:
