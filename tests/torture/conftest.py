@@ -1,5 +1,6 @@
 """Homes to hurt, prepared once for all tests."""
 
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from commands import CASE, World, world
-from faults import Result, environment
+from faults import Result, environment, need
 from warm import Warm
 
 COUNT = "proven"
@@ -42,14 +43,21 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], World]:
 class Ready:
     """As `kept` of `faults`, but without the start of Python."""
 
-    def __init__(self, folder: Path) -> None:
-        self._warm = Warm(folder, environment(folder))
+    def __init__(self, folder: Path, library: Path | None = None) -> None:
+        self._warm = Warm(folder, environment(folder), library)
         self.close = self._warm.close
 
-    def __call__(self, home: Path, *arguments: object, prefix: Sequence[str] = ()) -> Result:
-        """Run a command under a prefix (strace)."""
-        code, out, err = self._warm.run(home, arguments, prefix)
+    def __call__(
+        self, home: Path, *arguments: object, prefix: Sequence[str] = (), fault: tuple[int, int, bool] | None = None
+    ) -> Result:
+        """Run a command under a prefix (strace), or with a fault in one of its writing calls."""
+        code, out, err = self._warm.run(home, arguments, prefix, fault)
         return Result(code=code, out=out, err=err)
+
+    def calls(self, home: Path, *arguments: object) -> list[str]:
+        """The names of the writing calls a command makes."""
+        assert self(home, *arguments, fault=(0, 0, False)).code == 0
+        return self._warm.trail.read_text().split()
 
     def step(self, home: Path, arguments: Sequence[object], strace: str, calls: str, at: Callable[[str, str], None]) -> Result:
         """Run a command that stands still after each of some calls; ``at`` gets the name of the call, and what was said by then."""
@@ -61,5 +69,17 @@ class Ready:
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ready]:
     """A process that has started already, ready to run commands."""
     ready = Ready(tmp_path_factory.mktemp("warm"))
+    yield ready
+    ready.close()
+
+
+@pytest.fixture(scope="session")
+def failing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ready]:
+    """As `warm`, with writing calls that can fail."""
+    folder = tmp_path_factory.mktemp("failing")
+    library = folder / "failing.so"
+    source = Path(__file__).with_name("failing.c")
+    subprocess.run([need("cc"), "-shared", "-fPIC", "-O1", "-o", str(library), str(source), "-ldl"], check=True)
+    ready = Ready(folder, library)
     yield ready
     ready.close()

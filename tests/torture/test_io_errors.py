@@ -1,5 +1,7 @@
 """A command whose N-th call to the system fails does its work all the same or says in one line that it did not; nothing is torn."""
 
+import errno
+
 import pytest
 from commands import World
 from faults import (
@@ -24,17 +26,18 @@ from kept.app.safety import check
 from kept.model.errors import KeptError
 
 ERRORS = ("EIO", "ENOSPC", "EDQUOT")
+FIFTIETH = 50
 FLUSHES = ("fsync", "fdatasync")
 
 
-def honest(made: World, prefix: list[str], by: Doing = kept, known: dict[Tree, list] | None = None) -> int:
-    """Let the command run into a fault, and see that what it says agrees with what is there. Returns its exit code.
+def honest(made: World, by: Doing, known: dict[Tree, list], **fault: object) -> int:
+    """Let the command run into a fault (what ``by`` takes for one), and see that what it says agrees with what is there. Returns its exit code.
 
     What is in a home and how the command goes on from there is looked into once for each state of its files: ``known`` are those that
     were, and what was remembered in each (mostly they are as before the command, because SQLite took back what it had written).
     """
     case, home = made.case, copy(made.before, made.home)
-    done = by(home, *made.arguments, prefix=prefix)
+    done = by(home, *made.arguments, **fault)
     assert done.code in (0, 1, 2), done
     assert "Traceback" not in done.err, done.err
     assert "unexpected" not in done.err, done.err
@@ -43,7 +46,6 @@ def honest(made: World, prefix: list[str], by: Doing = kept, known: dict[Tree, l
         assert (there.read_bytes() if there.exists() else None) in made.output
         assert done.code or there.exists()
     assert written(home) in (made.old_file, made.new_file)
-    known = {} if known is None else known
     files = tree(home)
     left = known[files] if files in known else state(home) if store_of(home).exists() else []
     if done.code == 0:
@@ -66,36 +68,43 @@ def honest(made: World, prefix: list[str], by: Doing = kept, known: dict[Tree, l
 @pytest.mark.parametrize(("error", "at"), [("EIO", 0.2), ("ENOSPC", 0.5), ("EDQUOT", 0.8)])
 def test_a_failing_call_here_and_there_is_told_and_tears_nothing(worlds, error, at):
     made = worlds("add")
-    honest(made, injected(f"error={error}", made.points[int(len(made.points) * at)]))
+    honest(made, kept, {}, prefix=injected(f"error={error}", made.points[int(len(made.points) * at)]))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("name", ["add", "forget", "undo", "export", "next run"])
-def test_each_call_that_fails_once_is_told_and_tears_nothing(worlds, warm, proven, name, error):
+def test_each_call_that_fails_once_is_told_and_tears_nothing(worlds, failing, proven, name, error):
+    """Each in the process itself, every fiftieth by strace as well."""
     made, known = worlds(name), {}
-    for point in made.points:
-        honest(made, injected(f"error={error}", point), warm, known)
-    proven("calls that failed", len(made.points))
+    assert failing.calls(copy(made.before, made.home), *made.arguments) == [each.call for each in made.points]
+    for place, point in enumerate(made.points):
+        honest(made, failing, known, fault=(place + 1, getattr(errno, error), False))
+        if place % FIFTIETH == 0:
+            honest(made, failing, known, prefix=injected(f"error={error}", point))
+    proven("calls that failed once", len(made.points))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("name", ["add", "export"])
-def test_a_disk_that_fails_from_some_call_on_is_told_and_tears_nothing(worlds, warm, proven, name, error):
+def test_a_disk_that_fails_from_some_call_on_is_told_and_tears_nothing(worlds, failing, proven, name, error):
     made, known = worlds(name), {}
     for place in range(len(made.points)):
-        honest(made, injected_from(f"error={error}", made.points, place), warm, known)
+        honest(made, failing, known, fault=(place + 1, getattr(errno, error), True))
+        if place % FIFTIETH == 0:
+            honest(made, failing, known, prefix=injected_from(f"error={error}", made.points, place))
     proven("disks that failed from a call on", len(made.points))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["add", "export"])
 def test_a_failed_read_of_the_store_is_told_and_tears_nothing(worlds, warm, proven, name):
-    made, number, codes = worlds(name), 0, [1]
+    made, known, number, codes = worlds(name), {}, 0, [1]
     while any(codes[-3:]):  # three clean ends in a row are past the last read
         number += 1
-        codes.append(honest(made, injected("error=EIO", Point(call="pread64", number=number), store_of(made.home)), warm))
+        fault = injected("error=EIO", Point(call="pread64", number=number), store_of(made.home))
+        codes.append(honest(made, warm, known, prefix=fault))
     assert number > 5
     proven("reads that failed", number)
 
@@ -104,7 +113,7 @@ def test_a_flush_that_fails_once_is_a_write_that_failed(worlds):
     made = worlds("export")
     for point in made.points:
         if point.call in FLUSHES:
-            honest(made, injected("error=EIO", point))
+            honest(made, kept, {}, prefix=injected("error=EIO", point))
 
 
 @pytest.mark.slow
@@ -112,13 +121,13 @@ def test_each_flush_that_fails_once_is_a_write_that_failed(worlds, warm):
     made = worlds("add")
     for point in made.points:
         if point.call in FLUSHES:
-            honest(made, injected("error=EIO", point), warm)
+            honest(made, warm, {}, prefix=injected("error=EIO", point))
 
 
 def test_a_write_that_does_nothing_and_calls_itself_done_is_caught_by_reading_back(worlds):
     """The first ``write`` of an export is that of its new file; what was told to be written is not there."""
     made = worlds("export")
-    assert honest(made, injected("retval=100", Point(call="write", number=1))) in (0, 2)
+    assert honest(made, kept, {}, prefix=injected("retval=100", Point(call="write", number=1))) in (0, 2)
 
 
 def lied_to(made: World, number: int, by: Doing = kept) -> bool:

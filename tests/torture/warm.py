@@ -2,12 +2,14 @@
 
 What a command writes is the same as from a cold start (`test_kill_points.py` compares the calls); only the half second in which Python
 starts and reads its modules is not spent again at each of some thousand faults. A process that is to be hurt stops itself before its
-first step and goes on when strace has it.
+first step and goes on when strace has it. Where only calls are to fail, a library that is loaded before that of C (`failing.c`) lets them
+fail inside of the process, which spares it a stop of strace at each of its calls.
 
 Run as a program, this file is the process that forks. It knows nothing of pytest.
 """
 
 import atexit
+import ctypes
 import gc
 import json
 import os
@@ -31,15 +33,23 @@ _STOPPED = re.compile(rb"^\d+ +(\w+)\(.*\n\d+ +--- SIGSTOP \{.*si_code=SI_KERNEL
 class Warm:
     """The process that forks, and the way to ask it for commands."""
 
-    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, environment: Mapping[str, str], library: Path | None = None) -> None:
         self.out, self._err, self._log = folder / "out", folder / "err", folder / "stops"
+        self.trail = folder / "trail"
+        environment = {**environment, **({"LD_PRELOAD": str(library)} if library else {})}
         command = [sys.executable, __file__, str(folder / "scratch")]
         self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(environment), bufsize=0)
         self._heard = b""
 
-    def run(self, home: Path, arguments: Sequence[object], prefix: Sequence[str]) -> tuple[int, str, str]:
-        """Run a command in a home, under the options of a ``prefix`` (that of strace); its exit code and what it said."""
-        number = self._begin(home, arguments, held=bool(prefix))
+    def run(
+        self, home: Path, arguments: Sequence[object], prefix: Sequence[str] = (), fault: tuple[int, int, bool] | None = None
+    ) -> tuple[int, str, str]:
+        """Run a command in a home, under the options of a ``prefix`` (that of strace); its exit code and what it said.
+
+        A ``fault`` (which writing call, from 1; the error number; whether all later ones fail as well) needs the library. Call 0 is none;
+        ``trail`` holds the names of all calls then.
+        """
+        number = self._begin(home, arguments, held=bool(prefix), fault=fault)
         tracer = _held(number, prefix) if prefix else None
         return self._end(tracer)
 
@@ -62,9 +72,10 @@ class Warm:
                     os.kill(number, signal.SIGCONT)
         return self._end(tracer)
 
-    def _begin(self, home: Path, arguments: Sequence[object], *, held: bool) -> int:
+    def _begin(self, home: Path, arguments: Sequence[object], *, held: bool, fault: tuple[int, int, bool] | None = None) -> int:
         words = [*map(str, arguments), "--home", str(home)]
         asked = {"home": str(home), "arguments": words, "out": str(self.out), "err": str(self._err), "held": held}
+        asked |= {"fault": fault, "trail": str(self.trail)}
         assert self._server.stdin is not None
         self._server.stdin.write(json.dumps(asked).encode() + b"\n")
         return self._answer()
@@ -139,7 +150,7 @@ def serve(scratch: str) -> None:
         number = os.fork()
         if not number:
             _become(asked)
-            _do(main, asked["arguments"])
+            _do(main, asked)
         os.write(1, b"%d\n" % number)
         os.write(1, b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]))
 
@@ -154,11 +165,13 @@ def _become(asked: Mapping[str, Any]) -> None:
     sys.argv = ["kept", *asked["arguments"]]
     if asked["held"]:
         os.kill(os.getpid(), signal.SIGSTOP)
+    if asked["fault"]:
+        ctypes.CDLL(None).arm(*asked["fault"])
 
 
-def _do(main: Callable[[Sequence[str]], NoReturn], words: Sequence[str]) -> NoReturn:
+def _do(main: Callable[[Sequence[str]], NoReturn], asked: Mapping[str, Any]) -> NoReturn:
     try:
-        main(words)
+        main(asked["arguments"])
     except SystemExit as done:  # whatever else gets here ends the process as it would end any
         code = done.code if isinstance(done.code, int) else int(done.code is not None)
     atexit._run_exitfuncs()
@@ -166,7 +179,16 @@ def _do(main: Callable[[Sequence[str]], NoReturn], words: Sequence[str]) -> NoRe
         sys.stdout.flush()
     except OSError:
         code = _UNSAID
+    if asked["fault"] and not asked["fault"][0]:
+        _leave_trail(Path(asked["trail"]))
     os._exit(code)
+
+
+def _leave_trail(place: Path) -> None:
+    library = ctypes.CDLL(None)
+    library.disarm()
+    library.called.restype = ctypes.c_char_p
+    place.write_bytes(b"\n".join(library.called(number) for number in range(library.made())))
 
 
 if __name__ == "__main__":
