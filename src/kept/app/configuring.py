@@ -55,6 +55,19 @@ def listed(home: Home) -> tuple[Setting, ...]:
     )  # fmt: skip
 
 
+def groups() -> tuple[tuple[str, str], ...]:
+    """The groups of settings: their ids and titles, in their order."""
+    return tuple((number, title) for number, title, _ in settings.meanings())
+
+
+def kind(name: str) -> str:
+    """Of which kind a setting is, also where the file cannot be read. Raises ConfigError for an unknown one."""
+    usual = settings.values(settings.Settings())
+    if name not in usual:
+        raise ConfigError(f"unknown setting {name!r}", hint=f"settings: {', '.join(usual)}")
+    return _kind(name, usual[name])
+
+
 def setting(home: Home, name: str) -> Any:
     """One setting. Raises ConfigError for an unknown one."""
     values = shown(home)

@@ -15,6 +15,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
+from kept.adapters import schedulers
 from kept.app import person
 from kept.app.desk import find_home, opened
 from kept.app.sampling import sample_home
@@ -89,7 +90,7 @@ def serving(home):
     ready = threading.Event()
     there = sample_home(found)
     open_sample = partial(opened, there, env={"HOME": str(there.root), "KEPT_EMBEDDINGS": "hashing"})
-    room = Room(open_desk=partial(opened, found), key=KEY, port=own.getsockname()[1], open_sample=open_sample)
+    room = Room(open_desk=partial(opened, found), home=found, key=KEY, port=own.getsockname()[1], open_sample=open_sample)
     server = Server(config_of(make(room)), ready.set)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [own]}, daemon=True)
     thread.start()
@@ -100,6 +101,20 @@ def serving(home):
         server.should_exit = True
         thread.join(30)
         own.close()
+
+
+@pytest.fixture(autouse=True)
+def no_scheduler(monkeypatch):
+    """The system's schedulers are not there: what a page enters is told to nobody."""
+    told = []
+    monkeypatch.setattr(
+        schedulers, "enable", lambda *given: told.append(("enable", given[0])) or schedulers.Ran(code=0, out="entered")
+    )
+    monkeypatch.setattr(schedulers, "disable", lambda *given: told.append(("disable", given[0])))
+    monkeypatch.setattr(schedulers, "state", lambda *_: schedulers.Ran(code=0, out="active"))
+    monkeypatch.setattr(schedulers, "in_crontab", lambda *_: "")
+    monkeypatch.setattr(schedulers, "available", lambda *_: (schedulers.Kind.SYSTEMD,))
+    return told
 
 
 @pytest.fixture

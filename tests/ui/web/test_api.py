@@ -2,6 +2,8 @@
 
 import pytest
 
+from kept.model.context import GUARD
+
 SECONDS = 12  # that schemathesis may take in the fast suite
 
 
@@ -56,7 +58,8 @@ def test_it_describes_itself(served):
 
 
 @pytest.mark.parametrize("seconds", [SECONDS, pytest.param(240, marks=pytest.mark.slow)], ids=["briefly", "long"])
-def test_what_it_describes_is_what_it_does_whatever_it_is_asked(served, seconds):
+def test_what_it_describes_is_what_it_does_whatever_it_is_asked(served, seconds, monkeypatch):
+    monkeypatch.setenv(GUARD, "1")  # whatever model is set meanwhile, none is asked
     schemathesis = pytest.importorskip("schemathesis")
     for number in range(3):
         served.add(f"The walnut harvest number {number} is on Tuesday.")

@@ -8,7 +8,20 @@ import pytest
 from kept.ui.web.assets import address, assets
 
 WEB = files("kept.ui.web")
-OWN = {"kept.css", "kept.js", "kept.svg", "sign_in.js", "theme.js", "panes.css", "graph.css", "graph.js", "files.js", "prompt.js"}
+OWN = {
+    "kept.css",
+    "kept.js",
+    "kept.svg",
+    "sign_in.js",
+    "theme.js",
+    "panes.css",
+    "graph.css",
+    "graph.js",
+    "files.js",
+    "prompt.js",
+    "work.css",
+    "settings.js",
+}
 
 
 def test_every_file_taken_over_has_the_hash_it_had(served):

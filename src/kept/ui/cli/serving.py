@@ -62,7 +62,12 @@ def web(
         where = own.getsockname()[1]
         with announced(home, where) as key, kept_warm(home, os.environ):
             door.serve(
-                open_desk, key=key, own=own, ready=partial(_tell, where, key, no_open=no_open), open_sample=_sample(home, call)
+                open_desk,
+                home,
+                key=key,
+                own=own,
+                ready=partial(_tell, where, key, no_open=no_open),
+                open_sample=_sample(home, call),
             )
 
 

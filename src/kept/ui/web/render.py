@@ -50,9 +50,18 @@ def problem_page(request: Request, status: int, problem: dict[str, str]) -> Resp
     """What went wrong, as a page; or as one line where htmx asks."""
     name = "problem_line.html" if is_part(request) else "problem.html"
     title = HTTPStatus(status).phrase
+    return _html(name, status, {"problem": problem, "title": title, **_frame(request)})
+
+
+def page_without_desk(request: Request, template: str, *, here: str, **values: Any) -> Response:
+    """A page for when there is no desk to be had: the navigation counts nothing."""
+    return _html(template, HTTPStatus.OK, values | _frame(request) | {"here": here})
+
+
+def _frame(request: Request) -> dict[str, Any]:
+    """What stands around a page where there is no desk that could count."""
     nav = [(each, 0) for each in _pages(request)]
-    frame = {"nav": nav, "marks": {}, "here": "", "version": __version__, "sample": _in_sample(request)}
-    return _html(name, status, {"problem": problem, "title": title, **frame})
+    return {"nav": nav, "marks": {}, "here": "", "version": __version__, "sample": _in_sample(request)}
 
 
 async def sign_in_page(scope: Scope, receive: Receive, send: Send) -> None:

@@ -13,8 +13,10 @@ from typing import Generic, TypeVar
 
 from fastapi import Request
 
-from kept.app.desk import Desk
+from kept.app.desk import Desk, Home
 from kept.app.running import settle
+from kept.app.sampling import sample_home
+from kept.ui.web.work import Work
 
 OpenDesk = Callable[[], AbstractContextManager[Desk]]
 T = TypeVar("T")
@@ -26,15 +28,18 @@ NAMES = ("127.0.0.1", "localhost", "[::1]")
 class Room:
     """``key`` lets in whoever started the page, ``port`` is where it is served.
 
-    ``open_sample`` opens a desk of the bundled sample, which stands in for the person's own while ``in_sample`` is set.
+    ``open_sample`` opens a desk of the bundled sample, which stands in for the person's own while ``in_sample`` is set. ``work`` is
+    the run that the page has under way.
     """
 
     open_desk: OpenDesk
+    home: Home
     key: str
     port: int
     writing: Lock = field(default_factory=Lock)
     open_sample: OpenDesk | None = None
     in_sample: Event = field(default_factory=Event)
+    work: Work = field(default_factory=Work)
 
     @property
     def hosts(self) -> frozenset[str]:
@@ -64,6 +69,12 @@ def room_of(request: Request) -> Room:
     """The room a request came into."""
     room: Room = request.app.state.room
     return room
+
+
+def home_of(request: Request) -> Home:
+    """The home a request is about: the sample's while that is shown."""
+    room = room_of(request)
+    return sample_home(room.home) if room.in_sample.is_set() else room.home
 
 
 @contextmanager

@@ -22,6 +22,7 @@ except ImportError as error:
     raise UsageError("`kept web` needs the extra web", hint="pip install 'kept[web]'") from error
 
 from kept import __version__
+from kept.app.desk import Home
 from kept.ui.web import assets
 from kept.ui.web.api import AREAS, session
 from kept.ui.web.door import API, Door
@@ -118,10 +119,10 @@ def listen(port: int) -> socket.socket:
 
 
 def serve(
-    open_desk: OpenDesk, *, key: str, own: socket.socket, ready: Callable[[], None], open_sample: OpenDesk | None = None
+    open_desk: OpenDesk, home: Home, *, key: str, own: socket.socket, ready: Callable[[], None], open_sample: OpenDesk | None = None
 ) -> None:
     """Serve on a socket of :func:`listen` until the process is told to stop; ``ready`` is called when it answers."""
-    room = Room(open_desk=open_desk, key=key, port=own.getsockname()[1], open_sample=open_sample)
+    room = Room(open_desk=open_desk, home=home, key=key, port=own.getsockname()[1], open_sample=open_sample)
     asyncio.run(Server(config_of(make(room)), ready).serve(sockets=[own]))
 
 

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from kept.ui.web.api import files, history, looking, memories, prompts, sample, several
+from kept.ui.web.api import files, history, looking, memories, prompts, runs, sample, settings, several
 
 AREAS: tuple[APIRouter, ...] = (
     memories.router,
@@ -12,4 +12,6 @@ AREAS: tuple[APIRouter, ...] = (
     prompts.router,
     looking.router,
     sample.router,
+    runs.router,
+    settings.router,
 )

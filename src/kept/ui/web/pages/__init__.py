@@ -1,7 +1,7 @@
 """The pages, in the order of the navigation. A page is a module with a router and a :class:`Page`; to add one, list it here."""
 
 from kept.ui.web.navigation import Page
-from kept.ui.web.pages import context, days, files, graph, memories, prompt, review
+from kept.ui.web.pages import context, days, files, graph, memories, prompt, review, runs, settings
 
 PAGES: tuple[Page, ...] = (
     memories.PAGE,
@@ -11,6 +11,8 @@ PAGES: tuple[Page, ...] = (
     context.PAGE,
     files.PAGE,
     prompt.PAGE,
+    runs.PAGE,
+    settings.PAGE,
 )
 
 __all__ = ["PAGES", "Page"]

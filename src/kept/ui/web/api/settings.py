@@ -1,0 +1,266 @@
+"""Settings over the API: read, set, add to, take out of; the file as text; sources on and off; the model tried out; the night's job."""
+
+import os
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request
+from pydantic import BaseModel, Field, StrictBool, StrictFloat, StrictInt
+from starlette.responses import Response
+
+from kept.adapters.sources.formats import SOURCES
+from kept.app import configuring, scheduling
+from kept.app.configuring import Setting
+from kept.app.trying_out import try_out
+from kept.model.codec import dump
+from kept.model.errors import ConfigError, MissingError, UsageError
+from kept.ui.web.api.forms import Body, IfMatch, revision_of
+from kept.ui.web.room import at_desk, home_of, room_of
+
+router = APIRouter(tags=["settings"])
+
+Named = Annotated[str, Path(pattern=r"^[a-z_]{1,40}(\.[a-z_]{1,40})?$", description="A setting, as `kept config` names it.")]
+Number = Annotated[int, Path(ge=0, le=10_000, description="Its place, from 0.")]
+Line = Annotated[str, Field(max_length=2_000)]
+
+
+class SettingOut(BaseModel):
+    """A setting, as `kept config list --json` tells it."""
+
+    name: str
+    group: str
+    meaning: str
+    kind: str
+    default: Any
+    value: Any
+    choices: list[str]
+    given: bool = Field(description="Whether the file says it.")
+    revision: str = Field(description="Changes with the value; give it back as If-Match.")
+
+
+class SettingsOut(BaseModel):
+    """Every setting, in groups, and where the file is."""
+
+    path: str
+    settings: list[SettingOut]
+
+
+class Value(Body):
+    """A value of the setting's kind; null or an empty text is the default again. Lists may come as text, an item a line."""
+
+    value: StrictBool | StrictInt | StrictFloat | Annotated[str, Field(max_length=20_000)] | list[Line] | None
+
+
+class Item(Body):
+    """A rule (`use`) or an external source (`feed`): what is empty is left out. Lists may come as text, an item a line."""
+
+    profile: Line = ""
+    sources: list[Line] | Line = ""
+    projects: list[Line] | Line = ""
+    kind: Line = ""
+    name: Line = ""
+    path: Line = ""
+    url: Line = ""
+
+
+class FileOut(BaseModel):
+    """The settings file as it is."""
+
+    path: str
+    text: str
+    revision: str
+
+
+class FileIn(Body):
+    """The settings file as it shall be."""
+
+    text: Annotated[str, Field(max_length=1_000_000)]
+
+
+class Switch(Body):
+    """On or off."""
+
+    on: StrictBool
+
+
+class TriedOut(BaseModel):
+    """How the trial went."""
+
+    well: bool
+    told: str = Field(description="What the model replied, or why it did not.")
+    seconds: float
+    tokens: int
+    cost: float | None
+
+
+class When(Body):
+    """When the night's job runs."""
+
+    at: Annotated[str, Field(max_length=5, description="HH:MM; 02:30 where it is empty.")] = ""
+
+
+class StandingOut(BaseModel):
+    """An entry with the system's scheduler."""
+
+    kind: str
+    places: list[str]
+    enabled: bool
+    detail: str = ""
+
+
+class ScheduleOut(BaseModel):
+    """The night's job: its entries, or what was taken out."""
+
+    entries: list[StandingOut]
+    removed: list[str] = []
+
+
+class Nothing(Body):
+    """An empty object."""
+
+
+@router.get("/settings", response_model=SettingsOut)
+def list_settings(request: Request) -> dict[str, Any]:
+    """Every setting with its meaning, kind, default and value."""
+    home = home_of(request)
+    return {"path": str(home.settings), "settings": [_body(each) for each in configuring.listed(home)]}
+
+
+@router.get("/settings/{name}", response_model=SettingOut)
+def one_setting(request: Request, answer: Response, name: Named) -> dict[str, Any]:
+    """One setting; its revision is the ETag."""
+    return _told(request, answer, name)
+
+
+@router.put("/settings/{name}", response_model=SettingOut)
+def set_setting(request: Request, answer: Response, name: Named, body: Value, if_match: IfMatch = None) -> dict[str, Any]:
+    """Set it. The file's comments and order are kept."""
+    home, seen = home_of(request), revision_of(if_match)
+    with room_of(request).writing:
+        configuring.change(home, name, _words(body.value, as_list=_known(name) == "list"), if_match=seen)
+    return _told(request, answer, name)
+
+
+@router.post("/settings/{name}/items", status_code=201, response_model=SettingOut)
+def add_item(request: Request, answer: Response, name: Named, body: Item, if_match: IfMatch = None) -> dict[str, Any]:
+    """Add a rule, or an external source, after those that stand there."""
+    _known(name)
+    own = {"use": ("profile", "sources", "projects"), "feed": ("kind", "name", "path", "url")}.get(name, ())
+    item = {each: _lines(value) if each in ("sources", "projects") else value for each in own if (value := getattr(body, each))}
+    with room_of(request).writing:
+        configuring.append(home_of(request), name, item, if_match=revision_of(if_match))
+    return _told(request, answer, name)
+
+
+@router.delete("/settings/{name}/items/{number}", response_model=SettingOut)
+def drop_item(request: Request, answer: Response, name: Named, number: Number, if_match: IfMatch = None) -> dict[str, Any]:
+    """Take a rule, or an external source, out."""
+    _known(name)
+    with room_of(request).writing:
+        configuring.drop(home_of(request), name, number, if_match=revision_of(if_match))
+    return _told(request, answer, name)
+
+
+@router.get("/settings-file", response_model=FileOut)
+def settings_file(request: Request, answer: Response) -> dict[str, Any]:
+    """The file as text; its revision is the ETag. Also where it is broken."""
+    home = home_of(request)
+    text, revision = configuring.text(home)
+    answer.headers["etag"] = f'"{revision}"'
+    return {"path": str(home.settings), "text": text, "revision": revision}
+
+
+@router.put("/settings-file", response_model=FileOut)
+def write_settings_file(request: Request, answer: Response, body: FileIn, if_match: IfMatch = None) -> dict[str, Any]:
+    """Write the file anew, where what it says is settings."""
+    with room_of(request).writing:
+        configuring.rewrite(home_of(request), body.text, if_match=revision_of(if_match))
+    return settings_file(request, answer)
+
+
+@router.put("/sources/{name}", response_model=SettingOut)
+def switch_source(request: Request, answer: Response, name: Named, body: Switch) -> dict[str, Any]:
+    """Read a source, or read it no more; what was read of it stays."""
+    if name not in {each.name for each in SOURCES}:
+        raise MissingError(f"there is no source {name!r}", hint="see `kept sources`")
+    home = home_of(request)
+    with room_of(request).writing:
+        if body.on == (name in configuring.setting(home, "sources_off")):
+            configuring.include(home, "sources_off", name, there=not body.on)
+    return _told(request, answer, "sources_off")
+
+
+@router.post("/model/trial", response_model=TriedOut)
+def try_model(request: Request, body: Nothing) -> dict[str, Any]:
+    """Ask the language model of the settings one small question, which tells it nothing of what is remembered. It may cost something."""
+    with at_desk(request) as desk:
+        tried = try_out(desk)
+    return {"well": tried.well, "told": tried.told, "seconds": round(tried.seconds, 2), "tokens": tried.tokens, "cost": tried.cost}
+
+
+@router.get("/schedule", response_model=ScheduleOut)
+def schedule(request: Request) -> dict[str, Any]:
+    """The entries of the night's job with the system's schedulers."""
+    return {"entries": [dump(each) for each in scheduling.standing(home_of(request), os.environ)]}
+
+
+@router.put("/schedule", response_model=ScheduleOut)
+def install_schedule(request: Request, body: When) -> dict[str, Any]:
+    """Have the system run kept every night."""
+    _own(request)
+    with room_of(request).writing:
+        done = scheduling.install(home_of(request), os.environ, at=body.at)
+    return {"entries": [dump(done)]}
+
+
+@router.delete("/schedule", response_model=ScheduleOut)
+def uninstall_schedule(request: Request) -> dict[str, Any]:
+    """Take every entry of kept out of every scheduler of the system."""
+    _own(request)
+    with room_of(request).writing:
+        gone = scheduling.uninstall(home_of(request), os.environ)
+    return {"entries": [], "removed": list(gone)}
+
+
+def _own(request: Request) -> None:
+    """Raise UsageError where the sample is shown: nothing of the person's is changed there."""
+    if room_of(request).in_sample.is_set():
+        raise UsageError("this is the bundled sample", hint="leave the sample first")
+
+
+def _known(name: str) -> str:
+    """The kind of a setting. Raises MissingError."""
+    try:
+        return configuring.kind(name)
+    except ConfigError as error:
+        raise MissingError(f"there is no setting {name!r}", hint="see `kept config list`") from error
+
+
+def _told(request: Request, answer: Response, name: str) -> dict[str, Any]:
+    _known(name)
+    found = configuring.told(home_of(request), name)
+    answer.headers["etag"] = f'"{found.revision}"'
+    return _body(found)
+
+
+def _body(found: Setting) -> dict[str, Any]:
+    return {each: getattr(found, each) for each in SettingOut.model_fields} | {"choices": list(found.choices)}
+
+
+def _words(value: Any, *, as_list: bool) -> str | list[str]:
+    """A value as the settings take it: words, or a list of words."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case list():
+            return value
+        case str():
+            return _lines(value) if as_list else value
+        case _:
+            return str(value)
+
+
+def _lines(value: str | list[str]) -> list[str]:
+    lines = value.splitlines() if isinstance(value, str) else value
+    return [each.strip() for each in lines if each.strip()]

@@ -1,0 +1,198 @@
+"""Runs in the browser and over the API: begun, followed, told, stopped, taken back; what a guard stopped needs a person's word."""
+
+import json
+import time
+
+import pytest
+
+from kept.adapters.store import Draft
+from kept.app.curating import GUARD
+from kept.app.overseeing import runs, stops
+from kept.app.running import Options, run
+from kept.model.errors import BusyError
+from kept.model.memory import Actor
+from kept.ui.web.work import Work
+
+EVIL = "<img src=x onerror=alert(1)>"
+
+
+def transcript(home, *prompts, name="s1"):
+    """A Claude Code session in which a person says each prompt."""
+    path = home / ".claude" / "projects" / "p" / f"{name}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [
+        {
+            "type": "user", "uuid": f"{name}-{number}", "parentUuid": None, "sessionId": name, "cwd": "/x/harbour",
+            "timestamp": f"2026-01-05T10:0{number}:00.000Z", "message": {"role": "user", "content": words},
+        }
+        for number, words in enumerate(prompts)
+    ]  # fmt: skip
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in rows))
+
+
+def over(served):
+    """The run that the page has under way, once it is over."""
+    for _ in range(200):
+        now = served.ask("GET", "/api/runs/now")[2]
+        if not now["running"]:
+            return now
+        time.sleep(0.05)  # a thread of the server works meanwhile
+    raise AssertionError("it does not end")
+
+
+RULE = "Never use pip in this repo, always use `uv sync` instead."
+
+
+def test_a_run_is_begun_followed_and_told_and_stands_in_the_list(served, home):
+    transcript(home, RULE)
+    status, _, now = served.ask("POST", "/api/runs", {})
+    assert (status, now["number"]) == (202, 1)
+    done = over(served)
+    assert (done["problem"], done["report"]["sessions"]) == ("", 1)
+    body = served.ask("GET", "/api/runs")[2]
+    (only,) = body["runs"]
+    assert only["command"] == "run"
+    assert any(each["operations"].get("add") for each in only["passes"])
+    assert body["stops"] == []
+
+
+def test_a_trial_run_changes_nothing(served, home):
+    transcript(home, RULE)
+    served.ask("POST", "/api/runs", {"dry": True})
+    assert over(served)["dry"]
+    with served.desk() as desk:
+        assert desk.store.log.memories() == ()
+
+
+def test_what_a_guard_stopped_is_told_and_let_through_only_with_a_persons_word(served, home):
+    transcript(home, RULE)
+    with served.desk() as desk:
+        run(desk, [], Options())
+        (memory,) = desk.store.log.memories()
+        number = desk.store.log.start_run("run", desk.clock())
+        subject = f"{memory.profile} · {memory.scope}"
+        note = f"stopped by the guard: it would lose {EVIL}"
+        desk.store.log.commit(
+            Draft(run=number, stage=GUARD, subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), note=note)
+        )
+        assert stops(desk) == ()  # nothing waits there any more
+    transcript(home, RULE, "In this project we always write dates as ISO 8601 in UTC, never in local time.", name="s2")
+    with served.desk() as desk:
+        desk.store.log.dirty = lambda: ((memory.profile, memory.scope),)
+        (stop,) = stops(desk)
+        assert (stop.scope, stop.why) == (memory.scope, f"it would lose {EVIL}")
+    status, _, problem = served.ask("POST", "/api/runs", {"allow": True})
+    assert status == 409
+    assert "own word" in problem["error"]
+    assert served.ask("GET", "/api/runs/now")[2]["number"] == 0
+    assert served.ask("POST", "/api/runs", {"allow": True, "confirm": True})[0] == 202
+    assert over(served)["problem"] == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "status"), [({"since": "2026-02-01", "until": "2026-01-01"}, 409), ({"since": "soon"}, 422), ({"spam": 1}, 422)]
+)
+def test_a_run_that_makes_no_sense_is_not_begun(served, body, status):
+    assert served.ask("POST", "/api/runs", body)[0] == status
+    assert not served.ask("GET", "/api/runs/now")[2]["running"]
+
+
+def test_one_run_at_a_time_and_a_stopped_one_says_so(monkeypatch):
+    work, began = Work(), []
+
+    def endless(desk, paths, options, *, progress):
+        began.append(options)
+        while True:
+            progress("reading", len(began), 9)
+            time.sleep(0.01)
+
+    class Desk:
+        asking = None
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            return False
+
+    monkeypatch.setattr("kept.ui.web.work.run", endless)
+    work.start(Desk, Options())
+    with pytest.raises(BusyError):
+        work.start(Desk, Options())
+    work.stop()
+    now = work.wait(10)
+    assert (now.running, now.stopped, len(began)) == (False, True, 1)
+    assert "goes on from there" in now.problem
+
+
+def test_in_the_browser_a_run_is_begun_and_taken_back_and_brought_back(browse, served, home):
+    transcript(home, RULE)
+    page = browse("/runs")
+    page.get_by_role("heading", name="Nothing has happened yet").wait_for()
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_role("heading", name="The last run").wait_for()
+    row = page.locator(".row", has_text="run: 1 added")
+    row.wait_for()
+    row.hover()
+    row.get_by_role("button", name="Take back").first.click()
+    page.get_by_role("button", name="Take it back").click()
+    page.locator(".row.gone", has_text="run: 1 added").wait_for()
+    with served.desk() as desk:
+        assert not [each for each in desk.store.log.memories() if each.status == "active"]
+        assert any(each.undone for each in runs(desk, 5))
+    page.locator(".row.gone").hover()
+    page.locator(".row.gone").get_by_role("button", name="Bring back").first.click()
+    page.locator(".row:not(.gone)", has_text="run: 1 added").wait_for()
+    with served.desk() as desk:
+        assert [each for each in desk.store.log.memories() if each.status == "active"]
+
+
+def test_in_the_browser_what_a_guard_stopped_is_shown_as_text_and_asked_about(browse, served, home, monkeypatch):
+    monkeypatch.setattr("kept.ui.web.pages.runs.stops", lambda _: (Waiting(),))
+    page = browse("/runs")
+    notice = page.locator(".stop")
+    notice.wait_for()
+    assert EVIL in notice.inner_text()
+    page.get_by_role("button", name="Allow the loss").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    assert served.ask("GET", "/api/runs/now")[2]["number"] == 0
+    page.get_by_role("button", name="Allow the loss").click()
+    page.get_by_role("dialog").get_by_role("button", name="Allow the loss").click()
+    page.get_by_role("heading", name="The last run").wait_for()
+
+
+class Waiting:
+    """A stop with hostile words."""
+
+    scope, profile, why = "user", "coding", f"it would lose {EVIL}"
+
+    @property
+    def at(self):
+        return None
+
+
+def test_the_charts_tell_cost_coverage_and_self_reference_without_a_script(browse, served, home):
+    transcript(home, RULE, "Please rewrite the tide reader in `tides.py` so that it reads all gauges.")
+    served.ask("POST", "/api/runs", {})
+    over(served)
+    folder = home / "journal"
+    folder.mkdir()
+    for number, share in ((5, 0.1), (6, 0.5)):
+        (folder / f"2026-01-0{number}.md").write_text(
+            f"---\ndate: 2026-01-0{number}\ntemplate: journal\ngenerated_by: kept\nself_reference: {share}\n---\n# x\n"
+        )
+    page = browse("/runs", phone=True)
+    charts = page.locator("figure.chart")
+    charts.first.wait_for()
+    titles = charts.locator("strong").all_inner_texts()
+    assert "Self-reference of the journal" in titles
+    assert "Coverage" in titles
+    assert page.locator("rect.over").count() == 1
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_list_is_told_whatever_a_run_reported(served):
+    served.add("The walnut harvest is on Tuesday.")
+    with served.desk() as desk:
+        desk.store.log.start_run("run", desk.clock())  # cut short: it has no report
+    assert "cut short" in served.ask("GET", "/runs/list")[2]

@@ -1,0 +1,206 @@
+"""Settings in the browser and over the API: every one by its name, checked as on the command line, never against what was seen."""
+
+import pytest
+
+from kept.adapters import settings
+from kept.adapters.llm import Scripted
+from kept.app.asking import Asker
+
+EVIL = '"><img src=x onerror=alert(1)>'
+
+
+def own(home, text=""):
+    path = home / ".config" / "kept" / "config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_every_setting_is_there_by_the_name_it_has_in_the_file(served):
+    body = served.ask("GET", "/api/settings")[2]
+    assert {each["name"] for each in body["settings"]} == set(settings.values(settings.Settings()))
+    assert all(each["meaning"] for each in body["settings"])
+
+
+def test_a_setting_is_changed_with_its_comments_kept_and_only_against_what_was_seen(served, home):
+    path = own(home, '# mine\n[llm]\nmodel = "m"  # the small one\n')
+    _, headers, _ = served.ask("GET", "/api/settings/llm.timeout")
+    seen = {"If-Match": headers["etag"]}
+    assert served.ask("PUT", "/api/settings/llm.timeout", {"value": 60}, headers=seen)[2]["value"] == 60
+    assert served.ask("PUT", "/api/settings/llm.timeout", {"value": 30}, headers=seen)[0] == 412
+    assert "# the small one" in path.read_text()
+    assert "# mine" in path.read_text()
+    assert served.ask("PUT", "/api/settings/exclude", {"value": "*/a/*\n*/b, c/*\n"})[2]["value"] == ["*/a/*", "*/b, c/*"]
+    assert served.ask("PUT", "/api/settings/llm.batch", {"value": True})[2]["value"] is True
+    assert served.ask("PUT", "/api/settings/llm.timeout", {"value": None})[2]["value"] == 180.0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("llm.adapter", "telepathy", "there is no llm.adapter 'telepathy'"), ("timezone", "Mars/Base", "there is no time zone 'Mars/Base'"),
+        ("llm.attempts", 2.5, "llm.attempts must be a whole number, not '2.5'"), ("profile", "nosuch", "nosuch"),
+        ("journal.folder", "../x", "must be a folder below the home"), ("llm.day_usd", -1, "day_usd must be a number from 0 on"),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_is_refused_with_the_line_that_the_command_line_gives(served, home, name, value, told):
+    path = own(home, "# mine\n")
+    status, _, problem = served.ask("PUT", f"/api/settings/{name}", {"value": value})
+    assert status == 409
+    assert told in problem["error"]
+    assert path.read_text() == "# mine\n"
+
+
+def test_what_is_no_setting_is_not_there(served):
+    assert served.ask("GET", "/api/settings/spam")[0] == 404
+    assert served.ask("PUT", "/api/settings/spam.eggs", {"value": 1})[0] == 404
+    assert served.ask("PUT", "/api/sources/spam", {"on": True})[0] == 404
+    assert served.ask("POST", "/api/settings/llm.model/items", {"profile": "x"})[0] == 409
+
+
+def test_rules_and_external_sources_are_added_and_taken_out(served):
+    body = served.ask("POST", "/api/settings/use/items", {"profile": "vault", "sources": "vault\n", "projects": ""})[2]
+    assert body["value"] == [{"profile": "vault", "sources": ["vault"]}]
+    seen = body["revision"]
+    assert served.ask("DELETE", "/api/settings/use/items/0", {}, headers={"If-Match": f'"{seen}"'})[2]["value"] == []
+    assert served.ask("DELETE", "/api/settings/use/items/0", {}, headers={"If-Match": f'"{seen}"'})[0] == 412
+    assert served.ask("POST", "/api/settings/feed/items", {"kind": "rss", "url": "ftp://x"})[0] == 409
+
+
+def test_a_source_is_turned_off_and_on(served):
+    assert served.ask("PUT", "/api/sources/codex", {"on": False})[2]["value"] == ["codex"]
+    assert served.ask("PUT", "/api/sources/codex", {"on": False})[2]["value"] == ["codex"]
+    assert served.ask("PUT", "/api/sources/codex", {"on": True})[2]["value"] == []
+
+
+def test_the_night_is_entered_and_taken_out(served, no_scheduler):
+    (entry,) = served.ask("PUT", "/api/schedule", {"at": "03:15"})[2]["entries"]
+    assert entry["enabled"]
+    assert [each["kind"] for each in served.ask("GET", "/api/schedule")[2]["entries"]] == ["systemd"]
+    assert served.ask("PUT", "/api/schedule", {"at": "late"})[0] == 409
+    assert len(served.ask("DELETE", "/api/schedule")[2]["removed"]) == 2
+    assert [what for what, _ in no_scheduler] == ["enable", "disable"]
+
+
+def test_the_model_is_tried_with_a_question_that_tells_nothing_and_is_never_answered_from_memory(served, home, monkeypatch):
+    assert served.ask("POST", "/api/model/trial", {})[0] == 409
+    asked = []
+
+    def answer(ask):
+        asked.append(ask.prompt)
+        return {"word": EVIL}
+
+    own(home, '[llm]\nadapter = "command"\ncommand = "x"\n')
+    served.add("The walnut harvest is on Tuesday.")
+    monkeypatch.setattr("kept.app.desk.asker", lambda *_, **__: Asker(lambda: Scripted(answer)))
+    for _ in range(2):
+        status, _, tried = served.ask("POST", "/api/model/trial", {})
+        assert (status, tried["well"], tried["told"]) == (200, True, EVIL)
+    assert len(set(asked)) == 2
+    assert not any("walnut" in each for each in asked)
+
+
+def test_in_the_sample_nothing_of_the_persons_is_set_run_or_entered(served, home, no_scheduler):
+    path = own(home, "# mine\n")
+    assert served.ask("POST", "/api/sample", {"on": True})[0] == 200
+    assert served.ask("PUT", "/api/settings/llm.timeout", {"value": 60})[0] == 200
+    assert served.ask("PUT", "/api/schedule", {})[0] == 409
+    assert served.ask("POST", "/api/runs", {})[0] == 409
+    assert path.read_text() == "# mine\n"
+    assert no_scheduler == []
+
+
+# --- in the browser --------------------------------------------------------------------------------------------------------------------
+
+
+def test_in_the_browser_a_setting_is_changed_refused_and_taken_back_to_what_is_usual(browse, served, home):
+    path = own(home, "# mine\n")
+    page = browse("/settings")
+    row = page.locator("#s-llm-timeout")
+    row.get_by_label("llm.timeout", exact=True).fill("60")
+    row.get_by_role("button", name="Save llm.timeout").click()
+    row.get_by_role("button", name="As usual: 180").wait_for()
+    assert "timeout = 60" in path.read_text()
+    assert "# mine" in path.read_text()
+    zone = page.locator("#s-timezone")
+    zone.get_by_label("timezone", exact=True).fill(EVIL)
+    page.watched.expected.append("409")
+    zone.get_by_label("timezone", exact=True).press("Enter")
+    page.locator("#said .bad", has_text="there is no time zone").wait_for()
+    row.get_by_role("button", name="As usual: 180").click()
+    row.get_by_role("button", name="As usual: 180").wait_for(state="detached")
+    assert "timeout" not in path.read_text()
+
+
+def test_hostile_values_of_settings_are_shown_as_text(browse, home):
+    own(
+        home,
+        f"""# {EVIL}\nexclude = ['{EVIL}']\n[llm]\nmodel = '{EVIL}'\n[projects]\n'/{EVIL}' = '/y'\n[[use]]\nprofile = "vault"\nprojects = ['{EVIL}']\n""",
+    )
+    page = browse("/settings")
+    assert page.get_by_label("llm.model", exact=True).input_value() == EVIL
+    assert EVIL in page.locator("#s-use").inner_text()
+    assert EVIL in page.locator("#s-projects").inner_text()
+    assert EVIL in page.get_by_label("The settings file").input_value()
+    assert page.locator("img").count() == 0
+    page.locator("#s-use").get_by_role("button", name="Take out").click()
+    assert EVIL in page.get_by_role("dialog").inner_text()
+    page.get_by_role("dialog").get_by_role("button", name="Take it out").click()
+    page.locator("#s-use", has_text="None.").wait_for()
+
+
+def test_two_tabs_do_not_overwrite_each_others_setting(browse, served, home):
+    own(home)
+    first = browse("/settings")
+    second = browse("/settings", context=first.context)
+    for page, value in ((first, "60"), (second, "90")):
+        second.watched.expected.append("412")
+        page.locator("#s-llm-timeout").get_by_label("llm.timeout", exact=True).fill(value)
+        page.locator("#s-llm-timeout").get_by_role("button", name="Save llm.timeout").click()
+        page.locator("#said p").first.wait_for()
+    second.locator("#said .bad", has_text="changed meanwhile").wait_for()
+    for _ in range(50):
+        if second.locator("#s-llm-timeout-value").input_value() == "60":
+            break
+        second.wait_for_timeout(100)
+    assert second.locator("#s-llm-timeout-value").input_value() == "60"
+
+
+def test_a_broken_file_is_shown_with_what_is_wrong_and_mended_there(browse, served, home):
+    own(home)
+    page = browse("/settings")
+    page.watched.expected.append("409")  # what the page asks for while its file breaks
+    own(home, '[llm]\nadapter = "telepathy"\n')
+    page.goto(f"{served.url}/settings")
+    page.get_by_role("alert").filter(has_text="telepathy").wait_for()
+    page.get_by_label("The settings file").fill('[llm]\nadapter = "none"\n')
+    page.get_by_role("button", name="Save the file").click()
+    page.locator("#s-llm-adapter").wait_for()
+
+
+def test_what_a_trial_would_send_is_shown_before_it_is_sent(browse, served, home, monkeypatch):
+    asked = []
+
+    def answer(ask):
+        asked.append(ask.prompt)
+        return {"word": "here"}
+
+    own(home, '[llm]\nadapter = "command"\ncommand = "walnut --json"\n')
+    monkeypatch.setattr("kept.app.desk.asker", lambda *_, **__: Asker(lambda: Scripted(answer)))
+    page = browse("/settings")
+    page.get_by_role("button", name="Try it out").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("Reply with any one word").wait_for()
+    assert "walnut --json" in dialog.inner_text()
+    assert asked == []
+    dialog.get_by_role("button", name="Send it").click()
+    page.locator("#tried", has_text="It answered “here”").wait_for()
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_no_setting_is_wider_than_the_page(browse, home, phone):
+    own(home, f'exclude = ["{"x" * 300}"]\n')
+    page = browse("/settings", phone=phone)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator("label:not([for]):not(.check)").count() == 0
