@@ -2,10 +2,12 @@
 
 import importlib
 import os
+import sys
 import webbrowser
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
+from threading import Thread
 from typing import Annotated
 
 import typer
@@ -51,7 +53,7 @@ def web(
     home = find_home(call.home, os.environ)
     door = importlib.import_module("kept.ui.web")
     before = running(home)
-    if before is not None:
+    if before is not None:  # one is enough: its address opens it again
         _tell(before.port, before.key, no_open=no_open)
         return
     own = door.listen(port)
@@ -79,8 +81,8 @@ def _sample(home: Home, call: Call) -> Callable[[], AbstractContextManager[Desk]
 
 
 def _tell(port: int, key: str, *, no_open: bool) -> None:
-    """Tell where the page is, and open it."""
+    """Tell where the page is, and open it where there is a screen."""
     address = f"http://127.0.0.1:{port}/#{key}"
-    show.write([line(("kept web: ", "green"), address)])
-    if not no_open:
-        webbrowser.open(address)
+    show.write([line("The page is served here, to this machine alone; Ctrl-C ends it."), line((address, "bold"))])
+    if not no_open and (sys.platform == "darwin" or {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()):
+        Thread(target=webbrowser.open, args=[address], daemon=True).start()  # it may wait for the browser, which waits for the page
