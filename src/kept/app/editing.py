@@ -80,9 +80,8 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Preview:
-    """What a writing would do: the memories it changes, and by name of each file that changes the lines of a unified diff.
-
-    ``problems`` are told as a run would tell them.
+    """What a writing would do: the memories it changes, and by name of each file that changes the lines of a unified diff (none where only
+    kept's own comments differ). ``problems`` are told as a run would tell them.
     """
 
     changes: tuple[Change, ...]
@@ -241,7 +240,11 @@ def _changes(before: dict[str, Memory], after: dict[str, Memory]) -> Iterator[Ch
 
 
 def _difference(before: bytes, after: bytes) -> tuple[str, ...]:
-    one, two = (each.decode("utf-8", "replace").splitlines() for each in (before, after))
+    """The lines of a diff, without kept's own comments, which tell a person nothing; none where only those differ."""
+    one, two = (
+        [line for line in each.decode("utf-8", "replace").splitlines() if not line.startswith("<!-- kept")]
+        for each in (before, after)
+    )
     return tuple(unified_diff(one, two, "now", "then", lineterm="", n=1))[:_DIFF]
 
 

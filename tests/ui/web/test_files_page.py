@@ -1,9 +1,12 @@
 """Files in the browser: an edit in the page is an edit on disk, a stale tab loses nothing, and what is written never runs."""
 
+import json
+
 import pytest
 
 from kept.app.running import Options, run
 from kept.model.memory import Status
+from kept.profiles import source
 
 MEMORY = ".claude/rules/memory.md"
 EDIT = f"/files/edit?name={MEMORY}"
@@ -19,6 +22,22 @@ def written(served):
     with served.desk() as desk:
         run(desk, [], Options())
     return served
+
+
+def say(home, cwd):
+    """A session in which a person states a convention."""
+    words = "In this project we always write dates as ISO 8601 in UTC, never in local time."
+    path = home / ".claude" / "projects" / "p" / "s1.jsonl"
+    path.parent.mkdir(parents=True)
+    record = {
+        "type": "user",
+        "uuid": "s1-0",
+        "parentUuid": None,
+        "sessionId": "s1",
+        "cwd": cwd,
+        "timestamp": "2026-01-05T10:00:00.000Z",
+    }
+    path.write_text(json.dumps(record | {"message": {"role": "user", "content": words}}) + "\n")
 
 
 def type_into(page, before, after):
@@ -98,6 +117,30 @@ def test_markup_in_a_memory_and_in_a_file_is_only_words(browse, served):
     page.get_by_role("button", name="What would change").click()
     page.locator("#preview ins").wait_for()
     assert page.locator("main script, main img").count() == 0
+
+
+def test_markup_in_the_name_of_a_file_is_only_words(browse, served):
+    folder = served.home / "<img src=x onerror=alert(1)>"
+    own = served.home / ".config" / "kept"
+    (own / "profiles").mkdir(parents=True)
+    made = source("coding")[0].replace("project_section = false", "project_section = true").replace('id = "coding"', 'id = "mine"')
+    (own / "profiles" / "mine.toml").write_text(made)
+    (own / "config.toml").write_text('profile = "mine"\n')
+    folder.mkdir()
+    (folder / "CLAUDE.md").write_text("# Mine\n")
+    say(served.home, cwd=str(folder))
+    with served.desk() as desk:
+        run(desk, [], Options())
+    page = browse("/files")
+    page.get_by_role("link", name="onerror").click()
+    page.wait_for_url("**/files/edit?name=**")
+    assert "ISO 8601" in page.get_by_label("Text").input_value()
+    assert "Mine" not in page.get_by_label("Text").input_value()
+    type_into(page, "ISO 8601", "RFC 3339")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_text("Saved: 1 revise.").wait_for()
+    assert page.locator("main img").count() == 0
+    assert (folder / "CLAUDE.md").read_text().startswith("# Mine\n")
 
 
 def test_what_nobody_sees_in_a_file_survives_saving_through_the_page(browse, written):

@@ -107,7 +107,7 @@
     for (const [name, lines] of Object.entries(value.files)) {
       const shown = make("pre", "", "diff");
       for (const line of lines.slice(2)) shown.append(make("span", `${line}\n`, { "+": "plus", "-": "minus", "@": "at" }[line[0]] || ""));
-      parts.push(make("h3", name, "of"), shown);
+      parts.push(make("h3", name, "of"), lines.length ? shown : make("p", "only kept's own comments", "small soft"));
     }
     for (const problem of value.problems) parts.push(make("p", problem, "notice bad"));
     box.replaceChildren(...parts, button("Close", "quiet", () => { box.hidden = true; }));

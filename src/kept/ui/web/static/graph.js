@@ -51,9 +51,11 @@
     const nodes = all.nodes.filter((each) => shown.has(each.kind));
     const there = new Set(nodes.map((each) => each.id));
     const edges = all.edges.filter((each) => there.has(each.source) && there.has(each.target));
+    const box = $("#graph"), covered = nodes.reduce((sum, each) => sum + sizeOf(each) ** 2, 0); // all of them cover an eighth of the frame at most
+    const scale = Math.min(1, Math.sqrt((box.clientWidth * box.clientHeight) / 8 / Math.max(covered, 1)));
     return [
       ...nodes.map((each) => ({
-        data: { id: each.id, short: short(each.label), size: sizeOf(each), weight: each.weight },
+        data: { id: each.id, short: short(each.label), size: Math.max(3.5, scale * sizeOf(each)), weight: each.weight },
         classes: each.kind,
       })),
       ...edges.map((each, number) => ({ data: { id: `e${number}`, source: each.source, target: each.target, width: 1 + Math.log2(each.weight) }, classes: `${each.kind}${each.kind === "together" && withMemories ? " unseen" : ""}` })),
@@ -78,8 +80,9 @@
     const islands = things.union(cy.edges(".together")).components().map((island) => {
       const nodes = island.nodes(), many = nodes.length;
       if (many > 1) {
+        const rounds = Math.max(50, Math.min(400, Math.round(1.5e7 / many ** 2))); // a round costs the square of their number
         island.layout({
-          name: "cose", animate: false, randomize: true, fit: false, numIter: many > 200 ? 300 : 800, gravity: 1.2, edgeElasticity: () => 40, nestingFactor: 1,
+          name: "cose", animate: false, randomize: true, fit: false, numIter: rounds, initialTemp: 400, coolingFactor: 400 ** (-1 / rounds), gravity: 1.2, edgeElasticity: () => 40, nestingFactor: 1,
           nodeRepulsion: (node) => 1500 + 12 * halo(node) ** 2, idealEdgeLength: (edge) => 14 + halo(edge.source()) + halo(edge.target()),
         }).run();
       } else nodes.positions(() => ({ x: 0, y: 0 }));
