@@ -56,7 +56,7 @@ def test_editing_memory_md_in_the_page_changes_the_memory(browse, written):
     page.get_by_text("Saved: 1 revise.").wait_for()
     assert written.memory("--frozen").owned
     assert "--frozen" in (written.home / MEMORY).read_text()
-    assert page.locator("#entries").get_by_text("--frozen").is_visible()
+    page.locator("#entries").get_by_text("--frozen").wait_for()
     page.get_by_role("button", name="Undo").click()
     page.get_by_text("Taken back.").wait_for()
     assert written.memory("uv sync").content == UV
