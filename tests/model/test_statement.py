@@ -17,6 +17,7 @@ def fix(text: str) -> Statement:
 
 
 ALIKE = [
+    ("Never retry a post that returned an id.", "Never retry a post that returned an id, even if it seems gone: it is stored."),
     ("Each unit test must be useful.", "Ensure that every unit test is useful."),
     ("Always run `make lint` before a commit.", "Make sure to run `make lint` before each commit."),
     ("Use bun instead of npm for every script in the web folder.", "use **bun** instead of npm for every script in the web folder"),
@@ -28,6 +29,8 @@ ALIKE = [
     ("Die Tests sollen immer ohne Netz laufen können.", "Bitte: die Tests sollen ohne Netz laufen können."),
 ]
 APART = [
+    ("Run the tests of the parser first.", "Run the tests of the parser first, but not on the 3 slow machines."),
+    ("Ask before.", "Ask before deleting the old files of the harbour."),
     ("Does discovery hold when four workflows run at once?", "Discovery does hold when four workflows run at once."),
     ("Use bun instead of npm.", "Use npm instead of bun."),
     ("Run the linter before the commit.", "Run the linter after the commit."),

@@ -296,3 +296,36 @@ def test_like_themes_of_one_day_stand_beside_each_other():
         [web, cli]
     )
     assert active(after([said(web, 0, "themes", way="journal"), said(cli, 2, "themes", way="journal")], JOURNAL)) == [cli]
+
+
+def test_a_theme_told_more_fully_on_the_same_day_takes_the_place_of_the_short_one():
+    short, full = "The history of zero in arithmetic", "The history of zero in arithmetic: Brahmagupta to Fibonacci"
+    assert active(after([said(short, 0, "themes", way="journal"), said(full, 0.2, "themes", way="journal")], JOURNAL)) == [full]
+
+
+def test_a_dossier_has_the_punctuation_a_person_would_give_it():
+    state = after(
+        [
+            said('Ana says "measure twice."', 0, "people", "Ana"),
+            said("Keep Ana's tests working!", 1, "people", "Ana"),
+            said("Ana likes short mails", 2, "people", "Ana"),
+        ],
+        COMPANION,
+    )
+    assert active(state) == ['Ana says "measure twice." Keep Ana\'s tests working! Ana likes short mails.']
+
+
+def test_a_rule_and_the_rule_with_its_reason_are_one_in_any_order():
+    rule = "Never retry a post that returned an id"
+    reasoned = f"{rule}, even if it seems gone: it is stored."
+    for judged in permutations(
+        [
+            said(f"{rule}.", 0, "insights", way="journal"),
+            said(reasoned, 3, "insights", way="journal"),
+            said("Never retry a login.", 4, "insights", way="journal"),
+        ]
+    ):
+        state = after(judged, JOURNAL)
+        assert active(state) == sorted([reasoned, "Never retry a login."])
+    later = after([said(reasoned, 0, "insights", way="journal"), said(f"{rule}.", 3, "insights", way="journal")], JOURNAL)
+    assert active(later) == [reasoned], "the reason is not lost because the rule was said again without it"

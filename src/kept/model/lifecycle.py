@@ -121,8 +121,15 @@ def _joined(said: Sequence[tuple[str, Statement, str]], subject: str) -> str:
     first = said[0][0]
     end = first.casefold().find(subject.casefold())
     opening = first[: end + len(subject)].casefold() + " " if subject and end >= 0 else ""
-    pieces = []
-    for number, (text, _, was) in enumerate(said):
-        short = text[len(opening) :] if number and opening and text.casefold().startswith(opening) else text
-        pieces.append(f"{short} ({was})" if was else short)
-    return "; ".join(pieces) + "."
+    whole = ""
+    for text, _, was in said:
+        goes_on = bool(whole) and not _ends(whole)
+        short = text[len(opening) :] if goes_on and opening and text.casefold().startswith(opening) else text
+        piece = f"{short} ({was})" if was else short
+        whole = f"{whole}{'; ' if goes_on else ' ' if whole else ''}{piece}"
+    return whole if _ends(whole) else f"{whole}."
+
+
+def _ends(text: str) -> bool:
+    """Whether a text ends as a sentence does, a quotation's own end included."""
+    return text.rstrip("\"'”’»)`").endswith((".", "!", "?", "…", "。", "！", "？"))

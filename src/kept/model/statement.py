@@ -13,6 +13,7 @@ from kept.model.text import NEGATIONS, likeness, normal_form, numbers, tokens
 
 NEAR = 0.82  # likeness of their content words from which two statements are one in other words
 CLOSE = 0.67  # the same where both name the same artifacts and one only says more than the other
+_WHOLE = 4  # content words of a statement that another one may go on from
 _LEAST = 2  # with fewer content words only the same words are the same statement
 
 
@@ -163,11 +164,18 @@ def same(left: Statement, right: Statement) -> bool:
         return False
     if min(len(left.content), len(right.content)) < _LEAST:
         return False
+    if goes_on(left, right) or goes_on(right, left):
+        return True
     alike = likeness(left.content, right.content)
     if left.fingerprint and left.fingerprint == right.fingerprint and not (left.remedy or right.remedy):
         return alike >= NEAR / 2
     contained = left.content <= right.content or right.content <= left.content
     return alike >= NEAR or (alike >= CLOSE and contained and bool(left.artifacts) and left.artifacts == right.artifacts)
+
+
+def goes_on(longer: Statement, shorter: Statement) -> bool:
+    """Whether one says what the other says, word for word, and then more: a rule, and the rule with its reason."""
+    return len(shorter.content) >= _WHOLE and longer.form.startswith(f"{shorter.form} ")
 
 
 def replaces(later: Statement, earlier: Statement) -> bool:

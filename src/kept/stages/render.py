@@ -25,9 +25,10 @@ def render(document: Document) -> tuple[Line, ...]:
     """All lines of the memory file."""
     header = document.header or (() if document.bare else header_lines(document.newest))
     lines = [*_plain("", header), *document.told]
+    named = len({each.scope for each in document.sections}) > 1 or not document.header  # one that is all there is needs no name
     for scope, sections in groupby(document.sections, key=lambda each: each.scope):
         group = tuple(sections)
-        lines += _heading(heading_key(scope), 2, group[0].name)
+        lines += _heading(heading_key(scope), 2, group[0].name) if named else []
         for section in group:
             lines += _section(section)
     return (*lines, *_plain("footer:", document.footer))

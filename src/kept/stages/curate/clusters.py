@@ -37,6 +37,14 @@ def clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, int]] 
         a, b = root(i), root(j)
         if a != b and same(statements[i], statements[j]):
             parent[max(a, b)] = min(a, b)
+    begun: list[int] = []  # statements that the next one, in the order of their words, may go on from
+    for i in sorted(distinct.values(), key=lambda place: (statements[place].form, place)):
+        while begun and not statements[i].form.startswith(f"{statements[begun[-1]].form} "):
+            begun.pop()
+        a, b = root(i), root(begun[-1] if begun else i)
+        if a != b and same(statements[i], statements[begun[-1]]):
+            parent[max(a, b)] = min(a, b)
+        begun.append(i)
     found: dict[int, list[int]] = {}
     for i in range(len(statements)):
         found.setdefault(root(i), []).append(i)

@@ -68,7 +68,7 @@ def _outgrown(
 ) -> dict[int, tuple[int, datetime]]:
     """Which themes give way to a later one on the same ground, and when. Only those that share two words are compared.
 
-    Themes of one day are parts of its work beside each other: none of them has outgrown another.
+    Themes of one day are parts of its work beside each other, unless one only says the other more fully.
     """
     filed: dict[str, list[int]] = {}
     found: dict[int, tuple[int, datetime]] = {}
@@ -79,7 +79,8 @@ def _outgrown(
             place for place, count in shared.items() if count > 1 and place not in found and place not in replaced
         ):
             other = plans[earlier]
-            if other.last is None or last - other.last < _APART:
+            said, before = plan.says.content, other.says.content
+            if other.last is None or (last - other.last < _APART and not (said <= before or before <= said)):
                 continue
             if plan.stands and not other.fixed and other.category == plan.category and same_ground(plan.says, other.says):
                 found[earlier] = (later, last)

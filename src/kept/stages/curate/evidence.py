@@ -12,6 +12,7 @@ from kept.model.lifecycle import Rules, gather, in_short
 from kept.model.memory import Accepted, Candidate, Evidence, Judged, Memory, Status
 from kept.model.operation import Facts
 from kept.model.statement import statement
+from kept.model.text import normal_form
 
 DOSSIER_CHARACTERS = 1_000
 CONDENSED_CHARACTERS = 480  # a memory file shows 500 of a memory
@@ -45,6 +46,7 @@ def facts_of(members: Sequence[Judged], rules: Rules) -> tuple[Facts, Status]:
     best = max(
         accepted or members, key=lambda each: (each.candidate.rewords != "", each.candidate.confidence, *time_order(each))
     ).candidate
+    best = _fullest(best, accepted or members) if len(members) > 1 and not best.subject else best
     candidates = [each.candidate for each in members]
     evidence = _evidence(candidates)
     times = [each.at for each in candidates if each.at is not None]
@@ -68,6 +70,13 @@ def facts_of(members: Sequence[Judged], rules: Rules) -> tuple[Facts, Status]:
         subject=subject,
     )
     return facts, Status.ACTIVE if accepted or often else Status.HELD
+
+
+def _fullest(best: Candidate, members: Sequence[Judged]) -> Candidate:
+    """Of those that say what the best says and then more, word for word, the one that says most; else the best."""
+    form = f"{normal_form(best.content)} "
+    fuller = [each.candidate for each in members if normal_form(each.candidate.content).startswith(form)]
+    return max(fuller, key=lambda each: (len(each.content), each.id), default=best)
 
 
 def _dossier(members: Sequence[Judged], subject: str) -> str:
