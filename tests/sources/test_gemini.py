@@ -59,6 +59,21 @@ def a_chat():
     )
 
 
+def test_what_a_hook_put_beside_a_prompt_is_the_clients_and_the_prompt_stays_the_persons(tmp_path):
+    block = "<hook_context>&lt;kept-context&gt;\nAlways:\n\n- Ask first.\n&lt;/kept-context&gt;</hook_context>"
+    parts = [{"text": f"{block}\n\nWhere does it write?"}, {"text": block}]
+    shown = [{"text": f"{block}\n\nWhere does it write?"}]
+    chat = lines(
+        HEAD,
+        user("m1", "", content=parts, displayContent=shown),
+        user("m2", block, 2),
+        user("m3", "Is <hook_context>x</hook_context> a tag?", 3),
+    )
+    events = at_once(GEMINI, tmp_path / "session.jsonl", chat)[0]
+    assert human(events) == ["Where does it write?", "Is <hook_context>x</hook_context> a tag?"]
+    assert [each.text for each in events if each.author is Author.INJECTED] == [f"{block}\n{block}", block]
+
+
 def test_each_piece_is_taken_when_it_first_stands_there(tmp_path):
     path = tmp_path / "s.jsonl"
     path.write_bytes(a_chat())

@@ -1,5 +1,7 @@
 """What every page has, in a real browser: signing in, navigation, the switch of colours, the key sheet."""
 
+import json
+
 import pytest
 
 from kept.ui.web.pages import PAGES
@@ -93,3 +95,15 @@ def test_the_colours_of_text_have_enough_contrast(browse, dark):
     }"""
     )
     assert [each for each in ratios if each[2] < 4.5] == []
+
+
+def test_what_failed_while_nobody_watched_stands_on_every_page_until_it_goes_well(served):
+    note = served.home / ".local" / "share" / "kept" / "failures.json"
+    served.add("The walnut harvest is on Tuesday.")
+    assert "was not done" not in served.ask("GET", "/")[2]
+    note.write_text(json.dumps([["night check", "2026-11-20T02:30:00.000Z", "2 rows are <b>damaged</b>"]]), encoding="utf-8")
+    for path in ("/", "/review"):
+        text = served.ask("GET", path)[2]
+        assert "<strong>Night check</strong> was not done, since 2026-11-20: 2 rows are &lt;b&gt;damaged&lt;/b&gt;" in text
+    note.unlink()
+    assert "was not done" not in served.ask("GET", "/")[2]

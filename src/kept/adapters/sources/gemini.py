@@ -32,10 +32,13 @@ from kept.adapters.sources.pieces import (
     name_of,
     note,
     output_piece,
+    parts_of,
     suffix_of,
     target_of,
+    texts_of,
     trim,
     typed_pieces,
+    without_leading,
 )
 from kept.adapters.sources.records import Fault, Line, Record, Reject, open_regular, parse_line, refuse_wide_text, sample
 from kept.model.errors import SourceError
@@ -256,16 +259,18 @@ _OWN = ("<session_context>", "<hook_context>")
 
 def _prompt(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> list[Piece]:
     """What the user typed, and apart from it what the client made of it or put beside it."""
-    sent, shown = _text(value.get("content")), _text(value.get("displayContent"))
-    for part in _parts(value.get("content")):
+    sent, hooks = without_leading(texts_of(value.get("content")), "hook_context")
+    shown, _ = without_leading(texts_of(value.get("displayContent")), "hook_context")
+    for part in parts_of(value.get("content")):
         if "inlineData" in part or "fileData" in part:
             note(noted, "block:file")
-    if sent.startswith(_OWN):
-        return [_injected(sent, "client-context")]
+    if sent.startswith(_OWN) or (hooks and not sent):
+        return [_injected(sent or hooks, "client-context")]
     typed, mark, files = sent.partition(_REFERENCED)
     extra = [_injected(mark + files, "referenced-files", 1)] if mark else []
     if shown and shown != sent:
         typed, extra = shown, [_injected(sent, "expansion", 1)]
+    extra += [_injected(hooks, "client-context", 2)] if hooks else []
     typed = typed.strip()
     if not typed or _is_command(typed):
         return extra
@@ -311,7 +316,7 @@ def _reply(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> It
 def _output(call: Mapping[str, Any]) -> str | None:
     """What a call returned; None while it has not."""
     texts = []
-    for part in _parts(call.get("result")):
+    for part in parts_of(call.get("result")):
         response = part.get("functionResponse")
         inner = response.get("response") if isinstance(response, dict) else None
         if isinstance(inner, dict):
@@ -331,16 +336,8 @@ def _exit_code(output: str, name: str) -> int | None:
     return int(stated) if stated.removeprefix("-").isdecimal() and len(stated) < 12 else None
 
 
-def _parts(content: Any) -> list[Mapping[str, Any]]:
-    """A message's content as parts; a plain string is one part of text."""
-    listed = content if isinstance(content, list) else [content]
-    parts = ({"text": part} if isinstance(part, str) else part for part in listed)
-    return [part for part in parts if isinstance(part, dict)]
-
-
 def _text(content: Any) -> str:
-    texts = (part.get("text") for part in _parts(content) if not part.get("thought"))
-    return "\n".join(text for text in texts if isinstance(text, str)).strip()
+    return "\n".join(texts_of(content)).strip()
 
 
 def _append(state: _State, native: str) -> None:

@@ -5,7 +5,7 @@ Knows no format and no file.
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
@@ -230,3 +230,29 @@ def event_of(
         tool=piece.tool,
         pointer=pointer,
     )
+
+
+def without_leading(texts: Iterable[str], tag: str) -> tuple[str, str]:
+    """The parts of a message as one text, without the blocks ``<tag>…</tag>`` that parts open with (what a client put there); and those."""
+    rest, blocks = [], []
+    for part in texts:
+        text = part.lstrip()
+        while text.startswith(f"<{tag}>") and (end := text.find(f"</{tag}>")) >= 0:
+            stop = end + len(tag) + 3
+            blocks.append(text[:stop])
+            text = text[stop:].lstrip()
+        rest.append(text)
+    return "\n".join(filter(None, rest)).strip(), "\n".join(blocks)
+
+
+def parts_of(content: Any) -> list[Mapping[str, Any]]:
+    """A message's content as parts; a plain string is one part of text."""
+    listed = content if isinstance(content, list) else [content]
+    parts = ({"text": part} if isinstance(part, str) else part for part in listed)
+    return [part for part in parts if isinstance(part, dict)]
+
+
+def texts_of(content: Any) -> list[str]:
+    """The texts of a message's parts, without what the model only thought."""
+    texts = (part.get("text") for part in parts_of(content) if not part.get("thought"))
+    return [text for text in texts if isinstance(text, str)]

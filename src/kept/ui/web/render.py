@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 from kept import __version__
 from kept.app.browsing import WHOSE
 from kept.app.desk import Desk
+from kept.app.failures import standing_failures
 from kept.model.markup import visible
 from kept.model.memory import USER_SCOPE
 from kept.model.profile import title_of
@@ -38,6 +39,7 @@ def page(request: Request, desk: Desk, template: str, *, here: str, status: int 
     nav = [(each, each.count(desk) if each.count else 0) for each in _pages(request)]
     marks = {each.id: each.mark(desk) for each in _pages(request) if each.mark}
     frame = {"nav": nav, "marks": marks, "here": here, "version": __version__, "sample": _in_sample(request)}
+    frame["failures"] = standing_failures(str(desk.home.state))
     return _html(template, status, _of_desk(desk) | values | frame)
 
 
