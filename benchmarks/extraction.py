@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kept.adapters.sources import Skipped, examine, find_files
+from kept.app.tongues import lexicon_of
 from kept.model.event import Cursor, Event
 from kept.model.memory import Accepted, Candidate, Held, Refused, Verdict
 from kept.model.profile import Profile
 from kept.model.project import FOLDER, root_of, scope_of
 from kept.profiles import profile
-from kept.profiles.lexicons import lexicon
-from kept.stages.extract import extract
+from kept.stages.extract import LOOKBACK, extract
 from kept.stages.gate import grounded, judge
 from kept.stages.segment import segment
 
@@ -34,11 +34,11 @@ def sessions(root: Path) -> Iterator[list[Event]]:
             yield [event for piece in source.read(path, Cursor()) for event in piece.events]
 
 
-def candidates(events: list[Event], by: Profile) -> list[Candidate]:
-    words = lexicon(by.languages)
-    return [
-        candidate
-        for episode in segment(events, by.buffer)
+def judged(events: list[Event], by: Profile) -> list[tuple[Candidate, Verdict]]:
+    texts = {event.key: f"{event.text}\n{event.tool.target}\n{event.tool.detail}" if event.tool else event.text for event in events}
+    found: list[tuple[Candidate, Verdict]] = []
+    for episode in segment(events, by.buffer):
+        words = lexicon_of(events[max(0, episode.start - LOOKBACK) : episode.stop], by.languages)
         for candidate in extract(
             events,
             episode.start,
@@ -46,18 +46,11 @@ def candidates(events: list[Event], by: Profile) -> list[Candidate]:
             profile=by,
             lexicon=words,
             scope=lambda directory: scope_of(FOLDER + root_of(directory)),
-        )
-    ]
-
-
-def judged(events: list[Event], by: Profile) -> list[tuple[Candidate, Verdict]]:
-    texts = {event.key: f"{event.text}\n{event.tool.target}\n{event.tool.detail}" if event.tool else event.text for event in events}
-    found: list[tuple[Candidate, Verdict]] = []
-    for candidate in candidates(events, by):
-        verdict = judge(candidate, by, lexicon=lexicon(by.languages))
-        if isinstance(verdict, Accepted) and not grounded(candidate, texts):
-            verdict = Refused(reason="ungrounded")
-        found.append((candidate, verdict))
+        ):
+            verdict = judge(candidate, by, lexicon=words)
+            if isinstance(verdict, Accepted) and not grounded(candidate, texts):
+                verdict = Refused(reason="ungrounded")
+            found.append((candidate, verdict))
     return found
 
 
@@ -92,7 +85,7 @@ def main() -> None:
         began = time.perf_counter()
         found = judged(events, by)
         seconds += time.perf_counter() - began
-        rows += [row(candidate, verdict) for candidate, verdict in found]
+        rows += [row(*each) for each in found]
     kept = [each for each in rows if args.refused or each["status"] != "refused"]
     if args.out:
         args.out.write_text("".join(json.dumps(each, ensure_ascii=False) + "\n" for each in kept), encoding="utf-8")

@@ -12,11 +12,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from kept.app.tongues import lexicon_of
 from kept.model.event import Author, Event, Kind, Pointer, Precision
 from kept.model.memory import Accepted, Held
 from kept.profiles import profile
-from kept.profiles.lexicons import lexicon
-from kept.stages.extract import extract
+from kept.stages.extract import LOOKBACK, extract
 from kept.stages.gate import judge
 from kept.stages.segment import segment
 
@@ -66,11 +66,11 @@ def main() -> None:
     parser.add_argument("--profile", default="coding")
     given = parser.parse_args()
     way = profile(given.profile)
-    words = lexicon(way.languages)
     counts: Counter[str] = Counter()
     with given.out.open("w", encoding="utf-8") as out:
         for ns, events in conversations(given.file):
             for episode in segment(events, way.buffer):
+                words = lexicon_of(events[max(0, episode.start - LOOKBACK) : episode.stop], way.languages)
                 made = extract(events, episode.start, episode.stop, profile=way, lexicon=words, scope=lambda _: "project:benchmark")
                 for each in made:
                     verdict = judge(each, way, lexicon=words)

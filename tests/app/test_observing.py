@@ -13,7 +13,7 @@ from kept.app.observing import LIVE, Engine, Watched, finish, observe
 from kept.stages.extract import extract
 from kept.stages.segment import segment
 
-ENGINE = Engine(profile=PROFILE, lexicon=LEXICON, scope=lambda _: "project:shop")
+ENGINE = Engine(profile=PROFILE, scope=lambda _: "project:shop")
 TURNS = st.lists(
     st.sampled_from(
         [

@@ -23,12 +23,28 @@ SAID = [
     ("zh", "preference", "修改之前先问我"),
     ("ja", "decision", "JSON が必要なので MySQL ではなく Postgres を使うことにしました"),
     ("ja", "preference", "変更する前に必ず聞いてください"),
+    ("de", "convention", "Alle Commit-Nachrichten sind bei uns auf Englisch."),
+    ("de", "preference", "Frag mich, bevor du etwas löschst."),
+    ("es", "constraint", "Nunca edites los archivos de `gen/` a mano."),
+    ("es", "preference", "No hagas push a main sin preguntarme antes."),
+    ("es", "project_fact", "El servidor de staging está en db2.internal, no en db1."),
+    ("es", "preference", "Responde siempre en español y de forma breve."),
+    ("fr", "constraint", "Ne modifie jamais les fichiers de `gen/` à la main."),
+    ("fr", "decision", "On a décidé d'utiliser Postgres parce qu'il nous faut du JSON."),
+    ("fr", "convention", "Dans ce dépôt tous les messages de commit sont en anglais."),
+    ("fr", "project_fact", "Le serveur de staging est sur db2.internal, pas sur db1."),
+    ("pt", "constraint", "Nunca edite os arquivos de `gen/` à mão."),
+    ("pt", "preference", "Não faça push para main sem me perguntar antes."),
+    ("pt", "project_fact", "O servidor de staging fica em db2.internal, não em db1."),
+    ("zh", "constraint", "不要直接修改 `gen/` 目录里的文件，它们是自动生成的。"),
+    ("zh", "project_fact", "测试服务器是 db2.internal，不是 db1。"),
+    ("ja", "constraint", "`gen/` のファイルは絶対に手で編集しないでください。"),
 ]
 
 
 @pytest.mark.parametrize(("language", "category", "words"), SAID)
 def test_what_is_said_in_a_language_of_the_profile_is_learnt_in_that_language(language, category, words):
-    spoken = lexicon(("en", language))
+    spoken = lexicon((language,))
     made = [each for each in found(user(words), lexicon=spoken) if isinstance(judge(each, PROFILE, lexicon=spoken), Accepted)]
     assert [each.category for each in made] == [category], made
     assert words[-6:].rstrip("。") in made[0].content
@@ -47,5 +63,5 @@ def test_what_is_said_in_a_language_of_the_profile_is_learnt_in_that_language(la
     ],
 )
 def test_a_step_or_a_question_teaches_nothing_in_any_language(language, words):
-    spoken = lexicon(("en", language))
+    spoken = lexicon((language,))
     assert [each for each in found(user(words), lexicon=spoken) if isinstance(judge(each, PROFILE, lexicon=spoken), Accepted)] == []

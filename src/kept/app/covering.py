@@ -100,5 +100,5 @@ def cover(desk: Desk, threads: Iterable[Thread], within: tuple[datetime, datetim
     for thread in threads:
         for base in range(0, thread.events, WINDOW):
             events = desk.store.archive.events(thread.id, base, min(base + WINDOW, thread.events))
-            covering.take(thread, events, topics(events, lexicon=desk.lexicon))
+            covering.take(thread, events, topics(events, lexicon=desk.words(events)))
     return covering.done()

@@ -23,13 +23,14 @@ from kept.adapters.sources.entries import ENTRY, entries
 from kept.adapters.store import SqliteStore, Store
 from kept.app.asking import Asker, Redact
 from kept.app.models import asker
+from kept.app.tongues import lexicon_of
 from kept.model.errors import ConfigError, StoreError, UsageError
+from kept.model.event import Event
 from kept.model.lexicon import Lexicon
 from kept.model.memory import USER_SCOPE, Memory
 from kept.model.profile import Category, Profile, Use, choose, read_kind
 from kept.model.project import FOLDER, PROJECT, REMOTE, corrected, folder_of, root_of, scope_of, short_names
 from kept.model.times import parse_instant
-from kept.profiles.lexicons import lexicon
 from kept.profiles.prompts import Prompt, overlaid, prompt
 from kept.stages.redact import redact
 
@@ -124,7 +125,6 @@ class Desk:
     home: Home
     settings: Settings
     profiles: tuple[Profile, ...]
-    lexicon: Lexicon
     zone: ZoneInfo
     store: Store
     clock: Clock
@@ -135,6 +135,10 @@ class Desk:
     def profile(self) -> Profile:
         """The default profile: that of what no rule speaks of, and of what a person adds without naming another."""
         return self.profiles[0]
+
+    def words(self, events: Sequence[Event]) -> Lexicon:
+        """The lexicon of the languages that some events are in, of those of the profiles at work."""
+        return lexicon_of(events, tuple(dict.fromkeys(one for each in self.profiles for one in each.languages)))
 
     def profile_for(self, source: str, directory: str, path: str = "") -> Profile:
         """The profile that remembers what is said in a directory and told by a source; ``path`` is the transcript's."""
@@ -274,7 +278,6 @@ def opened(
     entered = (JOURNAL,) if next(entries(home.root / chosen.journal.folder), None) else ()
     wanted = dict.fromkeys((*named, *also, *entered))
     made = tuple(each if each.id in named else _aside(each) for each in (_made(home, one, chosen.profile) for one in wanted))
-    languages = tuple(dict.fromkeys(one for each in made for one in each.languages))
     name = zone or chosen.timezone
     local = settings_file.zone(name) if name else _local_zone()
     given = os.environ if env is None else env
@@ -287,7 +290,7 @@ def opened(
         )  # fmt: skip
         try:
             yield Desk(
-                home=home, settings=chosen, profiles=made, lexicon=lexicon(languages), zone=local, store=store, clock=clock, env=given,
+                home=home, settings=chosen, profiles=made, zone=local, store=store, clock=clock, env=given,
                 asking=asking,
             )  # fmt: skip
         finally:

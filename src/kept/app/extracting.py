@@ -16,6 +16,7 @@ from kept.app.batches import batches
 from kept.app.desk import Desk
 from kept.app.faults import contained
 from kept.app.progress import Late, Progress, never, silent
+from kept.app.tongues import lexicon_of
 from kept.model.errors import SourceError
 from kept.model.event import Event
 from kept.model.fingerprint import recognised
@@ -65,7 +66,6 @@ class _Rules:
     """What a thread's candidates are found and judged by."""
 
     profile: Profile
-    lexicon: Lexicon
     scope: str
     forgotten: frozenset[str]
     key: bytes
@@ -151,7 +151,7 @@ def extract_anew(desk: Desk, run: int, thread: Thread) -> tuple[tuple[Proposal, 
 def _rules(desk: Desk, thread: Thread, forgotten: frozenset[str], key: bytes) -> _Rules:
     profile = desk.profile_for(thread.source, thread.project, thread.path)
     scope = desk.scope(thread.project, thread.path)
-    return _Rules(profile=profile, lexicon=desk.lexicon, scope=scope, forgotten=forgotten, key=key)
+    return _Rules(profile=profile, scope=scope, forgotten=forgotten, key=key)
 
 
 def overlaps(thread: Thread, within: Within) -> bool:
@@ -223,22 +223,21 @@ def _mark_branches(desk: Desk, thread: Thread) -> int:
 
 def _judged(events: Sequence[Event], episode: Episode, rules: _Rules) -> Iterator[Judged]:
     """The candidates of an episode with their verdicts. They rest on it and what it looks back on: nothing later counts."""
-    candidates = extract(
-        events, episode.start, episode.stop, profile=rules.profile, lexicon=rules.lexicon, scope=lambda _: rules.scope
-    )
+    seen = events[max(0, episode.start - LOOKBACK) : episode.stop]
+    words = lexicon_of(seen, rules.profile.languages)
+    candidates = extract(events, episode.start, episode.stop, profile=rules.profile, lexicon=words, scope=lambda _: rules.scope)
     if not candidates:
         return
-    seen = events[max(0, episode.start - LOOKBACK) : episode.stop]
     by_key, said = {each.key: each for each in seen}, texts(seen)
     for each in candidates:
         candidate = located(each, by_key)
-        yield Judged(candidate=candidate, verdict=_verdict(rules, candidate, said))
+        yield Judged(candidate=candidate, verdict=_verdict(rules, candidate, said, words))
 
 
-def _verdict(rules: _Rules, candidate: Candidate, said: Mapping[str, str]) -> Verdict:
+def _verdict(rules: _Rules, candidate: Candidate, said: Mapping[str, str], words: Lexicon) -> Verdict:
     if rules.forgotten and recognised(candidate.content, rules.forgotten, rules.key):
         return Refused(reason="forgotten")
-    verdict = judge(candidate, rules.profile, lexicon=rules.lexicon)
+    verdict = judge(candidate, rules.profile, lexicon=words)
     return Refused(reason="ungrounded") if isinstance(verdict, Accepted) and not grounded(candidate, said) else verdict
 
 

@@ -14,6 +14,7 @@ from kept.adapters.store import MODEL, Draft, Proposal, Span, Thread
 from kept.app.desk import Desk
 from kept.app.extracting import Within, overlaps
 from kept.app.progress import Late, Progress, never, silent
+from kept.app.tongues import lexicon_of
 from kept.model.ask import Answered, Ask, Asking, Reply
 from kept.model.codec import digest
 from kept.model.event import Event
@@ -125,9 +126,10 @@ def parts(desk: Desk, thread: Thread, closed: int, *, limit: int = CHUNK_TOKENS)
         usable = found if stop == thread.events else [each for each in found if each.closed] or found
         shown = {base + number: event for number, event in enumerate(events)}
         for each in usable:
+            near = _near(shown, each)
             reading = Reading(
-                chunk=each, events=_near(shown, each), hints=_hints(each, shown, proposed), profile=profile, lexicon=desk.lexicon,
-                scope=scope,
+                chunk=each, events=near, hints=_hints(each, shown, proposed), profile=profile,
+                lexicon=lexicon_of(tuple(near.values()), profile.languages), scope=scope,
             )  # fmt: skip
             yield Part(thread=thread, reading=reading, prompt=prompt, ask=_ask(reading, prompt, thread))
         place = usable[-1].stop
@@ -252,19 +254,19 @@ class _Work:
         claims = [
             (
                 each.ordinal,
-                Judged(candidate=each.candidate, verdict=self._verdict(part.reading.profile, each.candidate, each.refusal)),
+                Judged(candidate=each.candidate, verdict=self._verdict(part.reading, each.candidate, each.refusal)),
             )
             for each in found.claims
             if not each.refusal or each.candidate.id not in good  # the same said twice, word for word, is no other claim
         ]
         return [(place, _without_secrets(self.desk, each)) for place, each in claims] + list(found.overruled)
 
-    def _verdict(self, profile: Profile, candidate: Candidate, refusal: str) -> Verdict:
+    def _verdict(self, reading: Reading, candidate: Candidate, refusal: str) -> Verdict:
         if refusal:
             return Refused(reason=refusal)
         if self._is_forgotten(candidate.content):
             return Refused(reason="forgotten")
-        return judge(candidate, profile, lexicon=self.desk.lexicon)
+        return judge(candidate, reading.profile, lexicon=reading.lexicon)
 
     def _is_forgotten(self, words: str) -> bool:
         return bool(self.forgotten) and recognised(words, self.forgotten, self.desk.store.key("forget"))

@@ -8,6 +8,7 @@ stored here.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from kept.app.tongues import lexicon_of
 from kept.model.event import Event
 from kept.model.lexicon import Lexicon
 from kept.model.memory import Accepted, Candidate
@@ -22,10 +23,9 @@ LIVE = 0.85
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Engine:
-    """What extraction needs besides events: the profile, the words of its languages, and the scope of a raw working directory."""
+    """What extraction needs besides events: the profile, and the scope of a raw working directory."""
 
     profile: Profile
-    lexicon: Lexicon
     scope: Callable[[str], str]
 
 
@@ -59,7 +59,9 @@ def observe(watched: Watched, event: Event, engine: Engine) -> tuple[Watched, No
     for episode in episodes[:-1]:
         closed += _found(events, watched.start + episode.start, watched.start + episode.stop, engine)
         start = watched.start + episode.stop
-    sure = [each for each in _found(events, start, len(events), engine) if each.confidence >= LIVE and _passes(each, engine)]
+    words = _words(events, start, len(events), engine)
+    found = _found(events, start, len(events), engine)
+    sure = [each for each in found if each.confidence >= LIVE and _passes(each, engine, words)]
     live = tuple(each for each in sure if each.id not in watched.shown)
     keep = max(0, start - LOOKBACK)
     shown = frozenset(each.id for each in sure) if closed else watched.shown | {each.id for each in live}
@@ -73,9 +75,15 @@ def finish(watched: Watched, engine: Engine) -> tuple[Watched, tuple[Candidate, 
 
 
 def _found(events: tuple[Event, ...], start: int, stop: int, engine: Engine) -> list[Candidate]:
-    found = extract(events, start, stop, profile=engine.profile, lexicon=engine.lexicon, scope=engine.scope) if stop > start else ()
-    return list(found)
+    if stop <= start:
+        return []
+    words = _words(events, start, stop, engine)
+    return list(extract(events, start, stop, profile=engine.profile, lexicon=words, scope=engine.scope))
 
 
-def _passes(candidate: Candidate, engine: Engine) -> bool:
-    return isinstance(judge(candidate, engine.profile, lexicon=engine.lexicon), Accepted)
+def _words(events: tuple[Event, ...], start: int, stop: int, engine: Engine) -> Lexicon:
+    return lexicon_of(events[max(0, start - LOOKBACK) : stop], engine.profile.languages)
+
+
+def _passes(candidate: Candidate, engine: Engine, words: Lexicon) -> bool:
+    return isinstance(judge(candidate, engine.profile, lexicon=words), Accepted)

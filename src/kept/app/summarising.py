@@ -61,7 +61,7 @@ def summarise(
 def _notes(desk: Desk, thread: Thread, start: int, take: Take | None) -> Iterator[Note]:
     for base in range(0 if take else start, thread.events, WINDOW):
         events = desk.store.archive.events(thread.id, base, min(base + WINDOW, thread.events))
-        found = topics(events, lexicon=desk.lexicon)
+        found = topics(events, lexicon=desk.words(events))
         if take:
             take(thread, events, found)
         if base >= start:

@@ -51,7 +51,7 @@ class Memory:
         self._cursor, self._window, self._watched = Cursor(), Window(), Watched()
         profile = desk.profile_for(GENERIC, self._project, str(self._path))
         place = desk.scope(self._project, str(self._path))
-        self._engine = Engine(profile=profile, lexicon=desk.lexicon, scope=lambda _: place)
+        self._engine = Engine(profile=profile, scope=lambda _: place)
         self._clean = partial(clean, redact=partial(redact, key=desk.store.key("redaction")), limits=Limits())
         self._take()
 
@@ -148,7 +148,7 @@ def rolled(desk: Desk, window: Window, event: Event, *, most: int = MOST, keep: 
 
 
 def _notes(desk: Desk, events: Sequence[Event], base: int) -> Iterator[Note]:
-    runs = [(each.start, each.stop) for each in topics(events, lexicon=desk.lexicon)]
+    runs = [(each.start, each.stop) for each in topics(events, lexicon=desk.words(events))]
     return notes(events, runs, lambda at: at.astimezone(desk.zone).date(), base=base)
 
 

@@ -161,7 +161,7 @@ class Outputs:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Profile:
-    """A way of remembering. ``languages`` name the lexicons that extraction reads; ``intents`` say which category what extraction
+    """A way of remembering. ``languages`` name the lexicons among which the words of a conversation choose, the first of them where nothing tells; ``intents`` say which category what extraction
     finds belongs to, where that is not the one of the same name (empty: it is not remembered).
     """
 

@@ -5,11 +5,14 @@ it may stand anywhere. ``{name}`` in a fragment is replaced by the words of that
 """
 
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
 from importlib import resources
 from typing import Any
+
+import re2
 
 from kept.model.errors import ConfigError
 from kept.model.lexicon import Lexicon
@@ -75,6 +78,11 @@ _APOSTROPHE = r"[\x27\x{2019}]"
 _EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}]"
 
 
+_WORD = re2.compile(r"\pL[\pL']*")
+_KANA = re2.compile(r"[\p{Hiragana}\p{Katakana}]")
+_HAN = re2.compile(r"\p{Han}")
+
+
 @cache
 def lexicon(languages: tuple[str, ...]) -> Lexicon:
     """The joined lexicon of the languages, in their order. Raises ConfigError for a language that has none."""
@@ -90,6 +98,26 @@ def lexicon(languages: tuple[str, ...]) -> Lexicon:
         phrases = {**body.get("phrases", {}), **phrases}
     slots, themes = (_tables(name, bodies) for name in ("slots", "themes"))
     return Lexicon(languages=languages, softer=softer, slots=slots, themes=themes, phrases=tuple(sorted(phrases.items())), **cues)
+
+
+def spoken(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:
+    """The languages a text is written in, of those given: that with the most common words first, then each that has at least two thirds
+    of as many; empty where no common word tells. Languages without spaces are told by their script.
+    """
+    words = Counter(_WORD.findall(text.casefold().replace("’", "'")))
+    kana, han = len(_KANA.findall(text)), len(_HAN.findall(text))
+    counts = {each: sum(words[word] for word in _common(each)) for each in languages}
+    # Two characters of a script without spaces make about one word, every third of which is a common one.
+    counts["ja"] = (kana + han) // 6 + 1 if kana > 1 else 0
+    counts["zh"] = han // 6 + 1 if han > 1 and kana <= 1 else 0
+    told = sorted(((counts[each], -place, each) for place, each in enumerate(languages)), reverse=True)
+    most = told[0][0] if told else 0
+    return tuple(each for count, _, each in told if count and count * 3 >= most * 2)
+
+
+@cache
+def _common(language: str) -> frozenset[str]:
+    return frozenset(str(_read(language).get("common", "")).split())
 
 
 def _tables(name: str, bodies: list[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:

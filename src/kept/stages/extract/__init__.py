@@ -10,9 +10,10 @@ from kept.model.profile import Profile, Shape
 from kept.stages.extract import explained, fixes, intents, notes, personal
 from kept.stages.extract.actions import actions_of
 from kept.stages.extract.cues import count
-from kept.stages.extract.view import LOOKBACK
+from kept.stages.extract.prose import is_foreign
+from kept.stages.extract.view import LOOKBACK, is_prompt
 
-__all__ = ["LOOKBACK", "extract"]
+__all__ = ["LOOKBACK", "extract", "is_foreign", "is_prompt"]
 
 
 def extract(
