@@ -13,6 +13,7 @@ import kept
 from kept.model.lexicon import Lexicon
 from kept.profiles.lexicons import LANGUAGES, lexicon
 
+PROGRAM = 24_000  # instructions of an RE2 pattern; well above it the memory of its automaton runs out and each search starts anew
 CHARS, LIMIT = 20_000, 0.1  # characters of a string; seconds of processor time
 SEEDS = (
     "a", "A", "é", "我", "0", " ", "\t", "\n", "_", "-", ".", "/", "\\", "(", "[", "<", "{", "`", '"', "'", ":", "=", "|", "*", "#", "@", "~",
@@ -75,3 +76,9 @@ def test_no_pattern_of_any_module_costs_a_tenth_of_a_second_on_any_string():
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_cue_of_any_language_costs_a_tenth_of_a_second_on_any_string(language):
     assert too_dear(cues_of(language)) == {}
+
+
+def test_no_pattern_is_so_large_that_its_automaton_does_not_fit_in_memory():
+    named = [(name, each) for name, each in patterns_of_modules() if isinstance(each, re2._Regexp)]
+    named += [(f"{language} {name}", each) for language in LANGUAGES for name, each in cues_of(language)]
+    assert {name: each.programsize for name, each in named if each.programsize > PROGRAM} == {}

@@ -20,7 +20,7 @@ _FOREIGN = re2.compile(
     r"diff --git |@@ |\+\+\+ |--- |index [0-9a-f]{6,}|[+]\s?\S|\d+ *[+-] ?\S|\d+[→|]"  # diffs, numbered listings
     r"|(?:[-*] |\d+[.)] )?\*\*[^*\n]{2,60}(?::\*\*|\*\*:)|>|\|.*\||<[/!a-z][^>]*>\s*$"  # quotes, tables, tags
     r"|[❯➜$%»] \S|>>> |\[[^\]]*\d[^\]]*\]\s*\S"  # shell prompts, stamped lines
-    r"|at \S+ ?\(|at <|at \S+:\d|file \"|caused by:|traceback"  # stacks
+    r"|= ?(?:help|note|hint):|--> \S|at \S+ ?\(|at <|at \S+:\d|file \"|caused by:|traceback"  # stacks
     r"|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d"  # log times
     r"|(?:error|warning|warn|fatal|remote|panic|info|debug|fail|failed|exception|uncaught|\w*error|\w*exception)\s?(?:\[[^\]]*\])?:"
     r"|(?:===|\*\*\*)\s|(?:fail|pass|ok)\s+\S*[/.]\S+"
@@ -36,6 +36,22 @@ _FOREIGN = re2.compile(
 _SCREEN = re2.compile(
     r"(?m)\b[0-9a-f]*[0-9][0-9a-f]{6,}\b|\.\.\.$|\b\d+ (?:files?|tests?|errors?|warnings?|insertions?) ?(?:changed|passed|failed|\()|\(\d+\.\d+s\)"
 )
+
+
+# A typed command: what stands below it in the same paragraph is what it printed.
+_TYPED = re2.compile(r"^\s*(?:[❯➜»]|[$%>]|PS [^>\n]{1,60}>|\S+@\S+[:~][^\n]{0,60}[$#%])\s+\S")
+# A tag on a line of its own: all up to its end is a block that some program put there.
+_OPENED = re2.compile(r"^\s*<([A-Za-z][\w-]{1,40})(?:\s[^<>]{0,200})?>\s*$")
+# Where a mail, a chat or a conversation with an assistant begins: what follows was written elsewhere.
+_MAIL = re2.compile(
+    r"(?mi)^\W*-{3,} ?(?:forwarded|original|weitergeleitete|ursprüngliche|mensaje|message|mensagem)\b.*-{3,}$"
+    r"|^(?:from|von|de|expéditeur):[ \t]+\S.*\n(?:(?:sent|date|to|cc|subject|gesendet|datum|an|betreff|enviado|para|asunto|fecha|à|objet|envoyé|assunto|data):.*\n?){2,}"
+    r"|^(?:on|am|el|le|em) .{6,80}\b(?:wrote|schrieb|escribió|a écrit|escreveu)\b.{0,60}:$"
+)
+_ROLES = re2.compile(r"(?mi)^\W{0,4}(?:assistant|ai|bot|system|chatgpt|claude|gemini|copilot|model)\W{0,3}:\W{0,3}\s*\S")
+_NAME = 25  # characters of the longest name of a speaker
+_SPEAKER = re2.compile(r"(?m)^(?:\[[^\]\n]+\][ \t]*)?([^\s:<>|`(\[\]-][^\n:<>|`(\[\]]*):[ \t]+\S")
+_STAMPED = re2.compile(r"(?m)^[^\W\d][^\n\d:]*[ \t][(\[]?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]*[AaPp]\.?[Mm]\.?)?[)\]]?:?[ \t]*$")
 
 
 class Voice(StrEnum):
@@ -60,19 +76,28 @@ def passages(text: str, lexicon: Lexicon) -> tuple[Passage, ...]:
     found: list[Passage] = []
     listing = shaped = False
     fenced = document = pasted = False
+    block = ""
     for start, end in _paragraphs(text[:LONGEST]):
         lines = _lines(text, start, end)
         headings = sum(1 for low, high in lines if _HEADING.match(text[low:high]))
         document = document or (headings > 0 and len(text) > 400)
         pasted = pasted and not _resumes(text[start:end], lexicon, after_output=shaped)
+        forwarded = _forwards(text[start:end])
+        pasted, typed = pasted or forwarded, False
         runs: list[tuple[int, int]] = []
         strange = 0
         for low, high in lines:
             line = text[low:high]
+            opened = _OPENED.match(line)
+            typed = typed or bool(_TYPED.match(line))
             if _FENCE.match(line):
                 fenced = not fenced
                 strange += 1
-            elif fenced or is_foreign(line):
+            elif block or opened:
+                closes = bool(block) and f"</{block}>" in line
+                block = "" if closes else block or str(opened[1] if opened and f"</{opened[1]}>" in text[high:] else "")
+                strange += 1
+            elif fenced or typed or is_foreign(line):
                 strange += 1
             elif runs and runs[-1][1] >= low - 1:
                 runs[-1] = (runs[-1][0], high)
@@ -90,6 +115,14 @@ def passages(text: str, lexicon: Lexicon) -> tuple[Passage, ...]:
     return tuple(found)
 
 
+def _forwards(paragraph: str) -> bool:
+    """Whether a paragraph begins a mail, a chat between others, or a conversation with an assistant."""
+    if _MAIL.search(paragraph) or _ROLES.search(paragraph) or _STAMPED.search(paragraph):
+        return True
+    names = [match[1].casefold() for match in _SPEAKER.finditer(paragraph) if len(match[1]) <= _NAME]
+    return len(names) > 2 and 1 < len(set(names)) < len(names)
+
+
 def is_foreign(line: str) -> bool:
     """Whether a line has the shape of code, output, a diff, a table, a quote or a heading rather than of prose."""
     if _FOREIGN.match(line) or _HEADING.match(line) or "\t" in line.strip():
@@ -104,7 +137,10 @@ def is_foreign(line: str) -> bool:
 def _is_output(paragraph: str, lexicon: Lexicon) -> bool:
     """Whether a paragraph was copied off a screen: padded or indented throughout, or short lines in which nobody speaks."""
     lines = paragraph.splitlines()
-    if any(line.endswith(" " * 8) for line in lines) or (len(lines) > 1 and all(line.startswith("  ") for line in lines)):
+    indented = all(line.startswith(("    ", "\t")) for line in lines) or (
+        len(lines) > 1 and all(line.startswith("  ") for line in lines)
+    )
+    if indented or any(line.endswith(" " * 8) for line in lines):
         return True
     speaks = has(lexicon.person, paragraph)
     return not speaks and (bool(_SCREEN.search(paragraph)) or (len(lines) > 2 and all(len(line.split()) < 9 for line in lines)))
