@@ -1,10 +1,12 @@
 """The card, the notes of days, the pages, the rules of projects: what they say, how edits come back, and that nothing else changes."""
 
+from datetime import date
+
 import pytest
 from talking import OTHER, RULE, say
 
-from kept.app.person import add
-from kept.app.routing import routed
+from kept.app.person import add, retire
+from kept.app.routing import extracted, routed
 from kept.app.running import Options, run
 from kept.model.memory import Status
 from kept.model.profile import Place
@@ -177,3 +179,18 @@ def test_where_a_memory_goes_is_told_with_the_reason(workspace, desk_at, home):
     assert told[Place.CARD][0] == ".openclaw/workspace/MEMORY.md"
     assert told[Place.CARD][1].startswith("it ranks ")
     assert all((home / where).is_file() for where, _ in told.values())
+
+
+def test_everything_extracted_of_a_day_is_told_with_where_it_went_the_refused_too(workspace, desk_at, home):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        day = date(2026, 2, 10)
+        whole = extracted(desk, day, day)
+        here = [each for each in desk.store.log.memories() if each.first_seen and each.first_seen.date() == day]
+        assert {each.id for each in whole.memories} == {each.id for each in here}
+        gone = here[0]
+        retire(desk, gone.id)
+        told = routed(desk, extracted(desk, day, day).memories)
+        assert {each.why for each in told[gone.id]} >= {"it is retired"}
+        assert not any(each.where for each in told[gone.id])
+        assert all(each.candidate.at and each.candidate.at.date() == day for each in whole.refused)

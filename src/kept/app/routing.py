@@ -1,11 +1,12 @@
 """Routing: where a memory is shown, output by output, and why (A6). Changes nothing."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import date
 
 from kept.app.desk import Desk
 from kept.app.targets import scopes_apart
-from kept.model.memory import Memory
+from kept.model.memory import Judged, Memory
 from kept.model.profile import Place, Profile
 from kept.stages.compose import Route, routes
 
@@ -37,3 +38,26 @@ def _in_view(desk: Desk, profile: Profile, memory: Memory) -> bool:
     """Whether the JSON view, as it was last written, has a memory."""
     written = desk.store.output(str(desk.home.root / profile.outputs.view_file)) if profile.outputs.view_file else ()
     return any(line.key == memory.id for each in written[:1] for line in each.lines)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Extracted:
+    """What was extracted of some days: the memories it became, whatever they are now, in the order of their times; and what was refused."""
+
+    memories: tuple[Memory, ...]
+    refused: tuple[Judged, ...]
+
+
+def extracted(desk: Desk, first: date, last: date) -> Extracted:
+    """What was first said from ``first`` to ``last`` and extracted, wherever it went. Raises StoreError."""
+    start, stop = desk.span(first)[0], desk.span(last)[1]
+    found = [
+        each
+        for each in desk.store.log.memories_between(start, stop)
+        if each.content and each.first_seen is not None and start <= each.first_seen < stop
+    ]
+    refused = [each.judged for each in desk.store.log.refused()]
+    return Extracted(
+        memories=tuple(sorted(found, key=lambda each: (each.first_seen or start, each.id))),
+        refused=tuple(each for each in refused if each.candidate.at is not None and start <= each.candidate.at < stop),
+    )

@@ -17,7 +17,7 @@ from kept.app.failures import standing_failures
 from kept.app.indexing import Standing, standing
 from kept.app.ledger import costs
 from kept.app.nightly import NIGHT, last_night
-from kept.app.routing import routed
+from kept.app.routing import Extracted, extracted, routed
 from kept.app.spending import usage_body
 from kept.app.summarising import by_whom, week
 from kept.model.codec import dump
@@ -206,16 +206,20 @@ def day(
             return
         found = look_at(desk, *(week(chosen) if whole_week else (chosen,)))
         if routing:
-            told = routed(desk, found.learnt)
+            whole = extracted(desk, found.day, found.last)
+            told = routed(desk, whole.memories)
             if as_json:
                 show.write_json(
                     [
-                        {"id": each.id, "content": each.content, "routes": [dump(one) for one in told.get(each.id, ())]}
-                        for each in found.learnt
+                        {
+                            "id": each.id, "content": each.content, "status": each.status_at(desk.clock()).value, "reason": each.reason,
+                            "routes": [dump(one) for one in told.get(each.id, ())],
+                        }
+                        for each in whole.memories
                     ]
-                )
+                )  # fmt: skip
             else:
-                show.write(_routing_lines(desk, found, told))
+                show.write(_routing_lines(desk, found, whole, told))
         elif as_json:
             show.write_json(_day_body(desk, found))
         else:
@@ -243,11 +247,19 @@ def _month_lines(found: Month) -> Iterator[Line]:
         yield line((f"  {';  '.join(others)}", "dim"))
 
 
-def _routing_lines(desk: Desk, found: Day, told: Mapping[str, Sequence[Route]]) -> Iterator[Line]:
-    yield line((show.weekday(found.day), "bold"), (f"  {counted(len(found.learnt), 'memory', 'memories')} learnt", "dim"))
-    for each in found.learnt:
+def _routing_lines(desk: Desk, found: Day, whole: Extracted, told: Mapping[str, Sequence[Route]]) -> Iterator[Line]:
+    """Where each thing extracted of a day went: every memory output by output, and what was refused by its reason."""
+    what = f"{counted(len(whole.memories), 'memory', 'memories')}, {len(whole.refused):,} refused"
+    yield line((show.weekday(found.day), "bold"), (f"  {what}", "dim"))
+    for each in whole.memories:
         yield memory_line(each, desk.zone, title_of(desk.profiles, each.profile, each.category))
-        yield from route_lines(told.get(each.id, ()))
+        if each.status_at(desk.clock()) is not Status.ACTIVE:
+            reason = each.reason.removeprefix(f"{each.status.value}: ")
+            yield line((f"      {each.status.value:<7} ", "yellow"), (f" {reason}", "dim"))
+        yield from route_lines([one for one in told.get(each.id, ()) if one.where or each.status is Status.ACTIVE])
+    for judged in whole.refused:
+        reason = getattr(judged.verdict, "reason", "")
+        yield entry([("    refused     ", "dim")], judged.candidate.content, (f"  {reason}", "dim"))
 
 
 def _day_lines(desk: Desk, found: Day, *, detailed: bool) -> Iterator[Line]:
