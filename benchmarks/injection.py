@@ -3,7 +3,7 @@
     kept --home DIR run TRANSCRIPTS… && python benchmarks/injection.py DIR --sample 60 --seed 12 > judged.tsv
 
 Each prompt of a person is asked about as its hook would have been: from what was known before it and was said in other sessions, what
-always holds left out. ``--meaning`` looks for facts by meaning as well, as where a warm process answers. Judging is a reader's work:
+always holds left out. ``--days`` tells before a session's first prompt what was worked on in the days before, too. ``--meaning`` looks for facts by meaning as well, as where a warm process answers. Judging is a reader's work:
 write yes or no into the first column. The words' rarity is that of the whole store, later texts included.
 """
 
@@ -24,7 +24,7 @@ from kept.adapters.glance import Glance, Known, Noted
 from kept.app import context, spooling
 from kept.app.context import Asked, Place, assemble
 from kept.app.meaning import near_here, spot
-from kept.model.context import Piece
+from kept.model.context import CORE, Piece
 from kept.model.project import folder_of
 from kept.model.recall import Recall
 from kept.ui.cli.hook import _marks
@@ -71,7 +71,7 @@ def prompts(connection: sqlite3.Connection) -> Iterator[Prompt]:
         yield Prompt(at, session, project, path, blocks[block][place][TEXT])
 
 
-def injected(home: str, *, meaning: bool) -> Iterator[tuple[Prompt, Piece]]:
+def injected(home: str, *, meaning: bool, days: bool = False) -> Iterator[tuple[Prompt, Piece]]:
     state = spooling.state_of(home)
     path = f"{state}/kept.db"
     connection = sqlite3.connect(path)
@@ -83,17 +83,26 @@ def injected(home: str, *, meaning: bool) -> Iterator[tuple[Prompt, Piece]]:
     place = spot(state, Recall(most=100), os.environ)
     if meaning:
         embedder(LOCAL, stays=True)
+    begun: set[str] = set()
     for each in prompts(connection):
         Earlier.until = each.at
+        first = days and each.session not in begun
+        begun.add(each.session)
         asked = Asked(
-            message=each.text, directory=each.project, session=each.session, core=False, marks=_marks(each.text), client="codex"
+            message=each.text,
+            directory=each.project,
+            session=each.session,
+            core=False,
+            days=first,
+            marks=_marks(each.text),
+            client="codex",
         )
         found = assemble(
             Place(path, "/", seconds=60.0), asked, now=datetime.fromisoformat(each.at),
             scope=scopes.get(each.project) or scopes.get(folder_of(each.path)) or "",
             nearest=near_here(place, each.text) if meaning else None,
         )  # fmt: skip
-        yield from ((each, piece) for piece in found.pieces)
+        yield from ((each, piece) for piece in found.pieces if piece.layer != CORE)
 
 
 def main() -> None:
@@ -102,8 +111,11 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=0, help="so many lines at random; all of them without it")
     parser.add_argument("--seed", type=int, default=12)
     parser.add_argument("--meaning", action="store_true")
+    parser.add_argument(
+        "--days", action="store_true", help="before the first prompt of a session also what was worked on in the days before"
+    )
     given = parser.parse_args()
-    lines = list(injected(given.home, meaning=given.meaning))
+    lines = list(injected(given.home, meaning=given.meaning, days=given.days))
     sys.stderr.write(f"{len(lines)} lines: {dict(Counter(piece.layer for _, piece in lines))}\n")
     if given.sample:
         lines = random.Random(given.seed).sample(lines, min(given.sample, len(lines)))

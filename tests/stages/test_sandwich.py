@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kept.model.context import CORE, FACTS, FIXES, LAYERS, PAST, TAG, Piece, block, tokens_of
 from kept.model.text import tokens
-from kept.stages.relevance import FLOOR, another, nearness, says, stem, tells, weight, worked_on
+from kept.stages.relevance import FLOOR, another, nearness, of_late, says, stem, tells, weight, worked_on
 from kept.stages.sandwich import sandwich
 
 
@@ -116,6 +116,13 @@ def test_what_was_worked_on_must_share_rare_words_of_the_project_and_not_only_th
 )
 def test_the_same_request_with_another_number_or_in_the_same_words_tells_nothing_new(message, request_, other):
     assert another(message, request_) is other
+
+
+def test_work_of_the_last_days_must_share_a_rare_word_of_the_project_and_something_more():
+    assert of_late([0.55, 0.3])
+    assert not of_late([0.45, 0.45])  # words of the area
+    assert not of_late([0.7])
+    assert not of_late([])
 
 
 def test_a_message_says_what_nearly_all_words_of_stand_in_it():

@@ -9,8 +9,9 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 from kept.adapters.glance import Glance, Known
-from kept.app.nearby import Asked, Look, Nearest, Place, near
+from kept.app.nearby import Asked, Look, Message, Nearest, Place, near, shared_with, understood
 from kept.model.context import CORE, DAYS, FIXES, Context, Piece
+from kept.stages.relevance import of_late
 from kept.stages.sandwich import sandwich
 
 CORE_CATEGORIES = ("identity", "person", "preference", "preferences", "constraint")  # those of the user's scope are always shown
@@ -33,11 +34,12 @@ def assemble(
         found = scope or (glance.scope(asked.directory) if asked.directory else "")
         look = Look(glance, place, asked, now, ["user", *([found] if found and found != "user" else [])], missed)
         meant = nearest(look.scopes) if nearest is not None and asked.message else dict
+        message = understood(look)
         offered = {
             FIXES: [_fix(look, each) for each in glance.fixes(list(asked.marks))],
             CORE: _core(look) if asked.core else [],
-            DAYS: _days(look) if asked.core else [],
-            **near(look, meant),
+            DAYS: _days(look, message) if asked.core or asked.days else [],
+            **near(look, message, meant),
         }
         keys, texts = _present(glance, asked, place.user)
     return sandwich(offered, budget=asked.budget, present=texts, told=asked.told | keys)
@@ -61,8 +63,11 @@ def _core(look: Look) -> list[Piece]:
     ]  # fmt: skip
 
 
-def _days(look: Look) -> list[Piece]:
-    """The last two days of this project: what the daybook put together of them; else what other sessions worked on, where something came of it."""
+def _days(look: Look, message: Message) -> list[Piece]:
+    """The last two days of this project: what the daybook put together of them; else what other sessions worked on, where something came of
+    it and it has to do with the message, if there is one.
+    """
+    asked = look.asked
     today = look.now.astimezone(look.place.zone).replace(hour=0, minute=0, second=0, microsecond=0)
     start = (today - timedelta(days=1)).astimezone(UTC)
     if len(look.scopes) < 2:
@@ -73,8 +78,10 @@ def _days(look: Look) -> list[Piece]:
     pieces = [
         Piece(DAYS, each.id, each.text, each.day, 1.0, _WRITTEN, "what the day came to in this project")
         for each in written
-        if each.text and each.id not in gone and each.sessions != {look.asked.session}
+        if asked.core and each.text and each.id not in gone and each.sessions != {asked.session}
     ]
+    if not asked.days:
+        return pieces
     return pieces + [
         Piece(
             DAYS,
@@ -86,8 +93,9 @@ def _days(look: Look) -> list[Piece]:
             "worked on in this project in the last two days",
         )
         for each in look.glance.notes_between(_text(start), _text(look.now), look.scopes[1:])
-        if each.session != look.asked.session
+        if each.session != asked.session
         and each.ended
+        and (not asked.message or of_late(list(shared_with(message, each.text).values())))
         and each.weight >= _DONE
         and each.key not in gone
         and look.day(each.at) not in days

@@ -29,7 +29,7 @@ from kept.stages.relevance import (
 )
 
 SECONDS = 0.5  # reading the store may take so long; a hook gives less
-SURE = 0.5  # a cosine from which on meaning alone brings a fact before a prompt; above the seed's floor, for nobody asked for it
+SURE = 0.57  # a cosine from which on meaning alone brings a fact before a prompt; above the seed's floor, for nobody asked for it
 _CANDIDATES = 40
 _NOTES = 12
 _SHARED = 2  # names that what was worked on must share with a message at least
@@ -42,8 +42,8 @@ class Asked(NamedTuple):
     """What is asked for.
 
     ``message`` is what the user said (empty at the start of a session), ``directory`` where, ``session`` whose archived turns are
-    before the model anyway. ``marks`` are the fingerprints of failures the message tells of. ``core`` asks for what always holds,
-    ``told`` are the keys of what was shown in the session before. ``client`` decides which files the session has read by itself.
+    before the model anyway. ``marks`` are the fingerprints of failures the message tells of. ``core`` asks for what always holds, ``days``
+    for what was worked on in the last days (of that, what a message is about, where there is one). ``told`` are the keys of what was shown in the session before. ``client`` decides which files the session has read by itself.
     """
 
     message: str = ""
@@ -52,6 +52,7 @@ class Asked(NamedTuple):
     marks: tuple[str, ...] = ()
     budget: int = 1_200
     core: bool = True
+    days: bool = True
     told: frozenset[str] = frozenset()
     client: str = "claude"
 
@@ -103,26 +104,46 @@ def instant(text: str) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-class _Message(NamedTuple):
-    """The telling names and words of a message: each as the forms under which it is found, and what they are worth."""
+class Message(NamedTuple):
+    """What a message names, each as the forms under which it is found, and what these are worth.
+
+    ``names`` are those that tell something, ``notes`` the rows of what was worked on in the project that has a word.
+    """
 
     names: tuple[tuple[str, ...], ...]
     worth: dict[str, float]
+    said: tuple[tuple[str, ...], ...]
+    notes: dict[str, list[int]]
 
     def asked(self) -> list[float]:
         """What each name is worth: as much as its best form."""
         return [max(self.worth[word] for word in name) for name in self.names]
 
 
-def near(look: Look, meant: Meant) -> dict[str, list[Piece]]:
-    """The facts, and what was worked on, that are near to the message."""
+def understood(look: Look) -> Message:
+    """What the message names."""
     names = names_in(look.asked.message)
     notes: dict[str, list[int]] = {}
     worth = _worth(look, names, notes) if len(names) > 1 else {}
     telling = tuple(found for name in names if (found := tuple(word for word in name if worth.get(word, 0.0) >= TELLING)))
-    message = _Message(telling if len(telling) > 1 else (), worth)
-    past = _past(look, message, notes) if message.names else []
-    return {FACTS: _facts(look, message, meant), PAST: past}
+    return Message(telling if len(telling) > 1 else (), worth, names, notes)
+
+
+def near(look: Look, message: Message, meant: Meant) -> dict[str, list[Piece]]:
+    """The facts, and what was worked on, that are near to the message."""
+    return {FACTS: _facts(look, message, meant), PAST: _past(look, message) if message.names else []}
+
+
+def shared_with(message: Message, text: str) -> dict[str, float]:
+    """What a message and a text both name, with what that is worth."""
+    there = {stem(word) for word in index_words(text).split()}
+    shared: dict[str, float] = {}
+    for name in message.said:
+        found = [word for word in name if stem(word) in there and message.worth.get(word)]
+        if found:
+            best = max(found, key=lambda word: message.worth[word])
+            shared.setdefault(stem(best), message.worth[best])
+    return shared
 
 
 def _worth(look: Look, names: tuple[tuple[str, ...], ...], notes: dict[str, list[int]]) -> dict[str, float]:
@@ -144,7 +165,7 @@ def names_in(text: str) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys(each for each in found if each))
 
 
-def _gathered(rows_of: Callable[[str], list[int]], message: _Message, least: int, most: int) -> dict[int, dict[str, float]]:
+def _gathered(rows_of: Callable[[str], list[int]], message: Message, least: int, most: int) -> dict[int, dict[str, float]]:
     """The rows that share at least so many names with the message, those first that share most; each with the shared words and their worth."""
     shared: dict[int, dict[str, float]] = {}
     seen: set[str] = set()
@@ -162,7 +183,7 @@ def _gathered(rows_of: Callable[[str], list[int]], message: _Message, least: int
     return {row: shared[row] for _, row in sorted(several, key=lambda each: (-each[0], each[1]))[:most]}
 
 
-def _facts(look: Look, message: _Message, meant: Meant) -> list[Piece]:
+def _facts(look: Look, message: Message, meant: Meant) -> list[Piece]:
     profiles, use = list(look.place.profiles), look.place.weights
 
     def rows_of(word: str) -> list[int]:
@@ -204,12 +225,12 @@ def _nearness(words: Mapping[str, float], about: set[str], text: str, asked: lis
     return nearness(shared, named, len(names_in(text)), asked) if enough(shared, named) else 0.0
 
 
-def _past(look: Look, message: _Message, notes: Mapping[str, list[int]]) -> list[Piece]:
+def _past(look: Look, message: Message) -> list[Piece]:
     """What was worked on earlier in this project that shares enough with the message, where the names of both are in what came of it.
 
     A request alone tells a session nothing, the same request again as little, and what came of it but once.
     """
-    shared = _gathered(lambda word: notes.get(word, []), message, _SHARED, _NOTES)
+    shared = _gathered(lambda word: message.notes.get(word, []), message, _SHARED, _NOTES)
     asked = message.asked()
     pieces: list[Piece] = []
     results: list[frozenset[str]] = []
@@ -225,7 +246,9 @@ def _past(look: Look, message: _Message, notes: Mapping[str, list[int]]) -> list
             or any(likeness(result, each) > _LIKE for each in results)
         ):
             continue
-        close = max(FLOOR, _nearness(words, came, note.text, asked))
+        close = _nearness(words, came, note.text, asked)
+        if not close:
+            continue
         results.append(result)
         pieces.append(Piece(PAST, note.key, note.text, look.day(note.at), close, sum(words.values()), _because(words)))
     return pieces

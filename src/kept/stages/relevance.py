@@ -16,9 +16,10 @@ PROJECT = 30  # and what was worked on in a project
 _UNKNOWN = 0.6  # what a word of a memory counts that the message does not share
 TELLING = 0.4  # from this weight on a word tells something
 FLOOR = 0.3
+_NEAR = 0.47  # what is less near than that was of no use to two readers out of three (docs/labels)
+_LATE = 0.8  # the weight that what was worked on in the last days must share with a message
 _THREE = 1.5  # the weight that three shared words must have together
 _TWO = 1.1  # and that of two
-_PAIR = 0.45  # nearness from which on two suffice: they are much of what the message asks
 _RARE = 0.5  # from this weight on a word tells one thing of a project from the others
 _TOLD = 0.9  # share of a text's words from which on a message says it itself
 _AGAIN = 0.8  # share of a request's words from which on a message makes the same request
@@ -54,7 +55,7 @@ def enough(shared: Sequence[float], named: int) -> bool:
 
 
 def nearness(shared: Sequence[float], named: int, own: int, asked: Sequence[float]) -> float:
-    """How near a text is to a message: 0, or from the floor (0.3) to 1.
+    """How near a text is to a message: 0, or from 0.47 to 1.
 
     ``shared`` are the weights of what both name, ``named`` of these are names the text is about (its artifacts), ``own`` is how much
     the text names, ``asked`` are the weights of what the message names. 0 where too little is shared: at least three words, or two of
@@ -68,7 +69,7 @@ def nearness(shared: Sequence[float], named: int, own: int, asked: Sequence[floa
     of_text = common / (common + _UNKNOWN * max(0, own - len(telling)))
     of_message = min(1.0, common / sum(sorted(asked, reverse=True)[:8]))
     found = FLOOR + (1.0 - FLOOR) * float((of_text * of_message) ** 0.5)
-    return found if len(telling) > 2 or found >= _PAIR else 0.0
+    return found if found >= _NEAR else 0.0
 
 
 def worked_on(shared: Sequence[float]) -> bool:
@@ -78,6 +79,11 @@ def worked_on(shared: Sequence[float]) -> bool:
     """
     rare, common = sum(each >= _RARE for each in shared), sum(shared)
     return (rare >= 2 and common >= 1.9) or (rare >= 3 and common >= _THREE)
+
+
+def of_late(shared: Sequence[float]) -> bool:
+    """Whether what was worked on in the last days has to do with a message: one rare word of the project, and something more."""
+    return any(each >= _RARE for each in shared) and sum(shared) >= _LATE
 
 
 def says(message: str, text: str) -> bool:

@@ -24,6 +24,7 @@ from kept.stages.recall.scoring import weights_of
 _MOST = 8_000_000  # bytes of a payload; a larger one is not read
 _SECONDS = 0.15  # reading the store before a prompt may take so long
 _WARM = 0.15  # and the answer of a warm process
+_BEGUN = "begun"  # noted beside the keys of what was shown: the session has had its first prompt
 _CHARS = 9_500  # a client cuts what is injected at 10,000 characters
 _TOKENS = 1_200
 _FAILING = (
@@ -151,7 +152,7 @@ def _inject(root: str, payload: Mapping[str, Any], client: str, name: str, *, me
         _complain(root, name, f"nothing was recalled: {error}")
         found = NOTHING
     if session and found is not NOTHING:
-        _note(state, session, found)
+        _note(state, session, found, begun=bool(message))
     return _output(name, block(found.pieces, first)) if found.pieces or first else ""
 
 
@@ -159,9 +160,10 @@ def _found(root: str, payload: Mapping[str, Any], client: str, message: str) -> 
     state, session = spooling.state_of(root), _text(payload, "session_id")
     settings = _settings(root)
     told = spooling.told(state, session) if session else None
+    first = bool(message) and (told is None or _BEGUN not in told)  # what was worked on lately waits for what the session is about
     asked = Asked(
         message=message, directory=_text(payload, "cwd"), session=session, marks=_marks(message),
-        budget=min(settings.tokens, _CHARS // 3), core=not message or told is None, told=told or frozenset(), client=client,
+        budget=min(settings.tokens, _CHARS // 3), core=not message or told is None, days=first, told=told or frozenset(), client=client,
     )  # fmt: skip
     place = Place(
         store=os.path.join(state, "kept.db"), user=os.environ.get("HOME") or root, profiles=settings.profiles, zone=settings.zone,  # noqa: PTH118 - see spooling
@@ -185,9 +187,9 @@ def _nearest(state: str, settings: "_Settings", message: str) -> Nearest | None:
     return near_here(spot(state, recall_of(settings.recall), os.environ), message)
 
 
-def _note(state: str, session: str, found: Context) -> None:
+def _note(state: str, session: str, found: Context, *, begun: bool) -> None:
     """What was shown is not shown again, and what was near to the message counts as used; what is always shown does not."""
-    spooling.tell(state, session, [each.key for each in found.pieces])
+    spooling.tell(state, session, [*([_BEGUN] if begun else []), *(each.key for each in found.pieces)])
     spooling.used(state, [each.key for each in found.pieces if each.layer in (FACTS, FIXES)])
 
 

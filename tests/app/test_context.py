@@ -1,0 +1,73 @@
+"""What is put before a prompt: nothing where it is about nothing that is stored, and of the last days what it is about."""
+
+from datetime import timedelta
+
+import pytest
+
+from kept.app.context import assemble
+from kept.app.nearby import Asked, Place
+from kept.app.running import Options, run
+from kept.model.context import DAYS
+
+UNRELATED = (
+    "What is a good recipe for banana bread with walnuts?",
+    "Translate 'good morning' into Finnish and Hungarian.",
+    "Who won the chess olympiad in 1972?",
+    "Write a limerick about a lighthouse keeper.",
+    "How many moons does Neptune have?",
+    "My knee hurts after running; which stretches help?",
+    "Plan a weekend in Lisbon with two children.",
+    "Explain the rules of cricket to a beginner.",
+    "What should I plant on a balcony that faces north?",
+    "Convert 14 stone to kilograms.",
+    "Summarise the plot of Hamlet in three sentences.",
+    "Fix the typo in the footer, please.",
+    "commit",
+    "yes, go on",
+    "continue",
+    "run it again",
+    "/pr-review 154",
+    "ok, thanks! that looks right to me",
+    "Make the button green and round its corners.",
+    "Why does the elevator in our building squeak?",
+    "Compare oat milk and almond milk for coffee.",
+    "Draw an ASCII cat.",
+    "Please rename the variable to something shorter.",
+    "Use fewer words in that paragraph.",
+    "Which chord comes after G in this progression?",
+    "Solve x squared minus five x plus six.",
+    "Erkläre mir den Unterschied zwischen Efeu und Wein.",
+    "¿Cuál es la capital de Mongolia?",
+    "京都でおすすめの抹茶の店は?",
+    "Is it safe to mix vinegar and baking soda in a closed bottle?",
+)
+
+
+@pytest.fixture
+def desk(desk_at, home, transcripts):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        yield desk
+
+
+def offered(desk, message, thread=None, **fields):
+    thread = thread or max(desk.store.archive.threads(), key=lambda each: each.last_at)
+    asked = Asked(message=message, directory=thread.project, session="another", core=False, **fields)
+    place = Place(str(desk.home.store), "/", seconds=30.0)
+    return assemble(place, asked, now=thread.last_at + timedelta(hours=6)).pieces
+
+
+def test_a_prompt_about_nothing_that_is_stored_brings_no_line(desk):
+    assert {message: found for message in UNRELATED if (found := offered(desk, message))} == {}
+
+
+def test_of_the_last_days_a_first_prompt_brings_what_it_is_about(desk):
+    of_days = [
+        (thread, each) for thread in desk.store.archive.threads() for each in offered(desk, "", thread) if each.layer == DAYS
+    ]
+    assert of_days
+    thread, piece = of_days[0]
+    about = f"Let us go on: {piece.text}"
+    assert piece.key in {each.key for each in offered(desk, about, thread)}
+    assert piece.key not in {each.key for each in offered(desk, UNRELATED[0], thread)}
+    assert [each for each in offered(desk, about, thread, days=False) if each.layer == DAYS] == []
