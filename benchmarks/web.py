@@ -70,7 +70,7 @@ def fill(home: Home, size: int) -> str:
 @contextmanager
 def served(home: Home) -> Iterator[tuple[int, str]]:
     own = listen(0)
-    room = Room(open_desk=partial(opened, home), key="k" * 43, port=own.getsockname()[1])
+    room = Room(open_desk=partial(opened, home), home=home, key="k" * 43, port=own.getsockname()[1])
     ready = threading.Event()
     running = Server(config_of(make(room)), ready.set)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [own]}, daemon=True)

@@ -42,6 +42,12 @@ class Room:
     work: Work = field(default_factory=Work)
 
     @property
+    def shown(self) -> OpenDesk:
+        """How a desk of what is shown is opened: the sample's while that is, else the person's own."""
+        instead = self.open_sample if self.in_sample.is_set() else None
+        return instead or self.open_desk
+
+    @property
     def hosts(self) -> frozenset[str]:
         """What this machine may be called in a request."""
         return frozenset(f"{each}:{self.port}" for each in NAMES)
@@ -80,9 +86,7 @@ def home_of(request: Request) -> Home:
 @contextmanager
 def at_desk(request: Request) -> Iterator[Desk]:
     """The desk of a request. Open it and use it in one thread: ask for it in the body of a handler that is no coroutine."""
-    room = room_of(request)
-    instead = room.open_sample if room.in_sample.is_set() else None
-    with (instead or room.open_desk)() as desk:
+    with room_of(request).shown() as desk:
         yield desk
 
 

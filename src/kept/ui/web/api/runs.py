@@ -130,7 +130,7 @@ def begin_run(request: Request, body: Begun) -> dict[str, Any]:
         until=body.until or None,
         allow=body.allow and body.confirm,
     )
-    return _now_body(room.work.start(room.open_desk, options))
+    return _now_body(room.work.start(room.shown, options))
 
 
 @router.get("/runs/now", response_model=NowOut)

@@ -72,6 +72,7 @@
     htmx.process(now);
     const first = $("[autofocus]", now);
     if (first) { first.focus(); first.setSelectionRange?.(first.value.length, first.value.length); } else if (held) (now.matches("[tabindex]") ? now : $("a, button", now))?.focus();
+    $(".turn.cited", now)?.scrollIntoView({ block: "center" });
     document.dispatchEvent(new CustomEvent("htmx:after:swap"));
     return now;
   };
