@@ -181,11 +181,11 @@ def browse(chromium, served):
         return page
 
     yield opened_at
+    errors, strangers = ([one for each in watched for one in getattr(each, name)] for name in ("errors", "strangers"))
     for each in contexts:
         each.close()
-    for each in watched:
-        assert each.errors == []
-        assert each.strangers == []
+    assert errors == []
+    assert strangers == []
 
 
 @pytest.fixture

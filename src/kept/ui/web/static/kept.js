@@ -16,6 +16,11 @@
   const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
   const make = (name, text = "", kind = "") => Object.assign(document.createElement(name), { textContent: text, className: kind });
 
+  // What is on its way when a page is left is not missed.
+  let leaving = false;
+  window.addEventListener("beforeunload", () => { leaving = true; });
+  window.addEventListener("pageshow", () => { leaving = false; });
+
   // ---- what is said ------------------------------------------------------------------------------------------------------
   const say = (text, { bad = false, undo = "" } = {}) => {
     const line = make("p", "", bad ? "bad" : "");
@@ -61,7 +66,7 @@
       if (answer.ok) return holder.content;
       if (answer.status !== 404) say(holder.content.textContent.trim(), { bad: true });
     } catch {
-      say("kept web does not answer. Is it still running?", { bad: true });
+      if (!leaving) say("kept web does not answer. Is it still running?", { bad: true });
     }
     return null;
   };
@@ -257,6 +262,9 @@
   });
 
   // ---- htmx --------------------------------------------------------------------------------------------------------------
+  document.addEventListener("htmx:before:request", (event) => {
+    event.detail.ctx.fetch = (...asked) => fetch(...asked).catch((error) => { throw leaving ? new DOMException("left", "AbortError") : error; });
+  });
   document.addEventListener("htmx:error", () => say("kept web does not answer. Is it still running?", { bad: true }));
   document.addEventListener("htmx:response:error", (event) => {
     const holder = document.createElement("template");
