@@ -10,7 +10,7 @@ import re
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -63,6 +63,8 @@ def feeds(folder: Path, log: str) -> list[tuple[str, str]]:
 
 NOTE = re.compile(r"(?m)^(s\d+) \((\w+)[^)]*\): (.+)$")
 EVENT = re.compile(r"(?m)^\[(e\d+)\] (?:person|assistant): ?")
+ENTRY = re.compile(r"(?m)^(\d+) \(([^)]*)\): (.+)$")
+ASKING = ("Investigate", "Clarify", "Why", "Check", "Analyze", "Question")  # headings that ask rather than tell
 SPECIFIC = re.compile(r"`[^`]+`|\b[\w-]+/[\w./-]+|\b[A-Z]{2,}-\d+|\b\w+[A-Z]\w+|\w+\.\w{2,4}\b")
 PARTS = {"decided": "decisions", "learnt": "insights", "open": "open_questions"}
 HEADINGS = {"Decisions": "decisions", "Lessons": "insights", "Open questions": "open_questions", "Worked on": "themes"}
@@ -79,7 +81,29 @@ class Writer:
 
     def __call__(self, ask: Ask) -> Mapping[str, Any]:
         """The reply to a question."""
-        return self._entry(ask) if ask.purpose == "journal" else self._memories(ask)
+        match ask.purpose:
+            case "journal":
+                return self._entry(ask)
+            case "curate":
+                return {"operations": list(self._changes(ask))}
+            case "summary":
+                return {each: [] for each in ask.schema["properties"]}
+            case _:
+                return self._memories(ask)
+
+    def _changes(self, ask: Ask) -> Iterator[Mapping[str, Any]]:
+        """A question is answered by what was learnt later of a thing it names; a theme gives way to a later one of the same things."""
+        entries = [(int(number), marks, text) for number, marks, text in ENTRY.findall(ask.prompt)]
+        for number, marks, text in entries:
+            names = set(SPECIFIC.findall(text))
+            later = [
+                other
+                for other, more, words in entries
+                if other != number and more[:10] > marks[:10] and names & set(SPECIFIC.findall(words))
+            ]
+            if later and "theirs" not in marks and "only to be named" not in marks:
+                op = "resolve" if text.startswith(ASKING) else "supersede"
+                yield {"id": number, "op": op, "with": later[-1], "content": "", "reason": "later of the same thing"}
 
     def _entry(self, ask: Ask) -> Mapping[str, Any]:
         notes = NOTE.findall(ask.prompt)
@@ -110,8 +134,9 @@ class Writer:
                     for said in re.split(r"(?<=[.!?])\s+", line.lstrip("- ")):
                         if len(said.split()) >= MOST_WORDS // 10 and SPECIFIC.search(said):
                             quote = " ".join(said.split()[:MOST_WORDS])
+                            kind = "open_questions" if said.startswith(ASKING) else category
                             found.append(
-                                {"category": category, "content": said[:200], "evidence": [{"event": head[1], "quote": quote}]}
+                                {"category": kind, "content": said[:200], "evidence": [{"event": head[1], "quote": quote}]}
                             )
         return {
             "hints": [],

@@ -7,6 +7,7 @@ from kept.app.overseeing import Point
 
 WIDTH, HEIGHT = 600, 96
 _GAP = 0.25  # of a bar's room
+_STEPS = (0.25, 0.5)  # shares that a chart of small ones ends at
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,10 +38,15 @@ class Chart:
 
 
 def chart(title: str, told: str, points: Sequence[Point], *, share: bool, target: float = -1.0) -> Chart | None:
-    """A chart of points, oldest first; of shares (0 to 1) up to the whole, else up to the largest. None where there is nothing to see."""
+    """A chart of points, oldest first: of shares (0 to 1) up to the whole or a quarter or half of it, else up to the largest.
+
+    None where there is nothing to see.
+    """
     if not points or not any(each.value for each in points):
         return None
-    top = 1.0 if share else max(each.value for each in points)
+    top = max(each.value for each in points)
+    if share:
+        top = next((each for each in _STEPS if max(top, 2 * target) <= each), 1.0)
     room = WIDTH / max(len(points), 12)
     bars = []
     for number, each in enumerate(points):
@@ -55,6 +61,6 @@ def chart(title: str, told: str, points: Sequence[Point], *, share: bool, target
         )  # fmt: skip
     line = round(HEIGHT * (1 - target / top), 1) if 0 <= target <= top else -1.0
     return Chart(
-        title=title, told=told, top="100 %" if share else f"{top:.2f} USD", first=points[0].day.isoformat(),
+        title=title, told=told, top=f"{top:.0%}" if share else f"{top:.2f} USD", first=points[0].day.isoformat(),
         last=points[-1].day.isoformat(), bars=tuple(bars), line=line,
     )  # fmt: skip

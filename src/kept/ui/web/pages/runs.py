@@ -34,7 +34,7 @@ def all_runs(request: Request) -> Response:
     """The page."""
     with at_desk(request) as desk:
         return page(
-            request, desk, "runs.html", here=PAGE.id, charts=_charts(desk), model=desk.asking is not None, **_listed(desk), **_now(request)
+            request, desk, "runs.html", here=PAGE.id, charts=_charts(desk), model=desk.asking is not None, **(_listed(desk) | _now(request))
         )  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def row(request: Request, number: Annotated[int, Path(ge=0, le=10**15)]) -> Resp
 
 
 def _now(request: Request) -> dict[str, Any]:
-    return {"now": room_of(request).work.now, "stages": STAGES}
+    return {"now": room_of(request).work.now, "stages": STAGES, "cost": cost}
 
 
 def _told() -> dict[str, Any]:
@@ -107,7 +107,7 @@ def _charts(desk: Desk) -> list[Chart]:
     target = desk.settings.journal.self_reference
     found = (
         chart("Cost of the model", f"by day, the last {_DAYS}", spending(desk, _DAYS), share=False),
-        chart("Coverage", "share of what was talked about that something is remembered of, by run", coverage(desk, _TRACED), share=True),
+        chart("Coverage", "share of topics that something is remembered of, by run", coverage(desk, _TRACED), share=True),
         chart(
             "Self-reference of the journal", f"share of sentences about memory itself, by entry; the line is {target:.0%}",
             self_reference(desk, _TRACED), share=True, target=target,
