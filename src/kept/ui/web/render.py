@@ -63,7 +63,8 @@ def page_without_desk(request: Request, template: str, *, here: str, **values: A
 def _frame(request: Request) -> dict[str, Any]:
     """What stands around a page where there is no desk that could count."""
     nav = [(each, 0) for each in _pages(request)]
-    return {"nav": nav, "marks": {}, "here": "", "version": __version__, "sample": _in_sample(request)}
+    told = standing_failures(str(room_of(request).home.state))
+    return {"nav": nav, "marks": {}, "here": "", "version": __version__, "sample": _in_sample(request), "failures": told}
 
 
 async def sign_in_page(scope: Scope, receive: Receive, send: Send) -> None:
