@@ -24,7 +24,7 @@ def test_what_is_left_out_is_told_with_the_reason(browse, served):
         )
     page = browse("/context?budget=200")
     page.locator("summary", has_text="over the budget").wait_for()
-    assert page.get_by_role("status").filter(has_text="of 200").is_visible()
+    page.get_by_role("status").filter(has_text="of 200").wait_for()
 
 
 def test_what_is_near_but_not_near_enough_is_told_with_what_it_shares(browse, served):

@@ -25,15 +25,15 @@ def test_the_calendar_opens_where_something_happened_and_leads_to_the_day(browse
     with served.desk() as desk:
         run(desk, [], Options())
     page = browse("/days")
-    assert page.get_by_role("heading", name="January 2026").is_visible()
+    page.get_by_role("heading", name="January 2026").wait_for()
     page.locator("td a", has_text="5").first.click()
     page.wait_for_url("**/days/2026-01-05")
-    assert page.get_by_role("heading", name="Monday, 5 January 2026").is_visible()
+    page.get_by_role("heading", name="Monday, 5 January 2026").wait_for()
     page.get_by_role("link", name=PROMPT).wait_for()
-    assert page.get_by_text("harbor").first.is_visible()
+    page.get_by_text("harbor").first.wait_for()
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**/days/2026-01-06")
-    assert page.get_by_role("heading", name="Nothing happened").is_visible()
+    page.get_by_role("heading", name="Nothing happened").wait_for()
 
 
 def test_a_journal_entry_is_shown_as_text_of_its_own_and_nothing_in_it_runs_or_leads_away(browse, served):

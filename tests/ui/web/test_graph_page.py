@@ -23,12 +23,12 @@ def test_a_node_leads_to_its_memories(browse, served):
     page.wait_for_selector("#graph[data-nodes]")
     page.get_by_role("button", name="parser.py", exact=True).click()
     panel = page.locator("#node")
-    assert panel.get_by_role("heading", name="parser.py").is_visible()
+    panel.get_by_role("heading", name="parser.py").wait_for()
     panel.get_by_role("link", name="Never edit").wait_for()
     link = panel.get_by_role("link", name="Memories that name it")
     link.click()
     page.wait_for_url("**/?q=parser.py")
-    assert page.get_by_text("Use parser.py").or_(page.get_by_text("Use `parser.py`")).first.is_visible()
+    page.get_by_text("Use parser.py").or_(page.get_by_text("Use `parser.py`")).first.wait_for()
 
 
 def test_it_is_found_by_keys_alone(browse, served):
@@ -48,7 +48,7 @@ def test_a_thousand_nodes_are_drawn_and_named(browse, served):
     page.wait_for_selector("#graph[data-nodes]", timeout=60_000)
     page.get_by_label("Memories").check()
     page.wait_for_function("Number(document.querySelector('#graph').dataset.nodes) === 1000", timeout=60_000)
-    assert page.get_by_text("left out").is_visible()
+    page.get_by_text("left out").wait_for()
     page.locator("summary", has_text="Files, tools").click()
     page.get_by_role("button", name="module_1.py", exact=True).wait_for()
 
@@ -78,4 +78,4 @@ def test_markup_in_what_is_remembered_is_only_words(browse, served):
 
 def test_the_graph_is_empty_and_says_so_where_nothing_is_remembered(browse):
     page = browse("/graph")
-    assert page.get_by_role("heading", name="Nothing is remembered yet").is_visible()
+    page.get_by_role("heading", name="Nothing is remembered yet").wait_for()

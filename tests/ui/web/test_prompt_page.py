@@ -5,7 +5,7 @@ OWN = ".config/kept/extraction-prompt.md"
 
 def test_the_first_save_makes_an_override_that_is_seen_and_can_be_taken_back(browse, served):
     page = browse("/prompt")
-    assert page.get_by_text("The built-in prompt is in force").is_visible()
+    page.get_by_text("The built-in prompt is in force").wait_for()
     field = page.get_by_label("Text")
     field.fill(field.input_value().replace("You read", "You calmly read"))
     page.get_by_role("button", name="Save as my own").click()
@@ -27,7 +27,7 @@ def test_a_category_of_ones_own_is_declared_and_taken_out(browse, served):
     page.get_by_label("What belongs to it").fill("What concerns <b>my</b> health: and nobody else's.")
     page.get_by_role("button", name="Add").click()
     page.get_by_text("Override active.").wait_for()
-    assert page.get_by_text("What concerns <b>my</b> health").first.is_visible()
+    page.get_by_text("What concerns <b>my</b> health").first.wait_for()
     with served.desk() as desk:
         assert desk.kind("health")[1].belongs == "What concerns <b>my</b> health: and nobody else's."
     page.get_by_role("button", name="Take out").click()

@@ -1,13 +1,13 @@
 """``kept files``: the files that kept writes, one as it stands, and what the next writing would change in them."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
 from kept.app import editing
 from kept.app.editing import Preview
-from kept.model.codec import dump
 from kept.model.errors import UsageError
 from kept.ui.cli import show
 from kept.ui.cli.front import at_desk
@@ -60,13 +60,13 @@ def _file_body(file: editing.File, *, whole: bool) -> dict[str, Any]:
         "name": file.name, "path": str(file.path), "form": file.form, "heading": file.heading, "profiles": list(file.profiles),
         "condition": file.condition.value, "problem": file.problem, "revision": file.revision, "memories": len(file.entries),
     }  # fmt: skip
-    return body | ({"text": file.text, "entries": [dump(each) for each in file.entries]} if whole else {})
+    return body | ({"text": file.text, "entries": [asdict(each) for each in file.entries]} if whole else {})
 
 
 def preview_body(seen: Preview) -> dict[str, Any]:
     """A preview as JSON."""
     return {
-        "changes": [dump(each) for each in seen.changes],
+        "changes": [asdict(each) for each in seen.changes],
         "files": {name: list(lines) for name, lines in seen.files.items()},
         "problems": list(seen.problems),
     }
@@ -79,6 +79,8 @@ def _preview_lines(seen: Preview) -> Iterator[Line]:
     for name, lines in seen.files.items():
         yield line((name, "bold"))
         yield from _difference_lines(lines)
+        if not lines:
+            yield line(("  only kept's own comments", "dim"))
     for problem in seen.problems:
         yield line((problem, "red"))
     if not seen.changes and not seen.files:

@@ -2,12 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
 from kept.app.graphing import MOST, knowledge
-from kept.model.codec import dump
 from kept.model.graph import EdgeKind, Graph, NodeKind
 from kept.ui.cli import show
 from kept.ui.cli.front import at_desk
@@ -46,7 +46,7 @@ def graph(
 def graph_body(found: Graph) -> dict[str, Any]:
     """A graph as JSON."""
     left_out = {kind.value: count for kind, count in found.left_out.items()}
-    return {"nodes": [dump(each) for each in found.nodes], "edges": [dump(each) for each in found.edges], "left_out": left_out}
+    return {"nodes": [asdict(each) for each in found.nodes], "edges": [asdict(each) for each in found.edges], "left_out": left_out}
 
 
 def _lines(found: Graph) -> Iterator[Line]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import groupby
 from typing import Annotated, Any
 
@@ -200,7 +201,7 @@ def day(
         if whole_month:
             calendar = month(desk, chosen.replace(day=1))
             if as_json:
-                show.write_json(dump(calendar))
+                show.write_json(_month_body(calendar))
             else:
                 show.write(_month_lines(calendar))
             return
@@ -224,6 +225,12 @@ def day(
             show.write_json(_day_body(desk, found))
         else:
             show.write(_day_lines(desk, found, detailed=detailed))
+
+
+def _month_body(found: Month) -> dict[str, Any]:
+    around = {name: day.isoformat() if day else None for name, day in (("before", found.before), ("after", found.after))}
+    cells = [asdict(each) | {"day": each.day.isoformat()} for each in found.cells]
+    return {"month": f"{found.first:%Y-%m}", "cells": cells} | around
 
 
 def _month_lines(found: Month) -> Iterator[Line]:
