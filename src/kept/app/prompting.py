@@ -55,6 +55,12 @@ def in_force(home: Home, profile: str = "") -> InForce:
     return InForce(prompt=found, own=own_path(made.id, home.config, default_profile=usual))
 
 
+def at_work(home: Home) -> tuple[str, ...]:
+    """The ids of the profiles that the settings put to work, the default one first. Raises ConfigError."""
+    found = settings.read(home.settings)
+    return tuple(dict.fromkeys((found.profile, *found.profiles, *(each.profile for each in found.use))))
+
+
 def look(home: Home, profile: str = "") -> Draft:
     """How the prompt of a profile stands, whatever is wrong with it. Raises ConfigError for settings or a profile that cannot be read."""
     usual = settings.read(home.settings).profile

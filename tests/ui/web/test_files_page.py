@@ -62,6 +62,15 @@ def test_editing_memory_md_in_the_page_changes_the_memory(browse, written):
     assert written.memory("uv sync").content == UV
 
 
+def test_what_the_next_run_would_take_over_is_told_in_the_list(browse, written):
+    path = written.home / MEMORY
+    path.write_text(path.read_text().replace("ISO 8601", "RFC 3339"))
+    page = browse("/files")
+    page.get_by_text("take over 1 edit made by hand").wait_for()
+    page.locator("summary", has_text="What would change").click()
+    page.locator(".coming").get_by_text("RFC 3339").first.wait_for()
+
+
 def test_a_stale_tab_is_shown_both_texts_and_loses_neither(browse, written):
     one = browse(EDIT)
     two = browse(EDIT, context=one.context)

@@ -107,3 +107,9 @@ def test_what_failed_while_nobody_watched_stands_on_every_page_until_it_goes_wel
         assert "<strong>Night check</strong> was not done, since 2026-11-20: 2 rows are &lt;b&gt;damaged&lt;/b&gt;" in text
     note.unlink()
     assert "was not done" not in served.ask("GET", "/")[2]
+
+
+def test_what_goes_wrong_is_told_on_a_page_with_the_navigation(served):
+    for path, status in (("/no-such-page", 404), ("/memories/0000000000", 404), ("/days/2026-02-31", 409)):
+        found, _, body = served.ask("GET", path)
+        assert (found, 'aria-label="Pages"' in body) == (status, True), path

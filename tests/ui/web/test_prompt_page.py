@@ -61,6 +61,25 @@ def test_a_text_that_cannot_be_followed_is_told_and_not_saved(browse, served):
     assert not (served.home / OWN).exists()
 
 
+def test_a_prompt_broken_on_disk_is_shown_with_what_is_wrong_and_mended_in_the_page(browse, served):
+    (served.home / ".config" / "kept").mkdir(parents=True, exist_ok=True)
+    (served.home / OWN).write_text("---\ncategories:\n  a b: c\n---\nRead.")
+    assert served.ask("GET", "/memories/none")[0] == 409
+    with_it = served.ask("GET", "/api/prompts/coding")[2]
+    assert "letters, digits" in with_it["problem"]
+    body = {"text": with_it["text"].replace("a b", "a_b")}
+    assert served.ask("PUT", "/api/prompts/coding", body, headers={"If-Match": with_it["revision"]})[0] == 200
+    page = browse("/prompt")
+    page.get_by_text("Override active.").wait_for()
+    (served.home / OWN).write_text("---\ncategories:\n  a b: c\n---\nRead.")
+    page.watched.expected += ["409", "412"]
+    page.reload()
+    page.get_by_role("alert").get_by_text("letters, digits").wait_for()
+    page.get_by_role("button", name="Back to the built-in prompt").click()
+    page.get_by_role("button", name="Go back").click()
+    page.get_by_text("The built-in prompt is in force").wait_for()
+
+
 def test_markup_in_a_prompt_is_only_words(browse, served):
     (served.home / ".config" / "kept").mkdir(parents=True, exist_ok=True)
     (served.home / OWN).write_text("</textarea><script>alert(1)</script><img src=x onerror=alert(2)> Read.")

@@ -10,7 +10,7 @@ from kept.app import prompting
 from kept.app.prompting import Draft
 from kept.stages.elicit import weigh
 from kept.ui.web.api.forms import Body, revision_of
-from kept.ui.web.room import at_desk, room_of
+from kept.ui.web.room import home_of, room_of
 
 router = APIRouter(tags=["prompts"])
 
@@ -78,30 +78,31 @@ class Nothing(Body):
 @router.get("/prompts", response_model=PromptsOut)
 def list_prompts(request: Request) -> dict[str, Any]:
     """The prompts of the profiles at work."""
-    with at_desk(request) as desk:
-        return {"prompts": [_body(prompting.look(desk.home, each.id)) for each in desk.profiles]}
+    home = home_of(request)
+    return {"prompts": [_body(prompting.look(home, each)) for each in prompting.at_work(home)]}
 
 
 @router.get("/prompts/{profile}", response_model=PromptOut)
 def one_prompt(request: Request, answer: Response, profile: Which) -> dict[str, Any]:
     """The prompt of a profile; its revision is the ETag."""
-    with at_desk(request) as desk:
-        return _answered(answer, prompting.look(desk.home, profile))
+    return _answered(answer, prompting.look(home_of(request), profile))
 
 
 @router.put("/prompts/{profile}", response_model=PromptOut)
 def save_prompt(request: Request, answer: Response, profile: Which, body: Text, if_match: Seen) -> dict[str, Any]:
     """Put a text of one's own in force. What cannot be followed is not saved; what was there is put aside."""
-    with room_of(request).writing, at_desk(request) as desk:
-        return _answered(answer, prompting.save(desk.home, profile, body.text, if_match=revision_of(if_match)))
+    home = home_of(request)
+    with room_of(request).writing:
+        return _answered(answer, prompting.save(home, profile, body.text, if_match=revision_of(if_match)))
 
 
 @router.post("/prompts/{profile}/reset", response_model=PromptOut)
 def reset_prompt(request: Request, answer: Response, profile: Which, body: Nothing, if_match: Seen) -> dict[str, Any]:
     """Take the person's own text out of force; it is put aside."""
-    with room_of(request).writing, at_desk(request) as desk:
-        prompting.put_away(desk.home, profile, if_match=revision_of(if_match))
-        return _answered(answer, prompting.look(desk.home, profile))
+    home = home_of(request)
+    with room_of(request).writing:
+        prompting.put_away(home, profile, if_match=revision_of(if_match))
+        return _answered(answer, prompting.look(home, profile))
 
 
 @router.put("/prompts/{profile}/categories/{name}", response_model=PromptOut)
@@ -111,15 +112,17 @@ def declare_category(
     """Declare a category of one's own, or put another in its place."""
     told: dict[str, str | bool] = {"belongs": body.belongs, "users_words": body.users_words}
     told |= {"title": body.title} if body.title else {}
-    with room_of(request).writing, at_desk(request) as desk:
-        return _answered(answer, prompting.declare(desk.home, profile, name, told, if_match=revision_of(if_match)))
+    home = home_of(request)
+    with room_of(request).writing:
+        return _answered(answer, prompting.declare(home, profile, name, told, if_match=revision_of(if_match)))
 
 
 @router.delete("/prompts/{profile}/categories/{name}", response_model=PromptOut)
 def withdraw_category(request: Request, answer: Response, profile: Which, name: Kind, if_match: Seen) -> dict[str, Any]:
     """Take a category of one's own out of the prompt. Memories of it stay."""
-    with room_of(request).writing, at_desk(request) as desk:
-        return _answered(answer, prompting.withdraw(desk.home, profile, name, if_match=revision_of(if_match)))
+    home = home_of(request)
+    with room_of(request).writing:
+        return _answered(answer, prompting.withdraw(home, profile, name, if_match=revision_of(if_match)))
 
 
 def _answered(answer: Response, draft: Draft) -> dict[str, Any]:

@@ -34,13 +34,18 @@ def files(request: Request) -> Response:
         order = list(FORMS)
         told = sorted(editing.catalogue(desk), key=lambda each: order.index(each.form))
         groups = [(FORMS[form], *_listed(form, list(inside))) for form, inside in groupby(told, key=lambda each: each.form)]
+        return page(request, desk, "files.html", here=PAGE.id, groups=groups, there=Condition.THERE, home=str(desk.home.root))
+
+
+@router.get("/files/coming")
+def coming(request: Request) -> Response:
+    """What the next writing would change; asked for after the list is there, for it composes every file."""
+    with at_desk(request) as desk:
         try:
-            coming = editing.preview(desk)
+            found = editing.preview(desk)
         except (BusyError, StoreError) as error:  # a run is writing them just now: what would change shows itself soon
-            coming = editing.Preview(changes=(), files={}, problems=(str(error),))
-        return page(
-            request, desk, "files.html", here=PAGE.id, groups=groups, coming=coming, there=Condition.THERE, home=str(desk.home.root)
-        )
+            found = editing.Preview(changes=(), files={}, problems=(str(error),))
+        return part(desk, "files_coming.html", coming=found)
 
 
 def _listed(form: str, inside: list[File]) -> tuple[str, list[File]]:

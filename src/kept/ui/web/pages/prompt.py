@@ -1,17 +1,21 @@
 """The extraction prompt of each profile: the person's own text in its place, the difference, and categories of one's own."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from markupsafe import escape
 from starlette.responses import Response
 
+from kept.adapters import settings
 from kept.app import prompting
-from kept.app.desk import Desk
+from kept.app.desk import Desk, Home
+from kept.model.errors import ConfigError
+from kept.profiles.prompts import overlaid
 from kept.stages.elicit import weigh
 from kept.ui.web.navigation import Page
-from kept.ui.web.render import page
-from kept.ui.web.room import at_desk
+from kept.ui.web.render import page, page_without_desk
+from kept.ui.web.room import at_desk, home_of
 
 router = APIRouter()
 
@@ -26,16 +30,28 @@ PAGE = Page(id="prompt", title="Prompt", path="/prompt", key="p", router=router,
 
 @router.get("/prompt")
 def prompt(request: Request, profile: Annotated[str, Query(max_length=80)] = "") -> Response:
-    """The prompt of a profile at work, the default one's where none is named."""
-    with at_desk(request) as desk:
-        known = {each.id for each in desk.profiles}
-        drafts = [prompting.look(desk.home, each.id) for each in desk.profiles]
-        draft = next((each for each in drafts if each.profile.id == profile and profile in known), drafts[0])
-        found = draft.prompt
-        made = next(each for each in desk.profiles if each.id == draft.profile.id)
-        values: dict[str, Any] = {
-            "drafts": drafts, "draft": draft, "text": escape(draft.text), "diff": prompting.difference(draft),
-            "system": found.system if found else "", "tokens": weigh(found.system) if found else 0,
-            "declared": found.declared if found else (), "made": made, "asked": desk.asking is not None,
-        }  # fmt: skip
-        return page(request, desk, "prompt.html", here=PAGE.id, **values)
+    """The prompt of a profile at work, the default one's where none is named. One that cannot be followed is shown all the same."""
+    home = home_of(request)
+    try:
+        with at_desk(request) as desk:
+            values = _values(home, [each.id for each in desk.profiles], profile)
+            return page(request, desk, "prompt.html", here=PAGE.id, **values)
+    except ConfigError:
+        values = _values(home, prompting.at_work(home), profile)
+        if not any(each.problem for each in values["drafts"]):
+            raise  # it is something else that is wrong
+        return page_without_desk(request, "prompt.html", here=PAGE.id, **values)
+
+
+def _values(home: Home, known: Sequence[str], profile: str) -> dict[str, Any]:
+    drafts = [prompting.look(home, each) for each in known]
+    draft = next(
+        (each for each in drafts if each.profile.id == profile), next((each for each in drafts if each.problem), drafts[0])
+    )
+    found = draft.prompt
+    declared = found.declared if found else ()
+    return {
+        "drafts": drafts, "draft": draft, "text": escape(draft.text), "diff": prompting.difference(draft),
+        "system": found.system if found else "", "tokens": weigh(found.system) if found else 0, "declared": declared,
+        "made": overlaid(draft.profile, declared), "asked": settings.read(home.settings).llm.adapter != "none",
+    }  # fmt: skip
