@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kept.adapters.clients import EVENTS, has_hooks, with_hooks, without_hooks
@@ -66,6 +66,7 @@ values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text().filter(lambda name: name != "hooks"), values))
 def test_whatever_else_the_settings_say_is_the_same_after_install_and_uninstall(body):
     text = json.dumps(body)

@@ -118,14 +118,15 @@ def _results(report: Report) -> dict[str, tuple[str, str]]:
     """Of each step of a run what went wrong (empty: nothing) and what it came to."""
     reading, extracted, asked = report.reading, report.extracted, report.asked
     cut = "; the time of the night was up, the next goes on" if report.cut else ""
+    spent = "; the budget is spent, the next night goes on" if asked.unaffordable else ""  # as it was set: no failure
     candidates = f"{extracted.accepted:,} accepted, {extracted.held:,} held, {extracted.refused.total():,} refused"
     return {
         "discover": ("", ", ".join(f"{count:,} of {name}" for name, count in sorted(report.sources.items())) or "no transcripts"),
         "read": (_unread(reading.skipped, "read"), f"{reading.files:,} with something new{cut}"),
         "extract": (_unread(extracted.broken, "analysed"), f"{extracted.threads:,} sessions: {candidates}{cut}"),
         "ask": (
-            f"{report.heard.left:,} sessions wait for a reply" if asked.partly else "",
-            f"{asked.usage.calls:,} questions, {report.heard.chunks:,} parts read{cut}",
+            f"{report.heard.left:,} sessions wait for a reply" if asked.unreadable or asked.unreachable else "",
+            f"{asked.usage.calls:,} questions, {report.heard.chunks:,} parts read{spent}{cut}",
         ),
         "curate": (
             "; ".join(f"a guard stopped {each}" for each in (*report.curated.stopped, *report.advised.stopped)),
