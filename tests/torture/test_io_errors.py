@@ -15,6 +15,8 @@ from faults import (
     injected_from,
     kept,
     leftovers,
+    memory_file,
+    ran,
     remembered,
     state,
     store_of,
@@ -69,6 +71,16 @@ def honest(made: World, by: Doing, known: dict[Tree, list], **fault: object) -> 
 def test_a_failing_call_here_and_there_is_told_and_tears_nothing(worlds, error, at):
     made = worlds("add")
     honest(made, kept, {}, prefix=injected(f"error={error}", made.points[int(len(made.points) * at)]))
+
+
+def test_what_a_failed_write_could_not_delete_is_gone_after_the_next_run_though_the_file_is_right(tmp_path):
+    ran(tmp_path)
+    with desk_at(tmp_path) as desk:
+        (now,) = desk.store.output(str(memory_file(tmp_path)))
+        desk.store.intend(str(memory_file(tmp_path)), now)
+    memory_file(tmp_path).with_name(".kept-0123456789abcdef.tmp").write_bytes(b"")
+    ran(tmp_path)
+    assert not leftovers(tmp_path)
 
 
 @pytest.mark.slow

@@ -112,6 +112,12 @@ def remove(path: Path, *, expect: Stamp, root: Path) -> None:
             return
 
 
+def tidy(path: Path, *, root: Path) -> None:
+    """Delete what writers of a file that died, or could not even delete it, left beside it. Raises as :func:`write`."""
+    with _explained(path, "cannot tidy up beside"), suppress(FileNotFoundError), _walked(path, root, make=False) as (folder, _):
+        _sweep(folder)
+
+
 def put_aside(path: Path, *, into: Path) -> Path:
     """Copy a file, durably, to the first free ``<name>.<n>`` in ``into`` (made as needed); nothing there is overwritten."""
     with _explained(path, "cannot put aside"):

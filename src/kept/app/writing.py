@@ -248,7 +248,8 @@ def _put(desk: Desk, target: Target, read: _Read, lines: tuple[Line, ...], writt
     after = Output(hash=_hash(data), lines=lines)
     whole = _whole(target, read, lines, data)
     if whole == (None if read.content.stamp == files.MISSING else read.content.data):
-        if desk.store.output(path) != ((after,) if lines else ()) and not written.dry:
+        if desk.store.output(path) != ((after,) if lines else ()) and not written.dry:  # a write was cut short
+            files.tidy(target.path, root=desk.home.root)
             desk.store.wrote(path, after) if lines else desk.store.drop_output(path)
         return
     written.files.append((path, len(whole or b"")))
