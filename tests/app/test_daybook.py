@@ -139,6 +139,15 @@ def test_a_day_is_told_by_what_was_put_together_and_in_detail_by_both(desk_at, h
         assert [each for each in found.detailed if each.part is Part.WORKED and not each.by]
 
 
+def test_where_a_model_tells_only_problems_the_words_used_then_still_tell_what_was_done(desk_at, home):
+    say(home, "one", FOUR[0], FOUR[3], "Skip the empty rows of the parser and its tests.")
+    with desk_at(home) as desk:
+        run(with_model(desk, Obedient(answers)), [], Options())
+        told = [(each.text, bool(each.by)) for each in day(desk, DAY).summary.condensed if each.part is Part.WORKED]
+        assert (f"Problem: {FOUR[0]}", True) in told
+        assert any("Skip the empty rows" in text and not by for text, by in told)
+
+
 def test_search_and_the_last_two_days_of_a_context_have_what_was_put_together(desk_at, home):
     say(home, "one", *FOUR)
     with desk_at(home) as desk:

@@ -65,6 +65,7 @@ class Written(NamedTuple):
     own: bool
     instead: str
     sessions: frozenset[str]
+    kind: str
 
 
 class Glance:
@@ -205,7 +206,15 @@ def _written(row: Any) -> Written:
     try:
         body = json.loads(row[3])
         sessions = frozenset(map(str, body.get("sessions", ())))
-        return Written(row[0], row[1], str(body["text"]), body["form"] == "own", str(body.get("instead", "")), sessions)
+        return Written(
+            row[0],
+            row[1],
+            str(body["text"]),
+            body["form"] == "own",
+            str(body.get("instead", "")),
+            sessions,
+            str(body.get("kind", "")),
+        )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise StoreError("a summary of a day is damaged", hint="run `kept check`") from error
 

@@ -74,7 +74,9 @@ def _days(look: Look, message: Message) -> list[Piece]:
         return []
     written = look.glance.written(look.day(_text(start)), look.day(_text(look.now)), look.scopes[1:])
     gone = {each.instead for each in written if each.own}
-    days = {each.day for each in written if not each.own}
+    days = {
+        each.day for each in written if not each.own and each.kind in ("solutions", "decisions")
+    }  # else notes tell what was done
     pieces = [
         Piece(DAYS, each.id, each.text, each.day, 1.0, _WRITTEN, "what the day came to in this project")
         for each in written

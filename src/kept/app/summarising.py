@@ -16,7 +16,7 @@ from kept.model.document import DAY_LINE, HEADER, Line
 from kept.model.event import Event
 from kept.model.markup import sentence
 from kept.model.memory import Memory, Status
-from kept.model.summary import Bullet, Form, Note, Part, Summary
+from kept.model.summary import CAME_OF_IT, Bullet, Form, Note, Part, Passage, Summary
 from kept.stages.coverage import Topic, topics
 from kept.stages.summarise import condense, notes, ordered, part_of, remembered, worked
 
@@ -133,17 +133,23 @@ def _written(page: Page) -> Iterator[Bullet]:
     for scope, lines in page.lines.items():
         for each in lines:
             yield Bullet(
-                part=PARTS[each.kind], text=each.text, at=each.at, source=each.id, scope=scope, weight=_WRITTEN,
+                part=PARTS[each.kind], text=_put(each), at=each.at, source=each.id, scope=scope, weight=_WRITTEN,
                 by=YOU if each.form is Form.OWN else each.by, events=each.events,
             )  # fmt: skip
 
 
+def _put(passage: Passage) -> str:
+    """A passage as its line: a problem says that it is one, for what worked stands beside it."""
+    return f"Problem: {passage.text}" if passage.kind == "problems" and passage.form is not Form.OWN else passage.text
+
+
 def _is_told(desk: Desk, bullet: Bullet, book: Mapping[date, Page]) -> bool:
-    """Whether the daybook tells what a note does: a model wrote of that day and project, or a person put it otherwise."""
+    """Whether the daybook tells what a note does: a model wrote what came of that day in that project, or a person put it otherwise."""
     page = book.get(bullet.at.astimezone(desk.zone).date()) if bullet.at else None
     if page is None:
         return False
-    return bullet.source in page.gone or any(each.form is not Form.OWN for each in page.lines.get(bullet.scope, ()))
+    came = (each.kind for each in page.lines.get(bullet.scope, ()) if each.form is not Form.OWN)
+    return bullet.source in page.gone or any(each in CAME_OF_IT for each in came)
 
 
 def week(day: date) -> tuple[date, date]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kept.model.text import NEGATIONS, likeness, normal_form, numbers, tokens
+from kept.model.text import NEGATIONS, likeness, normal_form, numbers, tokens_of
 
 NEAR = 0.82  # likeness of their content words from which two statements are one in other words
 CLOSE = 0.67  # the same where both name the same artifacts and one only says more than the other
@@ -79,6 +79,7 @@ _OPENINGS = tuple(
         "in this repository", "in this codebase", "for this project", "for this repo", "in diesem projekt", "wir haben entschieden",
     )
 )  # fmt: skip
+_OPENING = frozenset(each[0] for each in _OPENINGS)
 _COPULAS = frozenset(("is", "are", "ist", "est", "es"))
 _WORDS_READ = 60
 
@@ -107,7 +108,7 @@ class Statement:
 def statement(text: str, artifacts: Iterable[str] = (), fingerprint: str = "") -> Statement:
     """What of a text is compared with others."""
     form = normal_form(text)
-    words = _bare(tokens(text), form)
+    words = _bare(tokens_of(form), form)
     chosen, refused = _frames(form.split()[:_WORDS_READ])
     return Statement(
         form=form,
@@ -128,6 +129,8 @@ def _bare(words: frozenset[str], form: str) -> frozenset[str]:
     """The words without those that only open the sentence and do not come again in it."""
     said = form.split()
     for _ in range(2):
+        if not said or said[0] not in _OPENING:
+            return words
         opening = next((each for each in _OPENINGS if tuple(said[: len(each)]) == each), ())
         said = said[len(opening) :]
         words -= {word for word in opening if word not in said}

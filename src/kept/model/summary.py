@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 
+CAME_OF_IT = ("solutions", "decisions")  # the kinds of points that tell what came of a day; problems and questions alone do not
+
 
 class Part(StrEnum):
     """What a bullet of a day tells (K2, X8), in the order it is told."""

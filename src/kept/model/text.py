@@ -49,8 +49,15 @@ def normal_form(text: str) -> str:
 
 def tokens(text: str) -> frozenset[str]:
     """The set of words of the normal form, words of scripts without spaces given as pairs of characters."""
+    return tokens_of(normal_form(text))
+
+
+def tokens_of(form: str) -> frozenset[str]:
+    """The same of a text that is in its normal form already."""
+    if form.isascii():
+        return frozenset(form.split())
     words: set[str] = set()
-    for word in normal_form(text).split():
+    for word in form.split():
         if not word.isascii() and any(map(is_cjk, word)):
             words.update(word[i : i + 2] for i in range(max(1, len(word) - 1)))
         else:
