@@ -140,7 +140,7 @@ def test_a_day_is_told_by_what_was_put_together_and_in_detail_by_both(desk_at, h
 
 
 def test_where_a_model_tells_only_problems_the_words_used_then_still_tell_what_was_done(desk_at, home):
-    say(home, "one", FOUR[0], FOUR[3], "Skip the empty rows of the parser and its tests.")
+    say(home, "one", "Rename the harbour module to port.", "Rename the harbour module in its tests too.", FOUR[0], FOUR[3])
     with desk_at(home) as desk:
         run(with_model(desk, Obedient(answers)), [], Options())
         told = [(each.text, bool(each.by)) for each in day(desk, DAY).summary.condensed if each.part is Part.WORKED]
