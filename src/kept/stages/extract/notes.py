@@ -236,7 +236,7 @@ def _judged(line: _Line, content: str, lexicon: Lexicon) -> tuple[str, float, li
         (names, 0.1, "names something"),
         (bool(has(lexicon.actionable, content)) and bool(said), 0.05, "says what to do"),
         (any(content.count(opened) != content.count(closed) for opened, closed in ("()", "“”")), -0.3, "a part is missing"),
-        (intent == LESSON and not lasting(content), -0.1, "told of its time"),
+        (intent == LESSON and (not lasting(content) or has(lexicon.of_its_time, content)), -0.1, "told of its time"),
         (content.startswith(('"', "“", "‘")), -0.3, "a quotation"),
         (bool(_CITED.search(content)), -0.3, "a citation"),
         (bool(has(lexicon.report, content)) and not names, -0.2, "a report"),
