@@ -1,5 +1,8 @@
 """Recalling over the bundled sample: what is found, within which limits, and why."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import pytest
 
 from kept.adapters.index import Kind
@@ -82,3 +85,19 @@ def test_of_two_turns_that_say_the_same_the_one_whose_conversation_is_about_the_
         hits = search(desk, "supplier of the crane cables", where=(Kind.TURN,))
     order = [names[each.id] for each in hits]
     assert order.index("about2") < order.index("other2")
+
+
+def test_where_nothing_but_a_time_is_asked_for_nothing_of_another_time_answers(tmp_path):
+    def said(day, text):
+        return {"id": day, "session": day, "role": "user", "date": f"{day} 10:00:00", "text": text}
+
+    items = [
+        said("2026-02-10", "The pump was painted."),
+        said("2026-06-02", "Keep a diary of what you work on."),
+        said("2026-06-03", "Lunch."),
+    ]
+    with opened(Home(root=tmp_path, user=tmp_path), zone="UTC", env={"KEPT_EMBEDDINGS": "off"}) as desk:
+        names = archive(desk, items)
+        asked = replace(desk, clock=lambda: datetime(2026, 6, 4, tzinfo=UTC))
+        hits = search(asked, "what did I work on in February?", where=(Kind.TURN,))
+    assert [names[each.id] for each in hits] == ["2026-02-10"]

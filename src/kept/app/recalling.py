@@ -197,7 +197,8 @@ class _Look:
         own = fused(words, {item: each.similarity for item, each in near.items()}, replies)
         scores = self._in_conversations(self._surrounded(own, replies)) if kind is Kind.TURN else own
         if inside:
-            scores = {item: score + TIME * (item in inside) for item, score in scores.items()} | self._only_time(inside, scores)
+            timely = {item: score + TIME * (item in inside) for item, score in scores.items()}
+            scores = self._only_time(inside, scores) or timely  # where nothing but a time is asked for, nothing else answers
         best = sorted(scores, key=lambda item: (-scores[item], item))[:most]
         units = self._index.units(kind, best)
         found = []
