@@ -42,13 +42,13 @@ def test_every_page_has_one_heading_a_title_labels_and_fits_the_screen(browse, s
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_the_navigation_goes_everywhere_by_keys(browse):
+def test_the_navigation_goes_everywhere_by_keys(browse, served):
     page = browse()
-    for each in PAGES:
+    for each in (*PAGES[1:], PAGES[0]):
         page.keyboard.press("g")
-        with page.expect_navigation():
-            page.keyboard.press(each.key)
-        assert page.url.endswith(each.path)
+        page.keyboard.press(each.key)
+        page.wait_for_url(f"{served.url}{each.path}")
+        page.wait_for_load_state()
     assert len({each.key for each in PAGES}) == len(PAGES)
 
 
