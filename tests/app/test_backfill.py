@@ -42,6 +42,8 @@ class Author:
         self._barrier = Barrier(together) if together else None
 
     def __call__(self, ask):
+        if ask.purpose == "curate":
+            return {"operations": []}
         if ask.purpose != "journal":
             return {"hints": [], "memories": [], "notes": NOTES}
         with self._lock:
