@@ -102,6 +102,11 @@ def test_a_coding_agent_takes_from_a_diary_what_it_calls_learnt_of_something_wit
     assert noted("- **Decision:** We keep `upload.go` as it is.\n### People\n- **Ana** - owns `upload.go`", way=CODING) == set()
 
 
+def test_the_name_of_something_is_no_lesson():
+    note = "### What I learned\n- Downstream composition code of `registry.go` (the three services).\n- `registry.go` + the loop that builds handlers.\n- A card for `registry.go` rendering.\n- `registry.go` takes the lock before any handler is read."
+    assert noted(note, way=CODING) == {("insight", "`registry.go` takes the lock before any handler is read.")}
+
+
 def test_what_a_diary_learnt_of_its_day_or_of_nothing_with_a_name_is_not_remembered_while_coding():
     note = "### What I learned\n- The design becomes clearer when written in two layers.\n- The old `Hub` was still creating two sinks."
     assert noted(note, way=CODING) == set()

@@ -37,7 +37,7 @@ class Lexicon:
     which something is said, ``checking`` opens an order to look things over, ``so_that`` what they shall be like. ``errand`` opens an order for a ticket or a document. ``retracts`` takes back what the assistant ``did``;
     ``unsettled`` opens a question that is left for ``yet`` another time; ``question_word`` opens an indirect question; ``evermore`` makes an order a rule; ``of_its_time`` is what a lesson of one step of the work speaks of, ``past_never`` tells what did not happen so far, which is no rule; ``stated_goal`` calls a goal by its name. ``recommended`` marks an option as the one the assistant would take. ``option`` names a pick from a list. ``announced`` opens a decision told as one ("we decided").
     Of people: ``identity``, ``person_said``, ``taste``, ``stack`` and ``aim`` are what somebody says of themselves, of others, of what they like,
-    work with and want; ``wish`` is a like that only asks for something. Of notes: ``lesson``, ``insight``, ``noted_decision``, ``noted_rule``,
+    work with and want; ``wish`` is a like that only asks for something. Of notes: ``predicate`` is a verb as a whole sentence has it, ``lesson``, ``insight``, ``noted_decision``, ``noted_rule``,
     ``noted_question`` and ``people_noted`` are labels and headings that say what stands under them, ``chose``, ``learnt`` and ``ruled``
     do so inside of a sentence, ``generic`` opens a heading that fits any day.
     ``slots`` are (name, pattern) of what a person has one of at a time, a group ``what`` telling which; ``themes`` are (name, pattern) of
@@ -153,6 +153,7 @@ class Lexicon:
     stack: str = ""
     aim: str = ""
     wish: str = ""
+    predicate: str = ""
     lesson: str = ""
     insight: str = ""
     noted_decision: str = ""

@@ -46,6 +46,7 @@ _CITED = re2.compile(r"\b(?:19|20)\d\d\)|\bet al\b|\barXiv\b|\b(?:PNAS|Nature|Sc
 _STOP = re2.compile(r"([.!?])\s+(?:\p{Lu}|[`\"“*])")
 # Words joined by hyphens name nothing by themselves.
 _COMPOUND = re2.compile(r"^\p{Ll}+(?:-\p{Ll}+)*$")
+_ASIDE = re2.compile(r"`[^`]*`|\([^()]*\)|\b(?i:that|which|who|whose|where|to)\s+\w+")
 _NOTHING = re2.compile(r"(?i)^(?:n/?a|none|nothing|no (?:new|open)|not applicable|same as)\b")
 
 
@@ -200,6 +201,14 @@ def _only_done(line: _Line, content: str, lexicon: Lexicon) -> bool:
     return has(lexicon.finished, content) and not decided and not has(lexicon.reason, content) and not has(lexicon.versus, content)
 
 
+def _verbless(content: str, lexicon: Lexicon) -> bool:
+    """Whether a line is the name of something rather than a sentence: outside of code, brackets and relative clauses it has no verb.
+
+    Told only where one language is spoken, for there all verbs are that language's.
+    """
+    return bool(lexicon.predicate) and len(lexicon.languages) == 1 and not has(lexicon.predicate, str(_ASIDE.sub(" ", content)))
+
+
 def _judged(line: _Line, content: str, lexicon: Lexicon) -> tuple[str, float, list[str]]:
     """What a line is, how sure that is, and why."""
     if line.labelled == THEME:
@@ -237,6 +246,7 @@ def _judged(line: _Line, content: str, lexicon: Lexicon) -> tuple[str, float, li
         (bool(has(lexicon.actionable, content)) and bool(said), 0.05, "says what to do"),
         (any(content.count(opened) != content.count(closed) for opened, closed in ("()", "“”")), -0.3, "a part is missing"),
         (intent == LESSON and (not lasting(content) or has(lexicon.of_its_time, content)), -0.1, "told of its time"),
+        (intent == LESSON and _verbless(content, lexicon), -0.3, "no whole sentence"),
         (content.startswith(('"', "“", "‘")), -0.3, "a quotation"),
         (bool(_CITED.search(content)), -0.3, "a citation"),
         (bool(has(lexicon.report, content)) and not names, -0.2, "a report"),
