@@ -16,6 +16,14 @@ def test_a_message_shows_what_would_be_put_before_it_and_why(browse, served):
     assert "message=" in page.url
 
 
+def test_it_says_where_nothing_is_about_the_message(browse, served):
+    served.add("Answer in short sentences.", "preference")
+    page = browse("/context?message=Who%20pays%20for%20the%20walnut%20harvest%3F")
+    assert "about this message in particular" in page.locator("#shown").inner_text()
+    page.goto(f"{served.url}/context")
+    assert "about this message" not in page.locator("#shown").inner_text()
+
+
 def test_what_is_left_out_is_told_with_the_reason(browse, served):
     for number in range(12):
         served.add(

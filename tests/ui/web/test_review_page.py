@@ -38,14 +38,47 @@ def test_a_queue_is_worked_off_by_keys_alone(queue, browse):
     assert "Nothing waits for you" in page.locator("main").inner_text()
 
 
+def test_a_decision_is_taken_back_on_its_card_when_the_note_is_gone_and_others_stay_decided(queue, browse):
+    page = browse("/review")
+    first = page.locator(".decide").first
+    page.keyboard.press("j")
+    page.keyboard.press("n")
+    page.locator(".decide.done").wait_for()
+    page.locator(".decide:focus:not(.done)").wait_for()
+    page.keyboard.press("y")
+    page.locator(".decide.done").nth(1).wait_for()
+    for _ in range(2):
+        page.locator("#said").get_by_role("button", name="Close").first.click()
+    first.get_by_role("button", name="Undo").click()
+    page.locator(".decide:focus:not(.done)").wait_for()
+    assert page.locator(".decide.done").get_by_role("button", name="Undo").count() == 1
+    with queue.desk() as desk:
+        assert sorted(each.status.value for each in desk.store.log.memories()) == ["active", "held", "held"]
+
+
+def test_what_a_person_turned_down_is_told_beside_what_was_refused(queue, browse):
+    page = browse("/review")
+    first = page.locator(".decide .says").first.inner_text()
+    page.keyboard.press("j")
+    page.keyboard.press("n")
+    page.locator(".decide.done").wait_for()
+    page.get_by_role("link", name="Refused").click()
+    page.get_by_role("link", name="1 memory").click()
+    page.locator(".row .says", has_text=first).wait_for()
+
+
 def test_a_decision_is_taken_back_by_one_key(queue, browse):
     page = browse("/review")
+    first = page.locator(".decide .says").first.inner_text()
     page.keyboard.press("j")
     page.keyboard.press("n")
     page.locator(".decide.done").wait_for()
     page.keyboard.press("u")
     page.get_by_text("Taken back.").wait_for()
     page.locator(".decide.done").wait_for(state="detached")
+    page.locator(".decide:focus .says", has_text=first).wait_for()
+    page.keyboard.press("u")
+    page.get_by_text("Nothing was done here just now").wait_for()
     with queue.desk() as desk:
         assert [each.status for each in desk.store.log.memories()] == [Status.HELD] * 3
 
@@ -58,7 +91,7 @@ def test_edit_and_keep_is_one_undo(queue, browse):
     page.get_by_label("What it should say").fill("Other words altogether.")
     page.get_by_role("button", name="Keep so").click()
     page.get_by_text("Kept in your words.").wait_for()
-    page.get_by_role("button", name="Undo").click()
+    page.locator("#said").get_by_role("button", name="Undo").click()
     page.get_by_text("Taken back.").wait_for()
     assert queue.memory(before).status is Status.HELD
 

@@ -54,7 +54,7 @@ def test_an_edit_shows_what_it_changed_and_is_taken_back_after_a_look_at_what_th
     page.get_by_role("button", name="Save").click()
     page.locator("h1", has_text="In this project dates are").wait_for()
     page.locator(".timeline del").first.wait_for()
-    assert "Put in other words by you" in page.locator(".timeline").inner_text()
+    assert "Changed by you" in page.locator(".timeline").inner_text()
     page.locator(".timeline li").first.get_by_role("button", name="Undo").click()
     dialog = page.locator("dialog[open]")
     dialog.locator("ins").first.wait_for()
@@ -64,6 +64,25 @@ def test_an_edit_shows_what_it_changed_and_is_taken_back_after_a_look_at_what_th
     page.locator(".timeline .tag", has_text="undone").wait_for()
     page.get_by_role("button", name="Redo").click()
     page.locator("h1", has_text="In this project dates are").wait_for()
+
+
+def test_what_a_person_told_directly_says_so_and_counts_no_conversation(served, browse):
+    page = browse(f"/memories/{served.add('Ship the walnuts on Monday.').id}")
+    said = page.locator("#rest").inner_text()
+    assert "You told kept this yourself on" in said
+    assert "1 conversation" not in said
+    assert "the user" not in page.locator("main").inner_text()
+    assert page.get_by_role("button", name="Resolve").count() == 0
+    page.goto(f"{served.url}/memories/{served.hold('Store the almonds dry.').id}")
+    assert "An agent suggested this on" in page.locator("#rest").inner_text()
+
+
+def test_a_story_leads_back_to_the_search_it_was_opened_from(served, browse):
+    served.add("Ship the walnuts on Monday.")
+    page = browse("/?q=walnuts")
+    page.get_by_role("link", name="Ship the walnuts on Monday.").click()
+    page.get_by_role("link", name="← Memories").click()
+    page.wait_for_url("**/?q=walnuts")
 
 
 def test_looking_at_what_an_undo_would_do_changes_nothing(told, served, browse):

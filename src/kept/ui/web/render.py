@@ -96,6 +96,7 @@ def _environment() -> Environment:
     made.filters["whose"] = lambda author: WHOSE.get(author, author)
     made.filters["counted"] = _counted
     made.filters["said"] = said
+    made.filters["to_you"] = _to_you
     return made
 
 
@@ -106,6 +107,13 @@ def _seen(value: Any) -> Any:
 
 def _counted(number: int, singular: str, plural: str = "") -> str:
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def _to_you(reason: str) -> str:
+    """A reason as the log has it, said to the person it speaks of."""
+    for theirs, yours in (("the user said themselves", "you said yourself"), ("the user's", "your"), ("the user", "you")):
+        reason = reason.replace(theirs, yours)
+    return reason
 
 
 def said(text: str, words: Sequence[str] = ()) -> Markup:

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from kept.app.previewing import directories, preview
-from kept.model.context import LAYERS, Context, Piece, block, line_of, tokens_of
+from kept.model.context import CORE, LAYERS, Context, Piece, block, line_of, tokens_of
 from kept.ui.web.navigation import Page
 from kept.ui.web.render import is_part, page, part
 from kept.ui.web.room import at_desk
@@ -37,6 +37,7 @@ def context(
         values: dict[str, Any] = {
             "message": message, "project": directory, "client": client, "budget": most or desk.settings.context_tokens, "found": found,
             "layers": _layers(found), "omitted": _omitted(found), "block": block(found.pieces),
+            "about": any(each.layer != CORE for each in found.pieces),
             "stored": bool(desk.store.log.ids()), "is_memory": frozenset(desk.store.log.ids()).__contains__,
         }  # fmt: skip
         if is_part(request):

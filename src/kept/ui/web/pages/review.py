@@ -27,7 +27,11 @@ _QUOTES = 3
 
 def waiting(desk: Desk) -> int:
     """How many memories wait for a decision."""
-    return sum(count for (status, _, _), count in desk.store.log.census(desk.clock()).items() if status is Status.HELD)
+    return _how_many(desk, Status.HELD)
+
+
+def _how_many(desk: Desk, wanted: Status) -> int:
+    return sum(count for (status, _, _), count in desk.store.log.census(desk.clock()).items() if status is wanted)
 
 
 PAGE = Page(id="review", title="Review", path="/review", key="v", router=router, count=waiting)
@@ -97,7 +101,7 @@ def turned_down(request: Request, reason: str = "", shown: Annotated[int, Query(
         taken = {one for each in desk.store.log.memories() for one in each.candidates if each.content}
         return page(
             request, desk, "review_refused.html", here=PAGE.id, tab="refused", found=found[:shown], reason_of=_reason, taken=taken,
-            **values, **shown_with(desk),
+            declined=_how_many(desk, Status.REJECTED), **values, **shown_with(desk),
         )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from kept.app.desk import Desk
 from kept.app.history import undo
 from kept.app.person import find
 from kept.app.routing import routed
-from kept.app.story import story
+from kept.app.story import Story, story
 from kept.model.memory import Actor, Memory
 from kept.ui.web.differences import changed_words
 from kept.ui.web.pages.memories import PAGE, form, shown_with
@@ -22,7 +22,7 @@ router = APIRouter()
 
 WHO = {Actor.MACHINE: "kept", Actor.PERSON: "you", Actor.AGENT: "an agent"}
 WHAT = {
-    "add": "Remembered", "revise": "Put in other words", "reaffirm": "Confirmed", "merge": "Merged", "supersede": "Gave way to another",
+    "add": "Remembered", "revise": "Changed", "reaffirm": "Confirmed", "merge": "Merged", "supersede": "Gave way to another",
     "resolve": "Answered", "retire": "Retired", "promote": "Filed elsewhere", "move": "Moved", "approve": "Approved",
     "reject": "Turned down", "pin": "Pinned", "forget": "Forgotten",
 }  # fmt: skip
@@ -98,11 +98,18 @@ def _seen(memory: Memory | None) -> Any:
     return (memory.content, memory.category, memory.status, memory.pinned) if memory is not None else None
 
 
+def _teller(found: Story) -> str:
+    """Who told it directly, ``person`` or ``agent``; empty for what comes out of conversations."""
+    first = next(iter(found.chapters), None)
+    direct = first is not None and first.made.actor is not Actor.MACHINE and not found.trace.evidence
+    return first.made.actor.value if first is not None and direct else ""
+
+
 def _told(desk: Desk, memory: Memory, most: int | None = _FIRST) -> dict[str, Any]:
     found = story(desk, memory, context=_AROUND)
     chapters = [(each, changed_words(each.before, each.after) if each.changed else ()) for each in found.chapters]
     return {
         "memory": memory, "story": found, "chapters": chapters[::-1], "who": WHO, "what": WHAT, "around": _AROUND,
         "evidence": conversations(found.trace.evidence[:most], memory.evidence), "rest": len(found.trace.evidence[most:]) if most else 0,
-        **shown_with(desk),
+        "origin": _teller(found), **shown_with(desk),
     }  # fmt: skip

@@ -29,7 +29,8 @@
       const button = make("button", "Undo");
       button.type = "button";
       button.dataset.key = "u";
-      button.addEventListener("click", () => { line.remove(); takeBack(undo); });
+      button.addEventListener("click", () => takeBack(undo));
+      line.dataset.undo = undo;
       line.append(button);
     }
     const close = make("button", "Close");
@@ -82,9 +83,21 @@
     return now;
   };
 
+  // What was decided here can be taken back on its card as long as the page stands, when the note is long gone.
+  const decided = new Map();  // by the id of the row, what takes it back
+  const offer = (row) => {
+    if (!row?.matches(".decide.done") || !decided.has(row.id)) return row;
+    const button = make("button", "Undo", "quiet");
+    button.type = "button";
+    button.dataset.key = "u";
+    button.addEventListener("click", () => takeBack(decided.get(row.id)));
+    row.lastElementChild.append(" ", button);
+    return row;
+  };
+
   const anew = async (row) => {
     const content = await part(row.dataset.row);
-    if (content?.firstElementChild) return place(row, content);
+    if (content?.firstElementChild) return offer(place(row, content));
     row.remove();
     return null;
   };
@@ -107,8 +120,13 @@
 
   const takeBack = async (what) => {
     const { ok, value } = await call("POST", "/api/undo", { what });
+    $$(`#said [data-undo="${CSS.escape(what)}"]`).forEach((each) => each.remove());
+    const [at] = [...decided].find(([, undo]) => undo === what) || [];
+    if (ok) decided.delete(at);
     if (!$("[data-list]")) await Promise.all($$("[data-row]").map(anew));
     await changed(null, true);
+    const back = at && document.getElementById(at);
+    if (back) { back.focus({ preventScroll: true }); back.scrollIntoView({ block: "nearest" }); }
     ok ? say("Taken back.") : say(told(value), { bad: true });
   };
 
@@ -166,6 +184,7 @@
     element.dispatchEvent(new CustomEvent("kept:done", { bubbles: true, detail: value }));
     if (element.dataset.closes !== undefined) element.closest("dialog").close();
     const at = element.closest(".row")?.id;
+    if (at && value.undo) decided.set(at, value.undo);
     await changed(row, true);
     say(element.dataset.done || "Done.", { undo: value.undo || "" });
     if (element.dataset.next !== undefined) { document.getElementById(at)?.focus(); move(1); }
@@ -194,6 +213,10 @@
     event.preventDefault();
     if (form.dataset.send) send(form);
   });
+
+  // A story leads back to the search it was opened from.
+  const back = $("[data-back]"), from = back && document.referrer ? new URL(document.referrer) : null;
+  if (from?.origin === location.origin && from.pathname === "/") back.setAttribute("href", from.pathname + from.search);
 
   // ---- small doings ------------------------------------------------------------------------------------------------------
   const doings = {
@@ -257,7 +280,9 @@
     }
     if ((event.key === "Enter" || event.key === " ") && element.matches?.("a, button, input, summary")) return;
     const row = current(), name = `[data-key="${CSS.escape(event.key)}"]`;
-    const found = (row && $(name, row)) || $$(name).find((each) => !each.closest(".row[tabindex]") && each.offsetParent !== null);
+    const others = $$(name).filter((each) => !each.closest(".row[tabindex]") && each.offsetParent !== null);
+    const found = (row && $(name, row)) || others.at(event.key === "u" ? -1 : 0);  // of several notes, the last is undone
+    if (!found && event.key === "u") say("Nothing was done here just now that could be undone. Runs lists all that was done.");
     if (found) { event.preventDefault(); found.click(); if (row && found.type === "checkbox") row.focus(); }
   });
 
