@@ -1,9 +1,16 @@
 """Fixtures that every test may ask for."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
+
+
+def pytest_configure() -> None:
+    """Hear Ctrl-C, and let the commands that tests start hear it: what a shell starts in the background is deaf to it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -23,10 +23,10 @@ def said(memory, *texts: str) -> None:
 def test_what_a_session_told_is_known_in_the_next(home):
     with opened(home) as memory:
         said(memory, "Have a look at the import job.", OTHER)
-        assert "uv sync" not in memory.context("how do I install the dependencies with pip")
+        assert "uv sync" not in memory.context("shall I always use pip in this repo")
         memory.end_session()
     with opened(home, "s2") as memory:
-        assert "uv sync" in memory.context("how do I install the dependencies with pip")
+        assert "uv sync" in memory.context("shall I always use pip in this repo")
 
 
 def test_past_fifty_entries_the_older_become_notes_and_twenty_stay(home):

@@ -26,7 +26,7 @@ def agent(path, answer=obey):
     """An agent that reads the file and writes what it is asked for where it is told to."""
     text = Path(path).read_text()
     reply = next(each for each in text.splitlines() if each.endswith(".reply.json"))
-    body = answer(SimpleNamespace(system=text, prompt=text))
+    body = answer(SimpleNamespace(purpose="", system=text, prompt=text))
     Path(reply).write_text(body if isinstance(body, str) else json.dumps(body))
 
 

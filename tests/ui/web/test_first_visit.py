@@ -32,5 +32,6 @@ def test_somebody_finds_understands_corrects_and_undoes_a_wrong_memory_in_the_sa
     page.locator("h1", has_text="per year").wait_for()
     page.locator("#said").get_by_role("button", name="Undo").click()
     page.locator("h1", has_text=before[:30]).wait_for()
+    page.wait_for_load_state("networkidle")  # what is still on its way would ask for the sample's memory outside of it
     page.get_by_role("button", name="Leave the sample").click()
     page.get_by_text("Nothing is remembered yet").wait_for()

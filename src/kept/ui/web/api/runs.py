@@ -3,8 +3,9 @@
 from datetime import date
 from typing import Annotated, Any, Literal
 
+import re2
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, Field, StrictBool
+from pydantic import BaseModel, BeforeValidator, Field, StrictBool
 
 from kept.app.overseeing import Happened, runs, stops
 from kept.app.running import Options
@@ -17,14 +18,24 @@ from kept.ui.web.work import Now
 router = APIRouter(tags=["runs"])
 
 
+def _as_written(value: object) -> object:
+    """A day as people write it, or nothing: a number would be taken for seconds. Raises ValueError for anything else."""
+    if value is None or (isinstance(value, str) and (not value or re2.fullmatch(r"\d{4}-\d\d-\d\d", value))):
+        return value
+    raise ValueError("must be a day as 2026-01-31")
+
+
+Day = Annotated[date | Literal[""] | None, BeforeValidator(_as_written)]
+
+
 class Begun(Body):
     """What kind of run: all that is new, of every source that is on, where nothing is said."""
 
     dry: StrictBool = Field(default=False, description="Show what would change; change nothing.")
     model: StrictBool = Field(default=True, description="Ask the language model of the settings, where one is set.")
     force: StrictBool = Field(default=False, description="Read and analyse everything again.")
-    since: date | Literal[""] | None = Field(default=None, description="Only sessions with events on this day or later.")
-    until: date | Literal[""] | None = Field(default=None, description="Only sessions with events on this day or earlier.")
+    since: Day = Field(default=None, description="Only sessions with events on this day or later.")
+    until: Day = Field(default=None, description="Only sessions with events on this day or earlier.")
     allow: StrictBool = Field(default=False, description="Let through what a guard stopped.")
     confirm: StrictBool = Field(default=False, description="With `allow`: the person has read what would be lost, and wants it.")
 
