@@ -119,7 +119,7 @@ class Said(Body):
     directory: Annotated[
         str, Field(max_length=4_000, pattern=r"^(/[^\x00]*)?$", description="An absolute path; empty for none.")
     ] = ""
-    budget: Annotated[int, Field(ge=0, le=100_000, description="Tokens at most; 0 for the setting.")] = 0
+    budget: Annotated[int, Field(strict=True, ge=0, le=100_000, description="Tokens at most; 0 for the setting.")] = 0
     client: Literal["claude", "codex", "none"] = "claude"
 
 

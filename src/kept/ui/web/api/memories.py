@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool
 from starlette.responses import Response
 
 from kept.app import person
@@ -42,7 +42,7 @@ class Edited(Body):
 class Pinned(Body):
     """Whether it is pinned."""
 
-    on: bool = True
+    on: StrictBool = True
 
 
 class Reason(Body):

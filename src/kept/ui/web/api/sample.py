@@ -3,7 +3,7 @@
 from typing import Any
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool
 
 from kept.app.running import Options
 from kept.app.sampling import run_sample
@@ -17,7 +17,7 @@ router = APIRouter(tags=["sample"])
 class Shown(Body):
     """Whether the sample is shown in place of what is yours."""
 
-    on: bool
+    on: StrictBool
 
 
 class SampleOut(BaseModel):
