@@ -6,12 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from kept.adapters.store import Draft
-from kept.app import person
 from kept.app.history import difference, history, memories_at, redo, undo
 from kept.model.errors import UsageError
 from kept.model.event import Origin
 from kept.model.memory import Actor, Evidence, Memory, Status
-from kept.model.operation import Add, Pin, Reaffirm, Retire, Supersede
+from kept.model.operation import Add, Pin, Reaffirm, Retire, Supersede, as_facts
 
 JAN, MAR, MAY = (datetime(2026, month, 1, 12, tzinfo=UTC) for month in (1, 3, 5))
 
@@ -86,7 +85,7 @@ def test_the_history_is_that_of_the_last_runs_with_their_operations(desk):
 
 def test_what_was_true_then_counts_by_event_time_whenever_it_was_read(desk):
     commit(desk, add("m1", MAR))
-    facts = replace(person.facts_of(memory("m1", MAR)), first_seen=JAN, last_seen=MAY)
+    facts = replace(as_facts(memory("m1", MAR)), first_seen=JAN, last_seen=MAY)
     facts = replace(facts, added=tuple(memory("m1", at).evidence[0] for at in (JAN, MAY)))
     commit(desk, Reaffirm(memory="m1", at=MAY, reason="seen again", facts=facts))
     commit(desk, Retire(memory="m1", at=MAY, reason="x"))

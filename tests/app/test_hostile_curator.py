@@ -10,11 +10,10 @@ from talking import RULE, say
 from kept.adapters.store import Draft
 from kept.app import person
 from kept.app.curating import GUARD
-from kept.app.person import facts_of
 from kept.app.running import Options, run
 from kept.model.event import Origin
 from kept.model.memory import Actor, Memory, Status
-from kept.model.operation import Add, Merge, Operation, Retire, Revise, Supersede
+from kept.model.operation import Add, Merge, Operation, Retire, Revise, Supersede, as_facts
 
 NIGHTS, MEMORIES, TENTH = 30, 40, 4
 
@@ -31,11 +30,11 @@ def _replace(victims: Sequence[Memory], survivor: Memory, at: datetime) -> tuple
 
 def _merge(victims: Sequence[Memory], survivor: Memory, at: datetime) -> tuple[Operation, ...]:
     losers = tuple(each.id for each in victims)
-    return (Merge(memory=survivor.id, at=at, reason="the same", losers=losers, facts=facts_of(survivor)),)
+    return (Merge(memory=survivor.id, at=at, reason="the same", losers=losers, facts=as_facts(survivor)),)
 
 
 def _empty(victims: Sequence[Memory], _: Memory, at: datetime) -> tuple[Operation, ...]:
-    return tuple(Revise(memory=each.id, at=at, reason="shorter", facts=replace(facts_of(each), content="")) for each in victims)
+    return tuple(Revise(memory=each.id, at=at, reason="shorter", facts=replace(as_facts(each), content="")) for each in victims)
 
 
 REMOVALS: dict[str, Removal] = {"retire": _retire, "merge": _merge, "replace": _replace, "empty": _empty}

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from kept.app.desk import Desk
-from kept.app.person import facts_of, usable
+from kept.app.person import usable
 from kept.app.targets import Target
 from kept.model.artifact import artifacts
 from kept.model.codec import digest
@@ -13,7 +13,7 @@ from kept.model.document import Added, Edits
 from kept.model.errors import UsageError
 from kept.model.event import Origin
 from kept.model.memory import USER_SCOPE, Evidence, Memory, Status
-from kept.model.operation import Add, Approve, Operation, Reject, Retire, Revise
+from kept.model.operation import Add, Approve, Operation, Reject, Retire, Revise, as_facts
 from kept.model.profile import Profile, kind_of, read_kind
 from kept.model.text import normal_form
 
@@ -46,7 +46,7 @@ def _revision(desk: Desk, memory: Memory, words: str, now: datetime) -> Iterator
     content = usable(desk, words)
     if content == memory.content and memory.status is Status.ACTIVE:
         return
-    facts = replace(facts_of(memory), content=content, artifacts=artifacts(content))
+    facts = replace(as_facts(memory), content=content, artifacts=artifacts(content))
     yield Revise(memory=memory.id, at=now, reason="edited by hand", facts=facts)
     if memory.status not in (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED):  # a note of a day tells of what has ended as well
         yield Approve(memory=memory.id, at=now, reason="edited by hand")

@@ -1,7 +1,7 @@
 """The calendar: how much each day of a month held, and what belongs to one day besides its summary. Changes nothing."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -9,6 +9,7 @@ from pathlib import Path
 from kept.adapters import files
 from kept.adapters.store import Noted, Sitting
 from kept.app.desk import Desk
+from kept.app.summarising import once
 from kept.model.errors import KeptError, UsageError
 from kept.model.memory import Memory, Status
 from kept.model.summary import Bullet, Part
@@ -84,7 +85,7 @@ def month(desk: Desk, first: date) -> Month:
     start, stop = desk.span(first)[0], desk.span(days[-1])[1]
     known = {each.astimezone(desk.zone).date() for each in desk.store.archive.minutes()}
     sessions = {day: len(desk.store.archive.sittings(*desk.span(day))) for day in days if day in known}
-    worked_on = Counter(each.note.at.astimezone(desk.zone).date() for each in _once(desk.store.days.between(start, stop)))
+    worked_on = Counter(each.note.at.astimezone(desk.zone).date() for each in once(desk.store.days.between(start, stop)))
     parts: Counter[tuple[date, Part]] = Counter()
     for each in desk.store.log.memories_between(start, stop):
         if each.content and each.first_seen is not None and each.status in _LASTING:
@@ -111,19 +112,11 @@ def latest(desk: Desk) -> date | None:
     return last.astimezone(desk.zone).date() if last else None
 
 
-def _once(found: Iterable[Noted]) -> Iterator[Noted]:
-    seen: set[str] = set()
-    for each in found:
-        if each.note.event not in seen:
-            seen.add(each.note.event)
-            yield each
-
-
 def sessions(desk: Desk, day: date) -> tuple[Session, ...]:
     """The sessions with events on a day, in their order, each with what was worked on in it on that day. Raises StoreError."""
     start, stop = desk.span(day)
     told: Mapping[tuple[str, str], list[Noted]] = defaultdict(list)
-    for each in _once(desk.store.days.between(start, stop)):
+    for each in once(desk.store.days.between(start, stop)):
         told[each.path, each.session].append(each)
     found = []
     for sitting in desk.store.archive.sittings(start, stop):

@@ -22,7 +22,7 @@ from kept.model.fingerprint import fingerprint, recognised
 from kept.model.fold import FORGOTTEN
 from kept.model.invisible import strip_invisible
 from kept.model.memory import USER_SCOPE, Actor, Evidence, Memory, Refused, Status
-from kept.model.operation import Add, Approve, Facts, Forget, Merge, Operation, Pin, Reaffirm, Reject, Resolve, Retire, Revise
+from kept.model.operation import Add, Approve, Forget, Merge, Operation, Pin, Reaffirm, Reject, Resolve, Retire, Revise, as_facts
 from kept.model.text import normal_form, one_line
 from kept.model.times import to_text
 from kept.stages.redact import redact
@@ -122,18 +122,8 @@ def edit(desk: Desk, number: str, text: str, *, category: str | None = None, if_
 def _edit(desk: Desk, memory: Memory, text: str, category: str | None) -> Memory:
     category = None if category is None else _within(desk, memory, category)
     content = usable(desk, text)
-    facts = replace(facts_of(memory), content=content, category=category or memory.category, artifacts=artifacts(content))
+    facts = replace(as_facts(memory), content=content, category=category or memory.category, artifacts=artifacts(content))
     return _once(desk, "edit", Revise(memory=memory.id, at=desk.clock(), reason="edited by the user", facts=facts))
-
-
-def facts_of(memory: Memory) -> Facts:
-    """What evidence says of a memory as it stands, for an operation that changes some of it."""
-    return Facts(
-        content=memory.content, category=memory.category, confidence=memory.confidence, origin=memory.origin,
-        first_seen=memory.first_seen, last_seen=memory.last_seen, observations=memory.observations, artifacts=memory.artifacts,
-        candidates=memory.candidates, valid_until=memory.valid_until, trigger=memory.trigger, fingerprint=memory.fingerprint,
-        subject=memory.subject, advised=memory.advised,
-    )  # fmt: skip
 
 
 def retire(desk: Desk, number: str, reason: str = "", *, if_match: str = "") -> Memory:
@@ -148,7 +138,7 @@ def keep(desk: Desk, number: str, *, if_match: str = "") -> Memory:
     with _held(desk, number, if_match) as memory:
         _need(memory, Status.ACTIVE)
         now = desk.clock()
-        facts = replace(facts_of(memory), last_seen=now)
+        facts = replace(as_facts(memory), last_seen=now)
         return _once(desk, "keep", Reaffirm(memory=memory.id, at=now, reason="confirmed by the user", facts=facts))
 
 
@@ -231,7 +221,7 @@ def merge(
         added = tuple(one for each in others for one in each.evidence)
         sessions = {one.session for each in every for one in each.evidence}
         facts = replace(
-            facts_of(first), content=content, category=_within(desk, first, category) if category else first.category,
+            as_facts(first), content=content, category=_within(desk, first, category) if category else first.category,
             confidence=max(each.confidence for each in every), artifacts=artifacts(content), added=added,
             first_seen=min((each.first_seen for each in every if each.first_seen), default=None),
             last_seen=max((each.last_seen for each in every if each.last_seen), default=None),

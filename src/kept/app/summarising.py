@@ -81,7 +81,7 @@ def summary(desk: Desk, first: date, last: date | None = None, *, scopes: frozen
     book = pages(desk, first, last)
     noted = [
         worked(each.note, scope)
-        for each in _once(desk.store.days.between(start, stop))
+        for each in once(desk.store.days.between(start, stop))
         if (scope := _scope(desk, each)) in scopes or not scopes
     ]
     remembering = [
@@ -99,7 +99,7 @@ def summary(desk: Desk, first: date, last: date | None = None, *, scopes: frozen
 def told(desk: Desk) -> dict[date, tuple[Line, ...]]:
     """What each day came to, in short, as the lines of its note; each line says whose it is, so that an edit of it is understood."""
     noted: dict[date, list[Bullet]] = {}
-    for each in _once(desk.store.days.between(_FIRST, _LAST)):
+    for each in once(desk.store.days.between(_FIRST, _LAST)):
         noted.setdefault(each.note.at.astimezone(desk.zone).date(), []).append(worked(each.note, _scope(desk, each)))
     book = pages(desk, date.min, date.max)
     return {day: tuple(_note_of(desk, noted.get(day, ()), day, book)) for day in sorted({*noted, *book})}
@@ -161,11 +161,11 @@ def week(day: date) -> tuple[date, date]:
 def noted_on(desk: Desk, day: date) -> Iterator[tuple[Noted, Bullet]]:
     """What was worked on a day, each thing once, with the line it is told in."""
     start, stop = desk.span(day)
-    for each in _once(desk.store.days.between(start, stop)):
+    for each in once(desk.store.days.between(start, stop)):
         yield each, worked(each.note, _scope(desk, each))
 
 
-def _once(found: Iterable[Noted]) -> Iterator[Noted]:
+def once(found: Iterable[Noted]) -> Iterator[Noted]:
     """What copies of a session tell twice, once."""
     seen: set[str] = set()
     for each in found:

@@ -10,14 +10,14 @@ from kept.adapters import files
 from kept.adapters.files import Content
 from kept.adapters.store import Draft, Output
 from kept.app.desk import Desk
-from kept.app.person import facts_of, usable
+from kept.app.person import usable
 from kept.model.artifact import artifacts
 from kept.model.codec import digest
 from kept.model.document import Line
 from kept.model.errors import UsageError
 from kept.model.event import Origin
 from kept.model.memory import USER_SCOPE, Actor, Memory, Status
-from kept.model.operation import Add, Approve, Operation, Resolve, Retire, Revise
+from kept.model.operation import Add, Approve, Operation, Resolve, Retire, Revise, as_facts
 from kept.model.profile import Place, Profile
 from kept.model.text import normal_form
 from kept.stages.compose import is_shown, leading
@@ -110,7 +110,7 @@ def _operations(desk: Desk, profile: Profile, edits: ViewEdits) -> Iterator[Oper
             yield from _answer(memory, category, text, now=now)
         elif text != memory.content or category != memory.category:
             kind = category if profile.category(category) is not None else memory.category
-            facts = replace(facts_of(memory), content=text, category=kind, artifacts=artifacts(text))
+            facts = replace(as_facts(memory), content=text, category=kind, artifacts=artifacts(text))
             yield Revise(memory=number, at=now, reason="edited by hand", facts=facts)
     for number in edits.removed:
         memory = desk.store.log.memory(number)

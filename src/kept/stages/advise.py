@@ -14,7 +14,7 @@ from kept.model.artifact import artifacts
 from kept.model.ask import Ask
 from kept.model.event import Origin, least
 from kept.model.memory import Memory, Status
-from kept.model.operation import ADVISED, Facts, Merge, Operation, Resolve, Retire, Revise, Supersede
+from kept.model.operation import ADVISED, Merge, Operation, Resolve, Retire, Revise, Supersede, as_facts
 from kept.model.profile import Category, Shape
 from kept.model.schema import read, schema_of
 from kept.model.statement import statement
@@ -240,7 +240,7 @@ def _operation(change: Change, memory: Memory, other: Memory | None) -> Operatio
     match change.op, other:
         case "reword", _:
             words = one_line(change.content)
-            facts = replace(_facts(memory), content=words, artifacts=artifacts(words), advised=True)
+            facts = replace(as_facts(memory), content=words, artifacts=artifacts(words), advised=True)
             return Revise(memory=memory.id, at=memory.last_seen, reason=reason, facts=facts)
         case "supersede", Memory():
             return Supersede(memory=memory.id, at=other.first_seen, reason=reason, by=other.id)
@@ -262,7 +262,7 @@ def _merged(winner: Memory, several: Sequence[tuple[Memory, Change]]) -> Merge |
     times = [each.first_seen for each in parts if each.first_seen is not None]
     last = [each.last_seen for each in parts if each.last_seen is not None]
     facts = replace(
-        _facts(winner), content=words, artifacts=artifacts(words), advised=True,
+        as_facts(winner), content=words, artifacts=artifacts(words), advised=True,
         confidence=max(each.confidence for each in parts), origin=least(tuple(each.origin for each in parts)),
         first_seen=min(times, default=None), last_seen=max(last, default=None),
         observations=max(each.observations for each in parts),
@@ -275,15 +275,6 @@ def _merged(winner: Memory, several: Sequence[tuple[Memory, Change]]) -> Merge |
 
 def _reason(said: str) -> str:
     return f"{ADVISED}{one_line(said)[:_REASON_CHARS]}"
-
-
-def _facts(memory: Memory) -> Facts:
-    return Facts(
-        content=memory.content, category=memory.category, confidence=memory.confidence, origin=memory.origin,
-        first_seen=memory.first_seen, last_seen=memory.last_seen, observations=memory.observations, artifacts=memory.artifacts,
-        candidates=memory.candidates, valid_until=memory.valid_until, trigger=memory.trigger, fingerprint=memory.fingerprint,
-        subject=memory.subject, advised=memory.advised,
-    )  # fmt: skip
 
 
 def _says(words: str, parts: Iterable[Memory]) -> bool:
