@@ -10,11 +10,13 @@ run: .venv/ready $(MODEL)  ## set up and run kept on your own transcripts (or on
 	$(BIN)/kept run $(ARGS)
 
 test: .venv/ready-dev $(MODEL)  ## set up and pass the checks and tests
+	$(BIN)/python -m compileall -q src
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 -m "not slow" --cov --cov-report=term:skip-covered
+	$(BIN)/pytest -n 2 -m "not slow" --cov --cov-report=
+	$(BIN)/coverage report --skip-covered --sort=cover --show-missing | tail -n 40
 
 torture: .venv/ready-dev  ## the long proofs: kills, power cuts, failing disks, long fuzzing
 	$(BIN)/pytest -n 2 -m slow -rs

@@ -11,13 +11,12 @@ from store_world import AT, NOW, add, archive, commit, event, judged, memory
 
 from kept.adapters.store import IMPORTED, Output, Span, SqliteStore, Store
 from kept.adapters.store.in_memory import InMemoryStore
-from kept.app.person import facts_of
 from kept.model.document import Line
 from kept.model.errors import DamagedError, StoreError, UsageError
 from kept.model.event import FORGOTTEN_MARK, Origin
 from kept.model.fold import fold
 from kept.model.memory import Evidence, Refused, Status
-from kept.model.operation import Add, Forget, Merge, Pin, Retire, Supersede
+from kept.model.operation import Add, Forget, Merge, Pin, Retire, Supersede, as_facts
 from kept.model.summary import Form, Note, Passage
 
 KINDS = ("sqlite", "memory")
@@ -346,7 +345,7 @@ def filled(store: Store) -> None:
     store.log.end_run(run, NOW, {"accepted": 1})
     commit(store, stage="extract", span=Span(thread=1, start=1, judged=((1, judged("c3")),)))
     made = commit(store, add("m1"), add("m2"), add("m3", "another"))
-    facts = Merge(memory="m1", at=AT, reason="x", losers=("m2",), facts=facts_of(memory("m1")))
+    facts = Merge(memory="m1", at=AT, reason="x", losers=("m2",), facts=as_facts(memory("m1")))
     commit(store, facts)
     commit(store, stage="undo", undoes=(made.id,))
     commit(store, stage="redo", redoes=(made.id,))

@@ -160,13 +160,13 @@ def stuffed(folder: Path, *, spare: int = 0) -> Path:
 class Disk:
     """A file system of its own in an image file, whose power can be cut."""
 
-    def __init__(self, folder: Path, kind: str) -> None:
+    def __init__(self, folder: Path, kind: str, *, megabytes: int = 320) -> None:
         need_root()
         self.place = folder / "mount"
         self._image = folder / "image"
         self.place.mkdir(parents=True)
         with self._image.open("wb") as image:
-            image.truncate(320 * 2**20)
+            image.truncate(megabytes * 2**20)
         make = [need(f"mkfs.{kind}"), "-q", *(["-F"] if kind == "ext4" else ["-f"]), str(self._image)]
         subprocess.run(make, check=True, capture_output=True)
         if self._mount():

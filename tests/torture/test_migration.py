@@ -21,6 +21,7 @@ from kept.model.operation import Add
 OLD = FORMAT - 1
 SCHEMA = Path(__file__).parents[1] / "adapters" / "schemas" / f"{OLD}.sql"
 CUTS = 15
+MANY = 100_000
 
 
 def columns(database: sqlite3.Connection) -> dict[str, set[str]]:
@@ -101,8 +102,8 @@ def test_a_migration_killed_at_each_writing_call_is_all_or_nothing(old, part):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ext4", "xfs"])
 def test_a_power_cut_during_the_migration_of_a_large_store_loses_nothing(tmp_path, kind):
-    """20,000 memories: the migration takes long enough to be cut off in any of its parts."""
-    disk, chance = Disk(tmp_path, kind), random.Random(13)
+    """The power is cut at a random moment of the time that the migration takes when nothing cuts it off."""
+    disk, chance = Disk(tmp_path, kind, megabytes=2048), random.Random(13)
     try:
         home = disk.place / "home"
         with desk_at(home) as desk:
@@ -115,7 +116,7 @@ def test_a_power_cut_during_the_migration_of_a_large_store_loses_nothing(tmp_pat
                         content=f"Crate {number} goes to dock {number % 77} by way of the river.", confidence=0.8, origin=Origin.USER,
                         first_seen=now, last_seen=now,
                     )
-                    for number in range(20_000)
+                    for number in range(MANY)
                 )
             )  # fmt: skip
             run = desk.store.log.start_run("large", now)
@@ -125,13 +126,16 @@ def test_a_power_cut_during_the_migration_of_a_large_store_loses_nothing(tmp_pat
         aged(home)
         before = copy(home, tmp_path / "before")
         command = [sys.executable, "-m", "kept", "list", "--home", str(home)]
+        begun = time.monotonic()
+        subprocess.run(command, env=environment(home), stdout=subprocess.DEVNULL, check=True)
+        whole = time.monotonic() - begun
         formats = set()
         for _ in range(CUTS):
             shutil.rmtree(home)
             copy(before, home)
             subprocess.run(["sync"], check=True)
             process = subprocess.Popen(command, env=environment(home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(chance.uniform(0.3, 4.0))
+            time.sleep(chance.uniform(0.3, whole))
             disk.cut()
             process.kill()
             process.wait()

@@ -7,7 +7,7 @@ this machine's name as its own, and it has neither key nor cookie. Every answer 
 import asyncio
 import json
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
@@ -43,10 +43,12 @@ class _Turned(Exception):  # noqa: N818 - no error: a request that is answered a
 
 
 class Door:
-    """An application with the door before it. ``sign_in`` answers in place of a page where nobody is signed in."""
+    """An application with the door before it. ``sign_in`` answers in place of a page where nobody is signed in; ``takes`` tells
+    whether the application has anything that takes a request's method at its path, for what nothing takes need not be JSON.
+    """
 
-    def __init__(self, app: ASGIApp, room: Room, sign_in: ASGIApp) -> None:
-        self._app, self._room, self._sign_in = app, room, sign_in
+    def __init__(self, app: ASGIApp, room: Room, sign_in: ASGIApp, takes: Callable[[Scope], bool]) -> None:
+        self._app, self._room, self._sign_in, self._takes = app, room, sign_in, takes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or turn it away."""
@@ -85,9 +87,10 @@ class Door:
         if (scope["method"] in _WITH_BODY or (not reads and sizes not in ([], ["0"]))) and not _is_json(sent):
             if not signed_in:  # a form of another page could send that: it is told nothing
                 raise _Turned(HTTPStatus.FORBIDDEN, "nobody is signed in", "open the address that `kept web` told")
-            raise _Turned(
-                HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "what changes something must be JSON", "content-type: application/json"
-            )
+            if self._takes(scope):
+                raise _Turned(
+                    HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "what changes something must be JSON", "content-type: application/json"
+                )
         if not signed_in and path != SIGN_IN and (path.startswith(API) or not reads):
             raise _Turned(
                 HTTPStatus.UNAUTHORIZED, "nobody is signed in", "send `Authorization: Bearer KEY`, never a key in an address"

@@ -17,7 +17,8 @@ try:
     from fastapi.security import HTTPBearer
     from starlette.exceptions import HTTPException
     from starlette.responses import JSONResponse, Response
-    from starlette.types import ASGIApp
+    from starlette.routing import Match
+    from starlette.types import ASGIApp, Scope
 except ImportError as error:
     raise UsageError("`kept web` needs the extra web", hint="pip install 'kept[web]'") from error
 
@@ -54,7 +55,11 @@ def make(room: Room) -> ASGIApp:
     app.add_exception_handler(KeptError, _told)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _malformed)
-    return Door(app, room, sign_in_page)
+
+    def takes(scope: Scope) -> bool:
+        return any(route.matches(scope)[0] is Match.FULL for route in app.router.routes)
+
+    return Door(app, room, sign_in_page, takes)
 
 
 def _waiting(request: Request, name: str) -> Response:

@@ -14,6 +14,7 @@ from kept.app.desk import Desk
 from kept.app.graphing import MOST, knowledge
 from kept.app.previewing import preview
 from kept.model.context import Piece, block
+from kept.model.errors import MissingError
 from kept.model.summary import Bullet
 from kept.model.times import to_text
 from kept.ui.web.api.forms import Body, MemoryOut
@@ -21,6 +22,7 @@ from kept.ui.web.room import at_desk
 
 router = APIRouter(tags=["looking"])
 
+DAY = r"^[1-9]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$"
 MESSAGE = 20_000  # characters of a message; of a longer one its ends tell as much
 
 
@@ -175,8 +177,20 @@ def one_month(
 
 
 @router.get("/days/{day}", response_model=DayOut)
-def one_day(request: Request, day: Annotated[date, Path(ge=date(1000, 1, 2), le=date(9999, 12, 30))]) -> dict[str, Any]:
+def one_day(request: Request, day: Annotated[str, Path(pattern=DAY, description="YYYY-MM-DD.")]) -> dict[str, Any]:
     """What a day was."""
+    return _day(request, _date(day))
+
+
+def _date(day: str) -> date:
+    """A day of the calendar. Raises MissingError for what has the form of one alone, as 30 February."""
+    try:
+        return date.fromisoformat(day)
+    except ValueError as error:
+        raise MissingError(f"there is no day {day}", hint="days are YYYY-MM-DD") from error
+
+
+def _day(request: Request, day: date) -> dict[str, Any]:
     with at_desk(request) as desk:
         found = look_at(desk, day)
         entry = calendaring.diary(desk, day)

@@ -13,7 +13,7 @@ from kept.ui.web.render import is_part, page, part
 from kept.ui.web.room import at_desk
 
 router = APIRouter()
-PAGE = Page(id="context", title="Before a session", path="/context", key="i", router=router)
+PAGE = Page(id="context", title="What sessions see", path="/context", key="i", router=router)
 
 _MESSAGE = 8_000  # characters that an address carries
 _TITLES = {each.name: each.title for each in LAYERS}

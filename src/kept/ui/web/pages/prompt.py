@@ -25,7 +25,7 @@ def _mark(desk: Desk) -> str:
     return "override" if any(desk.prompt(each).overridden for each in desk.profiles) else ""
 
 
-PAGE = Page(id="prompt", title="Prompt", path="/prompt", key="p", router=router, mark=_mark)
+PAGE = Page(id="prompt", title="Extraction prompt", path="/prompt", key="p", router=router, mark=_mark)
 
 
 @router.get("/prompt")

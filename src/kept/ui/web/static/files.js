@@ -5,7 +5,7 @@
   const form = $("#editor");
   if (!form) return;
   const field = $("#text"), state = $("#state"), path = `?name=${encodeURIComponent(form.dataset.name)}`;
-  let saved = field.value;
+  let saved = field.defaultValue.replace(/\r\n?/g, "\n"); // not what may have been typed before this script was here
 
   const dirty = () => field.value !== saved;
   const note = () => {

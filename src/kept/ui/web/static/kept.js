@@ -16,6 +16,11 @@
   const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
   const make = (name, text = "", kind = "") => Object.assign(document.createElement(name), { textContent: text, className: kind });
 
+  // On a phone the navigation is wider than the screen: where one is must be seen.
+  const here = $(".side nav [aria-current]");
+  const strip = here?.closest("nav");
+  if (strip) strip.scrollLeft = here.offsetLeft - strip.offsetLeft - (strip.clientWidth - here.offsetWidth) / 2;
+
   // What is on its way when a page is left is not missed.
   let leaving = false;
   window.addEventListener("beforeunload", () => { leaving = true; });

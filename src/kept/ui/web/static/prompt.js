@@ -4,7 +4,7 @@
   const { $, make, say, told, call } = window.kept;
   const form = $("#prompt-form");
   if (!form) return;
-  const field = $("#text"), before = field.value;
+  const field = $("#text"), before = field.defaultValue.replace(/\r\n?/g, "\n");
   let going = false;
 
   form.addEventListener("kept:refused", async (event) => {
