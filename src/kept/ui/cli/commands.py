@@ -157,6 +157,7 @@ GROUPS = {
             (
                 "kept eval retrieval --corpus corpus.jsonl --queries queries.jsonl --out run.jsonl",
                 "kept eval extraction --corpus corpus.jsonl --gold facts.jsonl",
+                "kept eval extraction --gold annotations --corpus transcripts --json",
             ),
         ),
         Command(
