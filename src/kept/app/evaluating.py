@@ -158,7 +158,7 @@ def extraction(open_desk: Opener, corpus: Path, gold: Path, *, progress: Progres
 
 def _extracted(desk: Desk, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     run = desk.store.log.start_run("eval", desk.clock())
-    extract_pending(desk, run)
+    extract_pending(desk, lambda: run)
     curate_dirty(desk, lambda: run)
     for memory in desk.store.log.memories():
         sources = sorted({names[each.event] for each in memory.evidence if each.event in names})

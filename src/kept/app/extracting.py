@@ -5,7 +5,7 @@ episode and the outcome equals that of reading the whole at once. Each stretch c
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -28,6 +28,8 @@ from kept.stages.extract import LOOKBACK, extract
 from kept.stages.gate import grounded, judge
 from kept.stages.segment import Episode, segment
 
+# What counts while a session goes on must be surer than what is accepted of a whole one.
+LIVE = 0.85
 WINDOW = 4_000  # events looked at together: bounds memory whatever the length of a session
 
 
@@ -63,12 +65,13 @@ class Extracted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Rules:
-    """What a thread's candidates are found and judged by."""
+    """What a thread's candidates are found and judged by; ``live``: only what is very sure counts, all else waits for the batch."""
 
     profile: Profile
     scope: str
     forgotten: frozenset[str]
     key: bytes
+    live: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,7 +89,7 @@ Within = tuple[datetime | None, datetime | None]
 
 def extract_pending(
     desk: Desk,
-    run: int,
+    run: Callable[[], int],
     *,
     force: bool = False,
     within: Within | None = None,
@@ -96,9 +99,11 @@ def extract_pending(
 ) -> Extracted:
     """Extract every thread that is :func:`ready`; only those with events in [start, stop) where ``within`` is given.
 
-    A thread that cannot be analysed is named and left, and so are all where ``late`` says so. Raises StoreError.
+    ``run`` gives the number of the run, asked for only where something is to be noted. In real time only what is very sure is noted, and the thread still waits for a later occasion, which takes in all of it. A thread
+    that cannot be analysed is named and left, and so are all where ``late`` says so. Raises StoreError.
     """
     threads = ready(desk, occasion, force=force, within=within)
+    live = occasion is Occasion.REAL_TIME
     forgotten, key = desk.store.log.forgotten(), desk.store.key("forget")
     result = Extracted(threads=len(threads))
     number = 0
@@ -111,7 +116,9 @@ def extract_pending(
                 progress("extracting", number, len(threads))
                 number += 1
                 try:
-                    for stretch in _extract(desk, run, thread, _rules(desk, thread, forgotten, key), force=force):
+                    for stretch in _extract(
+                        desk, run, thread, replace(_rules(desk, thread, forgotten, key), live=live), force=force
+                    ):
                         result.episodes += stretch.episodes
                         for _, judged in stretch.span.judged:
                             result.count(judged.verdict)
@@ -144,7 +151,7 @@ def extract_anew(desk: Desk, run: int, thread: Thread) -> tuple[tuple[Proposal, 
     """Extract a thread from its start, inside a transaction; what it proposed before, and what it proposes now. Raises StoreError."""
     before = desk.store.log.proposals_from(thread.id, 0)
     rules = _rules(desk, thread, desk.store.log.forgotten(), desk.store.key("forget"))
-    stretches = _extract(desk, run, thread, rules, force=True)
+    stretches = _extract(desk, lambda: run, thread, rules, force=True)
     return before, tuple(judged for each in stretches for _, judged in each.span.judged)
 
 
@@ -162,7 +169,7 @@ def overlaps(thread: Thread, within: Within) -> bool:
     )
 
 
-def _extract(desk: Desk, run: int, thread: Thread, rules: _Rules, *, force: bool) -> Iterator[_Stretch]:
+def _extract(desk: Desk, run: Callable[[], int], thread: Thread, rules: _Rules, *, force: bool) -> Iterator[_Stretch]:
     """Analyse a thread from its first open episode on, and note it stretch by stretch."""
     with desk.store.transaction():
         changed = _mark_branches(desk, thread)
@@ -174,18 +181,23 @@ def _extract(desk: Desk, run: int, thread: Thread, rules: _Rules, *, force: bool
             stretch = _stretch(desk, thread, place, rules)
         last = stretch.stop == thread.events
         with desk.store.transaction():
-            _commit(desk, run, thread, stretch.span, None if last else stretch.stop)
-            desk.store.archive.progressed(thread.id, extracted=stretch.closed, seen=stretch.stop)
+            _commit(desk, run, thread, stretch.span, None if last else stretch.stop, live=rules.live)
+            if not rules.live:
+                desk.store.archive.progressed(thread.id, extracted=stretch.closed, seen=stretch.stop)
         yield stretch
         place = stretch.stop
 
 
-def _commit(desk: Desk, run: int, thread: Thread, span: Span, stop: int | None) -> None:
-    before = [(each.ordinal, each.judged) for each in desk.store.log.proposals_from(thread.id, span.start, stop=stop)]
-    if before == list(span.judged):
+def _commit(desk: Desk, run: Callable[[], int], thread: Thread, span: Span, stop: int | None, *, live: bool) -> None:
+    before = tuple((each.ordinal, each.judged) for each in desk.store.log.proposals_from(thread.id, span.start, stop=stop))
+    if live:  # what an earlier batch found stays until the next one
+        known = {each.candidate.id for _, each in before}
+        fresh = (each for each in span.judged if each[1].candidate.id not in known)
+        span = replace(span, judged=tuple(sorted((*before, *fresh), key=lambda each: each[0])))
+    if before == span.judged:
         return  # the episodes say what they said before
     subject = f"{thread.source}:{thread.session}"
-    draft = Draft(run=run, stage="extract", subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), span=span)
+    draft = Draft(run=run(), stage="extract", subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), span=span)
     desk.store.log.commit(draft)
 
 
@@ -231,7 +243,9 @@ def _judged(events: Sequence[Event], episode: Episode, rules: _Rules) -> Iterato
     by_key, said = {each.key: each for each in seen}, texts(seen)
     for each in candidates:
         candidate = located(each, by_key)
-        yield Judged(candidate=candidate, verdict=_verdict(rules, candidate, said, words))
+        verdict = _verdict(rules, candidate, said, words)
+        if not rules.live or (isinstance(verdict, Accepted) and candidate.confidence >= LIVE):
+            yield Judged(candidate=candidate, verdict=verdict)
 
 
 def _verdict(rules: _Rules, candidate: Candidate, said: Mapping[str, str], words: Lexicon) -> Verdict:

@@ -8,6 +8,7 @@ stored here.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from kept.app.extracting import LIVE
 from kept.app.tongues import lexicon_of
 from kept.model.event import Event
 from kept.model.lexicon import Lexicon
@@ -16,9 +17,6 @@ from kept.model.profile import Profile
 from kept.stages.extract import LOOKBACK, extract
 from kept.stages.gate import judge
 from kept.stages.segment import segment
-
-# What is shown while an episode is open must be surer than what is accepted from a whole one.
-LIVE = 0.85
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

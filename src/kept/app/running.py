@@ -182,8 +182,10 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
     grown = ready(desk, options.occasion, force=options.force)
     if options.force or grown:
         within = _limits(desk, options)
+        if options.occasion is not Occasion.REAL_TIME:
+            run_number()  # a session was looked at, whatever comes of it
         report.extracted = extract_pending(
-            desk, run_number(), force=options.force, within=within, occasion=options.occasion, progress=progress, late=late
+            desk, run_number, force=options.force, within=within, occasion=options.occasion, progress=progress, late=late
         )
         recheck(desk, run_number, desk.store.archive.each(grown))
     if desk.asking is not None and options.occasion is not Occasion.REAL_TIME:
@@ -200,7 +202,8 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
         report.advised = take_advice(desk, run_number, desk.asking, by=_named(desk), allow=options.allow)
         report.daybook = write_days(desk, desk.asking, by=_named(desk))
     covering = Covering(desk)
-    summarise(desk, grown, covering.take, progress=progress)
+    # In real time threads go on waiting for an occasion that takes them in whole; that one gives account of them.
+    summarise(desk, {} if options.occasion is Occasion.REAL_TIME else grown, covering.take, progress=progress)
     report.covered = covering.done()
     report.cut = late()
     progress("writing", 0, 0)
