@@ -8,6 +8,7 @@ import asyncio
 import json
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
@@ -19,6 +20,7 @@ from kept.ui.web.room import Room
 
 MOST = 2 * 2**20  # bytes of a request's body
 PATIENCE = 10.0  # seconds a body may take
+_DRAIN, _DRAIN_PATIENCE = 8 * MOST, 1.0  # bytes and seconds of a request that is too large
 HEADERS: Mapping[str, str] = {
     "content-security-policy": "default-src 'self'; object-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     "x-content-type-options": "nosniff",
@@ -65,6 +67,8 @@ class Door:
                 receive = _given(await _body(receive), receive)
             await (self._app if inside else self._sign_in)(scope, receive, answer)
         except _Turned as turned:
+            if turned.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+                await _drained(receive)
             await answer.tell(turned.status, turned.what, turned.hint)
         except Exception as error:  # noqa: BLE001 - the last line of defence of this front door: no traceback and no transcript text leaves
             await answer.tell(HTTPStatus.INTERNAL_SERVER_ERROR, _unexpected(error), "report this line")
@@ -173,6 +177,18 @@ async def _body(receive: Receive) -> bytes:
                     return b"".join(parts)
     except TimeoutError as error:
         raise _Turned(HTTPStatus.REQUEST_TIMEOUT, "the request came too slowly") from error
+
+
+async def _drained(receive: Receive) -> None:
+    """What is still on its way, thrown away: who is cut off while sending never reads the answer. Not more than is worth waiting for."""
+    size = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_DRAIN_PATIENCE):
+            while size < _DRAIN:
+                message = await receive()
+                size += len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
 
 
 def _given(body: bytes, receive: Receive) -> Receive:

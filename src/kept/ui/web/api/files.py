@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool
 from starlette.responses import Response
 
 from kept.app import editing
@@ -93,7 +93,7 @@ class Text(Body):
 class Edit(Text):
     """A text to save."""
 
-    accept_loss: bool = Field(default=False, description="Take it as an edit though more than half of the facts are gone.")
+    accept_loss: StrictBool = Field(default=False, description="Take it as an edit though more than half of the facts are gone.")
 
 
 class SavedOut(BaseModel):

@@ -5,7 +5,7 @@ from datetime import date
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from kept.app import calendaring
 from kept.app.browsing import day as look_at
@@ -17,7 +17,7 @@ from kept.model.context import Piece, block
 from kept.model.errors import MissingError
 from kept.model.summary import Bullet
 from kept.model.times import to_text
-from kept.ui.web.api.forms import Body, MemoryOut
+from kept.ui.web.api.forms import Body, MemoryOut, whole
 from kept.ui.web.room import at_desk
 
 router = APIRouter(tags=["looking"])
@@ -121,7 +121,7 @@ class Said(Body):
     directory: Annotated[
         str, Field(max_length=4_000, pattern=r"^(/[^\x00]*)?$", description="An absolute path; empty for none.")
     ] = ""
-    budget: Annotated[int, Field(strict=True, ge=0, le=100_000, description="Tokens at most; 0 for the setting.")] = 0
+    budget: Annotated[int, Field(ge=0, le=100_000, description="Tokens at most; 0 for the setting."), BeforeValidator(whole)] = 0
     client: Literal["claude", "codex", "none"] = "claude"
 
 

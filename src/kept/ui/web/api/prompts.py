@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Request
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field, StrictBool, StringConstraints
 from starlette.responses import Response
 
 from kept.app import prompting
@@ -68,7 +68,7 @@ class Told(Body):
 
     belongs: Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\r\n]*$")]
     title: Line = ""
-    users_words: bool = True
+    users_words: StrictBool = True
 
 
 class Nothing(Body):

@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import Annotated, Any, assert_never
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field, StrictBool, StringConstraints
 from starlette.responses import Response
 
 from kept.app import person
@@ -60,7 +60,7 @@ class Forgotten(Body):
     """Memories to erase. ``sure`` must be true: there is no undo."""
 
     memories: Annotated[list[Number], Field(min_length=1, max_length=_MOST)]
-    sure: bool
+    sure: StrictBool
 
 
 class Erased(BaseModel):
