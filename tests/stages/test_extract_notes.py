@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from talk import LEXICON, agent, talk
 
 from kept.model.memory import Accepted
@@ -146,3 +147,66 @@ def test_the_bookkeeping_of_a_ticket_is_no_theme():
 
 def test_a_heading_that_ends_in_a_picture_gets_no_full_stop_of_another_script():
     assert all("。" not in content for _, content in noted("## Worker registration in `registry.go` moved 🎉", way=JOURNAL))
+
+
+def test_a_short_list_is_told_with_the_sentence_that_announces_it():
+    note = (
+        "### What I learned\n- If `make proto` fails, the generator is one of two things:\n  - `protoc` 3 from the system packages, or\n"
+        "  - a `buf` that cannot read `buf.yaml`.\n- Never retry `POST /pay` after a timeout."
+    )
+    assert noted(note, way=JOURNAL) == {
+        (
+            "insights",
+            "If `make proto` fails, the generator is one of two things: `protoc` 3 from the system packages; a `buf` that cannot read `buf.yaml`.",
+        ),
+        ("insights", "Never retry `POST /pay` after a timeout."),
+    }
+
+
+def test_the_possible_causes_that_a_diary_lists_are_told_as_nothing_else():
+    note = (
+        "### What I learned\n- If `/orders` returns 502, the most likely causes are:\n  - The proxy is running in the wrong folder of `deploy/`.\n"
+        "  - `ORDERS_HOST` is pointing to a host that is not running the shop."
+    )
+    assert noted(note, way=JOURNAL) == set()
+
+
+def test_a_point_of_a_long_list_is_no_lesson_without_what_announces_it():
+    points = "\n".join(
+        f"- `step_{letter}.py` writes the rows of one region into its own table of the warehouse" for letter in "abcdef"
+    )
+    assert noted(f"### What I learned\n\nThe nightly export is one feature with many parts:\n\n{points}", way=JOURNAL) == set()
+
+
+def test_points_under_the_name_of_a_list_stand_for_themselves():
+    note = "### What I learned\n\nKey points:\n\n- Never retry `POST /pay` after a timeout.\n- Always send `Idempotency-Key` with `POST /pay`."
+    assert len(noted(note, way=JOURNAL)) == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Renamed `keys.py` to `names.py` to match the naming of the package.",
+        "After the removal, the `job-ended` event serves the same purpose.",
+        "A `TokenSource` belongs there, while `Settings.Keys` and the page's own objects do not.",
+        "`fetch()` and `load()` both answer with an empty `Map`, which suggests the wrapper is the right place to mend it.",
+        "The best `README.md` is not a `HANDBOOK.md`.",
+        "`ParserPool` is likely the right place to keep what `Reader` needs.",
+        "The importer turns `tides.csv` into objects of these kinds:",
+    ],
+)
+def test_a_step_a_guess_and_a_bare_judgement_are_no_lessons(line):
+    assert noted(f"### What I learned\n- {line}", way=CODING) == set()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Moved the parser out of `loop.py` because the watcher calls `loop.run()` again while it reads.",
+        "The safest place for the lock is `store.py`, because only one writer may hold `orders.db`.",
+        "The right boundary is `reader.py` as a part of its own, not more methods on `Store`.",
+        "In `ops/` there is no rollback, so `deploy.sh` must be run again with the tag before.",
+    ],
+)
+def test_a_step_or_a_judgement_that_says_why_is_a_lesson(line):
+    assert {content for _, content in noted(f"### What I learned\n- {line}", way=CODING)} == {line}

@@ -15,7 +15,7 @@ class Lexicon:
     Anywhere: ``verdict`` ("is not correct"), ``technical`` (nouns of the
     trade), what the sentence does (``correction``, ``constraint``, ``practice``, ``choice``, ``versus``, ``decision``, ``preference``, ``fact``,
     ``goal``, ``generaliser``, ``reason``) and what speaks against remembering it (``hedge``, ``hypothetical``, ``transient``, ``chatter``,
-    ``report`` of what was just done, ``vague`` objects, ``pointer`` to the sentence before, ``joint`` words between clauses, ``memory_talk``, ``agent_talk``, ``profanity``; ``expletive`` is swearing that can be
+    ``report`` of what was just done, ``vague`` objects, ``pointer`` to the sentence before, ``joint`` words between clauses, ``listed`` those at the end of a point of a list, ``memory_talk``, ``agent_talk``, ``profanity``; ``expletive`` is swearing that can be
     left out). About whole passages: ``person`` (a speaker is there), ``review`` (a reviewer's
     voice), ``pasted`` (announces something pasted). In the assistant's text: ``proposal``, ``offer``. ``deictic`` is a
     subject that points outside the sentence, ``filler`` a word that says nothing. ``finite`` tells a noun at the start from an order, ``forbids`` a practice from a ban, ``duty`` opens one in the second person and ``ban``
@@ -35,7 +35,7 @@ class Lexicon:
     ``possible`` says what others may do, which is no doubt of the speaker; ``elaborates`` opens a sentence that goes on with the one before;
     ``symptom`` comes before what is seen when something is wrong, ``cause_told`` tells a cause; ``its_doing`` is a "this" of
     which something is said, ``checking`` opens an order to look things over, ``so_that`` what they shall be like. ``errand`` opens an order for a ticket or a document. ``retracts`` takes back what the assistant ``did``;
-    ``unsettled`` opens a question that is left for ``yet`` another time; ``question_word`` opens an indirect question; ``evermore`` makes an order a rule; ``of_its_time`` is what a lesson of one step of the work speaks of, ``past_never`` tells what did not happen so far, which is no rule; ``stated_goal`` calls a goal by its name. ``recommended`` marks an option as the one the assistant would take. ``option`` names a pick from a list. ``announced`` opens a decision told as one ("we decided").
+    ``unsettled`` opens a question that is left for ``yet`` another time; ``question_word`` opens an indirect question; ``evermore`` makes an order a rule; ``of_its_time`` is what a lesson of one step of the work speaks of, ``infers`` draws a conclusion from what was just seen, ``judges`` opens a judgement ("the cleanest way is") and ``weighs`` it against another, ``past_never`` tells what did not happen so far, which is no rule; ``stated_goal`` calls a goal by its name. ``recommended`` marks an option as the one the assistant would take. ``option`` names a pick from a list. ``announced`` opens a decision told as one ("we decided").
     Of people: ``identity``, ``person_said``, ``taste``, ``stack`` and ``aim`` are what somebody says of themselves, of others, of what they like,
     work with and want; ``wish`` is a like that only asks for something. Of notes: ``predicate`` is a verb as a whole sentence has it, ``lesson``, ``insight``, ``noted_decision``, ``noted_rule``,
     ``noted_question`` and ``people_noted`` are labels and headings that say what stands under them, ``chose``, ``learnt`` and ``ruled``
@@ -57,6 +57,7 @@ class Lexicon:
     technical: str = ""
     correction_start: str = ""
     joint: str = ""
+    listed: str = ""
     rule_start: str = ""
     denial: str = ""
     tag: str = ""
@@ -131,6 +132,9 @@ class Lexicon:
     evermore: str = ""
     past_never: str = ""
     of_its_time: str = ""
+    infers: str = ""
+    judges: str = ""
+    weighs: str = ""
     question_word: str = ""
     stated_goal: str = ""
     its_doing: str = ""

@@ -68,10 +68,11 @@ _FIRST = frozenset(
         "people_noted",
         "generic",
         "finished",
+        "judges",
     }
 )
 _COMMON = "common"
-_LAST = frozenset({"tag", "recommended"})
+_LAST = frozenset({"tag", "recommended", "listed"})
 # The files write ’ for either apostrophe; \x27 is the straight one, which a TOML literal cannot hold.
 _APOSTROPHE = r"[\x27\x{2019}]"
 # Neither a letter nor a digit of the scripts that write words apart, so a name may stand between characters of the others: ranges instead of classes keep the automata small.

@@ -5,7 +5,7 @@ where it names something concrete. What is a list of things done says nothing th
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import re2
@@ -17,7 +17,7 @@ from kept.model.lexicon import Lexicon
 from kept.model.memory import USER_SCOPE, Candidate, Evidence
 from kept.model.profile import Profile
 from kept.stages.extract.causes import lasting
-from kept.stages.extract.cues import has, specific, strip_all
+from kept.stages.extract.cues import has, specific, strip_all, strip_first, strip_last
 from kept.stages.extract.writing import LONGEST, finish, fit, plain
 
 DECISION, LESSON, RULE, QUESTION, THEME, PERSON = "noted_decision", "lesson", "noted_rule", "noted_question", "theme", "person"
@@ -29,6 +29,7 @@ LEAST = 0.65
 # What of one section is read: more than anybody writes under one heading.
 _LINES, _CHARS = 400, 40_000
 _WORDS = 5
+_POINTS = 5  # of a list that is told with the sentence announcing it
 _WRAPPED = 60  # characters from which a line that ends in the middle of a sentence was wrapped by an editor
 _SHORT = ("e.g.", "i.e.", "vs.", "cf.")
 _APART = ("|", ">", "<", "#", "```", "~~~", "**", "__")
@@ -54,7 +55,8 @@ _NOTHING = re2.compile(r"(?i)^(?:n/?a|none|nothing|no (?:new|open)|not applicabl
 class _Line:
     """A line that says something: its words as they stand, what is left of them without label and marks, and what they are.
 
-    ``labelled`` is the intent that a label in the line names, ``under`` the one the heading above does; empty for none.
+    ``labelled`` is the intent that a label in the line names, ``under`` the one the heading above does; empty for none. ``part`` says that
+    a sentence before it announces it, without which it says something else.
     """
 
     quote: str
@@ -62,6 +64,7 @@ class _Line:
     labelled: str = ""
     under: str = ""
     name: str = ""
+    part: bool = False
 
 
 def propose(
@@ -83,7 +86,11 @@ def propose(
 def _lines(text: str, lexicon: Lexicon) -> Iterator[_Line]:
     """The lines of a section that can say something, each with what label and heading say it is."""
     under, fenced = "", False
-    for number, raw in enumerate(_unwrapped(text[:_CHARS].splitlines()[:_LINES])):
+    whole = list(_unwrapped(text[:_CHARS].splitlines()[:_LINES]))
+    for number, (raw, words, part) in enumerate(_announced(whole, lexicon)):
+        if words:
+            yield _Line(quote=raw.strip(), words=words, under=under)
+            continue
         line = raw.strip()
         if line.startswith(("```", "~~~")):
             fenced = not fenced
@@ -98,7 +105,57 @@ def _lines(text: str, lexicon: Lexicon) -> Iterator[_Line]:
         bullet = _BULLET.match(raw)
         item = bullet[2].strip() if bullet else line
         if not _CHECKBOX.match(item) and not _NOTHING.match(plain(item)):
-            yield from _said(item, under, lexicon)
+            yield from (replace(each, part=part) for each in _said(item, under, lexicon))
+
+
+def _announced(lines: Sequence[str], lexicon: Lexicon) -> Iterator[tuple[str, str, bool]]:
+    """The lines; a sentence that announces a short list with the list behind it, and what the two say together (else empty).
+
+    The points of a longer list come alone, marked as part of what announces them.
+    """
+    place = 0
+    while place < len(lines):
+        points = _points(lines, place) if _announces(lines[place], lexicon) else ()
+        if not points:
+            yield lines[place], "", False
+            place += 1
+            continue
+        lead, stop = _bare(lines[place]), points[-1] + 1
+        said = (strip_last(lexicon.listed, plain(_bare(lines[each])).rstrip(".;, ")) for each in points)
+        words = f"{plain(lead)} {'; '.join(strip_first(lexicon.joint, each) for each in said)}"
+        short = (
+            1 < len(points) <= _POINTS and len(words) < LONGEST and not any(_CHECKBOX.match(_bare(lines[each])) for each in points)
+        )
+        if short:
+            yield "\n".join((lead, *(lines[each] for each in range(place + 1, stop) if lines[each].strip()))), words, False
+        else:
+            yield from ((lines[each], "", True) for each in points)
+        place = stop
+
+
+def _announces(line: str, lexicon: Lexicon) -> bool:
+    """Whether a line is a sentence that goes on in the list below it, rather than the name of that list."""
+    words = _bare(line).rstrip("*_ ")
+    named = _named(plain(words).rstrip(":："), lexicon) or _HEADING.match(line.strip()) or len(words.split()) < _WORDS
+    return words.endswith((":", "：")) and not named and not line.strip().startswith(_APART)
+
+
+def _points(lines: Sequence[str], lead: int) -> tuple[int, ...]:
+    """Where the points of the list are that the line at ``lead`` announces."""
+    head, found = _BULLET.match(lines[lead]), []
+    for place in range(lead + 1, len(lines)):
+        point = _BULLET.match(lines[place])
+        if point and (head is None or len(point[1]) > len(head[1])):
+            found.append(place)
+        elif lines[place].strip():
+            break
+    return tuple(found)
+
+
+def _bare(line: str) -> str:
+    """A line without the mark of a list before it."""
+    bullet = _BULLET.match(line)
+    return (bullet[2] if bullet else line).strip()
 
 
 def _unwrapped(lines: Sequence[str]) -> Iterator[str]:
@@ -198,7 +255,15 @@ def _candidate(event: Event, line: _Line, profile: Profile, lexicon: Lexicon, sc
 def _only_done(line: _Line, content: str, lexicon: Lexicon) -> bool:
     """Whether a line only reports a step that was taken: it names no reason and no alternative, and nothing calls it a decision."""
     decided = DECISION in (line.labelled, line.under)
-    return has(lexicon.finished, content) and not decided and not has(lexicon.reason, content) and not has(lexicon.versus, content)
+    teaches = line.labelled == LESSON or line.under in (LESSON, _INSIGHT)
+    # What a step was taken for ("to match …") is no cause that teaches anything.
+    told = str(_ASIDE.sub(" ", content)) if teaches else content
+    return has(lexicon.finished, content) and not decided and not has(lexicon.reason, told) and not has(lexicon.versus, content)
+
+
+def _only_judges(content: str, lexicon: Lexicon) -> bool:
+    """Whether a line calls something the best, or right, without saying why or over what."""
+    return has(lexicon.judges, content) and not has(lexicon.reason, content) and not has(lexicon.weighs, content)
 
 
 def _verbless(content: str, lexicon: Lexicon) -> bool:
@@ -247,6 +312,14 @@ def _judged(line: _Line, content: str, lexicon: Lexicon) -> tuple[str, float, li
         (any(content.count(opened) != content.count(closed) for opened, closed in ("()", "“”")), -0.3, "a part is missing"),
         (intent == LESSON and (not lasting(content) or has(lexicon.of_its_time, content)), -0.1, "told of its time"),
         (intent == LESSON and _verbless(content, lexicon), -0.3, "no whole sentence"),
+        (intent == LESSON and has(lexicon.hedge, content), -0.3, "a guess"),
+        (intent == LESSON and has(lexicon.infers, content), -0.3, "a step of a search"),
+        (
+            intent == LESSON and _only_judges(content, lexicon),
+            -0.1,
+            "a judgement without a reason",
+        ),
+        (line.part or content.endswith(":"), -0.3, "a part of something"),
         (content.startswith(('"', "“", "‘")), -0.3, "a quotation"),
         (bool(_CITED.search(content)), -0.3, "a citation"),
         (bool(has(lexicon.report, content)) and not names, -0.2, "a report"),
