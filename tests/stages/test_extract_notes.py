@@ -103,6 +103,12 @@ def test_a_coding_agent_takes_from_a_diary_what_it_calls_learnt_of_something_wit
     assert noted("- **Decision:** We keep `upload.go` as it is.\n### People\n- **Ana** - owns `upload.go`", way=CODING) == set()
 
 
+def test_a_participle_after_a_determiner_tells_no_past():
+    note = "### What we learned\n- `cbor2` takes a class with no annotated fields for empty unless `Len` is given."
+    learnt = {("insight", "`cbor2` takes a class with no annotated fields for empty unless `Len` is given.")}
+    assert noted(note, way=CODING) == learnt
+
+
 def test_the_name_of_something_is_no_lesson():
     note = "### What I learned\n- Downstream composition code of `registry.go` (the three services).\n- `registry.go` + the loop that builds handlers.\n- A card for `registry.go` rendering.\n- `registry.go` takes the lock before any handler is read."
     assert noted(note, way=CODING) == {("insight", "`registry.go` takes the lock before any handler is read.")}

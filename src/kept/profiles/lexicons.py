@@ -77,6 +77,8 @@ _LAST = frozenset({"tag", "recommended", "listed"})
 _APOSTROPHE = r"[\x27\x{2019}]"
 # Neither a letter nor a digit of the scripts that write words apart, so a name may stand between characters of the others: ranges instead of classes keep the automata small.
 _EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}]"
+# A word that goes on behind a hyphen is a name or another word: "go-redis" is nothing to go for.
+_END = rf"(?:$|{_EDGE.replace('[^', '[^-')}|-+(?:$|[^-\w]))"
 
 
 _WORD = re2.compile(r"\pL[\pL']*")
@@ -148,7 +150,7 @@ def _pattern(name: str, bodies: list[Mapping[str, Any]]) -> str:
         if not cues:
             continue
         if name in _FIRST:
-            sources.append(rf"^[\s\"'“(]*({cues}){after}")
+            sources.append(rf"^[\s\"'“(]*({cues}){_END if after else after}")
         elif name in _LAST:
             sources.append(rf"{before}({cues})[\s\"'”)?!.]*$")
         else:

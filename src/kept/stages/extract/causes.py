@@ -77,6 +77,18 @@ _BE = frozenset(
         "must",
         "explicitly",
         "already",
+        # A participle behind these is an adjective ("a struct with no exported fields").
+        "no",
+        "any",
+        "all",
+        "each",
+        "every",
+        "its",
+        "their",
+        "with",
+        "without",
+        "of",
+        "for",
     )
 )
 

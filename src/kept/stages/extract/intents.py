@@ -32,6 +32,8 @@ MOST = 4
 # The sentences of a prompt that are read: more than anybody types.
 SENTENCES = 200
 _QUOTE = 400
+# The words of a wish up to which its neighbour is told with it.
+_FEW_WORDS = 14
 
 
 def propose(
@@ -190,6 +192,9 @@ def _group(turn: Turn, spoken: list[tuple[Passage, Span]], readings: list[Readin
         # What stands in brackets after it says why.
         more = goes_on and spoken[place + 1][1].aside and "practice" in readings[place + 1].signals
         return ([place, place + 1], sure) if more else (group, sure)
+    # Short wishes on how to work that follow each other are one.
+    if goes_on and all(_is_short_wish(text, spoken[at][1], readings[at]) for at in (place, place + 1)):
+        return [place, place + 1], max(sure, readings[place + 1].confidence)
     near = [at for at in (place - 1, place + 1) if 0 <= at < len(spoken) and spoken[at][0] == passage and not spoken[at][1].aside]
     back = "points outside" in signals or has(turn.lexicon.pointer, text[span.start : span.end])
     if place - 1 in near and back and readings[place - 1].category and not _ends_the_matter(readings[place - 1]):
@@ -203,6 +208,10 @@ def _group(turn: Turn, spoken: list[tuple[Passage, Span]], readings: list[Readin
             group.append(place + 1)
             sure = max(sure, follower.confidence) if terse or bracketed else sure
     return group, round(min(0.95, sure), 2)
+
+
+def _is_short_wish(text: str, span: Span, reading: Reading) -> bool:
+    return reading.category == "preference" and len(text[span.start : span.end].split()) <= _FEW_WORDS and not span.aside
 
 
 def _ends_the_matter(reading: Reading) -> bool:
@@ -255,6 +264,8 @@ def _candidate(turn: Turn, said: list[tuple[Passage, Span]], reading: Reading, s
         if pointed:
             low, high = pointed[0]
             content = f"{content[:low]}`{about}`{content[high:]}"
+            # What it is about was all that was vague.
+            sure = round(min(0.95, sure - WEIGHTS["vague"]), 2) if "vague" in signals else sure
         else:
             content = finish(
                 f"{lexicon.phrase('in')} `{about}`: {content[:1].lower() if content[1:2].islower() else content[:1]}{content[1:]}"
