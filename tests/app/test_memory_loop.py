@@ -115,12 +115,13 @@ def test_fifty_kilobytes_hold_and_what_leaves_the_file_stays_in_the_store(vault,
         .replace("memory_lines = 240", "memory_lines = 5000")
     )
     (home / ".config" / "kept" / "profiles" / "vault.toml").write_text(text)
-    for number in range(700):
+    for number in range(350):
         word = "".join(chr(97 + number // 26**each % 26) for each in range(3))
         chat(
             vault,
             str(2000 + number),
-            f"I want to learn the {word} dance of island {number} before the {word} festival begins there.",
+            f"I want to learn the {word} dance of island {number} before the {word} festival begins there, "
+            f"because my grandmother danced it on {word} evenings and nobody else of us still knows its {word} steps and songs.",
         )
     with desk_at(home) as desk:
         run(desk, [], Options())

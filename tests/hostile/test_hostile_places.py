@@ -109,7 +109,10 @@ def test_a_read_only_home_is_told_in_one_line_and_the_next_run_goes_on(tmp_path,
     assert memory_file(home).read_bytes() == undisturbed
 
 
-@pytest.mark.parametrize("closed", [".local/share/kept", ".local/share/kept/kept.db", ".claude/rules"])
+@pytest.mark.parametrize(
+    "closed",
+    [".local/share/kept", *(pytest.param(each, marks=pytest.mark.slow) for each in (".local/share/kept/kept.db", ".claude/rules"))],
+)
 def test_a_place_below_the_home_that_turns_read_only_costs_nothing_that_was_there(tmp_path, transcripts, closed):
     prefix = unprivileged()
     if prefix is None:

@@ -208,9 +208,11 @@ def test_a_file_read_in_pieces_equals_the_file_read_at_once(tmp_path, ends):
     assert read_in_pieces(GEMINI, path, data, ends) == at_once(GEMINI, path, data)
 
 
-def test_a_file_read_byte_by_byte_gives_each_event_once(tmp_path):
+def test_a_file_cut_at_each_end_of_a_line_and_within_each_character_gives_each_event_once(tmp_path):
+    """And at every fifth byte of the rest."""
     path, data = tmp_path / "s.jsonl", a_chat()
-    assert read_in_pieces(GEMINI, path, data, range(len(data))) == at_once(GEMINI, path, data)
+    ends = [end for end in range(len(data)) if end % 5 == 0 or any(one == 10 or one > 127 for one in data[end - 1 : end + 2])]
+    assert read_in_pieces(GEMINI, path, data, ends) == at_once(GEMINI, path, data)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)

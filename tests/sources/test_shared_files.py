@@ -24,16 +24,21 @@ def claimed(shared: Path):
 
 
 @pytest.mark.shared
-def test_every_record_of_every_file_is_kept_or_set_aside_by_a_reason(shared):
+def test_every_record_of_every_file_is_kept_or_set_aside_by_a_reason_and_reading_it_again_adds_nothing(shared):
     formats = set()
-    for source, path in claimed(shared):
-        events = read(source, path)[0]  # asserts that the account adds up
-        assert all(each.at is not None or each.precision == "none" for each in events), path
-        formats.add(source.name)
+    with InMemoryStore() as store:
+        for source, path in claimed(shared):
+            events, _, cursor = read(source, path)  # asserts that the account adds up
+            assert all(each.at is not None or each.precision == "none" for each in events), path
+            formats.add(source.name)
+            store.archive.add(source.name, str(path), events, Account(), cursor, anew=True)
+            assert store.archive.add(source.name, str(path), events, Account(), cursor, anew=True) == 0, path
+            assert not [each for part in source.read(path, cursor) for each in part.events], path
     assert len(formats) >= 12
 
 
 @pytest.mark.shared
+@pytest.mark.slow
 def test_reading_everything_twice_adds_nothing_and_an_untouched_file_gives_no_slice(shared):
     with InMemoryStore() as store:
         cursors = {}

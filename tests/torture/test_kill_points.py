@@ -29,7 +29,7 @@ from faults import (
     written,
 )
 
-SHORT = {"first run": (0.1, 0.5, 0.95), "add": (0.6, 0.9), "forget": (0.5, 0.9), "undo": (0.7,)}  # at which parts of the way
+SHORT = {"first run": (0.5, 0.95), "add": (0.8,), "forget": (0.7,), "undo": (0.7,)}  # at which parts of the way
 TENTH = 10
 
 

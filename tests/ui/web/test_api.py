@@ -5,7 +5,7 @@ import pytest
 from kept.model.context import GUARD
 
 REFUSED = ["400", "401", "403", "404", "405", "406", "409", "412", "415", "422"]
-SECONDS = 12  # that schemathesis may take in the fast suite
+SECONDS = 8  # that schemathesis may take in the fast suite
 
 
 def test_a_memory_is_added_changed_and_taken_back(served):

@@ -7,11 +7,15 @@ import pytest
 from kept.ui.web.pages import PAGES
 
 
-def test_the_address_of_the_terminal_signs_in_and_the_key_leaves_the_address(browse):
-    page = browse()
+def test_the_address_of_the_terminal_signs_in_and_the_key_leaves_the_address(chromium, served):
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(f"{served.url}/#{served.key}")
+    page.wait_for_selector("nav[aria-label=Pages]")
     assert "#" not in page.url
     assert page.evaluate("document.cookie") == ""
     assert page.evaluate("localStorage.length + sessionStorage.length") == 0
+    context.close()
 
 
 def test_a_wrong_key_is_told_and_shows_nothing(chromium, served):
