@@ -14,7 +14,8 @@ from store_world import AT, add, archive, commit, event, judged, memory
 from kept.adapters.store import Span, SqliteStore, database
 from kept.adapters.store.database import FORMAT, Database
 from kept.model.errors import DamagedError, StoreError
-from kept.model.event import Origin
+from kept.model.event import Author, Origin
+from kept.model.event import Kind as What
 from kept.model.memory import Evidence
 from kept.model.operation import Add, Forget, Retire, Supersede
 
@@ -182,8 +183,9 @@ def schema_of(path: Path) -> list[tuple[str, str, str]]:
 
 def old_store(path: Path, version: int) -> None:
     """A store as a program of that format made it, with a memory in it."""
+    reply = replace(event("b", text="the answer"), kind=What.RESPONSE, author=Author.ASSISTANT)
     with SqliteStore(path.with_name("new.db")) as new:
-        archive(new, event("a"))
+        archive(new, event("a"), reply)
         commit(new, add("m1"), add("m2"))
         commit(new, Supersede(memory="m1", at=AT, reason="x", by="m2"))
     with sqlite3.connect(path) as raw:
@@ -196,6 +198,13 @@ def old_store(path: Path, version: int) -> None:
             raw.execute(f"INSERT INTO {name} ({columns}) SELECT {columns} FROM new.{name}")
         raw.execute(f"PRAGMA user_version = {version}")
     raw.close()
+
+
+def test_what_was_said_is_found_after_migrating_whoever_said_it(tmp_path):
+    old_store(tmp_path / "kept.db", FORMAT - 1)
+    with SqliteStore(tmp_path / "kept.db") as migrated:
+        assert [each.key for each, _ in migrated.archive.search(("words", "answer"), 5)] == ["a", "b"]
+        assert list(migrated.archive.damage()) == []
 
 
 @pytest.mark.parametrize("version", range(1, FORMAT))

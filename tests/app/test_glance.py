@@ -66,6 +66,7 @@ def test_only_active_memories_are_found_and_always_shown_are_pinned_ones_and_the
 def test_the_texts_are_counted_without_reading_them(store):
     with closing(sqlite3.connect(store)) as connection, closing(Glance(str(store), 5)) as glance:
         count = "SELECT (SELECT count(*) FROM memory_index_docsize) + (SELECT count(*) FROM turn_index_docsize)"
+        count += " + (SELECT count(*) FROM reply_index_docsize)"
         assert glance.texts() == connection.execute(count).fetchone()[0] > 0
 
 

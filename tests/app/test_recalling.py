@@ -101,3 +101,87 @@ def test_where_nothing_but_a_time_is_asked_for_nothing_of_another_time_answers(t
         asked = replace(desk, clock=lambda: datetime(2026, 6, 4, tzinfo=UTC))
         hits = search(asked, "what did I work on in February?", where=(Kind.TURN,))
     assert [names[each.id] for each in hits] == ["2026-02-10"]
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """Asks turns, archived in this order, for something at noon of a day; told are their ids."""
+
+    def ask(items, query, day="2026-06-04"):
+        with opened(Home(root=tmp_path, user=tmp_path), zone="UTC", env={"KEPT_EMBEDDINGS": "off"}) as desk:
+            names = archive(desk, items)
+            then = replace(desk, clock=lambda: datetime.fromisoformat(f"{day}T12:00:00+00:00"))
+            return [(names[each.id], each.reasons) for each in search(then, query, where=(Kind.TURN,))]
+
+    return ask
+
+
+def said_on(day, text, role="user"):
+    return {"id": f"{day} {role}", "session": day, "role": role, "date": f"{day} 10:00:00", "text": text}
+
+
+DIARY = (
+    said_on("2026-05-20", "We decided to ship the parser without colours."),
+    said_on("2026-03-05", "The pump was painted."),
+    said_on("2026-06-02", "Version two is out: the release went well."),
+    said_on("2026-03-20", "Invoices are stored as Parquet."),
+    said_on("2026-06-03", "Lunch with the painters of the pump."),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "days"),
+    [
+        ("what did we decide last Tuesday?", ["2026-06-02"]),
+        ("in March", ["2026-03-20", "2026-03-05"]),
+        ("what happened in March", ["2026-03-20", "2026-03-05"]),
+        ("yesterday", ["2026-06-03"]),
+        ("what was decided before the release?", ["2026-05-20", "2026-03-20", "2026-03-05"]),
+        ("after the release", ["2026-06-02", "2026-06-03"]),
+        ("two weeks ago", ["2026-05-20"]),
+        ("in August", []),
+    ],
+)
+def test_a_question_for_a_time_is_answered_with_what_is_of_it(asked, question, days):
+    assert [name.split()[0] for name, _ in asked(DIARY, question)] == days
+
+
+def test_of_what_fits_a_question_what_is_of_the_time_it_names_comes_first_and_says_so(asked):
+    (first, why), (second, _) = asked(DIARY, "the pump in March")
+    assert (first, second) == ("2026-03-05 user", "2026-06-03 user")
+    assert "its time: in march" in why
+
+
+@pytest.mark.parametrize(
+    ("written", "question"),
+    [
+        ("Write the changelog entry.", "the change log of today"),
+        ("Write the change log entry.", "changelog"),
+        ("Write the change-log entry.", "changelog"),
+        ("Where is the login form?", "log in form"),
+        ("Log in before you push.", "how does login work"),
+        ("The startup script hangs.", "why does it hang on start up"),
+    ],
+)
+def test_a_word_is_found_whether_it_is_written_as_one_or_as_two(asked, written, question):
+    others = [said_on(f"2026-04-{day:02}", "Lunch was late, and nobody minded.") for day in range(1, 6)]
+    ((name, why), *_) = asked([*others, said_on("2026-04-20", written)], question)
+    assert name == "2026-04-20 user"
+    assert why[0].startswith("its words: ")
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2)])
+def test_words_that_stand_beside_each_other_count_more_than_the_same_words_apart(asked, order):
+    near = said_on("2026-04-01", "The rubber duck sat on the shelf beside the green lamp.")
+    far = said_on("2026-04-02", "The duck sat on the rubber shelf beside the green lamp.")
+    other = said_on("2026-04-03", "Nothing of this kind was seen in the other rooms.")
+    items = [(near, far, other)[place] for place in order]
+    assert asked(items, "rubber duck")[0][0] == "2026-04-01 user"
+
+
+def test_how_rare_a_word_of_the_person_is_does_not_depend_on_what_assistants_said(asked):
+    people = [said_on("2026-04-01", "The valve leaks again."), said_on("2026-04-02", "The boiler leaks again.")]
+    replies = [said_on(f"2026-04-{day:02}", "The valve, the valve and once more the valve.", "assistant") for day in range(10, 20)]
+    found = [name for name, _ in asked([*people, *replies], "does the valve leak")]
+    assert found[0] == "2026-04-01 user"
+    assert any(name.endswith("assistant") for name in found)

@@ -105,6 +105,7 @@ PLANTED = {
     "a memory of another status": "UPDATE memories SET status = 'held' WHERE status = 'active'",
     "words missing from the index of memories": "INSERT INTO memory_index (memory_index) VALUES ('delete-all')",
     "words missing from the index of turns": "INSERT INTO turn_index (turn_index) VALUES ('delete-all')",
+    "words missing from the index of replies": "INSERT INTO reply_index (reply_index) VALUES ('delete-all')",
     "a forgotten statement that may come back": "DELETE FROM forgotten",
     "another key of forgetting": "UPDATE settings SET value = '00' || substr(value, 3) WHERE name = 'key:forget'",
     "how a project is called, gone": "DELETE FROM projects",

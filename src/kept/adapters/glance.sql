@@ -12,13 +12,14 @@ SELECT scope, name FROM projects WHERE scope IN (SELECT value FROM json_each(:sc
 
 -- name: texts
 -- The full-text index keeps the number of its rows in its first record, before everything else it counts.
-SELECT block FROM memory_index_data WHERE id = 1 UNION ALL SELECT block FROM turn_index_data WHERE id = 1;
+SELECT block FROM memory_index_data WHERE id = 1 UNION ALL SELECT block FROM turn_index_data WHERE id = 1
+UNION ALL SELECT block FROM reply_index_data WHERE id = 1;
 
 -- name: memories_with
 SELECT count(*) AS count FROM memory_index WHERE memory_index MATCH :word;
 
 -- name: turns_with
-SELECT count(*) AS count FROM turn_index WHERE turn_index MATCH :word;
+SELECT (SELECT count(*) FROM turn_index WHERE turn_index MATCH :word) + (SELECT count(*) FROM reply_index WHERE reply_index MATCH :word) AS count;
 
 -- name: memories_of
 SELECT m.rowid AS row FROM memory_index CROSS JOIN memories AS m ON m.rowid = memory_index.rowid

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
@@ -18,7 +19,7 @@ from kept.model.project import folder_of
 from kept.model.recall import Recall
 from kept.model.text import index_words
 from kept.model.times import from_text, to_text
-from kept.stages.recall.question import is_telling, telling_words
+from kept.stages.recall.question import is_telling, joined, phrases, telling_words
 from kept.stages.recall.ranking import TIME, conversations, fused, in_conversation, with_surroundings
 from kept.stages.recall.scoring import fact_score, weights_of
 from kept.stages.recall.when import When, when
@@ -181,6 +182,8 @@ class _Look:
         self._projects = {directory: (scope, name) for directory, scope, name in index.projects()}
         self._names = dict(self._projects.values())
         self._words = telling_words(query)
+        self._joined = joined(query)
+        self._phrases = phrases(self._words, self._joined)
         self._limits, self._open = self._bounded(filters, to_text(desk.clock()))
         self._when = self._resolved(when(query, desk.clock(), desk.zone))
         self._floor = desk.settings.recall.floor
@@ -191,14 +194,15 @@ class _Look:
         pool = max(_POOL, most)
         worded = self.worded(kind, pool)
         words = {item: score for item, score, _ in worded}
-        inside = self._inside(kind)
+        span = self._span()
+        inside = self._index.among(kind, span) if span else frozenset()
         replies = frozenset(item for item, _, reply in worded if reply)
         near = self.near(kind, pool, also=words)
         own = fused(words, {item: each.similarity for item, each in near.items()}, replies)
         scores = self._in_conversations(self._surrounded(own, replies)) if kind is Kind.TURN else own
         if inside:
             timely = {item: score + TIME * (item in inside) for item, score in scores.items()}
-            scores = self._only_time(inside, scores) or timely  # where nothing but a time is asked for, nothing else answers
+            scores = self._only_time(kind, span, scores) or timely  # where nothing but a time is asked for, nothing else answers
         best = sorted(scores, key=lambda item: (-scores[item], item))[:most]
         units = self._index.units(kind, best)
         found = []
@@ -213,8 +217,9 @@ class _Look:
         return found
 
     def worded(self, kind: Kind, most: int = _POOL) -> tuple[tuple[int, float, bool], ...]:
-        """What has any of the words."""
-        return self._index.by_words(kind, self._words, self._limits, most)
+        """What has any of the words; more so where two of them stand beside each other, are written as one, or one as two."""
+        words = (*self._words, *self._index.said(kind, self._phrases))
+        return self._index.by_words(kind, words, self._limits, most)
 
     def near(self, kind: Kind, most: int, also: Iterable[int] = ()) -> "dict[int, Near]":
         """What is near the meaning, and the cosines of others that were found already."""
@@ -274,19 +279,19 @@ class _Look:
                 return asked._replace(since=times[0]) if asked.side == "since" else asked._replace(until=times[0])
         return None
 
-    def _inside(self, kind: Kind) -> frozenset[int]:
-        """The units of the time that the question names; none where it names none."""
+    def _span(self) -> Limits | None:
+        """The limits and the time that the question names; None where it names none."""
         if self._when is None:
-            return frozenset()
+            return None
         since = max(filter(None, (self._limits.since, _text(self._when.since))), default=None)
         until = min(filter(None, (self._limits.until, _text(self._when.until))), default=None)
-        return self._index.among(kind, replace(self._limits, since=since, until=until))
+        return replace(self._limits, since=since, until=until)
 
-    def _only_time(self, inside: frozenset[int], scores: Mapping[int, float]) -> dict[int, float]:
+    def _only_time(self, kind: Kind, span: Limits | None, scores: Mapping[int, float]) -> dict[int, float]:
         """Units that are of the time, where the question asks for nothing else: the latest count most."""
-        if self._when is None or is_telling(self._when.rest):
+        if span is None or self._when is None or is_telling(self._when.rest):
             return {}
-        latest = sorted(inside, reverse=True)[:_POOL]
+        latest = self._index.latest(kind, span, _POOL)
         return {item: TIME - place / 1e6 + scores.get(item, 0.0) for place, item in enumerate(latest)}
 
     def _true(self, unit: Unit, near: "Near | None") -> "Near | None":
@@ -294,8 +299,10 @@ class _Look:
         return near if near is not None and near.mark == mark_of(unit.text) else None
 
     def _shared(self, unit: Unit) -> list[str]:
-        there = frozenset(map(_stem, index_words(unit.text).split()))
-        return [word for word in self._words if _stem(word) in there]
+        words = index_words(unit.text).split()
+        there = frozenset(map(_stem, (*words, *map("".join, pairwise(words)))))
+        as_one = {word for first, second, whole in self._joined if _stem(whole) in there for word in (first, second)}
+        return [word for word in self._words if word in as_one or _stem(word) in there]
 
     def _reasons(
         self, unit: Unit, near: "Near | None", *, worded: bool, around: bool = False, timely: bool = False

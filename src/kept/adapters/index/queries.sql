@@ -5,10 +5,13 @@ WHERE memory_index MATCH :words AND {memories}
 ORDER BY score DESC, m.id LIMIT :limit;
 
 -- name: turns_by_words
-SELECT e.id AS item, -bm25(turn_index) AS score, e.author
-FROM turn_index JOIN events AS e ON e.id = turn_index.rowid
-WHERE turn_index MATCH :words AND {turns}
-ORDER BY score DESC, e.id LIMIT :limit;
+SELECT e.id AS item, found.score, e.author
+FROM (
+    SELECT rowid AS id, -bm25(turn_index) AS score FROM turn_index WHERE turn_index MATCH :words
+    UNION ALL SELECT rowid, -bm25(reply_index) FROM reply_index WHERE reply_index MATCH :words
+) AS found CROSS JOIN events AS e ON e.id = found.id
+WHERE {turns}
+ORDER BY found.score DESC, e.id LIMIT :limit;
 
 -- name: summaries_by_words
 -- What was worked on (n), and what was put together of a day (s), share an index.
@@ -21,11 +24,32 @@ ORDER BY score DESC, item LIMIT :limit;
 SELECT n.id AS item FROM notes AS n LEFT JOIN summaries AS s ON false WHERE {summaries}
 UNION ALL SELECT s.row FROM summaries AS s LEFT JOIN notes AS n ON false WHERE s.form <> 'point' AND {summaries};
 
+-- name: memories_said
+SELECT value FROM json_each(:phrases) WHERE EXISTS (SELECT 1 FROM memory_index WHERE memory_index MATCH value);
+
+-- name: turns_said
+SELECT value FROM json_each(:phrases) WHERE EXISTS (SELECT 1 FROM turn_index WHERE turn_index MATCH value)
+      OR EXISTS (SELECT 1 FROM reply_index WHERE reply_index MATCH value);
+
+-- name: summaries_said
+SELECT value FROM json_each(:phrases) WHERE EXISTS (SELECT 1 FROM note_index WHERE note_index MATCH value);
+
 -- name: memories_among
 SELECT m.rowid AS item FROM memories AS m WHERE {memories};
 
 -- name: turns_among
 SELECT e.id AS item FROM events AS e WHERE {turns};
+
+-- name: memories_latest
+SELECT m.rowid AS item FROM memories AS m WHERE {memories} ORDER BY json_extract(m.body, '$.last_seen') DESC, m.rowid DESC LIMIT :limit;
+
+-- name: turns_latest
+SELECT e.id AS item FROM events AS e WHERE {turns} ORDER BY e.at DESC, e.id DESC LIMIT :limit;
+
+-- name: summaries_latest
+SELECT n.id AS item, n.at FROM notes AS n LEFT JOIN summaries AS s ON false WHERE {summaries}
+UNION ALL SELECT s.row, s.at FROM summaries AS s LEFT JOIN notes AS n ON false WHERE s.form <> 'point' AND {summaries}
+ORDER BY 2 DESC, 1 DESC LIMIT :limit;
 
 -- name: memory_filter
 m.status IN (SELECT value FROM json_each(:statuses))

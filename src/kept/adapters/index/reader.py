@@ -89,10 +89,21 @@ class Index:
         rows = self._run(f"{_TABLES[kind]}_by_words", **values)
         return tuple((row["item"], row["score"], row["author"] == _ASSISTANT) for row in rows)
 
+    def said(self, kind: Kind, phrases: Iterable[str]) -> tuple[str, ...]:
+        """Those of some phrases (words beside each other) that any unit of a kind has."""
+        wanted = {_any_of([phrase]): phrase for phrase in phrases}
+        rows = self._run(f"{_TABLES[kind]}_said", phrases=json.dumps(list(wanted))) if wanted else []
+        return tuple(wanted[row["value"]] for row in rows)
+
     def among(self, kind: Kind, limits: Limits) -> frozenset[int]:
         """The rows of a kind that are within the limits."""
         rows = self._run(f"{_TABLES[kind]}_among", **limits.values())
         return frozenset(row["item"] for row in rows)
+
+    def latest(self, kind: Kind, limits: Limits, most: int) -> tuple[int, ...]:
+        """The rows of a kind within the limits, at most so many, the latest first."""
+        rows = self._run(f"{_TABLES[kind]}_latest", **limits.values(), limit=most)
+        return tuple(row["item"] for row in rows)
 
     def around(self, items: Iterable[int]) -> dict[int, tuple[tuple[int, bool], ...]]:
         """What was said before and after turns in their conversations: its row, and whether an assistant said it."""

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from kept.adapters.store import archive_care as care
-from kept.adapters.store.blocks import BLOCK_EVENTS, Blocks, columns, is_indexed
+from kept.adapters.store.blocks import BLOCK_EVENTS, Blocks, columns, index, is_indexed, unindex
 from kept.adapters.store.database import ERASING, Database, any_of, checksum
 from kept.adapters.store.records import likeness_of, retold, withheld
 from kept.adapters.store.values import EventRow, FileRow, FileState, OptedOut, Row, Sitting, Thread, ThreadRow
@@ -15,7 +15,6 @@ from kept.model.codec import canonical, dump, load
 from kept.model.errors import DamagedError
 from kept.model.event import FORGOTTEN_MARK, Account, Author, Cursor, Event, Kind
 from kept.model.project import Project
-from kept.model.text import index_words
 from kept.model.threads import Tree
 from kept.model.times import from_text, to_text
 
@@ -122,10 +121,8 @@ class SqliteArchive:
             for place, (number, event) in places.items():
                 before, events[place] = events[place], event
                 self._database.run("put_event", id=number, **columns(event))
-                if is_indexed(before):
-                    self._database.run("unindex_turn", id=number, words=index_words(before.text))
-                if is_indexed(event):
-                    self._database.run("index_turn", id=number, words=index_words(event.text))
+                unindex(self._database, number, before)
+                index(self._database, number, event)
                 self._database.run("unembed", kind="turn", item=number)
             self._blocks.put(block, events)
 
@@ -133,8 +130,7 @@ class SqliteArchive:
         (number,) = self._database.one(
             "add_event", key=event.key, block=block, place=place, **columns(event),
         )  # fmt: skip
-        if is_indexed(event):
-            self._database.run("index_turn", id=number, words=index_words(event.text))
+        index(self._database, number, event)
         if event.kind is Kind.PROMPT and event.author is Author.HUMAN:
             self._database.run("unembed", kind="turn", item=number)
         if mark := likeness_of(event):
@@ -308,11 +304,11 @@ class SqliteArchive:
         if text == event.text and tool == event.tool:
             return False
         self._database.run("put_setting", name=ERASING, value="")
-        events[row["place"]] = replace(event, text=text, tool=tool)
+        events[row["place"]] = erased = replace(event, text=text, tool=tool)
         self._blocks.put(row["block"], events)
         if is_indexed(event):
-            self._database.run("unindex_turn", id=row["id"], words=index_words(event.text))
-            self._database.run("index_turn", id=row["id"], words=index_words(text))
+            unindex(self._database, row["id"], event)
+            index(self._database, row["id"], erased)
             self._database.run("unembed", kind="turn", item=row["id"])
         return True
 

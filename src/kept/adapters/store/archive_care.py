@@ -7,14 +7,14 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from kept.adapters.store.blocks import Blocks, differs, is_indexed
+from kept.adapters.store.blocks import Blocks, differs, index, is_indexed
 from kept.adapters.store.checking import misquoted
 from kept.adapters.store.database import Database, all_of
 from kept.adapters.store.records import block_hash
 from kept.adapters.store.values import EventRow, FileRow, Row, ThreadRow
 from kept.model.codec import canonical, load
 from kept.model.errors import DamagedError
-from kept.model.event import Account, Cursor
+from kept.model.event import Account, Author, Cursor
 from kept.model.text import index_words
 
 _SAMPLED = 500  # turns of which `check` looks up the index entry: the rest derives from the same code
@@ -71,7 +71,8 @@ def _lost_entries(database: Database, blocks: Blocks) -> Iterator[str]:
         if not is_indexed(event) or not words:
             continue
         longest = sorted(set(words), key=lambda word: (len(word), word))[-4:]
-        if database.one("turn_found", id=row["id"], query=all_of(longest)) is None:
+        found = "reply_found" if event.author is Author.ASSISTANT else "turn_found"
+        if database.one(found, id=row["id"], query=all_of(longest)) is None:
             yield f"event {row['key']}: not in the full-text index under its words"
 
 
@@ -93,11 +94,10 @@ def reindex(database: Database, blocks: Blocks) -> None:
     """Recreate what turns are found by."""
     with database.transaction():
         database.run("clear_turn_index")
+        database.run("clear_reply_index")
         database.run("unembed_turns")
         for row in database.run("places_all").fetchall():
-            event = blocks.event(row)
-            if is_indexed(event):
-                database.run("index_turn", id=row["id"], words=index_words(event.text))
+            index(database, row["id"], blocks.event(row))
 
 
 def rows(database: Database, blocks: Blocks) -> Iterator[Row]:

@@ -9,6 +9,7 @@ from kept.adapters.store.database import Database
 from kept.adapters.store.records import block_hash, pack, unpack
 from kept.model.errors import DamagedError
 from kept.model.event import FORGOTTEN_MARK, Author, Event, Kind
+from kept.model.text import index_words
 from kept.model.threads import link
 from kept.model.times import to_text
 
@@ -109,3 +110,17 @@ def differs(row: Any, told: list[Any]) -> bool:
 def is_indexed(event: Event) -> bool:
     """Whether a turn is found by its words."""
     return event.author in _INDEXED and bool(event.text) and event.kind in (Kind.PROMPT, Kind.RESPONSE)
+
+
+def index(database: Database, number: int, event: Event) -> None:
+    """Let a turn (its row number) be found by its words: what a person said by one index, what an assistant said by another."""
+    if is_indexed(event):
+        name = "index_reply" if event.author is Author.ASSISTANT else "index_turn"
+        database.run(name, id=number, words=index_words(event.text))
+
+
+def unindex(database: Database, number: int, event: Event) -> None:
+    """Let a turn be found no more; ``event`` is as it was indexed."""
+    if is_indexed(event):
+        name = "unindex_reply" if event.author is Author.ASSISTANT else "unindex_turn"
+        database.run(name, id=number, words=index_words(event.text))

@@ -115,6 +115,12 @@ INSERT INTO turn_index (rowid, words) VALUES (:id, :words);
 -- name: unindex_turn
 INSERT INTO turn_index (turn_index, rowid, words) VALUES ('delete', :id, :words);
 
+-- name: index_reply
+INSERT INTO reply_index (rowid, words) VALUES (:id, :words);
+
+-- name: unindex_reply
+INSERT INTO reply_index (reply_index, rowid, words) VALUES ('delete', :id, :words);
+
 -- name: thread
 SELECT id, events, first_at, last_at, members, project FROM threads WHERE file = :file AND session = :session;
 
@@ -450,9 +456,12 @@ FROM memory_index JOIN memories AS m ON m.rowid = memory_index.rowid
 WHERE memory_index MATCH :query ORDER BY rank, m.id LIMIT :limit;
 
 -- name: search_turns
-SELECT e.key, e.block, e.place, bm25(turn_index) AS rank
-FROM turn_index JOIN events AS e ON e.id = turn_index.rowid
-WHERE turn_index MATCH :query ORDER BY rank, e.id LIMIT :limit;
+SELECT e.key, e.block, e.place, found.rank
+FROM (
+    SELECT rowid AS id, bm25(turn_index) AS rank FROM turn_index WHERE turn_index MATCH :query
+    UNION ALL SELECT rowid, bm25(reply_index) FROM reply_index WHERE reply_index MATCH :query
+) AS found JOIN events AS e ON e.id = found.id
+ORDER BY found.rank, e.id LIMIT :limit;
 
 -- name: output
 SELECT intended, hash, lines, checksum <> checksum(path, intended, hash, lines) AS wrong FROM outputs WHERE path = :path ORDER BY intended;
@@ -553,6 +562,9 @@ ORDER BY block, place;
 -- name: turn_found
 SELECT 1 FROM turn_index WHERE turn_index MATCH :query AND rowid = :id;
 
+-- name: reply_found
+SELECT 1 FROM reply_index WHERE reply_index MATCH :query AND rowid = :id;
+
 -- name: places
 SELECT id, key, block, place, at FROM events WHERE key IN (SELECT value FROM json_each(:keys)) ORDER BY block, place;
 
@@ -598,6 +610,9 @@ SELECT id, body, checksum FROM memories ORDER BY id;
 
 -- name: clear_turn_index
 INSERT INTO turn_index (turn_index) VALUES ('delete-all');
+
+-- name: clear_reply_index
+INSERT INTO reply_index (reply_index) VALUES ('delete-all');
 
 -- name: places_all
 SELECT id, block, place FROM events ORDER BY block, place;

@@ -1,5 +1,5 @@
 -- The store of kept. Canonical: runs, passes, operations, candidates, sealed, blocks, events, threads, thread_events, files, settings, summaries.
--- Derived, rebuilt by `kept rebuild`: mentions, memories, memory_index, turn_index, unembedded, candidates.live, forgotten.
+-- Derived, rebuilt by `kept rebuild`: mentions, memories, memory_index, turn_index, reply_index, unembedded, candidates.live, forgotten.
 -- Of this machine: outputs, dirty, uses, looks.
 --
 -- A `checksum` is the CRC-32 of the row's other columns (statement `wrong_checksums` says which): it names rot, as the hash chain
@@ -229,6 +229,8 @@ CREATE INDEX memories_failure ON memories (scope) WHERE instr(body, '"fingerprin
 
 CREATE VIRTUAL TABLE memory_index USING fts5 (words, content = '', tokenize = 'porter unicode61');
 CREATE VIRTUAL TABLE turn_index USING fts5 (words, content = '', tokenize = 'porter unicode61');
+-- What assistants said lies apart: it is long and much, and would decide how rare a word of the person is and how long a turn.
+CREATE VIRTUAL TABLE reply_index USING fts5 (words, content = '', tokenize = 'porter unicode61');
 
 -- What changed since its vector was made: memories and what the user said, by row. Derived; vectors themselves lie beside the store.
 CREATE TABLE unembedded (

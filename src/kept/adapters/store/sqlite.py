@@ -26,6 +26,7 @@ from kept.model.memory import Memory
 from kept.model.project import Project
 from kept.model.summary import Passage
 
+_REINDEXING = "reindexing"  # a setting that a migration leaves: what turns are found by is to be made anew
 _TAKEN = 500  # events of one archive block when a store is loaded
 
 
@@ -44,6 +45,10 @@ class SqliteStore:
                 self.compact()
             except StoreError as error:  # a later opening tries again, and `check` says so
                 self._remains = f"words that were forgotten may still lie in free pages: {error.what}"
+        if self._database.one("setting", name=_REINDEXING) is not None:  # an older format told the indexes of turns less apart
+            with self._database.transaction():
+                self._archive.reindex()
+                self._database.run("drop_setting", name=_REINDEXING)
 
     @property
     def archive(self) -> Archive:
@@ -195,6 +200,7 @@ class SqliteStore:
         """Rewrite the file without the pages of erased words."""
         self._database.raw("INSERT INTO memory_index (memory_index) VALUES ('optimize')")
         self._database.raw("INSERT INTO turn_index (turn_index) VALUES ('optimize')")
+        self._database.raw("INSERT INTO reply_index (reply_index) VALUES ('optimize')")
         self._database.raw("INSERT INTO note_index (note_index) VALUES ('optimize')")
         self._database.raw("VACUUM")
         self._database.run("drop_setting", name=ERASING)

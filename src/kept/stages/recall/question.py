@@ -1,8 +1,15 @@
 """What a question asks for: its telling words, without those that every text has. Knows nothing of what there is to find."""
 
-from kept.model.text import query_words
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from kept.model.text import index_words, query_words
 
 MOST_WORDS = 40  # words of a question that are looked for; a long paste has its subject at its ends
+_COMPOUND = 5  # letters of a word that is made of two
+_FIRST = 3  # letters of the first of them; the second may be as short as in "login"
+_LONGEST = 30
+_SHORT = 12  # telling words of a question whose words are also looked for in two parts
 _ENDS = 4_900  # characters looked at, from each end of a long question
 
 # Words that say how a sentence is built, not what it is about, as `index_words` writes them. Where a word of one language means
@@ -24,9 +31,11 @@ _STOP_TEXT = """
     ao da das do dos e em foi isso mais mas na nas não no nos os ou para pela pelo por quando que sem seu sua são também um uma
 """
 _STOP = frozenset(_STOP_TEXT.split())
-_EMPTY = frozenset(
-    {"happen", "happened", "happening", "work", "worked", "working", "going", "went", "tell", "show", "everything", "anything"}
-)
+_EMPTY_TEXT = """
+    happen happened happening work worked working going went tell told show everything anything done decide decided deciding decisions
+    discuss discussed talk talked say said learn learned learnt finish finished
+"""
+_EMPTY = frozenset(_EMPTY_TEXT.split())
 
 
 def is_telling(text: str) -> bool:
@@ -40,3 +49,31 @@ def telling_words(text: str) -> tuple[str, ...]:
     words = query_words(whole, most=10 * MOST_WORDS)
     telling = tuple(each for each in words if each not in _STOP)
     return (telling or words)[:MOST_WORDS]
+
+
+def joined(text: str) -> tuple[tuple[str, str, str], ...]:
+    """Words beside each other in a text, and what they are as one ("change log": changelog), unless grammar is all they have."""
+    words = index_words(text[:_ENDS]).split()
+    pairs = dict.fromkeys(pair for pair in pairwise(words) if not _STOP.issuperset(pair))
+    return tuple((*pair, "".join(pair)) for pair in pairs if all(map(_is_part, pair)) and len("".join(pair)) >= _COMPOUND)
+
+
+def phrases(words: Sequence[str], compounds: Iterable[tuple[str, str, str]]) -> tuple[str, ...]:
+    """What to look for beside telling words: two of them beside each other, ``compounds`` (of :func:`joined`) as one word, and in a short
+    question the two words that each may be made of ("changelog": "change log" among them). Most of it nobody says.
+    """
+    found = [f"{first} {second}" for first, second in pairwise(words)]
+    found += [whole for *_, whole in compounds]
+    found += [phrase for word in words for phrase in _apart(word)] if len(words) <= _SHORT else []
+    return tuple(dict.fromkeys(found))
+
+
+def _apart(word: str) -> Iterator[str]:
+    if _COMPOUND <= len(word) <= _LONGEST and _is_part(word):
+        for cut in range(_FIRST, len(word) - 1):
+            if word[:cut] not in _STOP:
+                yield f"{word[:cut]} {word[cut:]}"
+
+
+def _is_part(word: str) -> bool:
+    return len(word) > 1 and word.isascii() and word.isalpha()

@@ -102,6 +102,10 @@ CREATE INDEX summaries_day ON summaries (day, scope) WHERE day <> '';
 CREATE INDEX summaries_thread ON summaries (thread, ordinal) WHERE form = 'point';
 CREATE INDEX summaries_at ON summaries (at);
 
+-- What assistants said is found by an index of its own. An index cannot tell whose words it has, so both are made anew when the store is opened.
+CREATE VIRTUAL TABLE reply_index USING fts5 (words, content = '', tokenize = 'porter unicode61');
+INSERT INTO settings (name, value, checksum) VALUES ('reindexing', '', checksum('reindexing', ''));
+
 -- How many rows a table has and what their checksums add up to: names rows that are gone without a trace. Kept by each connection of
 -- kept's own (tallies.sql), so that another program that deletes rows does not count.
 CREATE TABLE tallies (
