@@ -42,6 +42,15 @@ def test_a_cause_under_its_own_heading_is_told_with_the_remedy_under_its_own():
     assert made.startswith("`sumLines()` rounds every line; `taxOf()` reads the rounded sum. Fix: Sums are kept in cents")
 
 
+def test_how_code_is_made_is_no_cause_where_nobody_told_of_trouble():
+    told = agent(
+        "I see the issue now. The boot calls pass `*DiskConfig`, but the job functions receive `utils.Config` (interface). Let me:"
+    )
+    after = user("now the footer of the page, please")
+    assert fixes(user("move the config into its own package"), told, *changes("src/config.go"), after) == []
+    assert fixes(ASKED, told, *changes("src/config.go"), after) != []
+
+
 @pytest.mark.parametrize(
     "after",
     ["no, that is not it", "still the same", "the totals on the invoice page are wrong since the last release", "wtf", "undo that"],

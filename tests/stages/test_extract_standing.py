@@ -97,3 +97,41 @@ def test_an_answer_that_only_points_at_the_question_is_no_decision():
     picked = user("I like option B")
     offer = agent("**Option A: Redis** keeps it simple.\n\n**Option B: Thank you note** in small print\n\nWhich one do you want?")
     assert active(user("can you write a page about the people who helped us with patches last year?"), offer, picked) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "ensure the delivery vans do not meet at all and do not lose any parcels.",
+        "on tablets ensure that the spare tiles that are not free are actually not clickable until they are free.",
+        "ensure all map tiles are only fetched on scroll not on first page load!",
+        "The dimmer is on by default.",
+        "Discuss with me any difference you find before touching the config.",
+        "The goal is to get cartSync.js below 300 lines without a change of its interface.",
+        (
+            "boats like the ferry should never cross inland on the chart; apply the harbour rules to ferries only; keep clear of piers; "
+            "slow down by relative speed near other boats; add efficient avoidance of buoys and of everything else that floats in the harbour, "
+            "so that crews are safe, and measure the time that each of these takes on the slowest tablet that we have"
+        ),
+    ],
+)
+def test_a_wish_for_the_thing_being_built_is_not_active(words):
+    assert active(DONE, user(words)) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The cache is disabled in `ci.yml` because stale builds hid a broken migration.",
+        "Discuss with me any change of the database schema before doing anything.",
+        "Ensure that tests run against Postgres, because a mock accepts everything.",
+    ],
+)
+def test_a_standing_rule_in_the_words_of_a_wish_is_active(words):
+    assert active(DONE, user(words))
+
+
+def test_an_order_of_the_moment_behind_a_fact_is_left_out():
+    said = "the `spool/` folder is created when the mailer starts and each job is stored in jobs/ below it, so ensure there is error handling"
+    (content,) = active(DONE, user(said))
+    assert content == "The `spool/` folder is created when the mailer starts and each job is stored in jobs/ below it."

@@ -25,7 +25,7 @@ class Lexicon:
     ``widely`` what makes an order a rule when it follows; ``hard`` and ``soft`` are the strengths of rules, ``craft`` what work on
     a project is made of (tests, commits), ``defect`` tells of something broken, ``concession`` opens an answer that grants a point, ``confirms`` one
     that says that what was said is so.
-    ``dangling`` points at something said elsewhere unless it is part of ``anchored`` words; ``pronoun`` needs a noun before it,
+    ``dangling`` points at something said elsewhere unless it is part of ``anchored`` words; ``switched`` tells the state of a thing that only one word names, ``pronoun`` needs a noun before it,
     ``plural_pronoun`` one of ``plural_noun``; ``seeming`` words put a statement to another for approval, ``pondered`` tells of what is only being
     thought about, ``finished`` opens a line that only reports work done;
     ``chooser`` opens a recommendation; ``passed_on`` marks a report on the user in the third person; ``trailing`` opens a clause
@@ -112,6 +112,7 @@ class Lexicon:
     concession: str = ""
     confirms: str = ""
     dangling: str = ""
+    switched: str = ""
     anchored: str = ""
     pronoun: str = ""
     plural_pronoun: str = ""

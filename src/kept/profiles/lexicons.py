@@ -69,6 +69,7 @@ _FIRST = frozenset(
         "generic",
         "finished",
         "judges",
+        "switched",
     }
 )
 _COMMON = "common"

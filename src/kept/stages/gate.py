@@ -118,13 +118,19 @@ def _dangles(text: str, lexicon: Lexicon) -> bool:
         free = _compiled(lexicon.anchored).sub(" X ", free)
     if _found(lexicon.dangling, free) or _found(lexicon.pointer, free):
         return True
-    if _lacks_plural(free, lexicon):
+    if _lacks_plural(free, lexicon) or _unnamed(text, lexicon):
         return True
     pronoun = _compiled(lexicon.pronoun).search(free) if lexicon.pronoun else None
     if pronoun is None:
         return False
     before = free[: pronoun.start(pronoun.lastindex)]
     return len(before.split()) < _BEFORE and not artifacts(before) and not _found(lexicon.technical, before) and "X" not in before
+
+
+def _unnamed(text: str, lexicon: Lexicon) -> bool:
+    """Whether a text tells whether something is on, and calls it by a word that only that conversation understands ("the limiter")."""
+    told = _compiled(lexicon.switched).search(text) if lexicon.switched else None
+    return told is not None and not _found(lexicon.technical, told[told.lastindex].split()[1]) and not artifacts(text)
 
 
 def _lacks_plural(text: str, lexicon: Lexicon) -> bool:

@@ -30,6 +30,9 @@ _CAUSAL = re2.compile(
     r"|(?:was|is) (?:invalid|wrong|incorrect|missing|not installed)|overwr\w+|shadow(?:s|ed)|conflicts? with|is ignored|silently|weil|wegen|verlangt|benötigt|porque|debido a|requiere|parce que|à cause de|nécessite|por causa de|precisa)\b"
     r"|因为|由于|需要|ため|必要",
 )
+_NEEDS = re2.compile(
+    r"(?i)\b(?:needs?|must|should|requires?|only|never|not|cannot|without|missing|lacks?|fails?|empty|wrong\w*|incorrect\w*|stale|lost|breaks?|no|nothing|nie|nicht|kein\w*|sin|sans|sem|jamais|pas|não|nunca)\b|n[’']t\b|没|不|ない"
+)
 _REMEDY = re2.compile(
     r"(?i)^(?:the (?:simplest |right |real |actual )?(?:fix|solution|workaround)(?: here)?(?::| is to| is| was to| was)|solution:|fix:|lösung:|solución:|solution :)\s*",
 )
@@ -173,6 +176,11 @@ def cause_in(text: str, *, about: frozenset[str]) -> str:
         if (announced or pointed or (causal and shares)) and points > score:
             best, score = piece, points
     return best
+
+
+def blames(text: str) -> bool:
+    """Whether a stated cause says what is wrong, or needed, rather than how something is made."""
+    return bool(_CAUSAL.search(text) or _NEEDS.search(text))
 
 
 def lasting(sentence: str) -> str:

@@ -21,6 +21,7 @@ from kept.model.text import one_line
 from kept.stages.extract.actions import Command, Done, Edit, actions_of
 from kept.stages.extract.causes import (
     announces,
+    blames,
     cause_in,
     confirms,
     dangles,
@@ -52,6 +53,7 @@ SIGNALS = {
     "the person moves on": 0.1,
     "the person says it works": 0.2,
     "written in the same exchange": -0.2,
+    "only says how it is made": -0.2,
 }
 _CEILING = 0.95
 # Below this it would only fill the review.
@@ -161,6 +163,7 @@ def _mended(
         *(("a check passes after the change",) if passed else ()),
         *(("names artifacts",) if len(artifacts(" ".join(stated.cause))) > 1 else ()),
         *(("written in the same exchange",) if fresh and not stated.headed and not troubled else ()),
+        *(("only says how it is made",) if not (troubled or error or stated.remedy or blames(" ".join(stated.cause))) else ()),
         *_outcome(follower),
     )
     quotes = [(stated.event, piece) for piece in stated.cause]

@@ -34,6 +34,8 @@ SENTENCES = 200
 _QUOTE = 400
 # The words of a wish up to which its neighbour is told with it.
 _FEW_WORDS = 14
+# How a sentence ends; what was cut in the middle of one ends otherwise.
+_STOPS = (".", "!", "。", "！", "”", '"')
 
 
 def propose(
@@ -244,6 +246,9 @@ def _candidate(turn: Turn, said: list[tuple[Passage, Span]], reading: Reading, s
         if not content:
             return None
     signals, evidence = list(reading.signals), [evidence_of(event, words) for words in raw]
+    if not content.endswith(_STOPS):
+        signals.append("half of it")
+        sure = round(sure + WEIGHTS["half of it"], 2)
     content, told = _with_symptom(content, seen, lexicon)
     if "takes back" in signals and not told and reading.category == "decision":
         content, told = _undoing(content, seen, lexicon)

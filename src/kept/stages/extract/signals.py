@@ -54,6 +54,8 @@ WEIGHTS = {
     "step of the task": -0.3,
     "one-off order": -0.6,
     "of what is being built": -0.3,
+    "of one file": -0.3,
+    "half of it": -0.3,
     "tells of a defect": -0.45,
     "asks": 0.0,
     "asked and not granted": -0.6,
@@ -73,6 +75,8 @@ _SETTLED = frozenset({"asks for agreement", "asks to be told", "doubt"})
 _SHOUT = re2.compile(r"\b[A-Z]{3,}\b")
 # "ABC 2", "#3": an item of a list that stands elsewhere.
 _LISTED = re2.compile(r"\b[A-Z]{2,5} \d{1,2}\b|(?:^|\s)#\d{1,3}\b")
+# A goal that names a file is the goal of a task.
+_FILE = re2.compile(r"[\w/-]+\.[a-z]{1,5}\b")
 _QUOTED = re2.compile(r"\"[^\"\n]{20,}\"|“[^”\n]{20,}”")
 _LETTERS = re2.compile(r"\pL")
 
@@ -197,6 +201,7 @@ def _objections(sentence: str, forms: tuple[str, str], acts: tuple[str, ...], le
         ),
         ("one-off order", _passes(bare, requested, acts, lexicon, setting)),
         ("of what is being built", _builds(sentence, acts, lexicon)),
+        ("of one file", "goal" in acts and not practice and _FILE.search(bare) is not None),
         ("tells of a defect", has(lexicon.defect, after_verdict(bare, lexicon)) and "strong rule" not in acts),
         ("part of a task", setting.tasked and not _outlasts(acts, bare, lexicon)),
         ("mere wish", _merely_wishes(sentence, bare, acts, lexicon)),
@@ -235,7 +240,7 @@ def _passes(bare: str, requested: str, acts: tuple[str, ...], lexicon: Lexicon, 
 
 def _builds(sentence: str, acts: tuple[str, ...], lexicon: Lexicon) -> bool:
     """Whether a sentence asks to see to it that the thing being built behaves so: about nothing that work on any of it is made of."""
-    firm = {"practice", "preference", "reason", "names an alternative"} & set(acts)
+    firm = {"practice", "preference", "reason"} & set(acts)
     return has(lexicon.ensures, sentence) and not firm and not has(lexicon.craft, sentence) and not artifacts(sentence)
 
 

@@ -194,6 +194,7 @@ def _announced(text: str, lexicon: Lexicon) -> str:
 
 def without_trailer(text: str, lexicon: Lexicon) -> str:
     """The text up to a last clause that only complains ("…, I had to revert it twice"), if enough is left before it."""
+    text = text.rstrip(" ,;")
     comma = text.rfind(",")
     tail = text[comma + 1 :].strip()
     enough = comma > 0 and len(text[:comma].split()) >= 5 and text[:comma].count("(") == text[:comma].count(")")
