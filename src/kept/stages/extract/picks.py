@@ -10,7 +10,7 @@ import re2
 
 from kept.model.artifact import artifacts
 from kept.model.lexicon import Lexicon
-from kept.stages.extract.cues import has, specific, strip_first
+from kept.stages.extract.cues import compiled, has, specific, strip_first
 from kept.stages.extract.sentences import sentences
 from kept.stages.extract.writing import LONGEST, finish, fit, plain
 
@@ -20,6 +20,11 @@ _ITEM = re2.compile(
 _OPTION = re2.compile(r"(\pL+)\s+#?([A-Ha-h]|\d\d?)(?:$|[^\pL\pN])")
 # "1, because …": a pick with its reason.
 _LEADING = re2.compile(r"(?i)^\s*#?([A-H]|\d\d?)(?:(?:\s+please)?\s*[,;–—]\s*|\s+(?:because|since|as|but|with)\s)(\S.+)$")
+# The option itself, where words that favour it come before or after: what follows is a reason, or nothing.
+_FAVOURED = re2.compile(r"^\s*#?([A-H]|\d\d?)\s+(\S.*)$")
+_NEXT = re2.compile(r"^\s*#?([A-H]|\d\d?)(?:$|\s*[,.;:!–—]\s*(.*)$|\s+(?:because|since|as|but|with)\s+(.*)$)")
+# "storing amounts as cents": what is done, not a thing that is used.
+_GERUND = re2.compile(r"^[A-Za-z]?[a-z]{2,}[^aeiou ]?ing\s+\S")
 _MARK = re2.compile(r"[A-Za-z0-9]+")
 _HEAD = re2.compile(r"^\s*(?:#+\s|\*\*[^*]+\*\*:?\s*$)")
 _TOO_MANY = 4
@@ -47,6 +52,9 @@ def pick(answer: str, replies: Sequence[str], lexicon: Lexicon) -> Pick | None:
             if _asks(replies[0], lexicon)
             else None
         )
+    favoured, why = _favoured(first, lexicon)
+    if favoured and _asks(replies[0], lexicon):
+        return _items((favoured,), replies[0], lexicon, reason=_reason(why, lexicon))
     option = _option(first, lexicon)
     if option:
         found = (item for reply in replies if (item := _items((option,), reply, lexicon, words=first)) is not None)
@@ -81,6 +89,20 @@ def _option(answer: str, lexicon: Lexicon) -> str:
     named = _OPTION.findall(answer) if has(lexicon.option, answer) else []
     picked = {mark.upper() for word, mark in named if has(lexicon.option, word)}
     return picked.pop() if len(picked) == 1 and len(answer.split()) <= 30 and not answer.rstrip().endswith("?") else ""
+
+
+def _favoured(answer: str, lexicon: Lexicon) -> tuple[str, str]:
+    """The option that an answer of at most 30 words opens by favouring ("C sounds right", "let's go with B"), and what it says after that."""
+    if len(answer.split()) > 30 or answer.rstrip().endswith("?") or not lexicon.favours:
+        return "", ""
+    bare = strip_first(lexicon.opener, answer)
+    led = _FAVOURED.match(bare)
+    if led:
+        said = compiled(lexicon.favours).match(led[2])
+        return (led[1], led[2][said.end(said.lastindex) :]) if said else ("", "")
+    said = compiled(lexicon.favours).match(bare)
+    named = _NEXT.match(bare[said.end(said.lastindex) :]) if said else None
+    return (named[1], named[2] or named[3] or "") if named else ("", "")
 
 
 def _agrees(answer: str, lexicon: Lexicon) -> bool:
@@ -126,12 +148,15 @@ def _items(marks: tuple[str, ...], reply: str, lexicon: Lexicon, *, words: str =
 
 def _stated(content: str, reason: str, lexicon: Lexicon) -> str:
     """What was chosen as a sentence: a way of doing it is said to be used, an order is left as it is; the person's reason in brackets."""
-    content = strip_first(lexicon.chooser, content).strip(" .:;")
-    named = not has(lexicon.task, content) and not has(lexicon.rule_start, content) and not has(lexicon.finite, content)
-    if named:
-        head, _, rest = content.partition(" ")
-        # "Per-file watches" begins with a plain word, "Postgres" may be a name.
-        content = f"{lexicon.phrase('chosen')} {head.lower() if '-' in head else head} {rest}".rstrip()
+    for _ in range(2):  # "I recommend using"
+        content = strip_first(lexicon.chooser, content).strip(" .:;")
+    head, _, rest = content.partition(" ")
+    if _GERUND.match(content) and lexicon.phrase("settled"):
+        content = f"{lexicon.phrase('settled')} {head.lower()} {rest}"
+    elif not any(has(cue, content) for cue in (lexicon.task, lexicon.rule_start, lexicon.finite)):
+        # "Per-file watches" and "A file" begin with a plain word, "Postgres" may be a name.
+        plainly = "-" in head or has(lexicon.article, head)
+        content = f"{lexicon.phrase('chosen')} {head.lower() if plainly else head} {rest}".rstrip()
     if reason and len(content) + len(reason) < 290:
         content = f"{content} ({reason})"
     return finish(content)
@@ -145,10 +170,11 @@ def _added(words: str, marks: tuple[str, ...], lexicon: Lexicon) -> str:
 
 
 def _reason(rest: str, lexicon: Lexicon) -> str:
-    rest = strip_first(lexicon.joint, rest.lstrip(" ,;:.–—-"))
+    rest = strip_first(lexicon.joint, rest.lstrip(" ,;:.–—-，、；。"))
     rest = strip_first(lexicon.reason, rest) if has(lexicon.reason, rest[:12]) else rest
     rest = plain(rest).strip(" .!,;")
-    return rest if len(rest.split()) >= 3 and not has(lexicon.chatter, rest) and len(rest) <= 160 else ""
+    whole = not has(lexicon.chatter, rest) and not has(lexicon.dangling, rest)
+    return rest if len(rest.split()) >= 3 and whole and len(rest) <= 160 else ""
 
 
 def _is_choice(words: str, lexicon: Lexicon) -> bool:

@@ -187,7 +187,7 @@ def _objections(sentence: str, forms: tuple[str, str], acts: tuple[str, ...], le
         ("doubt", has(lexicon.hedge, strip_all(lexicon.possible, sentence))),
         ("supposed", has(lexicon.hypothetical, sentence)),
         ("of the moment", has(lexicon.transient, bare)),
-        ("report", not practice and "announced" not in acts and has(lexicon.report, bare)),
+        ("report", not practice and "announced" not in acts and has(lexicon.report, strip_all(lexicon.anchored, bare))),
         ("vague", has(lexicon.vague, bare)),
         ("names a list item", bool(_LISTED.search(bare))),
         (
@@ -336,6 +336,7 @@ def _category(acts: set[str], bare: str, lexicon: Lexicon) -> tuple[str, str]:
     firmly = assured != strip_first(lexicon.request, bare) and "practice" not in acts
     ruled = "decision" if has(lexicon.soft, bare) and not has(lexicon.craft, bare) else "constraint"
     order = (
+        ("stated goal" in acts and not {"announced", "versus", "firm"} & acts, "goal", "goal"),
         ("takes back" in acts and "fact" not in acts, "decision", "correction"),
         ("announced" in acts and "preference" not in acts, "decision", "decision"),
         ("practice" in acts and has(lexicon.forbids, bare), "constraint", corrects or "teaching"),
