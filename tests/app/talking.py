@@ -25,3 +25,43 @@ def say(home, session, *prompts, cwd="/x/harbor", day="2026-01-05", start=0, nam
                     + "\n"
                 )  # fmt: skip
     return path
+
+
+def converse(home, session, *turns, cwd="/x/harbor", day="2026-01-05"):
+    """A session of turns as they alternate on a screen: ``("user", words)``, ``("agent", words)``, ``("run", command)``,
+    ``("edit", path, old, new)``, ``("out", text)`` or ``("failed", text)``; 70 seconds lie between two of them.
+    """
+    records = []
+    for number, turn in enumerate(turns):
+        uuid = f"{session}-{number}"
+        role, content = _record(session, number, *turn)
+        minute, second = divmod(70 * number, 60)
+        records.append(
+            {
+                "type": role, "uuid": uuid, "parentUuid": f"{session}-{number - 1}" if number else None, "sessionId": session,
+                "cwd": str(cwd), "timestamp": f"{day}T{9 + minute // 60:02}:{minute % 60:02}:{second:02}.000Z",
+                "message": {"role": role, "content": content, **({"id": uuid} if role == "assistant" else {})},
+            }
+        )  # fmt: skip
+    path = home / ".claude" / "projects" / "p" / f"{session}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in records))
+    return path
+
+
+def _record(session, number, kind, *words):
+    call = f"{session}-c{number}"
+    match kind:
+        case "user":
+            return "user", words[0]
+        case "agent":
+            return "assistant", [{"type": "text", "text": words[0]}]
+        case "run":
+            return "assistant", [{"type": "tool_use", "id": call, "name": "Bash", "input": {"command": words[0]}}]
+        case "edit":
+            changed = dict(zip(("file_path", "old_string", "new_string"), words, strict=True))
+            return "assistant", [{"type": "tool_use", "id": call, "name": "Edit", "input": changed}]
+        case "out" | "failed":
+            ended = {"tool_use_id": f"{session}-c{number - 1}", "content": words[0], "is_error": kind == "failed"}
+            return "user", [{"type": "tool_result", **ended}]
+    raise ValueError(kind)

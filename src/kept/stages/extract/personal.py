@@ -14,6 +14,7 @@ from kept.model.event import Event, Origin
 from kept.model.lexicon import Lexicon
 from kept.model.memory import USER_SCOPE, Candidate, Evidence
 from kept.model.profile import Profile
+from kept.model.text import is_cjk
 from kept.stages.extract.cues import compiled, found, has, strip_first
 from kept.stages.extract.prose import Voice, passages
 from kept.stages.extract.sentences import sentences
@@ -66,7 +67,7 @@ def _of_sentence(event: Event, words: str, profile: Profile, lexicon: Lexicon, s
     intent, subject = _intent(bare, lexicon)
     content = fit(finish(bare))
     category = profile.category_for(intent) if intent else None
-    if category is None or not content or len(content.split()) < _WORDS or _passing(bare, words, lexicon):
+    if category is None or not content or _mass(content) < _WORDS or _passing(bare, words, lexicon):
         return None
     subject = subject or _slot(bare, lexicon)
     named = bool(subject) or bool(_PROPER.search(content)) or bool(artifacts(content))
@@ -108,7 +109,7 @@ def _subject(bare: str, kin: str) -> str:
     relation = str(_WHOSE.sub("", whose)).split()
     plain_kin = kin if not relation else " ".join(relation)
     name = _NAMED.match(bare[at + len(plain_kin) :])
-    return name[1] if name else plain_kin.casefold().removeprefix("my ").removeprefix("our ")
+    return name[1] if name else plain_kin.casefold().partition(" ")[2] or plain_kin
 
 
 def _slot(bare: str, lexicon: Lexicon) -> str:
@@ -133,10 +134,15 @@ def _passing(bare: str, words: str, lexicon: Lexicon) -> bool:
     )
 
 
+def _mass(text: str) -> int:
+    """The words of a text; two characters of a script without spaces as one."""
+    return len(text.split()) + sum(map(is_cjk, text)) // 2
+
+
 def _bare(sentence: str, lexicon: Lexicon) -> str:
     for _ in range(4):
         shorter = strip_first(lexicon.opener, sentence)
-        if shorter == sentence or len(shorter.split()) < _WORDS:
+        if shorter == sentence or _mass(shorter) < _WORDS:
             break
         sentence = shorter
     return sentence

@@ -26,6 +26,10 @@ _SHOUTED = re2.compile(r"(?:\b[A-Z']+\b[ ,]+){2,}\b[A-Z']{2,}\b")
 _STOPS = re2.compile(r"\s+([.,;:!?])(?:\s|$)|(?:\.{2,}|…)(?:\s|$)|([!?])[!?]+")
 
 
+# "Demande-moi": an order of some languages, no name.
+_ASKED = re2.compile(r"^\p{Ll}+-(?:moi|toi|nous|lui|leur|le|la|les|me|te|se|lo|los|las)$")
+
+
 def write(sentence: str, lexicon: Lexicon) -> str:
     """The sentence as a statement that stands alone: openers, request forms, tags, profanity and markdown off; empty if nothing is left."""
     text = plain(_LIST.sub("; ", _LISTED.sub(": ", sentence)) if _LISTED.search(sentence) else sentence)
@@ -100,7 +104,7 @@ def finish(text: str) -> str:
         return ""
     if text[0].islower() and not _is_name(text.split()[0]):
         text = text[0].upper() + text[1:]
-    return text if text.rstrip('"”')[-1:] in _STOPPED else text.rstrip("?:;,") + ("。" if is_cjk(text[-1]) else ".")
+    return text if text.rstrip('"”')[-1:] in _STOPPED else text.rstrip("?:;,") + ("。" if _dense(text) else ".")
 
 
 def join(first: str, second: str) -> str:
@@ -206,6 +210,13 @@ def _lowered(text: str) -> str:
     return str(_SHOUTED.sub(lambda run: run[0].lower(), text))
 
 
+def _dense(text: str) -> bool:
+    """Whether a text is in a script without spaces, whatever name it ends in."""
+    return is_cjk(text[-1]) or 4 * sum(map(is_cjk, text)) >= len(text)
+
+
 def _is_name(word: str) -> bool:
+    if _ASKED.search(word):
+        return False
     plain_word = word.strip(".,;:!?'\"()").replace("'", "").replace("’", "")
     return not plain_word.isalpha() or any(char.isupper() for char in plain_word[1:])
