@@ -156,7 +156,7 @@ CODING = {
         [
             ("user", "use the built-in fetch for that"),
             ("agent", "Done, I used `fetch` with `AbortSignal.any`."),
-            ("user", "the prod boxes are still on node 18, `AbortSignal.any` isn't there"),
+            ("user", "the prod boxes are still on node 18, which has no `AbortSignal.any`"),
             ("agent", "I replaced it."),
         ],
         ("project_fact", ("The prod boxes are still on node 18",)),
