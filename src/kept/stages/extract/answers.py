@@ -8,12 +8,15 @@ from kept.model.lexicon import Lexicon
 from kept.model.memory import Candidate, Evidence
 from kept.model.text import tokens
 from kept.stages.extract.cues import has, specific, strip_first, strip_last
-from kept.stages.extract.picks import pick
+from kept.stages.extract.picks import pick, quoted
 from kept.stages.extract.prose import Voice, passages
 from kept.stages.extract.sentences import sentences
 from kept.stages.extract.turn import READ, Turn, evidence_of, made
-from kept.stages.extract.view import Before
+from kept.stages.extract.view import Before, is_file, short_place
 from kept.stages.extract.writing import LONGEST, finish, plain, without_question
+
+# Below this a decision waits for a person anyway.
+_HELD = 0.7
 
 
 def of_answer(turn: Turn) -> Candidate | None:
@@ -24,26 +27,31 @@ def of_answer(turn: Turn) -> Candidate | None:
     replies = (*seen.replies, *seen.older)
     texts = [reply.text[-READ:] for reply in replies]
     said = evidence_of(event, event.text.strip())
-    chosen = pick(event.text[:READ], texts, lexicon)
+    chosen = pick(event.text[:READ], texts, lexicon) or quoted(event.text[:READ], texts[: len(seen.replies)], lexicon)
     if chosen is None or not chosen.content:
         return None
-    evidence = [said, evidence_of(_holder(replies, chosen.quote), chosen.quote)]
+    evidence = [said, *(evidence_of(_holder(replies, each), each) for each in (chosen.quote, *chosen.more))]
     content = chosen.content
     question, asked, whole = _question(seen, lexicon)
-    leans = asked is not None and not _names_any(question, content, lexicon)
+    leans = asked is not None and not chosen.whole and not _names_any(question, content, lexicon)
     if asked and leans:
         content = led_by(question if whole else f"{lexicon.phrase('about')}: {question}", content, stop="?" if whole else ".")
         evidence.append(asked)
     # What only a request before it makes understood is for a person to word.
-    sure = 0.75 if chosen.sure and (whole or not leans) else 0.55
-    return made(
-        turn,
-        ("decision", "agreement"),
-        content,
-        sure=sure,
-        evidence=evidence,
-        signals=["agrees to the assistant's proposal"],
-    )
+    sure = 0.75 if chosen.sure and (whole or not leans or chosen.told) else 0.55
+    signals = ["agrees to the assistant's proposal"]
+    changed = turn.applied.tool.target if turn.applied and turn.applied.tool else ""
+    place = short_place(changed)
+    if turn.applied and place and sure > _HELD and not any(_is_place(name) for name in artifacts(content)):
+        placed = finish(f"{content.rstrip('.')} ({lexicon.phrase('in').lower()} `{place}`)")
+        if len(placed) <= LONGEST and place.rpartition("/")[2] not in content:
+            content, evidence = placed, [*evidence, evidence_of(turn.applied, changed)]
+            signals.append("carried out in a file")
+    return made(turn, ("decision", "agreement"), content, sure=sure, evidence=evidence, signals=signals)
+
+
+def _is_place(name: str) -> bool:
+    return "/" in name or is_file(name)
 
 
 def _of_question(turn: Turn, question: Event) -> Candidate | None:

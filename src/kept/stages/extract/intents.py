@@ -22,7 +22,7 @@ from kept.stages.extract.sentences import Span, sentences
 from kept.stages.extract.signals import WEIGHTS, Reading, Setting, read
 from kept.stages.extract.spelling import respell, vocabulary
 from kept.stages.extract.turn import READ, Turn, evidence_of, made
-from kept.stages.extract.view import Before, before, granted, is_prompt, proposed, referent
+from kept.stages.extract.view import Before, applied, before, granted, is_prompt, proposed, referent
 from kept.stages.extract.writing import LONGEST, finish, fit, join, left_open, plain, write
 
 # Below this a sentence is not even proposed: it would only fill the review.
@@ -57,6 +57,7 @@ def propose(
                     granted=granted(events, index, stop, lexicon),
                     confirming=confirmation(events, index, stop, lexicon),
                     tasked=has(lexicon.task, strip_first(lexicon.request, events[index].text[:200].lstrip())),
+                    applied=applied(events, index, stop),
                     mending=has(lexicon.defect, events[index].text[:READ]),
                     later=tuple(each for each in events[index + 1 : stop] if is_prompt(each)),
                 )
@@ -107,7 +108,7 @@ def _of_words(turn: Turn) -> list[Candidate]:
 
 def _spoken(text: str, seen: Before, lexicon: Lexicon) -> list[tuple[Passage, Span]]:
     """The sentences of a prompt that are the person's own or reported by them, without what repeats the assistant's words."""
-    replies = " ".join(plain(event.text[-8_000:]).casefold() for event in seen.replies[:3])
+    replies = _replied(seen)
     own = [passage for passage in passages(text, lexicon) if passage.voice is not Voice.FOREIGN]
     said = (
         (passage, span)
@@ -117,6 +118,11 @@ def _spoken(text: str, seen: Before, lexicon: Lexicon) -> list[tuple[Passage, Sp
         and not _repeats(text[span.start : span.end], replies)
     )
     return list(islice(said, SENTENCES))
+
+
+def _replied(seen: Before) -> str:
+    """The assistant's last messages in small letters and without marks."""
+    return " ".join(plain(event.text[-READ:]).casefold() for event in seen.replies[:3]).replace("`", "")
 
 
 def _with_lists(text: str, own: list[Passage]) -> list[tuple[Passage, bool]]:
@@ -143,7 +149,7 @@ def _is_list(text: str) -> bool:
 
 
 def _repeats(sentence: str, replies: str) -> bool:
-    words = plain(sentence).casefold().strip(" .!?\"'“”")
+    words = plain(sentence).casefold().replace("`", "").strip(" .!?\"'“”")
     return len(words.split()) >= 6 and words in replies
 
 
@@ -237,9 +243,8 @@ def _candidate(turn: Turn, said: list[tuple[Passage, Span]], reading: Reading, s
         content = join(content.rstrip("."), f"({more.rstrip('.')}).") if words.startswith("(") else join(content, more)
     words_around = vocabulary(each.text[-READ:] for each in (*seen.replies[:4], *seen.older[:6]))
     content = fit(respell(content, lambda word: word in words_around or has(lexicon.technical, word)))
-    if not content:
-        return None
-    if has(lexicon.profanity, content) and len(raw) > 1:
+    # After a verdict on the assistant's words those are repeated.
+    if not content or (has(lexicon.profanity, content) and len(raw) > 1) or (len(raw) == 1 and _repeats(content, _replied(seen))):
         return None
     if reading.category == "open_question":
         content = "" if _settled(raw[0], turn) else fit(left_open(raw[0], lexicon))

@@ -10,7 +10,7 @@ import re2
 
 from kept.model.artifact import artifacts
 from kept.model.lexicon import Lexicon
-from kept.stages.extract.cues import compiled, has, specific, strip_first
+from kept.stages.extract.cues import compiled, has, specific, strip_first, strip_last
 from kept.stages.extract.sentences import sentences
 from kept.stages.extract.writing import LONGEST, finish, fit, plain
 
@@ -29,16 +29,31 @@ _MARK = re2.compile(r"[A-Za-z0-9]+")
 _HEAD = re2.compile(r"^\s*(?:#+\s|\*\*[^*]+\*\*:?\s*$)")
 _TOO_MANY = 4
 _BACK = 4
+_NESTED = 2  # options that are told by another option
+_TITLE = 90
+_SHORT_ANSWER, _LONG_ANSWER = 12, 25  # words
+_START = 120  # characters of an option by which a quotation of it is told
+_QUOTED = 8  # words of an option from which somebody who repeats them quotes it
+# What follows the first clause of an answer: the next matter.
+_CLAUSE = re2.compile(r"\.{2,}|…|[.;\n]|,\s")
+_NAMED = re2.compile(r"(?i)\b(?:option|approach|variant|alternative)\s+#?([A-H]|\d\d?)\b(?:\s+is\b)?")
+_BRACKET = re2.compile(r"\s*\([^()]*\)")
 _BOLD = re2.compile(r"\*\*([^*\n]{3,60})\*\*")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pick:
-    """What was agreed: its words as a memory would say them, and the assistant's words they come from, verbatim."""
+    """What was agreed: its words as a memory would say them, the assistant's words they come from, verbatim, whether it is more than a name
+    (the line that tells what it is stands with it), further words of the assistant's that it rests on, and whether it needs no question
+    before it.
+    """
 
     content: str
     quote: str
     sure: bool
+    told: bool = False
+    more: tuple[str, ...] = ()
+    whole: bool = False
 
 
 def pick(answer: str, replies: Sequence[str], lexicon: Lexicon) -> Pick | None:
@@ -66,13 +81,13 @@ def pick(answer: str, replies: Sequence[str], lexicon: Lexicon) -> Pick | None:
         return None
     after = strip_first(lexicon.agreement, answer.strip())
     offered = _offered(replies[0], after, lexicon)
-    return offered if offered and offered.sure else _recommended(replies[0], lexicon) or _standing(replies, lexicon) or offered
+    return offered if offered and offered.sure else _recommended(replies, lexicon) or _standing(replies, lexicon) or offered
 
 
 def _standing(replies: Sequence[str], lexicon: Lexicon) -> Pick | None:
     """What was recommended a few messages before and what the last message, which is agreed to, carries out: it names the same thing."""
-    for reply in replies[1:_BACK]:
-        found = _recommended(reply, lexicon)
+    for place in range(1, min(_BACK, len(replies))):
+        found = _recommended(replies[place:], lexicon)
         names = [name for name in (*_BOLD.findall(found.quote), *artifacts(found.quote)) if len(name) > 3] if found else []
         if found and any(plain(name).casefold() in plain(replies[0]).casefold() for name in names):
             return found
@@ -106,8 +121,13 @@ def _favoured(answer: str, lexicon: Lexicon) -> tuple[str, str]:
 
 
 def _agrees(answer: str, lexicon: Lexicon) -> bool:
+    """Whether an answer is a yes of at most 12 words; what is to come afterwards does not count."""
     rest = strip_first(lexicon.agreement, answer.strip())
-    return rest != answer.strip() and len(answer.split()) <= 12 and not has(lexicon.refusal, rest) and "?" not in answer
+    if rest == answer.strip() or "?" in answer or len(answer.split()) > _LONG_ANSWER:
+        return False
+    clauses = [each.strip() for each in _CLAUSE.split(rest) if each.strip()]
+    said = [each for each in clauses if not has(lexicon.afterwards, each)]
+    return sum(len(each.split()) for each in said) < _SHORT_ANSWER and not any(has(lexicon.refusal, each) for each in clauses)
 
 
 def _marks(answer: str) -> tuple[str, ...]:
@@ -139,11 +159,23 @@ def _items(marks: tuple[str, ...], reply: str, lexicon: Lexicon, *, words: str =
     if not all(texts):
         return None
     content = "; ".join(text.rstrip(".:") for text in texts)
+    below = _told_below(reply, chosen[0][1]) if words and len(chosen) == 1 else ""
+    told = plain(below).rstrip(" .:")
+    content = f"{content}: {told[:1].lower()}{told[1:]}" if told else content
+    quote = reply[reply.index(chosen[0][1]) :].partition(below)[0] + below if below else chosen[0][1]
     return Pick(
         content=_stated(content, reason or _added(words, marks, lexicon), lexicon),
-        quote=chosen[0][1][:400],
+        quote=quote[:400],
         sure=_is_choice(words, lexicon) if words else bool(reason) or _lasts(chosen, lexicon),
+        told=bool(told),
     )
+
+
+def _told_below(reply: str, line: str) -> str:
+    """The line below the title of an option, as it stands, where it is prose that tells what the option is."""
+    below = reply.partition(line)[2].lstrip("*_ ").lstrip("\n").split("\n", 1)[0].strip()
+    prose = below[:1].isalpha() and 4 <= len(below.split()) <= 16
+    return below if prose and line.endswith("**") and len(line) + len(below) < LONGEST // 2 else ""
 
 
 def _stated(content: str, reason: str, lexicon: Lexicon) -> str:
@@ -203,8 +235,9 @@ def _short(text: str, longest: int) -> str:
     return text[:cut].rstrip(" ,;:—–(") if cut > 15 else ""
 
 
-def _recommended(reply: str, lexicon: Lexicon) -> Pick | None:
-    """The last sentence in which the assistant recommended something that has a name."""
+def _recommended(replies: Sequence[str], lexicon: Lexicon) -> Pick | None:
+    """The last sentence of the latest reply in which the assistant recommended something that has a name, or an option of any reply."""
+    reply = replies[0]
     for span in reversed(sentences(reply, 0, len(reply))):
         words = reply[span.start : span.end]
         if (
@@ -215,11 +248,65 @@ def _recommended(reply: str, lexicon: Lexicon) -> Pick | None:
         ):
             continue
         option = _option(words, lexicon)
-        if option and (item := _items((option,), reply, lexicon)) is not None:
+        content = strip_first(lexicon.chooser, plain(words))
+        # Options that are called so come before any other list.
+        laid_out = option and any(option in _listed(each, lexicon) for each in replies)
+        elsewhere = laid_out and option not in _listed(reply, lexicon)
+        if option and not elsewhere and (item := _items((option,), reply, lexicon)) is not None:
             return item
-        content = _stated(plain(words), "", lexicon)
-        if content and len(content) <= LONGEST and not option and specific(content, lexicon):
-            return Pick(content=content, quote=words[:400], sure=True)
+        told, lines = _spelled_out(content, replies, lexicon) if option else (content, ())
+        named = _stated(told, "", lexicon) if told else ""
+        if named and len(named) <= LONGEST and specific(named, lexicon):
+            return Pick(content=named, quote=words[:400], sure=True, more=lines)
+    return None
+
+
+def _spelled_out(content: str, replies: Sequence[str], lexicon: Lexicon) -> tuple[str, tuple[str, ...]]:
+    """A recommendation of an option of an earlier reply, with what that option is in the place of its name, and the lines that tell it;
+    empty where none does.
+    """
+    lines: list[str] = []
+    while (named := _NAMED.search(content)) is not None:
+        mark = named[1].upper()
+        line = next((listed[mark] for reply in replies if mark in (listed := _listed(reply, lexicon))), "")
+        # What the recommendation adds takes the place of what the option says in brackets.
+        title = str(_BRACKET.sub("", _titled(line))).strip(" .:;")
+        if not title or len(lines) == _NESTED:
+            return "", ()
+        head = content[: named.start()]
+        content = f"{head}{title[:1].lower() if head and title[1:2].islower() else title[:1]}{title[1:]}{content[named.end() :]}"
+        lines.append(line[:400])
+    return content, tuple(lines)
+
+
+def _listed(reply: str, lexicon: Lexicon) -> dict[str, str]:
+    """The lines of a reply that lay out an option by its letter or number, each under it."""
+    found: dict[str, str] = {}
+    for match in _ITEM.finditer(reply):
+        if has(lexicon.option, match[0][: match.start(1) - match.start()].strip(" \t#*_-")):
+            found.setdefault(match["mark"].upper(), match[0].strip())
+    return found
+
+
+def _titled(line: str) -> str:
+    """The title of an option's line: its first sentence."""
+    return _short(_item_text(line).split(". ", 1)[0], _TITLE) if line else ""
+
+
+def quoted(prompt: str, replies: Sequence[str], lexicon: Lexicon) -> Pick | None:
+    """The option that a prompt repeats word for word and asks to carry out; None where it does anything else with it."""
+    for reply in replies:
+        for match in _ITEM.finditer(reply):
+            line = match[0].strip()
+            words = plain(match["rest"].replace("**", " ").replace("__", " "))
+            said, start = plain(prompt).replace("`", ""), words.replace("`", "")[:_START]
+            if len(words.split()) < _QUOTED or start not in said:
+                continue
+            rest = said[: said.index(start)].strip()
+            order = strip_first(lexicon.request, strip_first(lexicon.opener, rest))
+            asked = [order, strip_first(lexicon.agreement, rest)]
+            if len(rest.split()) <= _LONG_ANSWER and any(has(lexicon.carries_out, each) for each in asked):
+                return Pick(content=fit(finish(words)), quote=line[:400], sure=specific(words, lexicon), whole=True)
     return None
 
 
@@ -231,9 +318,24 @@ def _offered(reply: str, after: str, lexicon: Lexicon) -> Pick | None:
         words = reply[span.start : span.end]
         rest = strip_first(lexicon.offer, words)
         if rest != words and words.rstrip().endswith("?"):
+            gate = _gate(rest, after, lexicon)
+            if gate:
+                return Pick(content=gate, quote=words[:400], sure=True)
             names, added = artifacts(rest), len(after.split()) >= 2
             said = f"{plain(rest).rstrip('?')}, {plain(after)}" if added else plain(rest).rstrip("?")
             lasting = has(lexicon.versus, said) or has(lexicon.generaliser, said) or not has(lexicon.task, said)
             sure = lasting and bool(names)
             return Pick(content=fit(finish(said)) if names else "", quote=words[:400], sure=sure)
     return None
+
+
+def _gate(offer: str, after: str, lexicon: Lexicon) -> str:
+    """The rule in an offer to run a chain of commands first, which the answer puts before its next step; empty where it is none."""
+    bare = plain(offer).rstrip("? ")
+    order, following = strip_last(lexicon.beforehand, bare), strip_first(lexicon.afterwards, after.strip())
+    step = plain(following).rstrip(" .!")
+    chained = any("&&" in name for name in artifacts(order))
+    orders = following != after.strip() and has(lexicon.task, step) and 1 <= len(step.split()) <= _SHORT_ANSWER // 2
+    if order == bare or not chained or not orders or not lexicon.phrase("before"):
+        return ""
+    return fit(finish(f"{lexicon.phrase('before')} {step[:1].lower()}{step[1:]}: {order}"))

@@ -19,7 +19,8 @@ _QUOTE = 400
 class Turn:
     """A prompt that is being read: its event, what it looks back on, by whose rules, and what the episode says of it.
 
-    ``granted``: what it asks for is done; ``confirming`` is the reply that confirms what it says; ``mending``: it tells of a defect; ``tasked``: it opens with an order; ``later`` are the
+    ``granted``: what it asks for is done; ``confirming`` is the reply that confirms what it says; ``mending``: it tells of a defect; ``tasked``: it opens with an order; ``applied`` is the first call after it
+    that changes a file; ``later`` are the
     prompts after it in the episode.
     """
 
@@ -32,6 +33,7 @@ class Turn:
     confirming: Event | None
     mending: bool
     tasked: bool
+    applied: Event | None
     later: tuple[Event, ...]
 
 

@@ -104,16 +104,33 @@ def granted(events: Sequence[Event], index: int, stop: int, lexicon: Lexicon) ->
     return False
 
 
+def applied(events: Sequence[Event], index: int, stop: int) -> Event | None:
+    """The first call in the exchange that the prompt at ``index`` opens that changes a file which is no test."""
+    for event in islice(events, index + 1, stop):
+        if event.kind is Kind.PROMPT:
+            return None
+        changes = event.kind is Kind.TOOL_CALL and event.author is Author.ASSISTANT and _changed(event)
+        if changes and event.tool and is_file(_changed(event)) and "test" not in event.tool.target.casefold():
+            return event
+    return None
+
+
+def short_place(path: str) -> str:
+    """A file by its name and the folder it lies in."""
+    name = "/".join(path.replace("\\", "/").split("/")[-2:]).lstrip("/")
+    return name if "`" not in name and len(name) <= 80 else ""
+
+
 def referent(content: str, seen: Before, *, points_back: bool) -> str:
     """The one file a sentence is about: for "that file" the only one the prompt before names; else the only one changed since then, if
     the assistant's messages hold most of the sentence's words. Empty if unclear.
     """
     named = artifacts(seen.asked[0].text) if points_back and seen.asked and len(seen.asked[0].text) < 600 else ()
-    asked = [name.lstrip("@") for name in named if _is_file(name)]
+    asked = [name.lstrip("@") for name in named if is_file(name)]
     if len(asked) == 1:
         return asked[0]
     said = " ".join(reply.text[-_READ:] for reply in seen.replies).casefold()
-    files = [name for name in seen.edited if _is_file(name) and name.casefold() in said]
+    files = [name for name in seen.edited if is_file(name) and name.casefold() in said]
     words = {word for word in tokens(content) if len(word) > 4}
     return files[0] if len(files) == 1 and words and sum(word in said for word in words) * 3 >= len(words) else ""
 
@@ -127,7 +144,8 @@ def proposed(seen: Before) -> str:
     return ""
 
 
-def _is_file(name: str) -> bool:
+def is_file(name: str) -> bool:
+    """Whether a name has the shape of a file's, its folders aside."""
     stem, dot, ending = PurePosixPath(name).name.rpartition(".")
     return (
         bool(dot and ending.isalnum() and not ending[0].isdigit() and len(ending) <= 8 and (stem or "/" not in name))
