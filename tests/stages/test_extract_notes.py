@@ -216,3 +216,10 @@ def test_a_step_a_guess_and_a_bare_judgement_are_no_lessons(line):
 )
 def test_a_step_or_a_judgement_that_says_why_is_a_lesson(line):
     assert {content for _, content in noted(f"### What I learned\n- {line}", way=CODING)} == {line}
+
+
+def test_a_plain_word_in_code_marks_is_a_name():
+    note = "### What I learned\n- `cargocheck` reports findings of the active toolchain, not only those of dependencies."
+    assert noted(note, way=CODING) == {
+        ("insight", "`cargocheck` reports findings of the active toolchain, not only those of dependencies.")
+    }

@@ -15,7 +15,7 @@ from kept.model.memory import Candidate, Evidence
 from kept.model.profile import Profile
 from kept.model.text import likeness, tokens
 from kept.stages.extract.answers import of_answer
-from kept.stages.extract.cues import has, places, specific, split_at, strip_first
+from kept.stages.extract.cues import has, places, specific, split_at, strip_first, strip_last
 from kept.stages.extract.grants import confirmation, speaks_of
 from kept.stages.extract.prose import Passage, Voice, passages
 from kept.stages.extract.sentences import Span, sentences
@@ -203,6 +203,8 @@ def _group(turn: Turn, spoken: list[tuple[Passage, Span]], readings: list[Readin
     # Short wishes on how to work that follow each other are one.
     if goes_on and all(_is_short_wish(text, spoken[at][1], readings[at]) for at in (place, place + 1)):
         return [place, place + 1], max(sure, readings[place + 1].confidence)
+    if place and _explains(turn, spoken[place - 1], spoken[place]):
+        return [place - 1, place], sure
     near = [at for at in (place - 1, place + 1) if 0 <= at < len(spoken) and spoken[at][0] == passage and not spoken[at][1].aside]
     back = "points outside" in signals or has(turn.lexicon.pointer, text[span.start : span.end])
     if place - 1 in near and back and readings[place - 1].category and not _ends_the_matter(readings[place - 1]):
@@ -216,6 +218,17 @@ def _group(turn: Turn, spoken: list[tuple[Passage, Span]], readings: list[Readin
             group.append(place + 1)
             sure = max(sure, follower.confidence) if terse or bracketed else sure
     return group, round(min(0.95, sure), 2)
+
+
+def _explains(turn: Turn, asked: tuple[Passage, Span], said: tuple[Passage, Span]) -> bool:
+    """Whether a sentence in brackets says why what stands before it is so, which was put to the assistant and which the assistant confirms."""
+    text, lexicon = turn.event.text, turn.lexicon
+    (passage, before_it), (same, span) = asked, said
+    if same != passage or text[span.start] != "(" or turn.confirming is None:
+        return False
+    words = text[before_it.start : before_it.end]
+    put = words.endswith(("?", "？")) and strip_last(lexicon.tag, words.rstrip("?？ ")) != words.rstrip("?？ ")
+    return put and has(lexicon.reason, words) and speaks_of(turn.confirming, words)
 
 
 def _is_short_wish(text: str, span: Span, reading: Reading) -> bool:
@@ -240,6 +253,7 @@ def _candidate(turn: Turn, said: list[tuple[Passage, Span]], reading: Reading, s
     content = write(raw[0], lexicon)
     for words in raw[1:]:
         more = write(words, lexicon)
+        more = f"{more[:1].lower()}{more[1:]}" if words.startswith("(") and words[1:2].islower() else more
         content = join(content.rstrip("."), f"({more.rstrip('.')}).") if words.startswith("(") else join(content, more)
     words_around = vocabulary(each.text[-READ:] for each in (*seen.replies[:4], *seen.older[:6]))
     content = fit(respell(content, lambda word: word in words_around or has(lexicon.technical, word)))
@@ -251,6 +265,8 @@ def _candidate(turn: Turn, said: list[tuple[Passage, Span]], reading: Reading, s
         if not content:
             return None
     signals, evidence = list(reading.signals), [evidence_of(event, words) for words in raw]
+    content, told = _limiting(content, said[0], turn) if len(said) == 1 else (content, [])
+    evidence += told
     if not content.endswith(_STOPS):
         signals.append("half of it")
         sure = round(sure + WEIGHTS["half of it"], 2)
@@ -283,6 +299,28 @@ def _candidate(turn: Turn, said: list[tuple[Passage, Span]], reading: Reading, s
         signals.append("named from the turn before")
         evidence += _naming(about, seen)
     return made(turn, (reading.category, reading.trigger), content, sure=sure, evidence=evidence, signals=signals)
+
+
+def _limiting(content: str, said: tuple[Passage, Span], turn: Turn) -> tuple[str, list[Evidence]]:
+    """A sentence that opens with a "but" after a question whether something could be done, with what it limits before it."""
+    (passage, span), text, lexicon = said, turn.event.text, turn.lexicon
+    words = text[span.start : span.end]
+    before_it = next((each for each in sentences(text, passage.start, span.start)[::-1] if not each.aside), None)
+    if before_it is None or not has(lexicon.but, words) or not text[before_it.start : before_it.end].endswith(("?", "？")):
+        return content, []
+    asked = plain(text[before_it.start : before_it.end]).rstrip("?？ ")
+    at = max((high for _, high in places(lexicon.whether, asked)), default=len(asked))
+    matter = asked[at:].strip()
+    if (
+        not 4 <= len(matter.split()) <= _FEW_WORDS
+        or not has(lexicon.technical, matter)
+        or len(content) + len(matter) + 12 > LONGEST
+    ):
+        return content, []
+    content = f"{content[:1].lower() if content[1:2].islower() else content[:1]}{content[1:]}"
+    return finish(f"{lexicon.phrase('whether')} {matter}: {content}"), [
+        evidence_of(turn.event, text[before_it.start : before_it.end])
+    ]
 
 
 def _settled(words: str, turn: Turn) -> bool:

@@ -284,7 +284,7 @@ def _judged(line: _Line, content: str, lexicon: Lexicon) -> tuple[str, float, li
     words = len(content.split())
     if not content or words < _WORDS or _COUNTS.search(content) or has(lexicon.memory_talk, content):
         return "", 0.0, []
-    names = any(not _COMPOUND.match(each) for each in artifacts(content))
+    names = any(f"`{each}`" in content or not _COMPOUND.match(each) for each in artifacts(content))
     signals, sure = [], 0.5
     firm = names or any(
         has(cue, content) for cue in (lexicon.learnt, lexicon.constraint, lexicon.imperative, lexicon.chose, lexicon.ruled)

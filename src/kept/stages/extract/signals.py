@@ -71,7 +71,7 @@ WEIGHTS = {
     "aside": 0.05,
 }
 # What speaks against a claim only until somebody confirms it.
-_SETTLED = frozenset({"asks for agreement", "asks to be told", "doubt"})
+_SETTLED = frozenset({"asks for agreement", "asks to be told", "doubt", "supposed"})
 _SHOUT = re2.compile(r"\b[A-Z]{3,}\b")
 # "ABC 2", "#3": an item of a list that stands elsewhere.
 _LISTED = re2.compile(r"\b[A-Z]{2,5} \d{1,2}\b|(?:^|\s)#\d{1,3}\b")
