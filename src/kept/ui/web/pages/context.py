@@ -24,14 +24,19 @@ def context(
     request: Request,
     *,
     message: Annotated[str, Query(max_length=_MESSAGE)] = "",
-    project: Annotated[str, Query(max_length=4_000)] = "",
+    project: Annotated[str | None, Query(max_length=4_000)] = None,
     client: Annotated[Literal["claude", "codex", "none"], Query()] = "claude",
     budget: Annotated[str, Query(max_length=6)] = "",
 ) -> Response:
-    """What a hook would put before this message in this project; without a message, before a session that starts there."""
+    """What a hook would put before this message in this project; without a message, before a session that starts there.
+
+    Where no project is named (the form names "none" as an empty one) it is the only one, if there is but one.
+    """
     with at_desk(request) as desk:
         known = directories(desk)
-        directory = project if project in {each for each, _ in known} else ""
+        paths = [each for each, _ in known]
+        wanted = paths[0] if project is None and len(paths) == 1 else project
+        directory = wanted if wanted in paths else ""
         most = min(int(budget), 100_000) if budget.isdecimal() else 0
         found = preview(desk, message, directory=directory, client=client, budget=most)
         values: dict[str, Any] = {

@@ -71,7 +71,7 @@
       const home = memory.connectedEdges(".about").targets()[0] || memory.neighborhood("node")[0];
       (home && !home.hasClass("memory") ? around.get(home.id()) : adrift).push(memory);
     }
-    const count = cy.nodes(".memory").length, step = Math.max(3.5, Math.min(8, Math.sqrt((cy.width() * cy.height() * 0.2) / (Math.PI * Math.max(count, 1)))));
+    const count = cy.nodes(".memory").length, step = Math.max(3.5, Math.min(22, Math.sqrt((cy.width() * cy.height() * 0.2) / (Math.PI * Math.max(count, 1)))));
     const halo = (node) => node.data("size") / 2 + (around.get(node.id()).length ? 5 + step * Math.sqrt(around.get(node.id()).length) : 3);
     const boxOf = (nodes) => nodes.reduce((box, node) => {
       const { x, y } = node.position(), r = halo(node);
