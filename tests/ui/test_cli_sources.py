@@ -39,12 +39,12 @@ def test_a_reader_is_told_where_it_was_looked_and_which_files_were_read_because_
 
 def test_what_is_not_archived_is_not_said_to_be(capsys, home, session):
     out = kept(capsys, "sources")[1]
-    assert "nothing that is not archived is due within a week" in out
+    assert "nothing will be lost within a week" in out
     long_ago = session.stat().st_mtime - 29 * 86_400
     os.utime(session, (long_ago, long_ago))
     out = kept(capsys, "sources")[1]
     assert "1 file not archived will soon be deleted" in out
-    assert "nothing that is not archived" not in out
+    assert "nothing will be lost" not in out
 
 
 def test_a_source_is_switched_off_and_on(capsys, home, session):
@@ -134,9 +134,9 @@ def test_every_file_of_a_mixed_home_is_accounted_for_with_its_reason(capsys, hom
     assert "codex  1 file" in out
     assert f"cannot be read: {mixed}/wide.jsonl (is UTF-16, not UTF-8)" in out
     assert "not read yet" not in out
-    assert f"1 file in these folders (unknown format): {mixed}/picture.xyz" in out
-    assert f"1 file in these folders (empty): {mixed}/nothing.jsonl" in out
-    assert "1 file that fits" in out
+    assert f"1 file in the folders above, no transcript (unknown format): {mixed}/picture.xyz" in out
+    assert f"1 file in the folders above, no transcript (empty): {mixed}/nothing.jsonl" in out
+    assert "excluded by you, 1 file" in out
     assert "session unwanted: you wrote in it that it is not to be remembered" in out
     body = told(capsys, "sources")
     assert body["excluded"] == {str(mixed.parent / "client"): 1}

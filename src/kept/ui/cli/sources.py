@@ -30,7 +30,8 @@ _MEANT = {
     "chatgpt": "an export",
     "claude-ai": "an export",
     "entry": "kept's own journal",
-    "generic": "kept's own form for anything else",
+    "generic": "JSONL or Markdown of your own making",
+    "journal": "dated notes",
     "vault": "conversations in Markdown",
 }  # what a name does not say by itself
 _IN_PROJECTS = ("aider", "specstory")  # keep their files in each project's folder, not in one place
@@ -76,6 +77,7 @@ def _switch(context: typer.Context, action: str, item: str, *, as_json: bool) ->
     if as_json:
         show.write_json({name: list(listed)})
         return
+    erased = f"; kept forget --source {item} erases it" if name == "sources_off" else ""
     told = {
         "disable": "is not read from now on",
         "enable": "is read again",
@@ -87,20 +89,22 @@ def _switch(context: typer.Context, action: str, item: str, *, as_json: bool) ->
             line(
                 (item, "bold"),
                 f" {told[action]}.",
-                (" What was remembered stays; kept forget erases it." if there else " → kept run", "dim"),
+                (f" What was remembered stays{erased}." if there else " → kept run", "dim"),
             )
         ]
     )
 
 
 def _lines(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
-    here = [each for each in found.tools if each.known]
+    here = [each for each in found.tools if each.known and each.enabled]
     if here:
-        yield line(("Read", "bold"), ("  by each `kept run`, as far as it is new", "dim"))
+        yield line(("What `kept run` reads", "bold"), ("  each time, what is new of it", "dim"))
     for tool in here:
         yield from _tool_lines(desk, tool, verbose=verbose)
     if not here:
         yield line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))
+    if desk.home.store.exists():
+        yield line((f"What was read is archived in {show.place(desk.home.store)}", "dim"))
     yield from _not_read(desk, found, verbose=verbose)
     yield from _project_lines(desk, found, verbose=verbose)
     if verbose:
@@ -114,16 +118,17 @@ def _tool_lines(desk: Desk, tool: Tool, *, verbose: bool) -> Iterator[Line]:
     aside = tool.account.records - tool.account.kept
     read = (
         f"; archived: {counted(tool.sessions, 'session')}, {counted(tool.account.events, 'event')}{span}"
-        + (f"; {aside:,} of {tool.account.records:,} records set aside" if aside else "")
+        + (f"; {aside:,} of {tool.account.records:,} records set aside, no talk ({_mostly(tool.account)})" if aside else "")
         if tool.account.records
         else ""
     )
-    off = ("  not read: switched off in the settings", "yellow") if not tool.enabled else ("", "")
-    yield line((tool.name, "bold"), f"  {' and '.join(there) or 'nothing there now'}{read}", off)
+    yield line((tool.name, "bold"), f"  {' and '.join(there) or 'nothing there now'}{read}")
     yield from (line("  ", show.place(place)) for place, exists in tool.places if exists)
     news = [f"{tool.fresh:,} not read yet" if tool.fresh else "", f"{tool.grown:,} changed since" if tool.grown else ""]
-    if any(news) and tool.enabled:
+    if any(news):
         yield line((f"  {', '.join(filter(None, news))}", "yellow"), (" → kept run", "dim"))
+    elif tool.files:
+        yield line(("  all of it is read", "dim"))
     if tool.gone:
         yield line((f"  {counted(tool.gone, 'file')} that was read is not there any more; the archive has the turns", "dim"))
     if tool.doomed:
@@ -137,7 +142,7 @@ def _tool_lines(desk: Desk, tool: Tool, *, verbose: bool) -> Iterator[Line]:
     elif tool.days_kept is not None and tool.files:
         yield line(
             (
-                f"  {tool.name} deletes its own files after {tool.days_kept} days; nothing that is not archived is due within a week",
+                f"  {tool.name} deletes its own files {tool.days_kept} days after their last change; nothing will be lost within a week",
                 "dim",
             )
         )
@@ -149,11 +154,17 @@ def _tool_lines(desk: Desk, tool: Tool, *, verbose: bool) -> Iterator[Line]:
         yield from _account_lines(tool.account)
 
 
+def _mostly(account: Account) -> str:
+    """The two commonest reasons for which records were set aside."""
+    common = sorted(account.dropped.items(), key=lambda each: (-each[1], each[0]))
+    return ", ".join(f"{count:,} {reason}" for reason, count in common[:2]) + (", …" if len(common) > 2 else "")
+
+
 def _account_lines(account: Account) -> Iterator[Line]:
     yield entry([("  ", "")], account_text(account.records, account.kept, account.dropped))
     if account.noted:
         noted = ", ".join(f"{count:,} {what}" for what, count in sorted(account.noted.items()))
-        yield entry([("  ", "")], (f"inside kept records: {noted}", "dim"))
+        yield entry([("  ", "")], (f"left out of records that were kept: {noted}", "dim"))
     yield from (line("  ", f"{show.place(each.path)}:{each.line}", (f"  {each.reason}", "dim")) for each in account.problems)
     if account.malformed > len(account.problems):
         yield line((f"  … and {account.malformed - len(account.problems):,} more malformed records", "dim"))
@@ -172,8 +183,8 @@ def _not_read(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
     if verbose:
         yield from (_looked(each) for each in central)
     if scattered := [each.name for each in absent if each.name in _IN_PROJECTS]:
-        told = "nothing found in the folder you are in of: "
-        yield entry([("  ", "")], told, ", ".join(scattered), (" (they lie in each project → kept run PATH)", "dim"))
+        told = f"nothing found in {show.place(str(Path.cwd()))} of: "
+        yield entry([("  ", "")], told, ", ".join(scattered), (" (each project has its own → kept run PATH)", "dim"))
     if given:
         yield entry([("  ", "")], "no known place, only where you name them: ", ", ".join(given), (" → kept run PATH", "dim"))
     if not verbose and any(each.account.records > each.account.kept for each in found.tools):
@@ -181,12 +192,20 @@ def _not_read(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
     for reason, count in sorted(found.others.items()):
         paths = [show.place(path) for path, why in found.named if why == reason][: None if verbose else _SHOWN]
         more = f" … {count - len(paths):,} more" if count > len(paths) else ""
-        yield entry([("  ", "")], f"{counted(count, 'file')} in these folders ({reason}): ", ", ".join(paths), (more, "dim"))
+        yield entry(
+            [("  ", "")],
+            f"{counted(count, 'file')} in the folders above, no transcript ({reason}): ",
+            ", ".join(paths),
+            (more, "dim"),
+        )
     for pattern in desk.settings.exclude:
-        what = f"{counted(found.excluded[pattern], 'file')} that fit" if found.excluded[pattern] != 1 else "1 file that fits"
-        yield line(f"  {what} {pattern}: excluded by you", (f" → kept sources include '{pattern}'", "dim"))
+        count = found.excluded[pattern]
+        what = f"excluded by you, {counted(count, 'file')}" if count else "excluded by you, though no file fits it"
+        yield line(f"  {pattern}: {what}", (f" → kept sources include '{pattern}'", "dim"))
     for name in desk.settings.sources_off:
-        yield line(f"  {name}: switched off by you", (f" → kept sources enable {name}", "dim"))
+        before = next((each.sessions for each in found.tools if each.name == name), 0)
+        read = f" ({counted(before, 'session')} read before)" if before else ""
+        yield line(f"  {name}: switched off by you{read}", (f" → kept sources enable {name}", "dim"))
     for each in found.opted_out:
         yield line(
             f"  session {each.session}: you wrote in it that it is not to be remembered", (f"  {show.place(each.path)}", "dim")
@@ -210,13 +229,16 @@ def _project_lines(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line
     if not found.projects:
         return
     yield line()
-    yield line(("Projects", "bold"))
+    yield line(("Projects", "bold"), ("  what is remembered is filed under these", "dim"))
     for name, directories in found.projects.items():
         shown = directories if verbose else directories[:_SHOWN]
         more = f" … {len(directories) - len(shown):,} more" if len(shown) < len(directories) else ""
         yield entry([(f"  {name}  ", "cyan")], ", ".join(show.place(each) for each in shown), (more, "dim"))
     yield line(
-        (f'  Two that are one: [projects] "/one/folder" = "/the/other" in {show.place(desk.home.settings)}, then kept run', "dim")
+        (
+            f'  Are two of them one? Say so in {show.place(desk.home.settings)}, then kept run: [projects] "/one/folder" = "/the/other"',
+            "dim",
+        )
     )
 
 
