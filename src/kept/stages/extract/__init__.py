@@ -7,7 +7,7 @@ from kept.model.event import Event
 from kept.model.lexicon import Lexicon
 from kept.model.memory import Candidate
 from kept.model.profile import Profile, Shape
-from kept.stages.extract import explained, fixes, intents, notes, personal
+from kept.stages.extract import behaviours, explained, fixes, intents, notes, personal
 from kept.stages.extract.actions import actions_of
 from kept.stages.extract.cues import count
 from kept.stages.extract.prose import is_foreign
@@ -29,9 +29,12 @@ def extract(
     done = actions_of(events, max(0, start - LOOKBACK), min(stop, len(events)))
     mended = fixes.propose(events, start, stop, profile=profile, scope=scope, done=done)
     reasons = explained.propose(events, start, stop, profile=profile, lexicon=lexicon, scope=scope, done=done)
+    limits = behaviours.propose(events, start, stop, profile=profile, lexicon=lexicon, scope=scope, done=done)
     # A cause that a fix states already needs no line of its own.
     causes = {each.quote for fix in mended for each in fix.evidence}
-    found = told + said + noted + mended + tuple(each for each in reasons if each.evidence[0].quote not in causes)
+    reasons = tuple(each for each in reasons if each.evidence[0].quote not in causes)
+    causes |= {each.quote for reason in reasons for each in reason.evidence}
+    found = told + said + noted + mended + reasons + tuple(each for each in limits if each.evidence[0].quote not in causes)
     return tuple(_placed(each, profile, lexicon) for each in found)
 
 

@@ -134,7 +134,7 @@ def _mended(
 ) -> Candidate | None:
     """The cause that an exchange stated last and changed a file for."""
     asked, follower = events[exchange.begin], exchange.follower
-    if not exchange.edits or (follower is not None and _disputes(follower.text, asked.text, lexicon)):
+    if not exchange.edits or (follower is not None and disputes(follower.text, asked.text, lexicon)):
         return None
     stated = _last_stated(events, exchange, lexicon)
     if stated is None:
@@ -151,7 +151,7 @@ def _mended(
         content = compose(error, "", remedy="", cause=content)
     if not content:
         return None
-    troubled = _troubled(asked.text, lexicon)
+    in_trouble = troubled(asked.text, lexicon)
     passed = any(each.place > changed[0].place and checks(each) for each in exchange.commands)
     fresh = [each for each in exchange.edits if each.place < stated.place]
     if follower is None and not passed:
@@ -159,11 +159,11 @@ def _mended(
     signals = (
         "cause under its own heading" if stated.headed else "cause announced",
         "changed afterwards",
-        *(("trouble reported",) if troubled else ()),
+        *(("trouble reported",) if in_trouble else ()),
         *(("a check passes after the change",) if passed else ()),
         *(("names artifacts",) if len(artifacts(" ".join(stated.cause))) > 1 else ()),
-        *(("written in the same exchange",) if fresh and not stated.headed and not troubled else ()),
-        *(("only says how it is made",) if not (troubled or error or stated.remedy or blames(" ".join(stated.cause))) else ()),
+        *(("written in the same exchange",) if fresh and not stated.headed and not in_trouble else ()),
+        *(("only says how it is made",) if not (in_trouble or error or stated.remedy or blames(" ".join(stated.cause))) else ()),
         *_outcome(follower),
     )
     quotes = [(stated.event, piece) for piece in stated.cause]
@@ -347,7 +347,7 @@ def _outcome(follower: Event | None) -> tuple[str, ...]:
     return ("the person says it works",) if confirms(follower.text) else ("the person moves on",)
 
 
-def _disputes(text: str, asked: str, lexicon: Lexicon) -> bool:
+def disputes(text: str, asked: str, lexicon: Lexicon) -> bool:
     """Whether the person's next words deny that it is mended, tell of trouble again, or say the same once more."""
     if confirms(text):
         return False
@@ -357,7 +357,7 @@ def _disputes(text: str, asked: str, lexicon: Lexicon) -> bool:
     return again or unsettled or denies(text) or has(lexicon.refusal, text) or bool(pasted(text))
 
 
-def _troubled(text: str, lexicon: Lexicon) -> bool:
+def troubled(text: str, lexicon: Lexicon) -> bool:
     """Whether a prompt reports that something is wrong, in the person's words or in those of a review they pass on."""
     told = has(lexicon.defect, text[:4_000]) or bool(pasted(text)) or has(lexicon.correction, text[:4_000])
     return told or any(each.voice is Voice.REPORTED for each in passages(text, lexicon))

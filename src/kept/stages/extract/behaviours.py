@@ -1,0 +1,126 @@
+"""How a tool or a platform behaves, as the assistant explained it when a person asked or told of trouble: its limits, its defaults.
+
+The words are the assistant's, so it is filed where such words may count. A sentence about the project's own code is none of its
+business: what it says has to be named by a program that the session ran, or by a proper name. Knows nothing of what was done.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+import re2
+
+from kept.model.artifact import artifacts
+from kept.model.codec import digest
+from kept.model.event import Author, Event, Kind
+from kept.model.lexicon import Lexicon
+from kept.model.memory import Candidate
+from kept.model.profile import Profile
+from kept.stages.extract.actions import Done, actions_of
+from kept.stages.extract.causes import dangles, lasting, plain, sentences, usable
+from kept.stages.extract.commands import VIEWERS
+from kept.stages.extract.cues import has, places, strip_first
+from kept.stages.extract.explained import disputes, troubled
+from kept.stages.extract.turn import evidence_of
+from kept.stages.extract.view import LOOKBACK, is_prompt
+
+INTENT = "behaviour"
+# What one exchange explains of this kind: more is a lecture.
+MOST = 2
+SURE = 0.8
+_HEAD = 60  # characters in which a sentence says what it is about
+_LEAST, _LONGEST = 6, 40  # words
+_PROPER = re2.compile(r"[\pL\d,;:)`] (\p{Lu}[\p{L}\d+#]*\p{Ll}[\p{L}\d+#]*)")
+_FIRST = re2.compile(r"^`?(\p{Lu}?[\pL\d+#-]+)")
+# Identifiers, calls and files: the project's own.
+_OWN = re2.compile(r"\p{Ll}\p{Lu}|\(\)|\w_\w|\w\.\p{Ll}{1,4}\b|(?:^|[\s`])[.~]?/|/\S*/")
+_MARKED = re2.compile(r"^\W*(?:✅|⚠|❌|\(\d+\)|#)")
+_SHAPED = re2.compile(r"→|=>|\||:$")
+
+
+def propose(
+    events: Sequence[Event],
+    start: int,
+    stop: int,
+    *,
+    profile: Profile,
+    lexicon: Lexicon,
+    scope: Callable[[str], str],
+    done: Done | None = None,
+) -> tuple[Candidate, ...]:
+    """The candidates of exchanges that end at a prompt in ``[start, stop)``: only a person's next words tell that they take it."""
+    category = profile.category_for(INTENT)
+    if category is None:
+        return ()
+    low = max(0, start - LOOKBACK)
+    prompts = [place for place in range(low, min(stop, len(events))) if is_prompt(events[place])]
+    programs = _programs(done or actions_of(events, low, stop))
+    found: dict[str, Candidate] = {}
+    for begin, end in pairwise(prompts):
+        asked, follower = events[begin], events[end]
+        if end < start or disputes(follower.text, asked.text, lexicon) or not _wants(asked.text, lexicon):
+            continue
+        told = [event for event in events[begin + 1 : end] if event.kind is Kind.RESPONSE and event.author is Author.ASSISTANT]
+        proper = frozenset(name for event in told for name in _PROPER.findall(event.text))
+        for content, quote, event in list(_told(told, programs, proper, lexicon))[:MOST]:
+            where = scope(follower.project)
+            candidate = Candidate(
+                id=digest(profile.id, INTENT, where, INTENT, event.key, content), profile=profile.id, category=INTENT, scope=where,
+                content=content, confidence=SURE, trigger=INTENT, at=event.at, origin=event.origin, artifacts=artifacts(content),
+                evidence=(evidence_of(event, quote),), reasoning="explains how a tool behaves; the person moves on",
+            )  # fmt: skip
+            found.setdefault(candidate.id, candidate)
+    return tuple(found.values())
+
+
+def _programs(done: Done) -> frozenset[str]:
+    """The programs that were run, without those that are the project's own."""
+    commands, _ = done
+    run = {step.program for command in commands for step in command.steps}
+    own = {
+        step.words[0].rsplit("/", 1)[-1] for command in commands for step in command.steps if step.words and "/" in step.words[0]
+    }
+    return frozenset(each for each in run - own if len(each) > 1 and each.isascii())
+
+
+def _wants(text: str, lexicon: Lexicon) -> bool:
+    """Whether a prompt asks something, or tells of trouble."""
+    return "?" in text or "？" in text or has(lexicon.question, text.lstrip()) or troubled(text, lexicon)
+
+
+def _told(
+    told: Sequence[Event], programs: frozenset[str], proper: frozenset[str], lexicon: Lexicon
+) -> Iterator[tuple[str, str, Event]]:
+    """The sentences that tell how something with a name behaves: as a memory says it, as it stands, and where."""
+    for event in told:
+        for piece in sentences(event.text):
+            words = strip_first(lexicon.filler, strip_first(lexicon.opener, plain(piece)))
+            content = lasting(words)
+            cue = places(lexicon.behaves, content)
+            if not cue or not _LEAST <= len(content.split()) <= _LONGEST or _MARKED.match(piece) or _SHAPED.search(content):
+                continue
+            head = content[: cue[0][0]] or content[cue[0][1] :][:_HEAD]
+            if _names(head, programs, proper) and not _OWN.search(head) and _stands(content, lexicon):
+                yield content, piece, event
+
+
+def _names(head: str, programs: frozenset[str], proper: frozenset[str]) -> bool:
+    """Whether the beginning of a sentence names a program that was run, or something by a proper name."""
+    first, subject = _FIRST.match(head), head.split()[-1:]
+    if (first and first[1] in proper | programs) or (subject and subject[0].strip("`*") in programs - VIEWERS):
+        return True
+    words = {word for name in artifacts(head) for word in name.replace("-", " ").split()}
+    return bool(words & programs) or bool(_PROPER.search(head))
+
+
+def _stands(content: str, lexicon: Lexicon) -> bool:
+    """Whether a sentence states by itself, surely and for good how something is."""
+    cues = (
+        lexicon.hedge,
+        lexicon.hypothetical,
+        lexicon.transient,
+        lexicon.dangling,
+        lexicon.deictic,
+        lexicon.own_slip,
+        lexicon.agent_talk,
+    )
+    return usable(content, loose=False) and not dangles(content) and not any(has(cue, content) for cue in cues)
