@@ -113,10 +113,10 @@ def statement(text: str, artifacts: Iterable[str] = (), fingerprint: str = "") -
     return Statement(
         form=form,
         words=words,
-        content=frozenset(stem(word) for word in words if word not in _EMPTY and not _denies(word)),
+        content=frozenset(stem(word) for word in words if word not in _EMPTY and not denies(word)),
         artifacts=frozenset(each.casefold() for each in artifacts),
         numbers=frozenset(word for word in words if not word.isalpha() and numbers(frozenset((word,)))),
-        denials=sum(_denies(word) for word in words) + sum(form.count(each) for each in _UNSPACED if each in form),
+        denials=sum(denies(word) for word in words) + sum(form.count(each) for each in _UNSPACED if each in form),
         chosen=chosen,
         refused=refused,
         fingerprint=fingerprint,
@@ -128,13 +128,17 @@ def statement(text: str, artifacts: Iterable[str] = (), fingerprint: str = "") -
 def _bare(words: frozenset[str], form: str) -> frozenset[str]:
     """The words without those that only open the sentence and do not come again in it."""
     said = form.split()
+    rest = unopened(said)
+    return words - {word for word in said[: len(said) - len(rest)] if word not in rest} if len(rest) < len(said) else words
+
+
+def unopened(said: list[str]) -> list[str]:
+    """The words of a normal form behind those that only open the sentence: who says it, and that it holds here."""
     for _ in range(2):
         if not said or said[0] not in _OPENING:
-            return words
-        opening = next((each for each in _OPENINGS if tuple(said[: len(each)]) == each), ())
-        said = said[len(opening) :]
-        words -= {word for word in opening if word not in said}
-    return words
+            break
+        said = said[len(next((each for each in _OPENINGS if tuple(said[: len(each)]) == each), ())) :]
+    return said
 
 
 @lru_cache(maxsize=50_000)
@@ -163,7 +167,7 @@ def same(left: Statement, right: Statement) -> bool:
         return False
     if not (left.artifacts <= right.artifacts or right.artifacts <= left.artifacts):
         return False
-    if _opposed(left.words - right.words, right.words - left.words):
+    if opposed(left.words - right.words, right.words - left.words):
         return False
     if min(len(left.content), len(right.content)) < _LEAST:
         return False
@@ -288,7 +292,7 @@ def _frames(words: list[str]) -> tuple[frozenset[str], frozenset[str]]:
         elif leaving and word == "from":
             refused.update(_object(words, place + 1))
         elif (leaving and word == "to") or (
-            word in _CHOOSING and not any(_denies(each) or each in ("longer", "stop") for each in words[max(0, place - 2) : place])
+            word in _CHOOSING and not any(denies(each) or each in ("longer", "stop") for each in words[max(0, place - 2) : place])
         ):
             chosen.update(_object(words, place + 1))
     return frozenset(chosen), frozenset(refused)
@@ -306,11 +310,13 @@ def _crossed(left: Statement, right: Statement) -> bool:
     return bool(left.refused & (right.words - right.refused) or right.refused & (left.words - left.refused))
 
 
-def _opposed(left: frozenset[str], right: frozenset[str]) -> bool:
+def opposed(left: frozenset[str], right: frozenset[str]) -> bool:
+    """Whether a word of one says the reverse of a word of the other."""
     return any(f"{word}/{other}" in _OPPOSED or f"{other}/{word}" in _OPPOSED for word in left for other in right)
 
 
-def _denies(word: str) -> bool:
+def denies(word: str) -> bool:
+    """Whether a word of a normal form denies something."""
     return word in _DENIALS or word.endswith("n't")
 
 

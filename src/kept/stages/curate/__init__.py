@@ -31,7 +31,7 @@ from kept.stages.curate.clusters import clusters
 from kept.stages.curate.condensed import condensed
 from kept.stages.curate.conflicts import answered, conflicts
 from kept.stages.curate.evidence import OFTEN, count_of, difference, memory_of, moved, reason_of, time_order, untouchable
-from kept.stages.curate.plans import Plan, advised, of_one_subject, owners_of, plan_of, rests_on, reworded
+from kept.stages.curate.plans import Plan, advised, of_one_subject, overlaps, owners_of, plan_of, rests_on, reworded
 
 __all__ = ["OFTEN", "PLAIN", "curate"]
 
@@ -60,6 +60,7 @@ def curate(
     statements += [statement(each.content, each.artifacts, each.fingerprint) for each in standing]
     linked = [*rests_on(proposals, standing), *reworded(proposals), *of_one_subject(proposals, standing, rules)]
     linked += advised(proposals, memories)
+    linked += overlaps(proposals, standing)
     gone = frozenset(each.id for each in memories if each.status in (Status.RETIRED, Status.REJECTED))
     apart = clusters(statements, linked)
     together = condensed(apart, proposals, standing, rules)

@@ -13,6 +13,7 @@ from kept.model.memory import Accepted, Candidate, Evidence, Judged, Memory, Sta
 from kept.model.operation import Facts
 from kept.model.statement import statement
 from kept.model.text import normal_form
+from kept.stages.curate.clauses import joined
 
 DOSSIER_CHARACTERS = 1_000
 CONDENSED_CHARACTERS = 480  # a memory file shows 500 of a memory
@@ -47,6 +48,7 @@ def facts_of(members: Sequence[Judged], rules: Rules) -> tuple[Facts, Status]:
         accepted or members, key=lambda each: (each.candidate.rewords != "", each.candidate.confidence, *time_order(each))
     ).candidate
     best = _fullest(best, accepted or members) if len(members) > 1 and not best.subject else best
+    content = best.content if best.subject or best.fingerprint else _with_additions(best, accepted or members)
     candidates = [each.candidate for each in members]
     evidence = _evidence(candidates)
     times = [each.at for each in candidates if each.at is not None]
@@ -54,14 +56,18 @@ def facts_of(members: Sequence[Judged], rules: Rules) -> tuple[Facts, Status]:
     often = sessions >= OFTEN
     subject = best.subject or next((each.subject for each in candidates if each.subject), "")
     facts = Facts(
-        content=_dossier(accepted or members, subject) if subject and best.category in rules.gathered else best.content,
+        content=_dossier(accepted or members, subject) if subject and best.category in rules.gathered else content,
         category=best.category,
         confidence=round(min(0.99, best.confidence + (0.05 if best.fingerprint else 0.02) * (max(1, sessions) - 1)), 4),
         origin=min((each.origin for each in candidates), key=lambda origin: origin.rank, default=Origin.TOOL),
         first_seen=min(times, default=None),
         last_seen=max(times, default=None),
         observations=max(1, sessions),
-        artifacts=tuple(dict.fromkeys(name for each in candidates for name in each.artifacts)) if subject else best.artifacts,
+        artifacts=tuple(
+            dict.fromkeys(
+                name for each in (best, *candidates) for name in each.artifacts if subject or each is best or name in content
+            )
+        ),
         candidates=tuple(sorted(each.id for each in candidates)),
         added=evidence,
         valid_until=best.valid_until,
@@ -77,6 +83,12 @@ def _fullest(best: Candidate, members: Sequence[Judged]) -> Candidate:
     form = f"{normal_form(best.content)} "
     fuller = [each.candidate for each in members if normal_form(each.candidate.content).startswith(form)]
     return max(fuller, key=lambda each: (len(each.content), each.id), default=best)
+
+
+def _with_additions(best: Candidate, members: Sequence[Judged]) -> str:
+    """The words of the best with what others that say the same thing add to it; what was put in better words has them already."""
+    others = [each.candidate.content for each in members if each.candidate.content != best.content]
+    return joined(best.content, list(dict.fromkeys(others))) if others and not best.rewords else best.content
 
 
 def _dossier(members: Sequence[Judged], subject: str) -> str:

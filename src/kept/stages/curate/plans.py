@@ -8,6 +8,7 @@ from kept.model.lifecycle import Rules
 from kept.model.memory import Judged, Memory, Status
 from kept.model.operation import ADVISED, ANSWERED, FADED, WITHDRAWN, Facts
 from kept.model.statement import Statement, statement
+from kept.stages.curate.clauses import overlapping
 from kept.stages.curate.evidence import DAWN, OFTEN, condensed_of, facts_of, new_id, untouchable
 
 _ENDED = (Status.RESOLVED, Status.REJECTED, Status.RETIRED)
@@ -147,6 +148,18 @@ def of_one_subject(proposals: Sequence[Judged], standing: Sequence[Memory], rule
     for place, (category, subject) in enumerate(about):
         if subject and category in rules.gathered:
             yield first.setdefault((category, subject.casefold()), place), place
+
+
+def overlaps(proposals: Sequence[Judged], standing: Sequence[Memory]) -> Iterator[tuple[int, int]]:
+    """Which proposals say one thing and each add to it. What a person has put in words of their own stays apart."""
+    kept = {each for memory in standing for each in memory.candidates}
+    free = [
+        place
+        for place, each in enumerate(proposals)
+        if each.candidate.id not in kept and not (each.candidate.subject or each.candidate.fingerprint)
+    ]
+    texts = [(proposals[place].candidate.category, proposals[place].candidate.content) for place in free]
+    return ((free[left], free[right]) for left, right in overlapping(texts))
 
 
 def owners_of(
