@@ -11,6 +11,7 @@ from kept.adapters.files import locked
 from kept.adapters.index import Kind
 from kept.app import curating, person
 from kept.app.browsing import exported
+from kept.app.forgetting import forget as forget_all
 from kept.app.history import history, redo, undo
 from kept.app.recalling import search
 from kept.app.running import Options, run, settle
@@ -318,6 +319,18 @@ def test_an_incident_is_forgotten_by_its_source_and_does_not_come_back(desk_at, 
         assert {each.id for each in desk.store.log.memories() if each.content} >= others
         assert b"duckdb" not in desk.store.path.read_bytes()
         assert desk.store.damage() == ()
+
+
+def test_a_whole_source_is_forgotten_by_its_name(desk_at, home, transcripts):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        chosen = person.derived(desk, source="claude-code")
+        assert {each.id for each in chosen} == {each.id for each in desk.store.log.memories()}
+        assert person.derived(desk, source="codex") == ()
+        gone, _ = settle(desk, lambda: forget_all(desk, chosen, source="claude-code"))
+        assert len(gone.sessions) >= 2
+        run(desk, [], Options(force=True))
+        assert not [each for each in desk.store.log.memories() if each.content]
 
 
 def test_what_was_first_seen_since_a_day_can_be_forgotten_together(desk_at, home, transcripts):

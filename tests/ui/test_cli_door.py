@@ -72,6 +72,7 @@ def test_a_global_option_without_a_value_never_falls_back_to_the_default(capsys,
         (("status", "--profile", "nope"), "profiles: "),
         (("run", "/nowhere/at/all"), "no such file"),
         (("forget",), "give ids, --source or --since"),
+        (("forget", "--source", "nobody", "--yes"), "name a source of `kept sources`"),
     ],
 )
 def test_a_wrong_call_is_one_line_on_stderr_and_exit_2(capsys, home, arguments, says):

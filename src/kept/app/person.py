@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
 
-from kept.adapters.store import Draft
+from kept.adapters.store import Draft, Thread
 from kept.app.desk import Desk
 from kept.app.indexing import drop_stale
 from kept.app.ledger import forget_replies
@@ -265,34 +265,30 @@ def admit(desk: Desk, candidate: str) -> Memory:
 
 
 def derived(desk: Desk, *, source: str = "", since: datetime | None = None) -> tuple[Memory, ...]:
-    """The memories that rest on a source (its session id, a beginning of it, or its file), or were first seen at ``since`` or later.
+    """The memories that rest on a source (its name, a file, or a session id or the beginning of one), or were first seen at ``since``
+    or later.
 
     With both, those that fit both. A person's own memories count only by their time. Raises UsageError where nothing is asked for.
     """
     if not source and since is None:
         raise UsageError("say what to forget", hint="give ids, --source or --since")
+    named = {each.path for each in desk.store.archive.threads() if each.source == source}
     return tuple(
         each
         for each in desk.store.log.memories()
         if each.content
-        and (not source or any(_from(source, quote) for quote in each.evidence))
+        and (not source or any(quote.path in named or _is_of(source, quote) for quote in each.evidence))
         and (since is None or (each.first_seen is not None and each.first_seen >= since))
     )
 
 
-def _from(source: str, evidence: Evidence) -> bool:
-    return source == evidence.path or (
-        len(source) >= 8 and (evidence.session.startswith(source) or evidence.path.endswith(f"/{source}"))
-    )
+def _is_of(source: str, each: Evidence | Thread) -> bool:
+    return source == each.path or (len(source) >= 8 and (each.session.startswith(source) or each.path.endswith(f"/{source}")))
 
 
 def forget_source(desk: Desk, source: str) -> tuple[str, ...]:
     """Erase the archived turns of the conversations of a source, and never read them again. Returns their session ids."""
-    threads = {
-        (each.session, each.path)
-        for each in desk.store.archive.threads()
-        if source == each.path or (len(source) >= 8 and (each.session.startswith(source) or each.path.endswith(f"/{source}")))
-    }
+    threads = {(each.session, each.path) for each in desk.store.archive.threads() if source == each.source or _is_of(source, each)}
     for session, path in sorted(threads):
         desk.store.archive.opt_out(session, path)
     sessions = {session for session, _ in threads}

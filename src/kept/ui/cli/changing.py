@@ -171,7 +171,9 @@ def forget(
     context: typer.Context,
     numbers: Annotated[list[str] | None, typer.Argument(metavar="[ID…]", help="Memories, by id or the beginning of one.")] = None,
     *,
-    source: Annotated[str, typer.Option(metavar="X", help="All that rests on a session or file, and its turns.")] = "",
+    source: Annotated[
+        str, typer.Option(metavar="X", help="All that rests on a session, a file or a source of `kept sources`, and its turns.")
+    ] = "",
     since: Annotated[str, typer.Option(metavar="DATE", help="All that was first seen on this day or later.")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
@@ -191,6 +193,9 @@ def forget(
         if not yes:
             _confirm(desk, memories)
         gone, written = settle(desk, lambda: forget_all(desk, memories, source="" if since else source))
+        if source and not (since or gone.memories or gone.sessions or gone.items or gone.problems):
+            hint = "name a source of `kept sources`, a file, or a session by 8 characters of its id or more"
+            raise UsageError(f"nothing that was read is of {source!r}", hint=hint)
         copies = holding(desk, memories)
         if as_json:
             show.write_json(
