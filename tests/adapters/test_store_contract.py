@@ -462,3 +462,16 @@ def test_points_of_a_thread_lines_of_a_day_and_a_persons_words_stand_beside_each
     store.days.erase(["c1"])
     assert store.days.passages() == ()
     assert store.damage() == ()
+
+
+def test_the_threads_of_a_project_come_by_when_they_ended_and_by_when_they_began(store):
+    for number, (name, project) in enumerate((("a", "/x"), ("b", "/x"), ("c", "/y"), ("d", "/x"), ("e", ""))):
+        began = AT + timedelta(hours=number)
+        archive(
+            store, event(name, session=name, project=project, at=began), event(f"{name}2", session=name, at=began + timedelta(minutes=5)), path=name
+        )  # fmt: skip
+    ended = store.archive.ended(["/x"], AT, AT + timedelta(hours=3), 2)
+    assert [each.session for each in ended] == ["b", "a"]
+    assert [each.session for each in store.archive.ended(["/x", "/y"], AT, AT + timedelta(hours=9), 2)] == ["d", "c"]
+    assert [each.session for each in store.archive.begun(["/x"], AT, AT + timedelta(hours=3))] == ["b", "d"]
+    assert list(store.archive.begun(["/z"], AT, AT + timedelta(hours=9))) == []

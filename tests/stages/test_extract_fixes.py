@@ -142,6 +142,40 @@ def test_what_made_it_work_is_stated(failed: list[Said], passed: list[Said], rem
     assert (not lines) if remedy is None else (len(lines) == 1 and f": {remedy}" in lines[0])
 
 
+@pytest.mark.parametrize(
+    ("failed", "passed", "remedy"),
+    [
+        (runs("pip install torch==2.9.0", "ERROR: No matching distribution found for torch==2.9.0", 1), runs("pip install torch==2.8.0"), "use `pip install torch==2.8.0` instead"),
+        (runs("docker pull postgres:18", "docker: Error response from daemon: manifest for postgres:18 not found: manifest unknown", 125), runs("docker pull postgres:17"), "use `docker pull postgres:17` instead"),
+        (runs("npm run build", 'error vite@7.0.0: The engine "node" is incompatible with this module.', 1), runs("nvm use 20") + runs("npm run build"), "run `nvm use 20` first"),
+        (runs("python app.py", "ImportError: numpy.core.multiarray failed to import", 1), runs("pip install 'numpy<2'") + runs("python app.py"), "run `pip install 'numpy<2'` first"),
+        (runs("terraform plan", "Error: Backend initialization required", 1), runs("terraform init") + runs("terraform plan"), "run `terraform init` first"),
+        (runs("python manage.py loaddata seed.json", "django.db.utils.OperationalError: no such table: shop_item", 1), runs("python manage.py migrate") + runs("python manage.py loaddata seed.json"), "run `python manage.py migrate` first"),
+        (runs("make test && make gen", "api/gen.go:3:1: error: undefined: Client", 2), runs("make gen && make test"), "run `make gen` before `make test`"),
+        (runs("./run.sh", "KeyError: 'DATABASE_URL'", 1), runs("export DATABASE_URL=postgres://x && ./run.sh"), "run `export DATABASE_URL=postgres://x` first"),
+    ],
+    ids=["version", "image", "version-of-the-runtime", "pinned-version", "step-before", "task-before", "order-of-steps", "variable"],
+)  # fmt: skip
+def test_a_changed_version_or_order_of_steps_is_stated(failed: list[Said], passed: list[Said], remedy: str) -> None:
+    (line,) = active(failed, passed)
+    assert f": {remedy}" in line, line
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (runs("pytest tests/test_1.py", "E   AssertionError: 1 != 2", 1), runs("pytest tests/test_2.py", "1 passed")),
+        (runs("wget localhost:8080/a", "Error: connection refused by localhost:8080", 1), runs("wget localhost:8081/a", "ok")),
+        (runs("pip install torch==2.9.0", "ERROR: No matching distribution found for torch==2.9.0", 1), runs("pip install flask==3.0.0", "ok")),
+        (runs("make test && make gen", "error: undefined: Client", 2), edits("api.go", "a", "b"), runs("make gen && make test", "ok")),
+        (runs("python manage.py loaddata seed.json", "OperationalError: no such table: shop_item", 1), runs("python manage.py check", "ok")),
+    ],
+    ids=["another-file", "another-port", "another-package", "order-and-an-edit", "another-task"],
+)  # fmt: skip
+def test_what_only_looks_like_another_version_or_order_is_no_fix(parts: tuple[list[Said], ...]) -> None:
+    assert active(*parts) == []
+
+
 def test_a_preparation_that_names_what_was_missing_is_the_fix_across_other_work() -> None:
     failed = runs("./e2e.sh start", "./e2e.sh: line 4: /tmp/shopd: No such file or directory", 127)
     (line,) = active(

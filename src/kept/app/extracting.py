@@ -5,27 +5,26 @@ episode and the outcome equals that of reading the whole at once. Each stretch c
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from kept.adapters.sources.entries import ENTRY
-from kept.adapters.store import Draft, Proposal, Span, Thread
+from kept.adapters.store import SEQUEL, Draft, Proposal, Span, Thread
 from kept.app.batches import batches
 from kept.app.desk import Desk
 from kept.app.faults import contained
+from kept.app.judging import Rules, located, rules_for, texts, verdict_on
 from kept.app.progress import Late, Progress, never, silent
+from kept.app.sequels import Sequels
 from kept.app.tongues import lexicon_of
 from kept.model.errors import SourceError
 from kept.model.event import Event
-from kept.model.fingerprint import recognised
-from kept.model.lexicon import Lexicon
-from kept.model.memory import Accepted, Actor, Candidate, Evidence, Held, Judged, Refused, Verdict
-from kept.model.profile import Occasion, Profile
+from kept.model.memory import Accepted, Actor, Held, Judged, Refused, Verdict
+from kept.model.profile import Occasion
 from kept.model.threads import abandoned
 from kept.stages.extract import LOOKBACK, extract
-from kept.stages.gate import grounded, judge
 from kept.stages.segment import Episode, segment
 
 # What counts while a session goes on must be surer than what is accepted of a whole one.
@@ -64,17 +63,6 @@ class Extracted:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Rules:
-    """What a thread's candidates are found and judged by; ``live``: only what is very sure counts, all else waits for the batch."""
-
-    profile: Profile
-    scope: str
-    forgotten: frozenset[str]
-    key: bytes
-    live: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class _Stretch:
     """A part of a thread that was analysed: its candidates, the ordinal up to which episodes are closed, the one to go on from."""
 
@@ -106,6 +94,7 @@ def extract_pending(
     live = occasion is Occasion.REAL_TIME
     forgotten, key = desk.store.log.forgotten(), desk.store.key("forget")
     result = Extracted(threads=len(threads))
+    sequels = Sequels(desk=desk, run=run, coming=set(threads))
     number = 0
     for batch in batches(desk.store.archive.each(threads), _length, WINDOW):
         if late():
@@ -116,12 +105,13 @@ def extract_pending(
                 progress("extracting", number, len(threads))
                 number += 1
                 try:
-                    for stretch in _extract(
-                        desk, run, thread, replace(_rules(desk, thread, forgotten, key), live=live), force=force
-                    ):
+                    rules = replace(rules_for(desk, thread, forgotten, key), live=live)
+                    for stretch in _extract(desk, run, thread, rules, sequels, force=force):
                         result.episodes += stretch.episodes
                         for _, judged in stretch.span.judged:
                             result.count(judged.verdict)
+                    for verdict in sequels.fresh():
+                        result.count(verdict)
                 except SourceError as error:
                     result.broken.append((thread.path, error.what))
     progress("extracting", len(threads), len(threads))
@@ -147,18 +137,23 @@ def _length(thread: Thread) -> int:
     return thread.events
 
 
-def extract_anew(desk: Desk, run: int, thread: Thread) -> tuple[tuple[Proposal, ...], tuple[Judged, ...]]:
-    """Extract a thread from its start, inside a transaction; what it proposed before, and what it proposes now. Raises StoreError."""
-    before = desk.store.log.proposals_from(thread.id, 0)
-    rules = _rules(desk, thread, desk.store.log.forgotten(), desk.store.key("forget"))
-    stretches = _extract(desk, lambda: run, thread, rules, force=True)
-    return before, tuple(judged for each in stretches for _, judged in each.span.judged)
+def extract_anew(
+    desk: Desk, run: int, thread: Thread, coming: Collection[int] = ()
+) -> tuple[tuple[Proposal, ...], tuple[Judged, ...]]:
+    """Extract a thread from its start, inside a transaction; what rules proposed of it before, and what they propose now.
+
+    ``coming`` are the threads whose turn is still to come. Raises StoreError.
+    """
+    before = _proposed(desk, thread)
+    rules = rules_for(desk, thread, desk.store.log.forgotten(), desk.store.key("forget"))
+    sequels = Sequels(desk=desk, run=lambda: run, coming=set(coming))
+    for _ in _extract(desk, lambda: run, thread, rules, sequels, force=True):
+        pass
+    return before, tuple(each.judged for each in _proposed(desk, thread))
 
 
-def _rules(desk: Desk, thread: Thread, forgotten: frozenset[str], key: bytes) -> _Rules:
-    profile = desk.profile_for(thread.source, thread.project, thread.path)
-    scope = desk.scope(thread.project, thread.path)
-    return _Rules(profile=profile, scope=scope, forgotten=forgotten, key=key)
+def _proposed(desk: Desk, thread: Thread) -> tuple[Proposal, ...]:
+    return desk.store.log.proposals_from(thread.id, 0) + desk.store.log.proposals_from(thread.id, 0, SEQUEL)
 
 
 def overlaps(thread: Thread, within: Within) -> bool:
@@ -169,8 +164,10 @@ def overlaps(thread: Thread, within: Within) -> bool:
     )
 
 
-def _extract(desk: Desk, run: Callable[[], int], thread: Thread, rules: _Rules, *, force: bool) -> Iterator[_Stretch]:
-    """Analyse a thread from its first open episode on, and note it stretch by stretch."""
+def _extract(
+    desk: Desk, run: Callable[[], int], thread: Thread, rules: Rules, sequels: Sequels, *, force: bool
+) -> Iterator[_Stretch]:
+    """Analyse a thread from its first open episode on, and note it stretch by stretch; with the last one pair it with other sessions."""
     with desk.store.transaction():
         changed = _mark_branches(desk, thread)
         place = 0 if force else changed
@@ -184,6 +181,9 @@ def _extract(desk: Desk, run: Callable[[], int], thread: Thread, rules: _Rules, 
             _commit(desk, run, thread, stretch.span, None if last else stretch.stop, live=rules.live)
             if not rules.live:
                 desk.store.archive.progressed(thread.id, extracted=stretch.closed, seen=stretch.stop)
+            if last and not rules.live:
+                with contained("it cannot be paired with other sessions", thread.path):
+                    sequels.take(thread)
         yield stretch
         place = stretch.stop
 
@@ -201,7 +201,7 @@ def _commit(desk: Desk, run: Callable[[], int], thread: Thread, span: Span, stop
     desk.store.log.commit(draft)
 
 
-def _stretch(desk: Desk, thread: Thread, place: int, rules: _Rules) -> _Stretch:
+def _stretch(desk: Desk, thread: Thread, place: int, rules: Rules) -> _Stretch:
     """Analyse the episodes that begin at an ordinal, as many as a window holds."""
     base, stop = max(0, place - LOOKBACK), min(place + WINDOW, thread.events)
     events = desk.store.archive.events(thread.id, base, stop)
@@ -233,7 +233,7 @@ def _mark_branches(desk: Desk, thread: Thread) -> int:
     return 0 if first < thread.extracted else thread.extracted
 
 
-def _judged(events: Sequence[Event], episode: Episode, rules: _Rules) -> Iterator[Judged]:
+def _judged(events: Sequence[Event], episode: Episode, rules: Rules) -> Iterator[Judged]:
     """The candidates of an episode with their verdicts. They rest on it and what it looks back on: nothing later counts."""
     seen = events[max(0, episode.start - LOOKBACK) : episode.stop]
     words = lexicon_of(seen, rules.profile.languages)
@@ -243,34 +243,6 @@ def _judged(events: Sequence[Event], episode: Episode, rules: _Rules) -> Iterato
     by_key, said = {each.key: each for each in seen}, texts(seen)
     for each in candidates:
         candidate = located(each, by_key)
-        verdict = _verdict(rules, candidate, said, words)
+        verdict = verdict_on(rules, candidate, said, words)
         if not rules.live or (isinstance(verdict, Accepted) and candidate.confidence >= LIVE):
             yield Judged(candidate=candidate, verdict=verdict)
-
-
-def _verdict(rules: _Rules, candidate: Candidate, said: Mapping[str, str], words: Lexicon) -> Verdict:
-    if rules.forgotten and recognised(candidate.content, rules.forgotten, rules.key):
-        return Refused(reason="forgotten")
-    verdict = judge(candidate, rules.profile, lexicon=words)
-    return Refused(reason="ungrounded") if isinstance(verdict, Accepted) and not grounded(candidate, said) else verdict
-
-
-def located(candidate: Candidate, by_key: Mapping[str, Event]) -> Candidate:
-    """The candidate with its evidence told where it stands: session, file, time, author and trust are those of the cited event."""
-    evidence = tuple(_at(each, by_key[each.event]) if each.event in by_key else each for each in candidate.evidence)
-    return replace(candidate, evidence=evidence)
-
-
-def _at(evidence: Evidence, event: Event) -> Evidence:
-    return replace(
-        evidence, session=event.session, path=event.pointer.path, at=event.at, author=event.author.value, origin=event.origin
-    )
-
-
-def texts(events: Sequence[Event]) -> dict[str, str]:
-    """What each event says, its tool's side included, by key: what quotes and artifacts are looked for in."""
-    return {each.key: "\n".join(filter(None, (each.text, *_tool_text(each)))) for each in events}
-
-
-def _tool_text(event: Event) -> tuple[str, ...]:
-    return (event.tool.target, event.tool.detail) if event.tool else ()

@@ -53,7 +53,7 @@ def move(desk: Desk, run: int, progress: Progress = silent) -> Moved:
         renamed: dict[str, Judged] = {}
         for number, thread in enumerate(threads):
             progress("moving", number, len(threads))
-            known = _renamed(*extract_anew(desk, run, thread))
+            known = _renamed(*extract_anew(desk, run, thread, [each.id for each in threads[number + 1 :]]))
             scopes = changed[place_of(thread.project, thread.path)].scope, desk.scope(thread.project, thread.path)
             renamed |= known | moved(desk, run, thread, known, scopes)
         progress("moving", len(threads), len(threads))

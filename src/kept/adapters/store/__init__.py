@@ -6,6 +6,7 @@ from kept.adapters.store.sqlite import SqliteStore
 from kept.adapters.store.values import (
     EXTRACT,
     MODEL,
+    SEQUEL,
     Draft,
     FileState,
     Noted,
@@ -24,6 +25,7 @@ __all__ = [
     "EXTRACT",
     "IMPORTED",
     "MODEL",
+    "SEQUEL",
     "Archive",
     "Draft",
     "FileState",

@@ -169,6 +169,18 @@ class SqliteArchive:
         """The threads of these numbers as they are when it is their turn, in this order."""
         return (_thread(self._database.one("thread_by_id", id=each)) for each in threads)
 
+    def ended(self, projects: Iterable[str], start: datetime, stop: datetime, limit: int) -> tuple[Thread, ...]:
+        """The threads of these working directories whose last event lies in [start, stop), at most so many, the latest first."""
+        rows = self._database.run(
+            "threads_ended", projects=canonical(sorted(projects)), start=to_text(start), stop=to_text(stop), limit=limit
+        )
+        return tuple(map(_thread, rows))
+
+    def begun(self, projects: Iterable[str], start: datetime, stop: datetime) -> Iterator[Thread]:
+        """The threads of these working directories whose first event lies in (start, stop], in its order."""
+        rows = self._database.run("threads_begun", projects=canonical(sorted(projects)), start=to_text(start), stop=to_text(stop))
+        return map(_thread, rows)
+
     def tree(self, thread: int) -> tuple[Tree, bytearray]:
         """The tree of a thread, and for each of its events whether it is marked as abandoned."""
         tree, marked = Tree(), bytearray()

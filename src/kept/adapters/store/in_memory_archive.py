@@ -116,6 +116,17 @@ class InMemoryArchive:
             extracted=row.extracted, first_at=min(times, default=None), last_at=max(times, default=None),
         )  # fmt: skip
 
+    def ended(self, projects: Iterable[str], start: datetime, stop: datetime, limit: int) -> tuple[Thread, ...]:
+        """The threads of these working directories whose last event lies in [start, stop), at most so many, the latest first."""
+        named = frozenset(projects)
+        found = (each for each in self.threads() if each.project in named and each.last_at and start <= each.last_at < stop)
+        return tuple(sorted(found, key=lambda each: (each.last_at, each.path, each.session), reverse=True)[:limit])
+
+    def begun(self, projects: Iterable[str], start: datetime, stop: datetime) -> Iterator[Thread]:
+        """The threads of these working directories whose first event lies in (start, stop], in its order."""
+        named = frozenset(projects)
+        return (each for each in self.threads() if each.project in named and each.first_at and start < each.first_at <= stop)
+
     def tree(self, thread: int) -> tuple[Tree, bytearray]:
         row = self._state.threads[thread - 1]
         tree = tree_of(self._state.events[key].event for key in row.events)

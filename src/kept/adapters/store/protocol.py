@@ -56,6 +56,17 @@ class Archive(Protocol):
         """The threads of these numbers as they are when it is their turn, in this order; writing meanwhile is fine."""
         ...
 
+    def ended(self, projects: Iterable[str], start: datetime, stop: datetime, limit: int) -> tuple[Thread, ...]:
+        """The threads of these working directories whose last event lies in [start, stop), at most so many, the latest first."""
+        ...
+
+    def begun(self, projects: Iterable[str], start: datetime, stop: datetime) -> Iterator[Thread]:
+        """The threads of these working directories whose first event lies in (start, stop], in its order.
+
+        One at a time: write nothing before the last.
+        """
+        ...
+
     def tree(self, thread: int) -> tuple[Tree, bytearray]:
         """The tree of a thread, and for each of its events whether it is marked as abandoned."""
         ...

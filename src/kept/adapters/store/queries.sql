@@ -154,6 +154,18 @@ SELECT t.id, t.session, t.project, t.events, t.extracted, t.first_at, t.last_at,
 FROM threads AS t JOIN files AS f ON f.id = t.file
 WHERE t.id = :id;
 
+-- name: threads_ended
+SELECT t.id, t.session, t.project, t.events, t.extracted, t.first_at, t.last_at, f.source, f.path
+FROM threads AS t JOIN files AS f ON f.id = t.file
+WHERE t.project IN (SELECT value FROM json_each(:projects)) AND t.last_at >= :start AND t.last_at < :stop
+ORDER BY t.last_at DESC, f.path DESC, t.session DESC LIMIT :limit;
+
+-- name: threads_begun
+SELECT t.id, t.session, t.project, t.events, t.extracted, t.first_at, t.last_at, f.source, f.path
+FROM threads AS t JOIN files AS f ON f.id = t.file
+WHERE t.project IN (SELECT value FROM json_each(:projects)) AND t.first_at > :start AND t.first_at <= :stop
+ORDER BY t.first_at, f.path, t.session;
+
 -- name: all_threads
 SELECT t.id, t.session, t.project, t.events, t.extracted, t.first_at, t.last_at, f.source, f.path
 FROM threads AS t JOIN files AS f ON f.id = t.file

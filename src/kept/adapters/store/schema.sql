@@ -82,6 +82,9 @@ CREATE TABLE threads (
     UNIQUE (file, session)
 );
 
+CREATE INDEX threads_begun ON threads (project, first_at);
+CREATE INDEX threads_ended ON threads (project, last_at);
+
 CREATE TABLE thread_events (
     thread    INTEGER NOT NULL REFERENCES threads (id),
     ordinal   INTEGER NOT NULL,

@@ -53,7 +53,8 @@ class FileState:
     account: Account
 
 
-EXTRACT, MODEL = "extract", "model"  # the stages that propose: rules, and a model
+# The stages that propose: rules over a session, rules over sessions that follow each other, and a model.
+EXTRACT, SEQUEL, MODEL = "extract", "sequel", "model"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

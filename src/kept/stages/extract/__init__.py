@@ -13,7 +13,7 @@ from kept.stages.extract.cues import count
 from kept.stages.extract.prose import is_foreign
 from kept.stages.extract.view import LOOKBACK, is_prompt
 
-__all__ = ["LOOKBACK", "extract", "is_foreign", "is_prompt"]
+__all__ = ["LOOKBACK", "extract", "is_foreign", "is_prompt", "left_failing", "mended_since"]
 
 
 def extract(
@@ -35,6 +35,19 @@ def extract(
     reasons = tuple(each for each in reasons if each.evidence[0].quote not in causes)
     causes |= {each.quote for reason in reasons for each in reason.evidence}
     found = told + said + noted + mended + reasons + tuple(each for each in limits if each.evidence[0].quote not in causes)
+    return tuple(_placed(each, profile, lexicon) for each in found)
+
+
+def left_failing(events: Sequence[Event]) -> bool:
+    """Whether something failed in these events that a later session may still mend."""
+    return fixes.left_failing(events)
+
+
+def mended_since(
+    before: Sequence[Event], events: Sequence[Event], *, profile: Profile, lexicon: Lexicon, scope: Callable[[str], str]
+) -> tuple[Candidate, ...]:
+    """The fixes of what failed at the end of earlier sessions (``before``, the latest last) and passed first in this one."""
+    found = fixes.propose_across(before, events, profile=profile, scope=scope)
     return tuple(_placed(each, profile, lexicon) for each in found)
 
 

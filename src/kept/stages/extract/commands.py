@@ -5,6 +5,8 @@ Reads shell syntax in one pass over a bounded text. Runs nothing and does not kn
 
 from dataclasses import dataclass
 
+from kept.stages.extract.toolwords import INTERPRETERS
+
 COMMAND_CHARS = 2_000
 STEPS_KEPT = 24
 WORDS_KEPT = 60
@@ -85,12 +87,14 @@ class Step:
 
     @property
     def family(self) -> tuple[str, str]:
-        """Program and subcommand; ``npm run test`` and ``npm test`` are one family."""
+        """Program and subcommand; ``npm run test`` and ``npm test`` are one family. Of a script its first word counts with it."""
         if self.program in VIEWERS:
             return self.program, ""
-        named = (word for word in self.words[1:6] if word not in _RUNNERS and not word.startswith("-"))
-        sub = next(named, "")
-        return self.program, sub if sub.replace("-", "").replace("_", "").replace(":", "").isalnum() else ""
+        named = [word for word in self.words[1:6] if word not in _RUNNERS and not word.startswith("-")]
+        sub = named[0] if named else ""
+        if _plain(sub):
+            return self.program, sub
+        return self.program, " ".join(named[:2]) if len(named) > 1 and self.program in INTERPRETERS and _plain(named[1]) else ""
 
     @property
     def trivial(self) -> bool:
@@ -101,6 +105,10 @@ class Step:
     def filters(self) -> bool:
         """Whether the step only shortens what another one prints."""
         return self.joint == "|" and self.program in _FILTERS
+
+
+def _plain(word: str) -> bool:
+    return word.replace("-", "").replace("_", "").replace(":", "").isalnum()
 
 
 def unquoted(word: str) -> str:

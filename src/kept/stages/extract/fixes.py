@@ -6,7 +6,7 @@ were refused. Whether a candidate becomes a memory is decided elsewhere; its con
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from kept.model.codec import digest
 from kept.model.event import Event, least
@@ -15,7 +15,8 @@ from kept.model.memory import USER_SCOPE, Candidate, Evidence
 from kept.model.profile import Profile
 from kept.stages.extract import pairs, pasted
 from kept.stages.extract.actions import Done, actions_of
-from kept.stages.extract.pairs import LOOKBACK, Fix
+from kept.stages.extract.pairs import LOOKBACK
+from kept.stages.extract.remedies import Fix
 
 CATEGORY = "known_fix"
 TRIGGER = "error_fix"
@@ -32,6 +33,9 @@ SIGNALS = {
     "another program passes": 0.15,
     "the program itself complains": 0.15,
     "option changed": 0.1,
+    "in a later session": 0.0,
+    "version changed": 0.15,
+    "order of steps changed": 0.1,
     "next attempt": 0.05,
     "linter rule": 0.2,
     "preparation names what was missing": 0.15,
@@ -67,9 +71,34 @@ def propose(
         return ()
     low, high = max(0, start - LOOKBACK), min(stop, len(events))
     commands, edits = done or actions_of(events, low, high)
-    within = {id(event): place for place, event in enumerate(events[start:high])}
+    found = (*pairs.fixes_of(events, commands, edits), *pasted.fixes_of(events, commands, edits, low, high))
+    return _best(found, events[start:high], profile, scope)
+
+
+def propose_across(
+    before: Sequence[Event], events: Sequence[Event], *, profile: Profile, scope: Callable[[str], str]
+) -> tuple[Candidate, ...]:
+    """The fixes of what failed in earlier sessions of the same project and passed first in this one, in the order of their successes.
+
+    ``before`` are the last events of the earlier sessions, the latest last; ``events`` the first ones of this one. Empty where the profile has no such category.
+    """
+    if profile.category_for(CATEGORY) is None:
+        return ()
+    both = (*before, *events)
+    commands, edits = actions_of(both, 0, len(both))
+    return _best(pairs.fixes_of(both, commands, edits, border=len(before)), events, profile, scope)
+
+
+def left_failing(events: Sequence[Event]) -> bool:
+    """Whether something failed in these events that a later session may still mend."""
+    return pairs.unmended(actions_of(events, 0, len(events))[0])
+
+
+def _best(found: Iterable[Fix], events: Sequence[Event], profile: Profile, scope: Callable[[str], str]) -> tuple[Candidate, ...]:
+    """Of the fixes whose success is one of the events the surest for each error, as candidates."""
+    within = {id(event): place for place, event in enumerate(events)}
     best: dict[tuple[int, str], Fix] = {}
-    for fix in (*pairs.fixes_of(events, commands, edits), *pasted.fixes_of(events, commands, edits, low, high)):
+    for fix in found:
         place = within.get(id(fix.success))
         mark = fingerprint(fix.error)
         if place is not None and mark:

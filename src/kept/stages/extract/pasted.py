@@ -11,8 +11,9 @@ from kept.model.event import Author, Event, Kind
 from kept.model.failure import error_lines, fingerprint, fingerprints, readable, weight
 from kept.stages.extract.actions import Command, Edit, changed_line, configures
 from kept.stages.extract.causes import cause_in, confirms, denies, lasting, plain, remedy_in, words_of
-from kept.stages.extract.pairs import LOOKBACK, Fix, checks, said_between, written
+from kept.stages.extract.pairs import LOOKBACK, checks, said_between
 from kept.stages.extract.phrasing import compose
+from kept.stages.extract.remedies import Fix, written
 
 _PROMPTS = 12  # prompts after a pasted error among which it can be confirmed as mended
 _CHARS = 8_000

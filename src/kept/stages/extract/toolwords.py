@@ -35,6 +35,9 @@ PREPARES = frozenset(
     | {"use", "switch", "trust", "tap", "link", "enable", "disable", "unlock", "config", "configure", "setup"}
     | {"bootstrap", "venv", "ci", "start", "pull"}
 )
+# A package, image or tool with the version that is wanted of it: the name, and what binds the version to it.
+VERSIONED = re2.compile(r"^['\"]?([@\w./\[\]-]*[A-Za-z\]])(==|~=|>=|<=|!=|>|<|@\^?|:|=)[\^~]?v?\d[\w.*+-]*['\"]?$")
+CONTAINERS = frozenset({"docker", "podman", "nerdctl", "buildah"})
 # Options that only choose what is run or how much is printed: adding one mends nothing.
 CHOOSES = frozenset(
     {"-v", "-vv", "-vvv", "--verbose", "-k", "-run", "--filter", "-t", "--grep", "-x", "--only", "-q", "--quiet"}
@@ -65,6 +68,10 @@ CONFIG_ENDINGS = (
     ".mod",
     ".xml",
     ".gradle",
+    ".config.js",
+    ".config.ts",
+    ".config.mjs",
+    ".config.cjs",
     "rc",
 )
 CONFIG_NAMES = frozenset(

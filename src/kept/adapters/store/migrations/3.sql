@@ -124,3 +124,7 @@ UNION ALL SELECT 'dirty', count(*), coalesce(sum(checksum), 0) FROM dirty
 UNION ALL SELECT 'outputs', count(*), coalesce(sum(checksum), 0) FROM outputs
 UNION ALL SELECT 'notes', 0, 0
 UNION ALL SELECT 'summaries', 0, 0;
+
+-- Which sessions of a project come before and after another.
+CREATE INDEX threads_begun ON threads (project, first_at);
+CREATE INDEX threads_ended ON threads (project, last_at);

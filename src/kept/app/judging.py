@@ -1,0 +1,60 @@
+"""Judging: by which rules a thread's candidates are found, and the verdict on each, its evidence told where it stands."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kept.adapters.store import Thread
+from kept.app.desk import Desk
+from kept.model.event import Event
+from kept.model.fingerprint import recognised
+from kept.model.lexicon import Lexicon
+from kept.model.memory import Accepted, Candidate, Evidence, Refused, Verdict
+from kept.model.profile import Profile
+from kept.stages.gate import grounded, judge
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rules:
+    """What a thread's candidates are found and judged by; ``live``: only what is very sure counts, all else waits for the batch."""
+
+    profile: Profile
+    scope: str
+    forgotten: frozenset[str]
+    key: bytes
+    live: bool = False
+
+
+def rules_for(desk: Desk, thread: Thread, forgotten: frozenset[str], key: bytes) -> Rules:
+    """The rules of a thread: those of its profile, for the scope it belongs to."""
+    profile = desk.profile_for(thread.source, thread.project, thread.path)
+    scope = desk.scope(thread.project, thread.path)
+    return Rules(profile=profile, scope=scope, forgotten=forgotten, key=key)
+
+
+def verdict_on(rules: Rules, candidate: Candidate, said: Mapping[str, str], words: Lexicon) -> Verdict:
+    """The verdict on a candidate: the gate's, unless it was forgotten, or rests on words that are not there."""
+    if rules.forgotten and recognised(candidate.content, rules.forgotten, rules.key):
+        return Refused(reason="forgotten")
+    verdict = judge(candidate, rules.profile, lexicon=words)
+    return Refused(reason="ungrounded") if isinstance(verdict, Accepted) and not grounded(candidate, said) else verdict
+
+
+def located(candidate: Candidate, by_key: Mapping[str, Event]) -> Candidate:
+    """The candidate with its evidence told where it stands: session, file, time, author and trust are those of the cited event."""
+    evidence = tuple(_at(each, by_key[each.event]) if each.event in by_key else each for each in candidate.evidence)
+    return replace(candidate, evidence=evidence)
+
+
+def _at(evidence: Evidence, event: Event) -> Evidence:
+    return replace(
+        evidence, session=event.session, path=event.pointer.path, at=event.at, author=event.author.value, origin=event.origin
+    )
+
+
+def texts(events: Sequence[Event]) -> dict[str, str]:
+    """What each event says, its tool's side included, by key: what quotes and artifacts are looked for in."""
+    return {each.key: "\n".join(filter(None, (each.text, *_tool_text(each)))) for each in events}
+
+
+def _tool_text(event: Event) -> tuple[str, ...]:
+    return (event.tool.target, event.tool.detail) if event.tool else ()
