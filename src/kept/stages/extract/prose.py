@@ -21,7 +21,8 @@ _FOREIGN = re2.compile(
     r"|(?:[-*] |\d+[.)] )?\*\*[^*\n]{2,60}(?::\*\*|\*\*:)|>|\|.*\||<[/!a-z][^>]*>\s*$"  # quotes, tables, tags
     r"|[❯➜$%»] \S|>>> |\[[^\]]*\d[^\]]*\]\s*\S"  # shell prompts, stamped lines
     r"|= ?(?:help|note|hint):|--> \S|at \S+ ?\(|at <|at \S+:\d|file \"|caused by:|traceback"  # stacks
-    r"|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d"  # log times
+    r"|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec) +\d{1,2} \d\d:\d\d"  # log times
+    r"|::\w+[^\n:]*::|-- \S|(?-i:[A-Z][A-Z-]{3,}(?:;[^:\n]{0,80})?:\S)"  # a build's annotations, comments of queries, calendars
     r"|(?:error|warning|warn|fatal|remote|panic|info|debug|fail|failed|exception|uncaught|\w*error|\w*exception)\s?(?:\[[^\]]*\])?:"
     r"|(?:===|\*\*\*)\s|(?:fail|pass|ok)\s+\S*[/.]\S+"
     r"|[✖✓✔✅❌⨯•└├│┌─═▪▶☰↑↓⠇👀🌐📋🔑🔄🤖⚠📊]"
@@ -38,20 +39,28 @@ _SCREEN = re2.compile(
 )
 
 
-# A typed command: what stands below it in the same paragraph is what it printed.
-_TYPED = re2.compile(r"^\s*(?:[❯➜»]|[$%>]|PS [^>\n]{1,60}>|\S+@\S+[:~][^\n]{0,60}[$#%])\s+\S")
+# A typed command, or the times of a subtitle: what stands below it in the same paragraph was printed.
+_TYPED = re2.compile(r"^\s*(?:\d\d:\d\d:\d\d[,.]\d{3} -->|[❯➜»]|[$%>]|PS [^>\n]{1,60}>|\S+@\S+[:~][^\n]{0,60}[$#%])\s+\S")
 # A tag on a line of its own: all up to its end is a block that some program put there.
 _OPENED = re2.compile(r"^\s*<([A-Za-z][\w-]{1,40})(?:\s[^<>]{0,200})?>\s*$")
-# Where a mail, a chat or a conversation with an assistant begins: what follows was written elsewhere.
+# Where a mail, a licence, a chat or a conversation with an assistant begins: what follows was written elsewhere.
 _MAIL = re2.compile(
     r"(?mi)^\W*-{3,} ?(?:forwarded|original|weitergeleitete|ursprüngliche|mensaje|message|mensagem)\b.*-{3,}$"
     r"|^(?:from|von|de|expéditeur):[ \t]+\S.*\n(?:(?:sent|date|to|cc|subject|gesendet|datum|an|betreff|enviado|para|asunto|fecha|à|objet|envoyé|assunto|data):.*\n?){2,}"
     r"|^(?:on|am|el|le|em) .{6,80}\b(?:wrote|schrieb|escribió|a écrit|escreveu)\b.{0,60}:$"
 )
+_NOTICE = re2.compile(r"(?mi)^\W{0,6}(?:copyright (?:\(c\)|©)|©) ?\d{4}")
+_ASSISTANTS = re2.compile(r"(?i)\b(?:chatgpt|gpt-?\d\S*|gemini|copilot|claude|codex|deepseek|coderabbit|cursor|devin|perplexity)\b")
 _ROLES = re2.compile(r"(?mi)^\W{0,4}(?:assistant|ai|bot|system|chatgpt|claude|gemini|copilot|model)\W{0,3}:\W{0,3}\s*\S")
 _NAME = 25  # characters of the longest name of a speaker
 _SPEAKER = re2.compile(r"(?m)^(?:\[[^\]\n]+\][ \t]*)?([^\s:<>|`(\[\]-][^\n:<>|`(\[\]]*):[ \t]+\S")
-_STAMPED = re2.compile(r"(?m)^[^\W\d][^\n\d:]*[ \t][(\[]?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]*[AaPp]\.?[Mm]\.?)?[)\]]?:?[ \t]*$")
+_STAMPED = re2.compile(
+    r"(?m)^[^\W\d][^\n\d:]*[ \t][(\[]?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]*[AaPp]\.?[Mm]\.?)?[)\]]?:?[ \t]*$"
+    r"|^[^\W\d][^\n\d:(\[]{0,40}[ \t][(\[]\d{1,2}:\d\d(?::\d\d)?[)\]]:[ \t]+\S"
+)
+# A line with a day alone: a diary's heading.
+_DAY = re2.compile(r"(?i)^\s*(?:#+ )?(?:\pL+,? )?\d{4}-\d\d-\d\d(?:,? \(?\pL+\)?)?:?\s*$")
+_FRONT = re2.compile(r"(?m)^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n){1,20}---[ \t]*$")
 
 
 class Voice(StrEnum):
@@ -77,10 +86,11 @@ def passages(text: str, lexicon: Lexicon) -> tuple[Passage, ...]:
     listing = shaped = False
     fenced = document = pasted = False
     block = ""
+    begins = _document(text[:LONGEST])
     for start, end in _paragraphs(text[:LONGEST]):
         lines = _lines(text, start, end)
         headings = sum(1 for low, high in lines if _HEADING.match(text[low:high]))
-        document = document or (headings > 0 and len(text) > 400)
+        document = document or end > begins or (headings > 0 and len(text) > 400)
         pasted = pasted and not _resumes(text[start:end], lexicon, after_output=shaped)
         forwarded = _forwards(text[start:end])
         pasted, typed = pasted or forwarded, False
@@ -111,13 +121,28 @@ def passages(text: str, lexicon: Lexicon) -> tuple[Passage, ...]:
             found.extend(Passage(start=low, end=high, voice=voice) for low, high in runs)
         tail = text[start:end].rstrip().rsplit("\n", 1)[-1][-200:]
         listing = bool(_INTRO.search(tail)) and not has(lexicon.pasted, tail) and len(text) < 1_500
-        pasted = pasted or bool(_INTRO.search(tail) and has(lexicon.pasted, tail))
+        pasted = pasted or bool(_INTRO.search(tail) and (has(lexicon.pasted, tail) or _ASSISTANTS.search(tail)))
     return tuple(found)
 
 
+def _document(text: str) -> int:
+    """Where a document begins: its front matter, or the first of several headings or days; behind the text where there is none."""
+    front = _FRONT.search(text)
+    text = text[: front.start()] if front else text
+    fenced, at, first = False, 0, -1
+    for line in text.splitlines(keepends=True):
+        fenced = fenced != bool(_FENCE.match(line))
+        if not fenced and (_HEADING.match(line) or _DAY.match(line)):
+            if first >= 0:
+                return first
+            first = at
+        at += len(line)
+    return len(text)
+
+
 def _forwards(paragraph: str) -> bool:
-    """Whether a paragraph begins a mail, a chat between others, or a conversation with an assistant."""
-    if _MAIL.search(paragraph) or _ROLES.search(paragraph) or _STAMPED.search(paragraph):
+    """Whether a paragraph begins a mail, a licence, a chat between others, or a conversation with an assistant."""
+    if _MAIL.search(paragraph) or _NOTICE.search(paragraph) or _ROLES.search(paragraph) or _STAMPED.search(paragraph):
         return True
     names = [match[1].casefold() for match in _SPEAKER.finditer(paragraph) if len(match[1]) <= _NAME]
     return len(names) > 2 and 1 < len(set(names)) < len(names)
