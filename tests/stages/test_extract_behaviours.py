@@ -1,5 +1,7 @@
 """How a tool behaves, as the assistant explained it to somebody who asked."""
 
+from dataclasses import replace
+
 import pytest
 from talk import LEXICON, PROFILE, agent, found, talk, user
 
@@ -70,3 +72,11 @@ def test_reading_episode_by_episode_tells_the_same():
         for each in extract(events, episode.start, episode.stop, profile=PROFILE, lexicon=LEXICON, scope=lambda _: "project:shop")
     ]
     assert [each.id for each in whole if each.category == "insight"] == [each.id for each in parts if each.category == "insight"]
+
+
+def test_the_fields_and_entries_of_a_diary_explain_nothing():
+    field = agent("**Intent:** `cargo update` does not touch the lock file of a path dependency, it only rewrites its own.")
+    assert learnt(ASKED, *RUN, field, NEXT) == []
+    events = talk(ASKED, *RUN, TOLD, NEXT)
+    noted = [replace(each, label_reason="memory-folder") if each.kind is Kind.RESPONSE else each for each in events]
+    assert "behaviour" not in [each.trigger for each in extract(noted, 0, len(noted), profile=PROFILE, lexicon=LEXICON, scope=str)]

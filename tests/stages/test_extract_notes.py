@@ -223,3 +223,14 @@ def test_a_plain_word_in_code_marks_is_a_name():
     assert noted(note, way=CODING) == {
         ("insight", "`cargocheck` reports findings of the active toolchain, not only those of dependencies.")
     }
+
+
+def test_how_something_was_waits_longer_than_how_it_is():
+    def sure(line):
+        events = [replace(each, label_reason="memory-folder") for each in talk(agent(f"### What I learned\n- {line}"))]
+        (made,) = extract(events, 0, 1, profile=CODING, lexicon=LEXICON, scope=lambda _: "project:x")
+        return made.confidence
+
+    holds = sure("`Cart.clone()` copies every pointer of the order.")
+    assert holds > sure("`Cart.clone()` already copies every pointer of the order.")
+    assert holds > sure("`Cart.clone()` was called by each test of the order.")

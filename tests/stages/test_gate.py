@@ -155,3 +155,23 @@ def test_any_content_gets_a_verdict_and_an_accepted_one_is_one_short_line(conten
     if verdict(content=content) == Accepted():
         assert len(content) <= 300
         assert "\n" not in content
+
+
+def asked_from(review: float):
+    categories = tuple(replace(each, review=review) if each.id == "constraint" else each for each in PROFILE.categories)
+    return replace(PROFILE, categories=categories)
+
+
+def test_what_is_below_the_confidence_to_ask_about_is_refused_with_its_reason():
+    unsure, way = replace(GOOD, confidence=0.6), asked_from(0.65)
+    found = judge(unsure, way, lexicon=LEXICON)
+    assert isinstance(found, Refused)
+    assert (found.reason, found.detail) == ("not sure enough to ask", "confidence 0.60 is below 0.65")
+    assert isinstance(judge(replace(unsure, confidence=0.65), way, lexicon=LEXICON), Held)
+    assert judge(GOOD, way, lexicon=LEXICON) == Accepted()
+
+
+def test_an_insight_out_of_a_diary_waits_only_where_it_is_nearly_sure():
+    insight = replace(GOOD, category="insight", trigger="lesson", confidence=0.75)
+    assert isinstance(judge(insight, PROFILE, lexicon=LEXICON), Held)
+    assert isinstance(judge(replace(insight, confidence=0.7), PROFILE, lexicon=LEXICON), Refused)

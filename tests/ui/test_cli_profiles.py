@@ -104,3 +104,12 @@ def test_migrating_to_a_profile_that_is_not_at_work_says_how_to_put_it_there(cap
     code, _, err = kept(capsys, "profiles", "migrate", "coding", "vault")
     assert code == 2
     assert "kept config set profiles vault" in err
+
+
+def test_nobody_can_be_asked_about_what_is_surer_than_what_needs_no_person(capsys, home):
+    kept(capsys, "profiles", "new", "mine", "--like", "coding")
+    path = home / ".config" / "kept" / "profiles" / "mine.toml"
+    path.write_text(path.read_text().replace("review = 0.75", "review = 0.95"))
+    (wrong,) = json.loads(kept(capsys, "profiles", "check", "mine", "--json")[1])
+    allowed = "0 to the floor: the confidence from which a person is asked at all"
+    assert wrong["mistakes"] == [{"setting": "categories[insight].review", "told": "cannot be 0.95", "allowed": allowed}]

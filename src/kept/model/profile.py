@@ -75,7 +75,7 @@ class Category:
     ``belongs`` and ``excludes`` say in a sentence what goes in and what does not; ``examples`` show it; ``consolidation`` says how
     several become one. ``users_words`` demands evidence in the user's own words (instruction-like categories), or the candidate is
     held; without ``tool_words`` it is held where it rests on a tool's. ``specific`` demands a concrete artifact (J6); ``actionable`` demands actionable language (X11). ``floor`` is the confidence
-    from which a candidate is accepted without a person, ``weight`` its relevance when a file is over budget, ``half_life`` the days
+    from which a candidate is accepted without a person, ``review`` the one from which it waits for a person (below it is refused), ``weight`` its relevance when a file is over budget, ``half_life`` the days
     after which an unconfirmed memory weighs half (0: never), ``fades`` the days after which it retires if its project goes on without
     naming any of its artifacts (0: never), ``budget`` how many of a scope one file shows (0: all), ``condense`` how many active ones of a
     scope there may be before the most alike become one entry (0: as many as there are).
@@ -96,6 +96,7 @@ class Category:
     specific: bool = True
     actionable: bool = False
     floor: float = 0.7
+    review: float = 0.0
     weight: float = 1.0
     half_life: int = 0
     fades: int = 0

@@ -11,10 +11,11 @@ from enum import Enum
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from kept.model.profile import INTENTS, Profile
+from kept.model.profile import INTENTS, Category, Profile
 
 MEMORY_CAP = 50_000  # bytes of memory.md, whatever a profile asks (L9)
 CARD_CAP = 15_000  # characters of MEMORY.md (A4)
+_FLOOR = Category(id="", title="", belongs="", excludes="").floor
 _PATHS = ("memory_file", "card_file", "daily_folder", "pages_folder", "view_file")
 _WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
 
@@ -117,6 +118,10 @@ def _category(body: Mapping[str, Any], ids: list[str]) -> Iterator[Mistake]:
         yield Mistake(f"{at}.id", "may hold letters, digits and _ only")
     if not 0 <= body.get("floor", 0) <= 1:
         yield Mistake(f"{at}.floor", f"cannot be {body['floor']}", "0 to 1: the confidence from which no person is asked")
+    if not 0 <= body.get("review", 0) <= body.get("floor", _FLOOR):
+        yield Mistake(
+            f"{at}.review", f"cannot be {body['review']}", "0 to the floor: the confidence from which a person is asked at all"
+        )
     for setting in ("weight", "half_life", "fades", "budget", "condense"):
         if body.get(setting, 0) < 0:
             yield Mistake(f"{at}.{setting}", "cannot be negative")

@@ -44,7 +44,12 @@ def judge(candidate: Candidate, profile: Profile, *, lexicon: Lexicon) -> Verdic
     category = profile.category(candidate.category)
     if category is None:
         return Refused(reason="unknown category", detail=candidate.category[:60])
-    return _refusal(candidate, category, lexicon) or _hold(candidate, category, lexicon) or Accepted()
+    held = _refusal(candidate, category, lexicon) or _hold(candidate, category, lexicon) or Accepted()
+    if isinstance(held, Held) and candidate.confidence < category.review:
+        return Refused(
+            reason="not sure enough to ask", detail=f"confidence {candidate.confidence:.2f} is below {category.review:.2f}"
+        )
+    return held
 
 
 def grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:

@@ -11,7 +11,7 @@ import re2
 
 from kept.model.artifact import artifacts
 from kept.model.codec import digest
-from kept.model.event import Author, Event, Kind
+from kept.model.event import Author, Event, Kind, is_note
 from kept.model.lexicon import Lexicon
 from kept.model.memory import Candidate
 from kept.model.profile import Profile
@@ -33,7 +33,8 @@ _PROPER = re2.compile(r"[\pL\d,;:)`] (\p{Lu}[\p{L}\d+#]*\p{Ll}[\p{L}\d+#]*)")
 _FIRST = re2.compile(r"^`?(\p{Lu}?[\pL\d+#-]+)")
 # Identifiers, calls and files: the project's own.
 _OWN = re2.compile(r"\p{Ll}\p{Lu}|\(\)|\w_\w|\w\.\p{Ll}{1,4}\b|(?:^|[\s`])[.~]?/|/\S*/")
-_MARKED = re2.compile(r"^\W*(?:✅|⚠|❌|\(\d+\)|#)")
+# A mark of what was done, or the name of a field ("**Intent:** …").
+_MARKED = re2.compile(r"^\W*(?:✅|⚠|❌|\(\d+\)|#)|^(?:[-*•] )?\*\*[^*]{1,60}:\*\*|^(?:[-*•] )?\*\*[^*]{1,60}\*\*:")
 _SHAPED = re2.compile(r"→|=>|\||:$")
 
 
@@ -59,7 +60,11 @@ def propose(
         asked, follower = events[begin], events[end]
         if end < start or disputes(follower.text, asked.text, lexicon) or not _wants(asked.text, lexicon):
             continue
-        told = [event for event in events[begin + 1 : end] if event.kind is Kind.RESPONSE and event.author is Author.ASSISTANT]
+        told = [
+            event
+            for event in events[begin + 1 : end]
+            if event.kind is Kind.RESPONSE and event.author is Author.ASSISTANT and not is_note(event)
+        ]
         proper = frozenset(name for event in told for name in _PROPER.findall(event.text))
         for content, quote, event in list(_told(told, programs, proper, lexicon))[:MOST]:
             where = scope(follower.project)

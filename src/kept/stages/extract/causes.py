@@ -52,6 +52,9 @@ _ENDED = re2.compile(
     r"|our|my|your|we|i|you|lines? \d+|line numbers?|(?:the|this) (?:new|old|current|existing|previous|earlier|last) \w+|(?:the|this) (?:test|change|commit|function|file|implementation|refactor\w*)"
     r"|wurde|wurden|war|waren|hatte|était|avait|estaba|tenía|estava|tinha)\b",
 )
+_PAST = re2.compile(
+    r"(?i)\b(?:was|were|had|did|could have|would have|wurde|wurden|war|waren|hatte|était|avait|estaba|tenía|estava|tinha)\b|(?:was|were|had|did)n[’']t\b"
+)
 _CONSEQUENCE = re2.compile(r"(?i)^(.{25,}?),\s+(?:so|which|hence|therefore|thus|sodass|also|donc|por eso)\b.*$")
 _DANGLES = re2.compile(r"(?i)\b(?:it|them|this|that|these|those|one|ones)\s*(?:[(.,;:]|$)")
 _BE = frozenset(
@@ -181,6 +184,11 @@ def cause_in(text: str, *, about: frozenset[str]) -> str:
 def blames(text: str) -> bool:
     """Whether a stated cause says what is wrong, or needed, rather than how something is made."""
     return bool(_CAUSAL.search(text) or _NEEDS.search(text))
+
+
+def past(text: str) -> bool:
+    """Whether a sentence tells how something was."""
+    return bool(_PAST.search(text))
 
 
 def lasting(sentence: str) -> str:

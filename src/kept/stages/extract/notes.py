@@ -16,7 +16,7 @@ from kept.model.event import Event, is_note
 from kept.model.lexicon import Lexicon
 from kept.model.memory import USER_SCOPE, Candidate, Evidence
 from kept.model.profile import Profile
-from kept.stages.extract.causes import lasting
+from kept.stages.extract.causes import lasting, past
 from kept.stages.extract.cues import has, specific, strip_all, strip_first, strip_last
 from kept.stages.extract.writing import LONGEST, finish, fit, plain
 
@@ -310,7 +310,12 @@ def _judged(line: _Line, content: str, lexicon: Lexicon) -> tuple[str, float, li
         (names, 0.1, "names something"),
         (bool(has(lexicon.actionable, content)) and bool(said), 0.05, "says what to do"),
         (any(content.count(opened) != content.count(closed) for opened, closed in ("()", "“”")), -0.3, "a part is missing"),
-        (intent == LESSON and (not lasting(content) or has(lexicon.of_its_time, content)), -0.1, "told of its time"),
+        (intent == LESSON and not lasting(content), -0.1, "told of its time"),
+        (
+            intent == LESSON and (has(lexicon.of_its_time, content) or past(content)),
+            -0.15 if lasting(content) else -0.05,
+            "of one step",
+        ),
         (intent == LESSON and _verbless(content, lexicon), -0.3, "no whole sentence"),
         (intent == LESSON and has(lexicon.hedge, content), -0.3, "a guess"),
         (intent == LESSON and has(lexicon.infers, content), -0.3, "a step of a search"),
