@@ -20,7 +20,7 @@ from kept.stages.extract.causes import dangles, lasting, plain, sentences, usabl
 from kept.stages.extract.commands import VIEWERS
 from kept.stages.extract.cues import has, places, strip_first
 from kept.stages.extract.explained import disputes, troubled
-from kept.stages.extract.turn import evidence_of
+from kept.stages.extract.turn import READ, evidence_of
 from kept.stages.extract.view import LOOKBACK, is_prompt
 
 INTENT = "behaviour"
@@ -89,7 +89,8 @@ def _programs(done: Done) -> frozenset[str]:
 
 def _wants(text: str, lexicon: Lexicon) -> bool:
     """Whether a prompt asks something, or tells of trouble."""
-    return "?" in text or "？" in text or has(lexicon.question, text.lstrip()) or troubled(text, lexicon)
+    asked = text[:READ]
+    return "?" in asked or "？" in asked or has(lexicon.question, asked.lstrip()) or troubled(asked, lexicon)
 
 
 def _told(
