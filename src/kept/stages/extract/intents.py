@@ -11,18 +11,19 @@ from itertools import islice
 from kept.model.artifact import artifacts
 from kept.model.event import Author, Event
 from kept.model.lexicon import Lexicon
-from kept.model.memory import Candidate, Evidence
+from kept.model.memory import Candidate
 from kept.model.profile import Profile
 from kept.model.text import likeness, tokens
 from kept.stages.extract.answers import of_answer
-from kept.stages.extract.cues import has, places, specific, split_at, strip_first, strip_last
+from kept.stages.extract.cues import has, places, specific, strip_first, strip_last
 from kept.stages.extract.grants import confirmation, speaks_of
+from kept.stages.extract.pointing import after_symptom, limiting, named, naming, placed, undoing
 from kept.stages.extract.prose import Passage, Voice, passages
 from kept.stages.extract.sentences import Span, sentences
 from kept.stages.extract.signals import WEIGHTS, Reading, Setting, read
 from kept.stages.extract.spelling import respell, vocabulary
 from kept.stages.extract.turn import READ, Turn, evidence_of, made
-from kept.stages.extract.view import Before, applied, before, granted, is_prompt, proposed, referent
+from kept.stages.extract.view import Before, applied, before, granted, is_prompt, proposed, referent, replied
 from kept.stages.extract.writing import LONGEST, finish, fit, join, left_open, plain, write
 
 # Below this a sentence is not even proposed: it would only fill the review.
@@ -58,6 +59,7 @@ def propose(
                     confirming=confirmation(events, index, stop, lexicon),
                     tasked=has(lexicon.task, strip_first(lexicon.request, events[index].text[:200].lstrip())),
                     applied=applied(events, index, stop),
+                    replied=replied(events, index, stop),
                     mending=has(lexicon.defect, events[index].text[:READ]),
                     later=tuple(each for each in events[index + 1 : stop] if is_prompt(each)),
                 )
@@ -155,7 +157,7 @@ def _repeats(sentence: str, replies: str) -> bool:
 
 def _read(turn: Turn, said: tuple[Passage, Span]) -> Reading:
     passage, span = said
-    words = turn.event.text[span.start : span.end]
+    words = named(turn.event.text[span.start : span.end], turn.event.text, turn.lexicon)
     theirs = passage.voice is Voice.OWN and turn.confirming is not None
     setting = Setting(
         answers=bool(turn.seen.replies),
@@ -250,7 +252,7 @@ def _candidate(turn: Turn, said: list[tuple[Passage, Span]], reading: Reading, s
     ]
     if not raw:
         return None
-    content = write(raw[0], lexicon)
+    content = write(named(raw[0], event.text, lexicon), lexicon)
     for words in raw[1:]:
         more = write(words, lexicon)
         more = f"{more[:1].lower()}{more[1:]}" if words.startswith("(") and words[1:2].islower() else more
@@ -265,21 +267,24 @@ def _candidate(turn: Turn, said: list[tuple[Passage, Span]], reading: Reading, s
         if not content:
             return None
     signals, evidence = list(reading.signals), [evidence_of(event, words) for words in raw]
-    content, told = _limiting(content, said[0], turn) if len(said) == 1 else (content, [])
+    content, told = limiting(content, said[0], turn) if len(said) == 1 else (content, [])
     evidence += told
     if not content.endswith(_STOPS):
         signals.append("half of it")
         sure = round(sure + WEIGHTS["half of it"], 2)
-    content, told = _with_symptom(content, seen, lexicon)
+    if reading.category == "project_fact" and reading.trigger == "correction" and len(raw) == 1:
+        content, told = placed(content, turn)
+        evidence += told
+    content, told = after_symptom(content, seen, lexicon)
     if "takes back" in signals and not told and reading.category == "decision":
-        content, told = _undoing(content, seen, lexicon)
+        content, told = undoing(content, seen, lexicon)
     evidence += told
     meant = proposed(seen) if places(lexicon.its_doing, content) else ""
     if meant and len(content) + len(meant) < LONGEST:
         low, _ = places(lexicon.its_doing, content)[0]
         content = f"{content[:low]}`{meant}`{content[low + 4 :]}"
         signals.append("named from the turn before")
-        evidence += _naming(meant, seen)
+        evidence += naming(meant, seen)
         sure = round(min(0.95, sure - WEIGHTS["vague"]), 2) if "vague" in signals else sure
     kind = profile.category_for(reading.category)
     back = has(lexicon.pointer, content) and not artifacts(content)
@@ -297,70 +302,11 @@ def _candidate(turn: Turn, said: list[tuple[Passage, Span]], reading: Reading, s
                 f"{lexicon.phrase('in')} `{about}`: {content[:1].lower() if content[1:2].islower() else content[:1]}{content[1:]}"
             )
         signals.append("named from the turn before")
-        evidence += _naming(about, seen)
+        evidence += naming(about, seen)
     return made(turn, (reading.category, reading.trigger), content, sure=sure, evidence=evidence, signals=signals)
-
-
-def _limiting(content: str, said: tuple[Passage, Span], turn: Turn) -> tuple[str, list[Evidence]]:
-    """A sentence that opens with a "but" after a question whether something could be done, with what it limits before it."""
-    (passage, span), text, lexicon = said, turn.event.text, turn.lexicon
-    words = text[span.start : span.end]
-    before_it = next((each for each in sentences(text, passage.start, span.start)[::-1] if not each.aside), None)
-    if before_it is None or not has(lexicon.but, words) or not text[before_it.start : before_it.end].endswith(("?", "？")):
-        return content, []
-    asked = plain(text[before_it.start : before_it.end]).rstrip("?？ ")
-    at = max((high for _, high in places(lexicon.whether, asked)), default=len(asked))
-    matter = asked[at:].strip()
-    if (
-        not 4 <= len(matter.split()) <= _FEW_WORDS
-        or not has(lexicon.technical, matter)
-        or len(content) + len(matter) + 12 > LONGEST
-    ):
-        return content, []
-    content = f"{content[:1].lower() if content[1:2].islower() else content[:1]}{content[1:]}"
-    return finish(f"{lexicon.phrase('whether')} {matter}: {content}"), [
-        evidence_of(turn.event, text[before_it.start : before_it.end])
-    ]
 
 
 def _settled(words: str, turn: Turn) -> bool:
     """Whether a later prompt of the episode takes up an open question with a statement."""
     mine = tokens(words)
     return any(likeness(mine, tokens(each.text)) >= 0.25 and not each.text.rstrip().endswith("?") for each in turn.later)
-
-
-def _with_symptom(content: str, seen: Before, lexicon: Lexicon) -> tuple[str, list[Evidence]]:
-    """A told cause after the symptom that the person's prompt before named."""
-    if not has(lexicon.cause_told, content) or not seen.asked:
-        return content, []
-    asked = seen.asked[0]
-    for span in sentences(asked.text, 0, min(len(asked.text), READ)):
-        words = asked.text[span.start : span.end]
-        _, seen_then = split_at(lexicon.symptom, words)
-        told = plain(seen_then).strip(" .,!?:")
-        if 2 <= len(told.split()) <= 12 and not words.endswith("?") and len(content) + len(told) + 4 <= LONGEST:
-            return finish(f"{told[:1].upper()}{told[1:]}: {content[:1].lower()}{content[1:]}"), [evidence_of(asked, words)]
-    return content, []
-
-
-def _undoing(content: str, seen: Before, lexicon: Lexicon) -> tuple[str, list[Evidence]]:
-    """A reason for taking something back with what was taken back, in the assistant's words and in brackets."""
-    for event in seen.replies[:3]:
-        for span in sentences(event.text, 0, min(len(event.text), READ)):
-            words = event.text[span.start : span.end]
-            done = plain(strip_first(lexicon.person, words)).rstrip(" .:!")
-            if has(lexicon.did, words) and 4 <= len(done.split()) <= 25 and len(content) + len(done) + 12 <= LONGEST:
-                return finish(f"{content.rstrip('.')} ({lexicon.phrase('undone')}: {done})"), [evidence_of(event, words)]
-    return content, []
-
-
-def _naming(name: str, seen: Before) -> list[Evidence]:
-    """The assistant's words that name an artifact, where it was a message that did."""
-    for event in seen.replies:
-        at = event.text.find(name)
-        if at >= 0:
-            low = event.text.rfind("\n", 0, at) + 1
-            high = event.text.find("\n", at)
-            low = max(low, at - 200)
-            return [evidence_of(event, event.text[low : high if 0 <= high <= low + _QUOTE else low + _QUOTE].strip())]
-    return []

@@ -20,7 +20,7 @@ class Turn:
     """A prompt that is being read: its event, what it looks back on, by whose rules, and what the episode says of it.
 
     ``granted``: what it asks for is done; ``confirming`` is the reply that confirms what it says; ``mending``: it tells of a defect; ``tasked``: it opens with an order; ``applied`` is the first call after it
-    that changes a file; ``later`` are the
+    that changes a file, ``replied`` what the assistant says after it; ``later`` are the
     prompts after it in the episode.
     """
 
@@ -34,6 +34,7 @@ class Turn:
     mending: bool
     tasked: bool
     applied: Event | None
+    replied: tuple[Event, ...]
     later: tuple[Event, ...]
 
 

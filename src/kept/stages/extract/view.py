@@ -20,6 +20,7 @@ _CHANGES = ("edit", "write", "create", "patch", "replace", "update", "insert")
 # An assistant's message is read to here from its end: the proposal or the summary stands last.
 _READ = 8_000
 _OLDER = 12
+_REPLIES = 4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,6 +114,17 @@ def applied(events: Sequence[Event], index: int, stop: int) -> Event | None:
         if changes and event.tool and is_file(_changed(event)) and "test" not in event.tool.target.casefold():
             return event
     return None
+
+
+def replied(events: Sequence[Event], index: int, stop: int) -> tuple[Event, ...]:
+    """The assistant's first messages in the exchange that the prompt at ``index`` opens."""
+    found: list[Event] = []
+    for event in islice(events, index + 1, stop):
+        if event.kind is Kind.PROMPT or len(found) == _REPLIES:
+            break
+        if event.kind is Kind.RESPONSE and event.author is Author.ASSISTANT and event.text.strip():
+            found.append(event)
+    return tuple(found)
 
 
 def short_place(path: str) -> str:
