@@ -26,6 +26,13 @@ def test_short_wishes_that_follow_each_other_are_one():
     assert active(DONE, said) == ["Ask me before you push. Commit as you go."]
 
 
+def test_what_to_keep_up_is_told_with_the_wish_that_follows_it():
+    assert active(DONE, user("Keep a short log of the decisions. Commit at sensible points.")) == [
+        "Keep a short log of the decisions. Commit at sensible points."
+    ]
+    assert active(DONE, user("Make the header blue. Commit at sensible points.")) == ["Commit at sensible points."]
+
+
 def test_a_reproach_about_a_file_whose_name_the_prompt_before_gave_is_a_rule_about_that_file():
     talked = (user("read docs/release-steps.md and start"), edit("docs/release-steps.md"), agent("I rewrote the steps."))
     said = user("i never asked you to edit that file, it was given to you as a checklist to follow")

@@ -36,7 +36,7 @@ class Lexicon:
     ``symptom`` comes before what is seen when something is wrong, ``cause_told`` tells a cause; ``its_doing`` is a "this" of
     which something is said, ``checking`` opens an order to look things over, ``so_that`` what they shall be like. ``errand`` opens an order for a ticket or a document. ``retracts`` takes back what the assistant ``did``;
     ``unsettled`` opens a question that is left for ``yet`` another time; ``question_word`` opens an indirect question; ``evermore`` makes an order a rule; ``of_its_time`` is what a lesson of one step of the work speaks of, ``infers`` draws a conclusion from what was just seen, ``judges`` opens a judgement ("the cleanest way is") and ``weighs`` it against another, ``past_never`` tells what did not happen so far, which is no rule; ``stated_goal`` calls a goal by its name. ``recommended`` marks an option as the one the assistant would take, ``carries_out`` opens an order to do what stands beside it, ``beforehand`` ends an offer to do something first and
-    ``afterwards`` opens what shall follow it. ``this_is`` says of what kind something is, ``flag_noun`` and ``file_noun`` are such kinds; ``behaves`` tells a limit or a default of something. ``but`` opens what limits the sentence before it, ``whether`` an indirect question. ``option`` names a pick from a list, ``favours`` stands before or behind the mark of the one that is picked. ``announced`` opens a decision told as one ("we decided").
+    ``afterwards`` opens what shall follow it. ``this_is`` says of what kind something is, ``flag_noun`` and ``file_noun`` are such kinds; ``behaves`` tells a limit or a default of something. ``upkeep`` opens an order to keep something up ("keep a log"), ``but`` opens what limits the sentence before it, ``whether`` an indirect question. ``option`` names a pick from a list, ``favours`` stands before or behind the mark of the one that is picked. ``announced`` opens a decision told as one ("we decided").
     Of people: ``identity``, ``person_said``, ``taste``, ``stack`` and ``aim`` are what somebody says of themselves, of others, of what they like,
     work with and want; ``wish`` is a like that only asks for something. Of notes: ``predicate`` is a verb as a whole sentence has it, ``lesson``, ``insight``, ``noted_decision``, ``noted_rule``,
     ``noted_question`` and ``people_noted`` are labels and headings that say what stands under them, ``chose``, ``learnt`` and ``ruled``
@@ -148,6 +148,7 @@ class Lexicon:
     beforehand: str = ""
     afterwards: str = ""
     but: str = ""
+    upkeep: str = ""
     behaves: str = ""
     this_is: str = ""
     flag_noun: str = ""

@@ -202,7 +202,11 @@ def _group(turn: Turn, spoken: list[tuple[Passage, Span]], readings: list[Readin
         # What stands in brackets after it says why.
         more = goes_on and spoken[place + 1][1].aside and "practice" in readings[place + 1].signals
         return ([place, place + 1], sure) if more else (group, sure)
-    # Short wishes on how to work that follow each other are one.
+    # Short wishes on how to work that follow each other are one, also where the first only says what to keep.
+    if place and spoken[place - 1][0] == passage and _is_short_wish(text, span, readings[place]):
+        kept = text[spoken[place - 1][1].start : spoken[place - 1][1].end]
+        if has(turn.lexicon.upkeep, kept) and len(kept.split()) <= _FEW_WORDS and not readings[place - 1].category:
+            return [place - 1, place], sure
     if goes_on and all(_is_short_wish(text, spoken[at][1], readings[at]) for at in (place, place + 1)):
         return [place, place + 1], max(sure, readings[place + 1].confidence)
     if place and _explains(turn, spoken[place - 1], spoken[place]):
