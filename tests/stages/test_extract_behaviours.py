@@ -31,7 +31,7 @@ def test_a_limit_of_a_program_that_was_run_is_an_insight_in_the_assistants_words
     (made,) = [each for each in found(ASKED, *RUN, TOLD, NEXT) if each.category == "insight"]
     assert made.content == "`cargo update` does not touch the lock file of a path dependency - it only rewrites its own."
     assert made.origin is Origin.ASSISTANT
-    assert [each.author for each in made.evidence] == ["assistant"]
+    assert [each.author for each in made.evidence] == ["assistant", "human"]
     assert isinstance(judge(made, PROFILE, lexicon=LEXICON), Accepted)
 
 

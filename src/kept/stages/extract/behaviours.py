@@ -58,7 +58,7 @@ def propose(
     found: dict[str, Candidate] = {}
     for begin, end in pairwise(prompts):
         asked, follower = events[begin], events[end]
-        if end < start or disputes(follower.text, asked.text, lexicon) or not _wants(asked.text, lexicon):
+        if end < start or disputes(follower.text[:READ], asked.text, lexicon) or not _wants(asked.text[:READ], lexicon):
             continue
         told = [
             event
@@ -71,7 +71,7 @@ def propose(
             candidate = Candidate(
                 id=digest(profile.id, INTENT, where, INTENT, event.key, content), profile=profile.id, category=INTENT, scope=where,
                 content=content, confidence=SURE, trigger=INTENT, at=event.at, origin=event.origin, artifacts=artifacts(content),
-                evidence=(evidence_of(event, quote),), reasoning="explains how a tool behaves; the person moves on",
+                evidence=(evidence_of(event, quote), evidence_of(asked, asked.text.strip().split("\n", 1)[0])), reasoning="explains how a tool behaves; the person moves on",
             )  # fmt: skip
             found.setdefault(candidate.id, candidate)
     return tuple(found.values())
