@@ -3,19 +3,23 @@
     python benchmarks/hook.py FACTS.jsonl QUERIES.jsonl --facts 10000 --rounds 60
 
 FACTS and QUERIES are JSON lines with a ``text`` and a ``query``. Facts are taken in turn, with a number added when they come round again, until there
-are enough. Each round runs, in turn: a bare interpreter, the hook with a query as its prompt (each in a session of its own), the hook
-with a failure, the hook at the start of a session. What counts are the ratios to the bare interpreter of the same run, by the clock
+are enough. Each round runs, in turn: a bare interpreter, the hook with a query as its prompt (each in a session of its own), by words
+alone, by meaning with the model loaded in the same process (``context_meaning``) and by meaning as a warm process tells it; the hook
+with a failure, the hook at the start of a session. Facts have vectors (a variant that of its text). What counts are the ratios to the bare interpreter of the same run, by the clock
 and by processor time (user and system, the least of all rounds: what a busy machine adds is not the hook's).
 """
 
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import cycle
 from pathlib import Path
@@ -23,8 +27,14 @@ from resource import RUSAGE_CHILDREN, getrusage
 from statistics import quantiles
 from typing import NamedTuple
 
+from kept.adapters.embed import embedder
+from kept.adapters.index import Kind
+from kept.adapters.index.queue import opened_queue
+from kept.adapters.index.vectors import Entry, update
 from kept.adapters.store import Draft, SqliteStore
 from kept.app.desk import find_home
+from kept.app.recalling import mark_of
+from kept.app.warmth import ask
 from kept.model.artifact import artifacts
 from kept.model.codec import digest
 from kept.model.event import Origin
@@ -74,6 +84,25 @@ def fact(text: str, number: int) -> Memory:
     )  # fmt: skip
 
 
+def mean(home: Path, lines: list[str], count: int) -> None:
+    """Vectors for all facts, by the local model."""
+    model = embedder("local")
+    if model is None:
+        raise SystemExit("the model's pack is not here: make run")
+    place = find_home(str(home), {"HOME": str(home)})
+    known = model.embed(lines[:count])
+    rows = {}
+    with SqliteStore(place.store) as store:
+        rows = dict(store._database.raw("SELECT id, rowid FROM memories").fetchall())  # noqa: SLF001 - the rows the vectors are of
+    entries = [
+        Entry(kind=Kind.MEMORY, item=rows[digest(text, str(number), size=5)], mark=mark_of(text), vector=known[number % len(lines)])
+        for number, text in enumerate(facts(lines, count))
+    ]
+    update(place.vectors, model.name, {}, entries)
+    with opened_queue(place.store) as queue:
+        queue.done(queue.next(10**9))
+
+
 class Took(NamedTuple):
     """Milliseconds that a process took, by the clock and of the processor."""
 
@@ -81,19 +110,25 @@ class Took(NamedTuple):
     processor: float
 
 
-def measure(home: Path, prompts: list[str], rounds: int) -> dict[str, list[Took]]:
-    """What each way took, by its name."""
-    env = {**os.environ, "HOME": str(home), "KEPT_HOME": str(home), "PYTHONPYCACHEPREFIX": str(home / "bytecode")}
+def environment(home: Path) -> dict[str, str]:
+    """The environment of a hook of a home; byte code is written, all of it in one folder."""
+    env = {**os.environ, "HOME": str(home), "KEPT_HOME": str(home), "PYTHONPYCACHEPREFIX": str(home.parent / "bytecode")}
     for name in ("KEPT_GUARD", "PYTHONDONTWRITEBYTECODE"):
         env.pop(name, None)
-    answered = 0
+    return env
 
-    def timed(command: list[str], body: bytes) -> Took:
-        nonlocal answered
+
+def measure(homes: dict[str, Path], prompts: list[str], rounds: int) -> dict[str, list[Took]]:
+    """What each way took, by its name."""
+    answered: Counter[str] = Counter()
+
+    def timed(command: list[str], body: bytes, way: str = "words") -> Took:
+        env = environment(homes[way])
         before, began = getrusage(RUSAGE_CHILDREN), time.perf_counter()
         done = subprocess.run(command, input=body, env=env, capture_output=True, check=True)
         clock, after = time.perf_counter() - began, getrusage(RUSAGE_CHILDREN)
-        answered += bool(done.stdout)
+        answered[way] += bool(done.stdout)
+        answered[f"{way}: told by meaning"] += b"its meaning" in done.stdout
         return Took(clock * 1000, (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1000)
 
     def payload(number: int, **fields: str) -> bytes:
@@ -104,6 +139,12 @@ def measure(home: Path, prompts: list[str], rounds: int) -> dict[str, list[Took]
     ways: dict[str, Callable[[int, str], Took]] = {
         "python -c pass": lambda _, __: timed([sys.executable, "-c", "pass"], b""),
         "prompt": lambda number, words: timed([str(KEPT), "hook", "user-prompt"], payload(number, prompt=words)),
+        "prompt, meaning in the same process": lambda number, words: timed(
+            [str(KEPT), "hook", "user-prompt"], payload(number, prompt=words), "meaning"
+        ),
+        "prompt, a warm process answers": lambda number, words: timed(
+            [str(KEPT), "hook", "user-prompt"], payload(number, prompt=words), "warm"
+        ),
         "prompt that tells of a failure": lambda number, _: timed(
             [str(KEPT), "hook", "user-prompt"], payload(number + 10**6, prompt=FAILURE)
         ),
@@ -118,8 +159,32 @@ def measure(home: Path, prompts: list[str], rounds: int) -> dict[str, list[Took]
             took = way(number, words)
             if number >= 3:  # the first rounds warm the disk's cache and write the byte code
                 found[name].append(took)
-    sys.stderr.write(f"{answered} answers with context\n")
+    sys.stderr.write(f"answers with context: {dict(answered)}\n")
     return found
+
+
+@contextmanager
+def warm(home: Path) -> Iterator[None]:
+    """A process that stays and answers hooks of a home."""
+    program = "import os, sys; from kept.app.desk import find_home; from kept.app.warming import kept_warm\n"
+    program += "with kept_warm(find_home(os.environ['HOME'], os.environ), os.environ): sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, env=environment(home)) as process:
+        state = find_home(str(home), {"HOME": str(home)}).state
+        while not (state / "warm.sock").exists():
+            time.sleep(0.1)
+        yield
+        process.communicate()
+
+
+def waited(home: Path, prompts: list[str], rounds: int) -> str:
+    """How long a warm process lets a hook wait, by the clock."""
+    state, took = str(find_home(str(home), {"HOME": str(home)}).state), []
+    for _, words in zip(range(rounds), cycle(prompts), strict=False):
+        began = time.perf_counter()
+        ask(state, words, 5.0)(["user", SCOPE])()
+        took.append((time.perf_counter() - began) * 1000)
+    parts, late = quantiles(took, n=20), sum(each > 150 for each in took)
+    return f"a warm process answers in {parts[9]:.1f} ms (p95 {parts[18]:.1f}); {late} of {rounds} after 150 ms"
 
 
 def main() -> None:
@@ -131,10 +196,21 @@ def main() -> None:
     given = parser.parse_args()
     lines, prompts = texts(given.facts_file, "text"), texts(given.queries_file, "query")
     with tempfile.TemporaryDirectory() as folder:
-        size = fill(Path(folder), lines, given.facts)
-        found = measure(Path(folder), prompts, given.rounds)
+        homes = {name: Path(folder) / name for name in ("words", "meaning", "warm")}
+        size = fill(homes["words"], lines, given.facts)
+        mean(homes["words"], lines, given.facts)
+        for name in ("meaning", "warm"):
+            shutil.copytree(homes["words"], homes[name])
+        find_home(str(homes["words"]), {"HOME": "/"}).vectors.unlink()
+        config = homes["meaning"] / ".config" / "kept" / "config.toml"
+        config.parent.mkdir(parents=True)
+        config.write_text("context_meaning = true\n", encoding="utf-8")
+        with warm(homes["warm"]):
+            answers = waited(homes["warm"], prompts, given.rounds)
+            found = measure(homes, prompts, given.rounds)
     bare = found["python -c pass"]
     floor, least = quantiles([each.clock for each in bare], n=20)[9], min(each.processor for each in bare)
+    print(answers)
     print(f"{given.facts:,} facts, store of {size / 2**20:.0f} MB, {given.rounds} rounds")
     print(
         "| way | p50 ms | p95 ms | times the bare interpreter | processor ms | times the bare interpreter |\n|---|---|---|---|---|---|"

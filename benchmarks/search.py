@@ -1,92 +1,163 @@
-"""How long a search takes: fresh and warm, by words and by meaning, as ratios to an empty Python process in the same run.
+"""How long a search takes over so many turns, by words and by meaning: processor milliseconds (median), and memory.
 
-python benchmarks/search.py [1000 10000 ...]
+    python benchmarks/search.py [1000 10000 100000 1000000] [--folder DIR]
+
+Turns are made up, 20 words each of 8,000 whose frequencies fall as those of a language do (the commonest is in one turn of seven; stop
+words are not looked for anyway); one turn of three is an assistant's. Vectors are of a model that costs nothing, of the length of the real
+one, whose own time for a question is told apart. ``--folder`` says where the stores are made (where memory is a disk, a million take minutes).
 """
 
+import argparse
 import random
-import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate, groupby
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 
+import numpy as np
+
+from kept.adapters import embed
 from kept.adapters.embed import embedder
 from kept.adapters.index import Kind
+from kept.adapters.index.queue import opened_queue
+from kept.adapters.index.vectors import Entry, update
 from kept.app.desk import Desk, Home, opened
-from kept.app.evaluating import archive
-from kept.app.indexing import bring_up_to_date
-from kept.app.recalling import search
+from kept.app.recalling import mark_of, search
+from kept.model.event import Account, Author, Cursor, Event, Pointer, Precision
+from kept.model.event import Kind as What
 
 SYLLABLES = ("ka", "lo", "mi", "ren", "tas", "vel", "dor", "shi", "pun", "gra", "bel", "quo", "zan", "fir", "hus", "ne")
 ROUNDS = 15
+CHUNK = 20_000
+SESSION = 40
+START = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+class Talk:
+    """Made-up texts."""
+
+    def __init__(self) -> None:
+        self.chance = random.Random(7)
+        self.words = ["".join(self.chance.choices(SYLLABLES, k=self.chance.randint(2, 4))) for _ in range(8_000)]
+        self.often = list(accumulate(1 / (rank + 20) for rank in range(len(self.words))))
+
+    def text(self, length: int) -> str:
+        """So many words."""
+        return " ".join(self.chance.choices(self.words, cum_weights=self.often, k=length))
 
 
 def main() -> None:
-    chance = random.Random(7)
-    words = ["".join(chance.choices(SYLLABLES, k=chance.randint(2, 4))) for _ in range(8_000)]
-    floor = timed(lambda: subprocess.run([sys.executable, "-I", "-S", "-c", "pass"], check=True))
-    print(f"an empty Python process: {floor * 1000:.0f} ms (every ratio below is to this)")
-    model = embedder("local")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sizes", type=int, nargs="*", default=[1_000, 10_000])
+    parser.add_argument("--folder", type=Path)
+    given = parser.parse_args()
+    talk = Talk()
+    model = embedder("local", stays=True)
     if model is not None:
-        texts = [" ".join(chance.choices(words, k=12)) for _ in range(200)]
-        started = perf_counter()
-        model.embed(texts)
-        print(f"embedding: {len(texts) / (perf_counter() - started):,.0f} sentences of some 30 tokens a second ({model.name})")
-    for size in map(int, sys.argv[1:] or ("1000", "10000")):
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            opened(home(Path(folder)), zone="UTC", env={"KEPT_EMBEDDINGS": "hashing"}) as desk,
-        ):
-            filled(desk, size, words, chance)
-            told(desk, size, words, chance, floor)
+        model.embed(["kept"])
+        spent = timed(lambda: model.embed([talk.text(6)]))
+        several = [talk.text(12) for _ in range(100)]
+        started = process_time()
+        model.embed(several)
+        rate = len(several) / (process_time() - started)
+        print(f"{model.name}: a question of six words {spent:.1f} ms; {rate:,.0f} sentences of some 30 tokens a processor second")
+    for size in given.sizes:
+        with tempfile.TemporaryDirectory(dir=given.folder) as folder:
+            subprocess.run([sys.executable, "-c", PROGRAM, folder, str(size)], check=True, cwd=Path(__file__).parent)
 
 
-def home(folder: Path) -> Home:
-    return Home(root=folder, user=folder)
+PROGRAM = "import sys; from pathlib import Path; import search; search.measured(Path(sys.argv[1]), int(sys.argv[2]))"
 
 
-def filled(desk: Desk, size: int, words: list[str], chance: random.Random) -> None:
-    started = perf_counter()
-    archive(
-        desk,
-        [
-            {"id": str(n), "session": f"s{n // 40}", "role": "user", "text": " ".join(chance.choices(words, k=20))}
-            for n in range(size)
-        ],
-    )
-    archived = perf_counter() - started
-    started = perf_counter()
-    bring_up_to_date(desk, float("inf"))
-    print(f"{size:,} turns: archived at {size / archived:,.0f}/s, vectors noted at {size / (perf_counter() - started):,.0f}/s")
+def measured(folder: Path, size: int) -> None:
+    """One size, in a process of its own, so that its memory is its own."""
+    talk = Talk()
+    with opened(Home(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "hashing"}) as desk:
+        started, clock = process_time(), perf_counter()
+        filled(desk, size, talk)
+        made = f"archived at {size / (process_time() - started):,.0f} a processor second ({perf_counter() - clock:.0f} s)"
+        mb = [each.stat().st_size / 2**20 for each in (desk.home.store, desk.home.vectors)]
+        print(f"{size:,} turns {made}; store {mb[0]:.0f} MB, vectors {mb[1]:.0f} MB")
+    for way in ("words", "words and meaning"):  # each in a process of its own: its memory is what searches take
+        subprocess.run([sys.executable, "-c", ASK, str(folder), way], check=True, cwd=Path(__file__).parent)
 
 
-def told(desk: Desk, size: int, words: list[str], chance: random.Random, floor: float) -> None:
-    for name, meaning in (("by words", False), ("by words and meaning", True)):
-        spent = timed(
-            lambda meaning=meaning: search(desk, " ".join(chance.choices(words, k=6)), where=(Kind.TURN,), meaning=meaning)
-        )
-        print(f"  warm, {name}: {spent * 1000:.1f} ms, ratio {spent / floor:.2f}")
-    for name, choice in (("off", "off"), ("local", "local")):
-        program = (
-            "import os; from pathlib import Path; from kept.app.desk import Home, opened; from kept.app.recalling import search\n"
-            f"with opened(Home(root=Path({str(desk.home.root)!r}), user=Path('/')), zone='UTC', "
-            f"env={{'KEPT_EMBEDDINGS': {choice!r}}}) as desk: search(desk, {' '.join(words[:6])!r})"
-        )
-        spent = timed(lambda program=program: subprocess.run([sys.executable, "-c", program], check=True), 5)
-        print(f"  fresh process, embeddings {name}: {spent * 1000:.0f} ms, ratio {spent / floor:.1f}")
-    print(f"  memory of this process at most: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB (size {size:,})")
+ASK = "import sys; from pathlib import Path; import search; search.told(Path(sys.argv[1]), sys.argv[2])"
+
+
+def told(folder: Path, way: str) -> None:
+    talk, meaning = Talk(), way != "words"
+    embed._hashing = Random  # type: ignore[assignment] # noqa: SLF001 - stands for the model that made the vectors
+    with opened(Home(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "hashing"}) as desk:
+        for kind, where in (("turns", (Kind.TURN,)), ("everything", tuple(Kind))):
+            search(desk, talk.text(6), where=where, meaning=meaning)
+            spent = [timed(lambda: search(desk, talk.text(6), where=where, meaning=meaning), 1) for _ in range(ROUNDS)]  # noqa: B023 - called at once
+            print(f"  {way}, {kind}: {median(spent):.1f} ms of the processor (most {max(spent):.0f})")
+    told_memory()
+
+
+def told_memory() -> None:
+    """The memory of this process, and how much of it is its own and no page of a file."""
+    status = Path("/proc/self/status")
+    found = dict(line.split(":", 1) for line in status.read_text().splitlines()) if status.exists() else {}
+    most, own = (int(found.get(name, "0").split()[0]) / 1024 for name in ("VmHWM", "RssAnon"))
+    print(f"  memory at most {most:.0f} MB, its own {own:.0f} MB")
+
+
+def filled(desk: Desk, size: int, talk: Talk) -> None:
+    model = Random()
+    for start in range(0, size, CHUNK):
+        events = [turn(number, talk.text(20)) for number in range(start, min(start + CHUNK, size))]
+        with desk.store.transaction():
+            for session, group in groupby(events, key=lambda each: each.session):
+                said = list(group)
+                account = Account(records=len(said), kept=len(said), events=len(said))
+                desk.store.archive.add("eval", session, said, account, Cursor(), anew=False)
+        mine = [(start + place + 1, each.text) for place, each in enumerate(events) if each.author is Author.HUMAN]
+        vectors = model.embed([text for _, text in mine])
+        entries = [
+            Entry(kind=Kind.TURN, item=row, mark=mark_of(text), vector=vector)
+            for (row, text), vector in zip(mine, vectors, strict=True)
+        ]
+        update(desk.home.vectors, model.name, {}, entries)
+    with opened_queue(desk.home.store) as queue:
+        queue.done(queue.next(10**9))
+
+
+def turn(number: int, text: str) -> Event:
+    reply, session = number % 3 == 2, f"s{number // SESSION}"
+    return Event(
+        key=str(number), twin="", session=session, record=str(number), parent="", turn="", kind=What.RESPONSE if reply else What.PROMPT,
+        author=Author.ASSISTANT if reply else Author.HUMAN, label_reason="made up", text=text,
+        at=START + timedelta(minutes=number), precision=Precision.SESSION, project="", branch="", tool=None,
+        pointer=Pointer(path=session, line=1, start=0, end=0),
+    )  # fmt: skip
+
+
+class Random:
+    """A model whose vectors are made up: as long as those of the real one, always the same for a text, and made in no time."""
+
+    name = "random/1"
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """A vector of length one for each."""
+        made = np.stack([np.random.default_rng(mark_of(each)).standard_normal(384, np.float32) for each in texts])
+        return made / np.linalg.norm(made, axis=1, keepdims=True)
 
 
 def timed(action: Callable[[], object], rounds: int = ROUNDS) -> float:
+    """Processor milliseconds of an action, the median."""
     spent = []
     for _ in range(rounds):
-        started = perf_counter()
+        started = process_time()
         action()
-        spent.append(perf_counter() - started)
-    return median(spent)
+        spent.append(process_time() - started)
+    return median(spent) * 1000
 
 
 if __name__ == "__main__":

@@ -132,3 +132,11 @@ def test_the_log_of_the_hooks_is_bounded_and_keeps_the_newest(tmp_path):
 
 def test_the_hooks_know_where_the_store_lies(home):
     assert spooling.state_of(str(home)) == str(find_home(str(home), {}).state)
+
+
+def test_time_that_passed_in_waiting_for_somebody_else_does_not_count(store):
+    with closing(Glance(str(store), 0)) as glance:
+        assert glance._late()
+        glance.spare(60)
+        assert not glance._late()
+        assert glance.texts()

@@ -2,14 +2,15 @@
 
 import pytest
 
-from kept.adapters.index import Kind
+from kept.adapters.index import Kind, opened
 from kept.adapters.index.head import model_of
 from kept.adapters.index.vectors import Vectors
 from kept.app import indexing, person
 from kept.app.indexing import bring_up_to_date, standing
-from kept.app.recalling import facts, search
+from kept.app.recalling import cosines, search
 from kept.app.running import Options, run, settle
 from kept.app.safety import rebuild
+from kept.model.memory import Status
 
 
 @pytest.fixture
@@ -17,6 +18,10 @@ def desk(desk_at, home, transcripts):
     with desk_at(home) as desk:
         run(desk, [], Options())
         yield desk
+
+
+def scopes(desk):
+    return sorted({each.scope for each in desk.store.log.memories()})
 
 
 def vectors(desk):
@@ -84,22 +89,34 @@ def test_what_is_forgotten_leaves_no_vector(desk):
 
 def test_what_a_person_adds_is_found_by_its_meaning_at_once(desk):
     settle(desk, lambda: person.add(desk, "Deploy the zeppelin only on Mondays.", category="decision"))
-    found = facts(desk, "when do we deploy zeppelins?")
-    assert found[0].text.startswith("Deploy the zeppelin")
-    assert found[0].similarity > 0.3
+    near = cosines(desk, "when do we deploy zeppelins?", scopes(desk))
+    nearest = next(iter(near))
+    assert desk.store.log.memory(nearest).content.startswith("Deploy the zeppelin")
+    assert near[nearest] == max(near.values()) > 0.3
 
 
-def test_a_message_unlike_everything_has_no_relevant_facts(desk):
-    assert facts(desk, "marmalade recipe with oranges") == ()
-    assert facts(desk, "") == ()
+def test_a_message_unlike_everything_is_near_to_nothing(desk):
+    assert cosines(desk, "marmalade recipe with oranges", scopes(desk)) == {}
+    assert cosines(desk, "", scopes(desk)) == {}
 
 
-def test_facts_are_found_by_words_alone_where_there_is_no_model(desk):
+def test_nothing_is_near_that_is_retired_of_another_scope_or_told_otherwise_since(desk):
+    nearest = next(each for each in desk.store.log.memories() if each.status is Status.ACTIVE and each.scope != "user")
+    words = nearest.content
+    assert next(iter(cosines(desk, words, scopes(desk)))) == nearest.id
+    assert nearest.id not in cosines(desk, words, [each for each in scopes(desk) if each != nearest.scope])
+    person.edit(desk, nearest.id, "Otherwise now.")
+    assert nearest.id not in cosines(desk, words, scopes(desk))
+    settle(desk, lambda: None)
+    assert next(iter(cosines(desk, "Otherwise now.", scopes(desk)))) == nearest.id
+    person.retire(desk, nearest.id)
+    assert nearest.id not in cosines(desk, "Otherwise now.", scopes(desk))
+
+
+def test_where_there_is_no_model_nothing_is_near_by_meaning_and_words_find_it(desk):
     desk.env["KEPT_EMBEDDINGS"] = "off"
-    found = facts(desk, "store predictions as parquet")
-    assert found
-    assert found[0].similarity is None
-    assert facts(desk, "marmalade recipe with oranges") == ()
+    assert cosines(desk, "store predictions as parquet", scopes(desk)) == {}
+    assert search(desk, "store predictions as parquet", where=(Kind.MEMORY,))[0].similarity is None
 
 
 def test_a_rebuild_makes_all_vectors_anew(desk):
@@ -109,12 +126,12 @@ def test_a_rebuild_makes_all_vectors_anew(desk):
     assert search(desk, "parquet predictions", where=(Kind.MEMORY,))[0].similarity
 
 
-def test_noted_uses_raise_a_fact_and_outlive_a_rebuild(desk):
+def test_noted_uses_are_counted_and_outlive_a_rebuild(desk):
     memory = next(each for each in desk.store.log.memories() if "Parquet" in each.content)
-    before = next(each for each in facts(desk, memory.content) if each.id == memory.id)
     desk.home.used.write_text(f"{memory.id}\n" * 30 + "nonsense; DROP TABLE\n")
     bring_up_to_date(desk, 1)
     rebuild(desk)
-    after = next(each for each in facts(desk, memory.content) if each.id == memory.id)
-    assert after.score > before.score
+    with opened(desk.home.store) as index:
+        rows = index.units(Kind.MEMORY, range(1, 1_000)).values()
+    assert {each.id: each.uses for each in rows if each.uses} == {memory.id: 30}
     assert not desk.home.used.exists()

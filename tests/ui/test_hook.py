@@ -14,7 +14,7 @@ from hook_world import SESSION, harbor, hook, injected, log_of, payload
 
 from kept.adapters.clients import with_hooks
 from kept.app.desk import find_home
-from kept.app.meaning import kept_warm
+from kept.app.warming import kept_warm
 from kept.model.context import GUARD, NOTICE, TAG
 from kept.ui.cli.hook import EVENTS
 

@@ -1,21 +1,17 @@
 """Which facts are near to a message by meaning: asked of a warm process, else in this one where a person waits for it.
 
-Tells ids and cosines only: the texts are read from the store by whoever shows them.
+Tells ids and cosines only: the texts are read from the store by whoever shows them. A hook in a process of its own may wait for this, so
+it does not import the desk.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from kept.adapters import settings
-from kept.adapters.embed import embedder
-from kept.adapters.warm.serving import Answer, served
-from kept.app.desk import Home
 from kept.app.nearby import Meant, Nearest
-from kept.app.recalling import Filters, Place, facts
+from kept.app.recalling import Place, cosines
 from kept.model.errors import KeptError
 from kept.model.recall import Recall
 
@@ -61,39 +57,16 @@ def recall_of(table: Mapping[str, object]) -> Recall:
     return Recall(**{name: value for name, value in table.items() if name in known})  # type: ignore[arg-type] # a value of the wrong type raises where it is used
 
 
-def cosines(place: Place, message: str, scopes: tuple[str, ...]) -> dict[str, float]:
-    """The cosine of every active memory of these scopes that is near to a message, by id. Raises KeptError."""
-    found = facts(place, message, filters=Filters(statuses=("active",), scopes=scopes))
-    return {each.id: each.similarity for each in found if each.similarity is not None}
-
-
 def near_here(place: Place, message: str) -> Nearest:
     """How a context is given what is near by meaning, computed in this process when it is taken up; nothing where it cannot be."""
 
     def begin(scopes: list[str]) -> Meant:
         def take() -> Mapping[str, float]:
             try:
-                return cosines(place, message, tuple(scopes))
+                return cosines(place, message, scopes)
             except KeptError:
                 return {}  # what words find is shown all the same
 
         return take
 
     return begin
-
-
-@contextmanager
-def kept_warm(home: Home, env: Mapping[str, str]) -> Iterator[None]:
-    """Answer the hooks of this home while the body runs, by a socket that only its user can reach."""
-    with served(str(home.state), lambda: _ready(home, env)):
-        yield
-
-
-def _ready(home: Home, env: Mapping[str, str]) -> Answer:
-    """What a warm process answers, by the settings as they are at each question. Loads the model now. Raises KeptError."""
-    config = home.config / "config.toml"
-    recall = settings.read(config).recall
-    model = embedder(recall.embeddings, recall.embeddings_model, env, stays=True) if home.vectors.exists() else None
-    if model is not None:
-        model.embed(["kept"])  # the first question must not wait for it
-    return lambda message, scopes: cosines(spot(home.state, settings.read(config).recall, env), message, scopes)

@@ -6,6 +6,7 @@ words (:mod:`kept.stages.relevance`) and the cosine that somebody who has vector
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, tzinfo
+from time import monotonic
 from typing import NamedTuple
 
 from kept.adapters.glance import Glance, Known
@@ -191,7 +192,9 @@ def _facts(look: Look, message: Message, meant: Meant) -> list[Piece]:
 
     shared = _gathered(rows_of, message, 2, _CANDIDATES)
     asked = message.asked()
+    began = monotonic()
     meaning = meant()
+    look.glance.spare(monotonic() - began)
     told = {key: cosine for key, cosine in meaning.items() if cosine >= SURE}
     rows = dict.fromkeys((*shared, *look.glance.rows(list(told if look.missed is None else meaning), look.scopes, profiles)))
     pieces = []

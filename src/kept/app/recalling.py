@@ -5,7 +5,7 @@ only where there are vectors to compare.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2b
 from itertools import pairwise
@@ -19,16 +19,18 @@ from kept.model.project import folder_of
 from kept.model.recall import Recall
 from kept.model.text import index_words
 from kept.model.times import from_text, to_text
-from kept.stages.recall.question import is_telling, joined, phrases, telling_words
+from kept.stages.recall.question import is_telling, joined, phrases, sought, telling_words
 from kept.stages.recall.ranking import TIME, conversations, fused, in_conversation, with_surroundings
-from kept.stages.recall.scoring import fact_score, weights_of
 from kept.stages.recall.when import When, when
+from kept.stages.relevance import stem
 
 if TYPE_CHECKING:
     from kept.adapters.index.vectors import Floats, Near, Vectors
 
 EVERYWHERE = (Kind.MEMORY, Kind.SUMMARY, Kind.TURN)
 _POOL = 300  # units that words and meanings each propose; the best of them are ranked
+_MANY = 100_000  # archived events from which on everyday words of a question find nothing where rarer ones do:
+_MATCHED = 40_000  # so many turns are ranked
 _OFTEN = 2_000  # a word that more turns have tells no conversation from another
 _SURROUNDED = 100  # of the best turns, what was said around them is looked at
 _LONGEST = 2_000  # characters of a question whose meaning counts, its last: after a long paste stands what is asked
@@ -104,7 +106,6 @@ class Filters:
 
 
 NO_FILTERS = Filters()
-ACTIVE = Filters(statuses=("active",))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,26 +153,20 @@ def search(
     return tuple(sorted(found, key=lambda each: (-each.score, each.kind, each.id))[:limit])
 
 
-def facts(desk: Place, message: str, *, filters: Filters = ACTIVE, meaning: bool = True) -> tuple[Hit, ...]:
-    """The memories that are relevant to a message, best first, scored as :func:`kept.stages.recall.scoring.fact_score` says.
-
-    Where a memory has no vector, the share of the message's telling words that it has stands for the cosine, and two must match.
-    Both have the same floor. May be empty. Raises what :func:`search` raises.
+def cosines(desk: Place, message: str, scopes: Sequence[str]) -> dict[str, float]:
+    """The cosines of the active memories of these scopes that are nearest to a message, by id, the nearest first; those below the floor are
+    left out. Without words, for a hook that looks for those itself. Raises what :func:`search` raises.
     """
-    weights, now = weights_of(asdict(desk.settings.recall)), desk.clock()
+    asked, recall = _asked(desk, message), desk.settings.recall
+    if asked is None:
+        return {}
+    vectors, question = asked
+    near = {item: each for item, each in vectors.near(Kind.MEMORY, question, _POOL).items() if each.similarity >= recall.floor}
     with opened(desk.home.store) as index:
-        look = _Look(desk, index, message, filters, meaning=meaning)
-        near = look.near(Kind.MEMORY, _POOL)
-        worded = [item for item, _, _ in look.worded(Kind.MEMORY) if item not in near]
-        found: list[tuple[float, Hit]] = []
-        for item, unit in index.units(Kind.MEMORY, [*near, *worded]).items():
-            likeness = look.likeness(unit, near.get(item))
-            if likeness is None or likeness[0] < weights.floor:
-                continue
-            seen = _instant(unit.last_at)
-            score = fact_score(likeness[0], last_seen=seen, now=now, uses=unit.uses, confidence=unit.confidence, weights=weights)
-            found.append((score, look.hit(unit, score, near.get(item), likeness[1])))
-    return tuple(hit for _, hit in sorted(found, key=lambda each: (-each[0], each[1].id))[: weights.most])
+        units = index.units(Kind.MEMORY, near)
+    held = [units[item] for item in near if item in units and near[item].mark == mark_of(units[item].text)]
+    fits = [each for each in held if each.status == "active" and each.scope in scopes]
+    return {each.id: near[each.item].similarity for each in fits[: recall.most]}
 
 
 class _Look:
@@ -218,7 +213,9 @@ class _Look:
 
     def worded(self, kind: Kind, most: int = _POOL) -> tuple[tuple[int, float, bool], ...]:
         """What has any of the words; more so where two of them stand beside each other, are written as one, or one as two."""
-        words = (*self._words, *self._index.said(kind, self._phrases))
+        ranked = _MATCHED if kind is Kind.TURN and self._index.conversations()[1] > _MANY else None
+        counts = self._index.counts(kind, (*self._words, *self._phrases), _MATCHED)
+        words = sought(self._words, self._phrases, counts, ranked)
         return self._index.by_words(kind, words, self._limits, most)
 
     def near(self, kind: Kind, most: int, also: Iterable[int] = ()) -> "dict[int, Near]":
@@ -230,16 +227,6 @@ class _Look:
         near = vectors.near(kind, question, most, among)
         found = {item: each for item, each in near.items() if each.similarity >= self._floor}
         return found | vectors.of(kind, [item for item in also if item not in found], question)
-
-    def likeness(self, unit: Unit, near: "Near | None") -> tuple[float, tuple[str, ...]] | None:
-        """How like the question a memory is, in [0, 1], and why; None where nothing says that it is."""
-        close = self._true(unit, near)
-        if close is not None:
-            return close.similarity, self._reasons(unit, close, worded=True)
-        shared = self._shared(unit)
-        if len(shared) < min(2, len(self._words)) or not shared:
-            return None
-        return len(shared) / len(self._words), self._reasons(unit, None, worded=True)
 
     def hit(self, unit: Unit, score: float, near: "Near | None", reasons: tuple[str, ...]) -> Hit:
         """A unit as a hit."""
@@ -300,9 +287,9 @@ class _Look:
 
     def _shared(self, unit: Unit) -> list[str]:
         words = index_words(unit.text).split()
-        there = frozenset(map(_stem, (*words, *map("".join, pairwise(words)))))
-        as_one = {word for first, second, whole in self._joined if _stem(whole) in there for word in (first, second)}
-        return [word for word in self._words if word in as_one or _stem(word) in there]
+        there = frozenset(map(stem, (*words, *map("".join, pairwise(words)))))
+        as_one = {word for first, second, whole in self._joined if stem(whole) in there for word in (first, second)}
+        return [word for word in self._words if word in as_one or stem(word) in there]
 
     def _reasons(
         self, unit: Unit, near: "Near | None", *, worded: bool, around: bool = False, timely: bool = False
@@ -362,14 +349,6 @@ def _asked(desk: Place, query: str) -> "tuple[Vectors, Floats] | None":
 
 def _text(instant: datetime | None) -> str | None:
     return to_text(instant) if instant else None
-
-
-def _stem(word: str) -> str:
-    """Roughly what the index makes of a word: enough to tell a person which words matched."""
-    for end in ("ing", "ed", "es", "s"):
-        if word.endswith(end) and len(word) >= len(end) + 3:
-            return word.removesuffix(end)
-    return word
 
 
 def mark_of(text: str) -> int:

@@ -1,38 +1,55 @@
 -- name: memories_by_words
-SELECT m.rowid AS item, -bm25(memory_index) AS score, '' AS author
-FROM memory_index JOIN memories AS m ON m.rowid = memory_index.rowid
-WHERE memory_index MATCH :words AND {memories}
-ORDER BY score DESC, m.id LIMIT :limit;
+-- What is found by words is cut to its best rows (`ranked`; -1: not at all) before anything else is asked of it.
+SELECT m.rowid AS item, found.score, '' AS author
+FROM (
+    SELECT rowid AS id, -bm25(memory_index) AS score FROM memory_index WHERE memory_index MATCH :words
+    ORDER BY score DESC, rowid LIMIT :ranked
+) AS found CROSS JOIN memories AS m ON m.rowid = found.id
+WHERE {memories}
+ORDER BY found.score DESC, m.id LIMIT :limit;
 
 -- name: turns_by_words
 SELECT e.id AS item, found.score, e.author
 FROM (
-    SELECT rowid AS id, -bm25(turn_index) AS score FROM turn_index WHERE turn_index MATCH :words
-    UNION ALL SELECT rowid, -bm25(reply_index) FROM reply_index WHERE reply_index MATCH :words
+    SELECT * FROM (
+        SELECT rowid AS id, -bm25(turn_index) AS score FROM turn_index WHERE turn_index MATCH :words
+        ORDER BY score DESC, rowid LIMIT :ranked
+    )
+    UNION ALL SELECT * FROM (
+        SELECT rowid AS id, -bm25(reply_index) AS score FROM reply_index WHERE reply_index MATCH :words
+        ORDER BY score DESC, rowid LIMIT :ranked
+    )
 ) AS found CROSS JOIN events AS e ON e.id = found.id
 WHERE {turns}
 ORDER BY found.score DESC, e.id LIMIT :limit;
 
 -- name: summaries_by_words
 -- What was worked on (n), and what was put together of a day (s), share an index.
-SELECT coalesce(n.id, s.row) AS item, -bm25(note_index) AS score, '' AS author
-FROM note_index LEFT JOIN notes AS n ON n.id = note_index.rowid LEFT JOIN summaries AS s ON s.row = note_index.rowid
-WHERE note_index MATCH :words AND coalesce(n.id, s.row) IS NOT NULL AND {summaries}
-ORDER BY score DESC, item LIMIT :limit;
+SELECT coalesce(n.id, s.row) AS item, found.score, '' AS author
+FROM (
+    SELECT rowid AS id, -bm25(note_index) AS score FROM note_index WHERE note_index MATCH :words
+    ORDER BY score DESC, rowid LIMIT :ranked
+) AS found LEFT JOIN notes AS n ON n.id = found.id LEFT JOIN summaries AS s ON s.row = found.id
+WHERE coalesce(n.id, s.row) IS NOT NULL AND {summaries}
+ORDER BY found.score DESC, item LIMIT :limit;
 
 -- name: summaries_among
 SELECT n.id AS item FROM notes AS n LEFT JOIN summaries AS s ON false WHERE {summaries}
 UNION ALL SELECT s.row FROM summaries AS s LEFT JOIN notes AS n ON false WHERE s.form <> 'point' AND {summaries};
 
--- name: memories_said
-SELECT value FROM json_each(:phrases) WHERE EXISTS (SELECT 1 FROM memory_index WHERE memory_index MATCH value);
+-- name: memories_counted
+-- How many rows have each of some words or phrases, counted up to a bound.
+SELECT key AS place, (SELECT count(*) FROM (SELECT 1 FROM memory_index WHERE memory_index MATCH value LIMIT :most)) AS found
+FROM json_each(:phrases);
 
--- name: turns_said
-SELECT value FROM json_each(:phrases) WHERE EXISTS (SELECT 1 FROM turn_index WHERE turn_index MATCH value)
-      OR EXISTS (SELECT 1 FROM reply_index WHERE reply_index MATCH value);
+-- name: turns_counted
+SELECT key AS place, (SELECT count(*) FROM (SELECT 1 FROM turn_index WHERE turn_index MATCH value LIMIT :most))
+     + (SELECT count(*) FROM (SELECT 1 FROM reply_index WHERE reply_index MATCH value LIMIT :most)) AS found
+FROM json_each(:phrases);
 
--- name: summaries_said
-SELECT value FROM json_each(:phrases) WHERE EXISTS (SELECT 1 FROM note_index WHERE note_index MATCH value);
+-- name: summaries_counted
+SELECT key AS place, (SELECT count(*) FROM (SELECT 1 FROM note_index WHERE note_index MATCH value LIMIT :most)) AS found
+FROM json_each(:phrases);
 
 -- name: memories_among
 SELECT m.rowid AS item FROM memories AS m WHERE {memories};

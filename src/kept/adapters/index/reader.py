@@ -86,14 +86,17 @@ class Index:
         if not words:
             return ()
         values = limits.values() | {"words": _any_of(words), "limit": most}
-        rows = self._run(f"{_TABLES[kind]}_by_words", **values)
+        ranked = 3 * most
+        rows = self._run(f"{_TABLES[kind]}_by_words", **values, ranked=ranked)
+        if len(rows) < most:  # few of the best are within the limits, or few are found at all
+            rows = self._run(f"{_TABLES[kind]}_by_words", **values, ranked=-1)
         return tuple((row["item"], row["score"], row["author"] == _ASSISTANT) for row in rows)
 
-    def said(self, kind: Kind, phrases: Iterable[str]) -> tuple[str, ...]:
-        """Those of some phrases (words beside each other) that any unit of a kind has."""
-        wanted = {_any_of([phrase]): phrase for phrase in phrases}
-        rows = self._run(f"{_TABLES[kind]}_said", phrases=json.dumps(list(wanted))) if wanted else []
-        return tuple(wanted[row["value"]] for row in rows)
+    def counts(self, kind: Kind, phrases: Iterable[str], most: int) -> dict[str, int]:
+        """How many units of a kind have each of some words or phrases (words beside each other), counted up to ``most`` or twice that."""
+        wanted = tuple(dict.fromkeys(phrases))
+        rows = self._run(f"{_TABLES[kind]}_counted", phrases=json.dumps([_any_of([each]) for each in wanted]), most=most)
+        return {wanted[row["place"]]: row["found"] for row in rows}
 
     def among(self, kind: Kind, limits: Limits) -> frozenset[int]:
         """The rows of a kind that are within the limits."""

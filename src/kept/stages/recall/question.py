@@ -1,6 +1,6 @@
 """What a question asks for: its telling words, without those that every text has. Knows nothing of what there is to find."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from kept.model.text import index_words, query_words
@@ -9,6 +9,7 @@ MOST_WORDS = 40  # words of a question that are looked for; a long paste has its
 _COMPOUND = 5  # letters of a word that is made of two
 _FIRST = 3  # letters of the first of them; the second may be as short as in "login"
 _LONGEST = 30
+_APART = 0.5  # share of the texts with the rarer of two words in which both may stand beside each other and still say something
 _SHORT = 12  # telling words of a question whose words are also looked for in two parts
 _ENDS = 4_900  # characters looked at, from each end of a long question
 
@@ -59,13 +60,34 @@ def joined(text: str) -> tuple[tuple[str, str, str], ...]:
 
 
 def phrases(words: Sequence[str], compounds: Iterable[tuple[str, str, str]]) -> tuple[str, ...]:
-    """What to look for beside telling words: two of them beside each other, ``compounds`` (of :func:`joined`) as one word, and in a short
-    question the two words that each may be made of ("changelog": "change log" among them). Most of it nobody says.
+    """What may be looked for beside telling words: two of them beside each other, ``compounds`` (of :func:`joined`) as one word, and in a
+    short question the two words that each may be made of ("changelog": "change log" among them). Most of it nobody says.
     """
     found = [f"{first} {second}" for first, second in pairwise(words)]
     found += [whole for *_, whole in compounds]
     found += [phrase for word in words for phrase in _apart(word)] if len(words) <= _SHORT else []
     return tuple(dict.fromkeys(found))
+
+
+def sought(words: Sequence[str], phrases: Iterable[str], counts: Mapping[str, int], most: int | None = None) -> tuple[str, ...]:
+    """Which words and phrases are looked for, by how many texts have each (``counts``).
+
+    A phrase of two of the words counts where they also stand apart: a name of two words says no more than one of them. With ``most`` only
+    the rarest words are taken, as many as are together in so many texts; one of them at least.
+    """
+    taken = words if most is None else _rarest(words, counts, most)
+    pairs = {f"{first} {second}": min(counts[first], counts[second]) for first, second in pairwise(words)}
+    return (*taken, *(each for each in phrases if 0 < counts[each] <= _APART * pairs.get(each, counts[each] / _APART)))
+
+
+def _rarest(words: Sequence[str], counts: Mapping[str, int], most: int) -> list[str]:
+    total, found = 0, list[str]()
+    for word in sorted(words, key=lambda each: counts[each]):
+        total += counts[word]
+        if found and total > most:
+            break
+        found.append(word)
+    return found
 
 
 def _apart(word: str) -> Iterator[str]:

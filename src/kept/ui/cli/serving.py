@@ -13,9 +13,9 @@ from typing import Annotated
 import typer
 
 from kept.app.desk import Desk, Home, find_home, opened
-from kept.app.meaning import kept_warm
 from kept.app.sampling import sample_files, sample_home
 from kept.app.serving import announced, running
+from kept.app.warming import kept_warm
 from kept.ui.cli import show
 from kept.ui.cli.call import Call
 from kept.ui.cli.front import asked
