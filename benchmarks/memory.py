@@ -22,7 +22,17 @@ from corpus import conversation
 from kept.app import running
 from kept.ui.cli import main as kept
 
-STAGES = ("discover", "read", "record", "extract_pending", "curate_dirty", "summarise", "bring_up_to_date", "write_outputs", "_count")
+STAGES = (
+    "discover",
+    "read",
+    "record",
+    "extract_pending",
+    "curate_dirty",
+    "summarise",
+    "bring_up_to_date",
+    "write_outputs",
+    "_count",
+)
 
 
 def main() -> None:
