@@ -234,3 +234,19 @@ def test_how_something_was_waits_longer_than_how_it_is():
     holds = sure("`Cart.clone()` copies every pointer of the order.")
     assert holds > sure("`Cart.clone()` already copies every pointer of the order.")
     assert holds > sure("`Cart.clone()` was called by each test of the order.")
+
+
+def test_a_rule_or_lesson_without_a_verb_of_its_own_is_none():
+    note = "### Log\n- Rust replacement for the shell script post.sh (per Ana's Rust preference).\n- Lesson: Ben's \"chained claims\" = proof without a ledger."
+    assert noted(note) == set()
+
+
+def test_a_heading_is_told_without_what_it_shouts_and_without_its_stamp():
+    sections = (
+        "## 🎉 MAJOR: Two papers about Tide Gauges and `gauge.py`!",
+        "## Ana's plan of the `harbour-archive` tool (mail 14:05 UTC)",
+    )
+    assert {content for kind, content in noted(*sections) if kind == "topics"} == {
+        "Two papers about Tide Gauges and `gauge.py`",
+        "Ana's plan of the `harbour-archive` tool",
+    }

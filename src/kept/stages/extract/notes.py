@@ -44,10 +44,13 @@ _STEP = re2.compile(r"(?i)^(?:step|phase|part|entry|slice|task|day|session|chapt
 _STAMP = re2.compile(r"(?:^|\s)[~(]?\d{1,2}:\d\d(?::\d\d)?\)?(?:\s*(?:UTC|GMT|[AP]M))?|\b\d{4}-\d\d-\d\d\b|\(\d[^)]*\)")
 _COUNTS = re2.compile(r"^\W*[\d×x+/., ]+\W|\b[0-9a-f]{7,}\b|\(#?\d{4,}\)|✅|✓|❌")
 _CITED = re2.compile(r"\b(?:19|20)\d\d\)|\bet al\b|\barXiv\b|\b(?:PNAS|Nature|Science)\b|\(\p{Lu}[\p{L}-]+,? (?:19|20)\d\d")
+# What a heading shouts before it says anything, and what stamps leave behind.
+_SHOUTED = re2.compile(r"^(?:[^\pL\pN`\"“'(\[]+|\p{Lu}{4,}[:!]\s+)+")
+_STAMPED = re2.compile(r"\s*\([^()]*\d{1,2}:\d\d[^()]*\)")
 _STOP = re2.compile(r"([.!?])\s+(?:\p{Lu}|[`\"“*])")
 # Words joined by hyphens name nothing by themselves.
 _COMPOUND = re2.compile(r"^\p{Ll}+(?:-\p{Ll}+)*$")
-_ASIDE = re2.compile(r"`[^`]*`|\([^()]*\)|\b(?i:that|which|who|whose|where|to)\s+\w+")
+_ASIDE = re2.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|\([^()]*\)|\b(?i:that|which|who|whose|where|to)\s+\w+")
 _NOTHING = re2.compile(r"(?i)^(?:n/?a|none|nothing|no (?:new|open)|not applicable|same as)\b")
 
 
@@ -230,7 +233,8 @@ def _named(words: str, lexicon: Lexicon) -> str:
 
 def _title(heading: str) -> str:
     """A heading without its number, its time and its marks."""
-    return " ".join(str(_STAMP.sub(" ", _STEP.sub("", plain(heading)))).split()).strip(" -–—:·|")
+    bare = _STAMPED.sub(" ", _STEP.sub("", plain(heading)))
+    return str(_SHOUTED.sub("", " ".join(str(_STAMP.sub(" ", bare)).split()))).strip(" -–—:·|!")
 
 
 def _candidate(event: Event, line: _Line, profile: Profile, lexicon: Lexicon, scope: str) -> Candidate | None:
@@ -316,7 +320,11 @@ def _judged(line: _Line, content: str, lexicon: Lexicon) -> tuple[str, float, li
             -0.15 if lasting(content) else -0.05,
             "of one step",
         ),
-        (intent == LESSON and _verbless(content, lexicon), -0.3, "no whole sentence"),
+        (
+            (intent == LESSON or (intent == RULE and not has(lexicon.constraint, content))) and _verbless(content, lexicon),
+            -0.3,
+            "no whole sentence",
+        ),
         (intent == LESSON and has(lexicon.hedge, content), -0.3, "a guess"),
         (intent == LESSON and has(lexicon.infers, content), -0.3, "a step of a search"),
         (
