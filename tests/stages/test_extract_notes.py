@@ -197,6 +197,7 @@ def test_points_under_the_name_of_a_list_stand_for_themselves():
         "A `TokenSource` belongs there, while `Settings.Keys` and the page's own objects do not.",
         "`fetch()` and `load()` both answer with an empty `Map`, which suggests the wrapper is the right place to mend it.",
         "The best `README.md` is not a `HANDBOOK.md`.",
+        "The load path of `orders.db` is robust and catches both broken rows and broken files.",
         "`ParserPool` is likely the right place to keep what `Reader` needs.",
         "The importer turns `tides.csv` into objects of these kinds:",
     ],
@@ -210,6 +211,7 @@ def test_a_step_a_guess_and_a_bare_judgement_are_no_lessons(line):
     [
         "Moved the parser out of `loop.py` because the watcher calls `loop.run()` again while it reads.",
         "The safest place for the lock is `store.py`, because only one writer may hold `orders.db`.",
+        "The load path of `orders.db` is robust but drops rows without a date.",
         "The right boundary is `reader.py` as a part of its own, not more methods on `Store`.",
         "In `ops/` there is no rollback, so `deploy.sh` must be run again with the tag before.",
     ],
