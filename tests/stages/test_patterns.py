@@ -1,10 +1,12 @@
 """No text costs much: every pattern of every module, and every cue of every language, on strings made to cost."""
 
+import ast
 import importlib
 import pkgutil
 import re
 import time
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 import re2
@@ -82,3 +84,23 @@ def test_no_pattern_is_so_large_that_its_automaton_does_not_fit_in_memory():
     named = [(name, each) for name, each in patterns_of_modules() if isinstance(each, re2._Regexp)]
     named += [(f"{language} {name}", each) for language in LANGUAGES for name, each in cues_of(language)]
     assert {name: each.programsize for name, each in named if each.programsize > PROGRAM} == {}
+
+
+READERS = ("model", "stages", "adapters/sources")  # what reads words that anybody may have written
+
+
+def test_no_pattern_that_can_go_back_is_hidden_from_these_tests():
+    """A pattern of ``re`` is compiled once, at the top of its module, where the tests above find it; all else is RE2."""
+    hidden = []
+    for folder in READERS:
+        for path in sorted((Path(kept.__file__).parent / folder).rglob("*.py")):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            inside = {
+                id(each) for outer in ast.walk(tree) if isinstance(outer, ast.FunctionDef) for each in ast.walk(outer)
+            }  # fmt: skip
+            for each in ast.walk(tree):
+                match each:
+                    case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=name)) if name != "escape":
+                        if name != "compile" or id(each) in inside:
+                            hidden.append(f"{path.name}:{each.lineno}")
+    assert hidden == []

@@ -15,6 +15,8 @@ _LEAST_CHARS = 8
 _READ_CHARS = 12_000
 
 # Every pattern below runs on one line of at most LINE_CHARS characters, and takes linear time on any: nothing is tried twice.
+_POSITION = re.compile(r"[:(]\d")
+_BRACKETS = re.compile(r"^\s*+(?:\[[\w:. -]{1,40}\]\s*+)++")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _TYPED = re.compile(
     r"(?:^|[\s(\[.:])[A-Z]\w*?(?:Error|Exception|Failure|Panic)\b\)?(?: \[\w+\])?: +\S|\((?:\w+::|\w+\.)*[A-Z]\w*(?:Error|Exception)\)$"
@@ -191,7 +193,7 @@ def place_of(line: str) -> str:
     stripped = _unbracketed(_ANSI.sub("", line[:LINE_CHARS]))
     if not _PLACED.match(stripped):
         return ""
-    return re.split(r"[:(]\d", stripped, maxsplit=1)[0].strip()
+    return _POSITION.split(stripped, maxsplit=1)[0].strip()
 
 
 def readable(line: str) -> str:
@@ -225,7 +227,7 @@ def _marks(lines: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _unbracketed(line: str) -> str:
-    return re.sub(r"^\s*(?:\[[\w:. -]{1,40}\]\s*)+", "", line)
+    return _BRACKETS.sub("", line)
 
 
 def _words(text: str) -> list[str]:

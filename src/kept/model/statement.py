@@ -70,6 +70,7 @@ _VERSIONED = _set(
 _UNIT = re.compile(
     r"^v?\d+(?:\.\d+)+$|^\d+(?:\.\d+)?(?:px|ms|s|m|h|d|kb|mb|gb|k|x|em|rem|pt|fps)$|^(?=\w*[a-f])(?=\w*\d)[0-9a-f]{6}$"
 )
+_JOINTS = re.compile(r"[|&;]+")
 _ACTION = re.compile(r"\b(?:use|run|write|set|add) `([^`]{1,200})`", re.IGNORECASE)
 # Openings that say who says it and where it holds, but nothing of the matter: it is the same with and without them.
 _OPENINGS = tuple(
@@ -322,7 +323,7 @@ def denies(word: str) -> bool:
 
 def _remedy(text: str) -> frozenset[str]:
     """The programs and options that a fix says to run or write."""
-    steps = (step for piece in _ACTION.findall(text) for step in re.split(r"\s*[|&;]+\s*", piece))
+    steps = (step for piece in _ACTION.findall(text) for step in _JOINTS.split(piece))
     return frozenset(word for step in steps for word in _called(step))
 
 

@@ -69,7 +69,7 @@ class ChatGpt:
 
     def claims(self, path: Path, head: bytes) -> bool:
         """Whether the first conversation has a tree of messages."""
-        return _opens_with(path, head, rb'"mapping"\s*:\s*\{')
+        return _opens_with(path, head, _CHATGPT)
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of an export that is new or has changed. Raises SourceError."""
@@ -88,21 +88,26 @@ class ClaudeAi:
 
     def claims(self, path: Path, head: bytes) -> bool:
         """Whether the first conversation has a list of chat messages."""
-        return _opens_with(path, head, rb'"chat_messages"\s*:\s*\[')
+        return _opens_with(path, head, _CLAUDE)
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of an export that is new or has changed. Raises SourceError."""
         return _read(path, cursor, claude_ai.translate)
 
 
-def _opens_with(path: Path, head: bytes, pattern: bytes) -> bool:
+# What stands somewhere in the beginning of an export.
+_CHATGPT = re.compile(rb'"mapping"\s*+:\s*+\{')
+_CLAUDE = re.compile(rb'"chat_messages"\s*+:\s*+\[')
+
+
+def _opens_with(path: Path, head: bytes, pattern: re.Pattern[bytes]) -> bool:
     if head.startswith(b"PK\x03\x04"):
         try:
             with open_regular(path) as file, closing(_members(path, file)) as members:
                 head = next(members).file.read(HEAD_BYTES)
         except (OSError, SourceError):
             return False
-    return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"[", b"{") and re.search(pattern, head) is not None
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"[", b"{") and pattern.search(head) is not None
 
 
 def _read(path: Path, cursor: Cursor, translate: Translate) -> Iterator[Slice]:

@@ -196,13 +196,14 @@ def _readable(data: bytes) -> tuple[str, Fault | None]:
     except UnicodeDecodeError as error:
         text, fault = data[: error.start].decode("utf-8"), Fault.NOT_UTF8
     if len(text) > VALUES_LIMIT and sum(text.count(mark) for mark in "[{,") > VALUES_LIMIT:
-        first = next(islice(re.finditer(r"[\[{,]", text), VALUES_LIMIT, None))
+        first = next(islice(_VALUES.finditer(text), VALUES_LIMIT, None))
         text, fault = text[: first.start()], Fault.TOO_MANY_VALUES
     return text, fault
 
 
 # A byte order mark may open the file; zero bytes are what a crashed file system leaves before the next record.
 _BLANKS = " \t\r\n\ufeff\0"
+_VALUES = re.compile(r"[\[{,]")
 _BLANK_RUN = re.compile(f"[{_BLANKS}]*")
 
 

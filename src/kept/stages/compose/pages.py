@@ -25,6 +25,7 @@ OWNER = f"{ENTITIES}/you"
 NAMED_BY = 3  # memories that name a resource before it has a page
 MOST_RESOURCES = 40
 _EARLIER = 30
+_NAMED = re.compile(r"[\w.@/-]+")
 _SLUG = re.compile(r"[^\w]+")
 _FRAME = 6_000  # bytes for title, earlier values and links
 
@@ -103,7 +104,7 @@ def _link(drafts: Mapping[str, _Draft]) -> None:
     """Let each page name the pages of the people, things and resources that its memories speak of."""
     for path, draft in drafts.items():
         text = " ".join(each.content for each in draft.memories).casefold()
-        words = set(re.findall(r"[\w.@/-]+", text))
+        words = set(_NAMED.findall(text))
         for other, one in drafts.items():
             if other in (path, OWNER) or other.startswith(f"{PROJECTS}/"):
                 continue

@@ -5,8 +5,9 @@ Code of the project that was mended by editing it is no fix, for its error canno
 were refused. Whether a candidate becomes a memory is decided elsewhere; its confidence is a sum of stated signals.
 """
 
-import re
 from collections.abc import Callable, Iterable, Sequence
+
+import re2
 
 from kept.model.codec import digest
 from kept.model.event import Event, least
@@ -21,6 +22,7 @@ from kept.stages.extract.remedies import Fix
 CATEGORY = "known_fix"
 TRIGGER = "error_fix"
 QUOTE_CHARS = 400
+_TICKED = re2.compile(r"`([^`]{2,80})`")
 
 _BASE = 0.25
 _CEILING = 0.95
@@ -126,7 +128,7 @@ def _candidate(fix: Fix, mark: str, profile: Profile, scope: Callable[[str], str
         trigger=TRIGGER,
         at=fix.success.at,
         origin=least(tuple(each.origin for each in evidence)),
-        artifacts=tuple(dict.fromkeys(re.findall(r"`([^`]{2,80})`", fix.content))),
+        artifacts=tuple(dict.fromkeys(_TICKED.findall(fix.content))),
         evidence=evidence,
         reasoning="; ".join(fix.signals),
         fingerprint=mark,

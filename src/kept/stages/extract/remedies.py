@@ -4,9 +4,10 @@ The same program called another way, another program in its place, the same step
 change of what configures it. Knows nothing of how the two were found.
 """
 
-import re
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+
+import re2
 
 from kept.model.event import Event
 from kept.model.failure import place_of, readable, rule_of, weight
@@ -31,6 +32,7 @@ from kept.stages.extract.toolwords import (
 
 _COMPLAINT = 5  # heavier lines are typed errors of code
 _WORDS_CHANGED = 12
+_PIECES = re2.compile(r"(\s+|[(,])")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -240,7 +242,7 @@ def written(edit: Edit, error: str) -> str:
     line = one_line(come[0])
     if configures(edit.path) and len(line) <= 80:
         return f"set `{ticked(line)}` in `{edit.path.rsplit('/', 1)[-1]}`" if words_of(line) & words_of(error) else ""
-    left, right = (re.split(r"(\s+|[(,])", line.strip()[:200]) for line in (gone[0], come[0]))
+    left, right = (_PIECES.split(line.strip()[:200]) for line in (gone[0], come[0]))
     while left and right and left[0] == right[0]:
         left, right = left[1:], right[1:]
     while left and right and left[-1] == right[-1]:
