@@ -46,6 +46,9 @@ def patterns(words: Lexicon) -> list[tuple[str, str]]:
     return [*plain, *slots, *themes, *((f"softer {source}", source) for source, _ in words.softer)]
 
 
+RE2 = type(re2.compile(""))
+
+
 def of_modules() -> Iterator[tuple[str, "re.Pattern[str] | re2._Regexp"]]:
     """Every compiled pattern of text that a module holds, with where it stands."""
     for each in pkgutil.walk_packages(kept.__path__, "kept."):
@@ -55,7 +58,7 @@ def of_modules() -> Iterator[tuple[str, "re.Pattern[str] | re2._Regexp"]]:
             several = held.values() if isinstance(held, dict) else held if isinstance(held, (tuple, list, frozenset)) else (held,)
             for value in several:
                 for one in value if isinstance(value, tuple) else (value,):
-                    if isinstance(one, (re.Pattern, re2._Regexp)) and isinstance(one.pattern, str):
+                    if isinstance(one, (re.Pattern, RE2)) and isinstance(one.pattern, str):
                         yield f"{each.name}.{name}", one
 
 

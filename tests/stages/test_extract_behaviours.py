@@ -80,3 +80,11 @@ def test_the_fields_and_entries_of_a_diary_explain_nothing():
     events = talk(ASKED, *RUN, TOLD, NEXT)
     noted = [replace(each, label_reason="memory-folder") if each.kind is Kind.RESPONSE else each for each in events]
     assert "behaviour" not in [each.trigger for each in extract(noted, 0, len(noted), profile=PROFILE, lexicon=LEXICON, scope=str)]
+
+
+def test_what_is_explained_in_a_talk_in_which_nothing_is_done_is_common_knowledge():
+    told = agent(
+        "A limitation of mortgages: Fannie Mae does not accept a loan without an appraisal. Savings accounts do not support it."
+    )
+    assert learnt(user("what are the limits of a mortgage?"), told, user("ok, then tell me about taxes")) == []
+    assert learnt(ASKED, TOLD, NEXT) == []

@@ -53,6 +53,8 @@ def propose(
     if category is None:
         return ()
     low = max(0, start - LOOKBACK)
+    if all(event.tool is None for event in events[low:stop]):
+        return ()  # talk without any work: what is explained there is common knowledge
     prompts = [place for place in range(low, min(stop, len(events))) if is_prompt(events[place])]
     programs = _programs(done or actions_of(events, low, stop))
     found: dict[str, Candidate] = {}
