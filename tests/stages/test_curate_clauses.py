@@ -55,6 +55,12 @@ def test_orders_of_which_one_contains_the_other_are_one_with_all_that_each_adds(
     assert remembered(*habits) == ["Check off tasks, keep a frequent diary, and commit at sensible points."]
 
 
+def test_what_something_with_a_name_is_is_told_once_with_all_that_is_said_of_it():
+    facts = said("`--shadow` is a hidden, internal flag.", 0), said("`--shadow` is an internal flag, no help text wanted.", 2)
+    whole = "`--shadow` is a hidden, internal flag, no help text wanted."
+    assert [remembered(*each) for each in permutations(facts)] == [[whole], [whole]]
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -72,6 +78,9 @@ def test_orders_of_which_one_contains_the_other_are_one_with_all_that_each_adds(
         ),
         ("Every upload of a picture is cut at once, to 4 MB.", "Every upload of a picture is cut at once, to 9 MB."),
         ("Indent with tabs.", "Indent with tabs in Makefiles."),
+        ("`orders.db` is slow.", "`orders.db` is slow on Fridays."),
+        ("`orders.db` is an old file.", "`orders.sql` is an old, large file."),
+        ("`--shadow` is not an internal flag.", "`--shadow` is an internal flag of the shop."),
         ("Never merge.", "Never merge on Fridays."),
         ("Sort imports.", "Don't sort imports of tests."),
     ],
