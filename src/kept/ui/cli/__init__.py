@@ -13,6 +13,9 @@ from typing import NoReturn
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Do what the command line says and exit: 0 done, 1 partly done, 2 nothing done, 130 interrupted; a hook always with 0."""
     words = sys.argv[1:] if arguments is None else list(arguments)
+    os.environ.setdefault(
+        "OPENBLAS_NUM_THREADS", "1"
+    )  # numpy's threads spin while they wait: a short question takes ten times as long
     if len(words) > 1 and words[0] == "hook" and not words[1].startswith("-"):
         gc.disable()  # a process of milliseconds has nothing to collect
         from kept.ui.cli.hook import answer  # noqa: PLC0415 - hooks start in milliseconds because nothing else is imported

@@ -182,7 +182,6 @@ def _nearest(state: str, settings: "_Settings", message: str) -> Nearest | None:
         return ask(state, message, _WARM)
     if not settings.meaning:
         return None
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads that wait for work take more than a short question gives them
     from kept.app.meaning import near_here, recall_of, spot  # noqa: PLC0415 - loads a model; only where the settings say so
 
     return near_here(spot(state, recall_of(settings.recall), os.environ), message)
