@@ -1,9 +1,10 @@
-"""Splits a gold set and an export into two halves by session, and runs the scorer on each.
+"""Splits a gold set and an export into two halves by session, or by source, and runs the scorer on each part.
 
-    python benchmarks/halves.py GOLD_DIR EXPORT.jsonl [--scorer ../shared/gold/score_memories.py] [--half dev|held-out] [--misses]
+    python benchmarks/halves.py GOLD_DIR EXPORT.jsonl [--by source] [--scorer ../shared/gold/score_memories.py] [--only PART] [--misses]
 
 A session (a transcript file) belongs to the half that the hash of its name says, so that nobody chose it: rules are written while
-looking at ``dev`` only, and the other half says what they are worth on sessions not looked at.
+looking at ``dev`` only, and the other half says what they are worth on sessions not looked at. A source is the first folder of the
+gold's paths: a rule made on one says on the others what it is worth.
 """
 
 import argparse
@@ -24,6 +25,11 @@ def half(path: str) -> str:
     return HALVES[hashlib.sha256(Path(path).name.encode()).digest()[0] % 2]
 
 
+def sources(gold: list[dict[str, Any]]) -> list[str]:
+    """The first folders of the gold's paths, in order."""
+    return sorted({place(each).split("/")[0] for each in gold})
+
+
 def rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a JSON Lines file."""
     return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
@@ -35,22 +41,29 @@ def place(row: dict[str, Any]) -> str:
     return str(first.get("file") or first.get("source") or row.get("file") or "")
 
 
+def is_of(path: str, name: str, *, by: str) -> bool:
+    """Whether a transcript belongs to a part."""
+    return half(path) == name if by == "half" else f"/{name}/" in f"/{path}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("gold", type=Path)
     parser.add_argument("export", type=Path)
     parser.add_argument("--scorer", type=Path, default=SCORER)
-    parser.add_argument("--half", choices=HALVES)
+    parser.add_argument("--by", choices=("half", "source"), default="half")
+    parser.add_argument("--only")
     parser.add_argument("--misses", action="store_true")
     given = parser.parse_args()
-    for name in HALVES if given.half is None else (given.half,):
+    names = list(HALVES) if given.by == "half" else sources(rows(given.gold / "gold.jsonl"))
+    for name in names if given.only is None else (given.only,):
         with tempfile.TemporaryDirectory() as folder:
             for source, target in (
                 (given.gold / "gold.jsonl", "gold"),
                 (given.gold / "negatives.jsonl", "negatives"),
                 (given.export, "memories"),
             ):
-                mine = [each for each in rows(source) if half(place(each)) == name]
+                mine = [each for each in rows(source) if is_of(place(each), name, by=given.by)]
                 (Path(folder) / f"{target}.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in mine), "utf-8")
             command = [sys.executable, str(given.scorer), "--gold", folder, "--memories", f"{folder}/memories.jsonl"]
             print(f"== {name}", flush=True)
