@@ -74,3 +74,17 @@ def test_a_chain_of_commands_that_is_agreed_to_come_first_is_a_rule_for_the_step
 def test_a_chain_of_commands_without_a_step_after_it_is_only_run(answer):
     offer = agent("The merge is done. Want me to run `make fmt && make lint && make check` first?")
     assert active(user("merge main"), offer, user(answer)) == []
+
+
+@pytest.mark.parametrize("answer", ["works for me", "lgtm", "makes sense, do that", "ship it", "I agree", "good idea"])
+@pytest.mark.parametrize(
+    "advice",
+    ["I'd opt for the `orjson` parser.", "My advice is to use the `orjson` parser.", "I think we should use the `orjson` parser."],
+)
+def test_people_agree_and_recommend_in_many_words(answer, advice):
+    assert any("orjson" in content for content in active(ASKED, agent(f"{advice} Shall I add it?"), user(answer)))
+
+
+@pytest.mark.parametrize("answer", ["that makes no sense", "I disagree", "why should that work?"])
+def test_what_sounds_like_a_yes_is_none(answer):
+    assert active(ASKED, agent("I'd opt for the `orjson` parser. Shall I add it?"), user(answer)) == []

@@ -5,7 +5,8 @@ business: what it says has to be named by a program that the session ran, or by 
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from functools import cache
+from itertools import islice, pairwise
 
 import re2
 
@@ -29,12 +30,17 @@ MOST = 2
 SURE = 0.8
 _HEAD = 60  # characters in which a sentence says what it is about
 _LEAST, _LONGEST = 6, 40  # words
-_PROPER = re2.compile(r"[\pL\d,;:)`] (\p{Lu}[\p{L}\d+#]*\p{Ll}[\p{L}\d+#]*)")
+_PROPER = re2.compile(r"[\p{Ll}\d,] (\p{Lu}[\p{L}\d+#]*\p{Ll}[\p{L}\d+#]*)")
 _FIRST = re2.compile(r"^`?(\p{Lu}?[\pL\d+#-]+)")
 # Identifiers, calls and files: the project's own.
 _OWN = re2.compile(r"\p{Ll}\p{Lu}|\(\)|\w_\w|\w\.\p{Ll}{1,4}\b|(?:^|[\s`])[.~]?/|/\S*/")
 # A mark of what was done, or the name of a field ("**Intent:** …").
 _MARKED = re2.compile(r"^\W*(?:✅|⚠|❌|\(\d+\)|#)|^(?:[-*•] )?\*\*[^*]{1,60}:\*\*|^(?:[-*•] )?\*\*[^*]{1,60}\*\*:")
+# "**No hook** - git has none": the label says it again.
+_LABEL = re2.compile(r"^\s*(?:[-*•]|\d+[.)])?\s*\*\*[^*\n]{2,60}\*\*\s*[-–—:]+\s*")
+# A command in code marks: a word and what it is called with.
+_COMMAND = re2.compile(r"`([a-z][a-z0-9-]{1,20}) [^`\n]{1,80}`")
+_SPEAKERS = (Author.HUMAN, Author.ASSISTANT)
 _SHAPED = re2.compile(r"→|=>|\||:$")
 
 
@@ -56,7 +62,7 @@ def propose(
     if all(event.tool is None for event in events[low:stop]):
         return ()  # talk without any work: what is explained there is common knowledge
     prompts = [place for place in range(low, min(stop, len(events))) if is_prompt(events[place])]
-    programs = _programs(done or actions_of(events, low, stop))
+    names = cache(lambda: _names_of(events[low:stop], done or actions_of(events, low, stop)))
     found: dict[str, Candidate] = {}
     for begin, end in pairwise(prompts):
         asked, follower = events[begin], events[end]
@@ -67,8 +73,7 @@ def propose(
             for event in events[begin + 1 : end]
             if event.kind is Kind.RESPONSE and event.author is Author.ASSISTANT and not is_note(event)
         ]
-        proper = frozenset(name for event in told for name in _PROPER.findall(event.text))
-        for content, quote, event in list(_told(told, programs, proper, lexicon))[:MOST]:
+        for content, quote, event in islice(_told(told, names, lexicon), MOST):
             where = scope(follower.project)
             candidate = Candidate(
                 id=digest(profile.id, INTENT, where, INTENT, event.key, content), profile=profile.id, category=INTENT, scope=where,
@@ -79,14 +84,15 @@ def propose(
     return tuple(found.values())
 
 
-def _programs(done: Done) -> frozenset[str]:
-    """The programs that were run, without those that are the project's own."""
+def _names_of(events: Sequence[Event], done: Done) -> frozenset[str]:
+    """What a conversation knows by name: the programs that were run or shown as a command, without the project's own, and proper names."""
     commands, _ = done
-    run = {step.program for command in commands for step in command.steps}
-    own = {
-        step.words[0].rsplit("/", 1)[-1] for command in commands for step in command.steps if step.words and "/" in step.words[0]
-    }
-    return frozenset(each for each in run - own if len(each) > 1 and each.isascii())
+    steps = [step for command in commands for step in command.steps if step.words]
+    own = {step.words[0].rsplit("/", 1)[-1] for step in steps if "/" in step.words[0]}
+    said = [event.text[:READ] for event in events if event.kind in (Kind.PROMPT, Kind.RESPONSE) and event.author in _SPEAKERS]
+    shown = {word for text in said for word in _COMMAND.findall(text)}
+    programs = {each for each in shown | {step.program for step in steps} if len(each) > 1 and each.isascii()} - own - VIEWERS
+    return frozenset(programs | {name for text in said for name in _PROPER.findall(text)})
 
 
 def _wants(text: str, lexicon: Lexicon) -> bool:
@@ -95,29 +101,27 @@ def _wants(text: str, lexicon: Lexicon) -> bool:
     return "?" in asked or "？" in asked or has(lexicon.question, asked.lstrip()) or troubled(asked, lexicon)
 
 
-def _told(
-    told: Sequence[Event], programs: frozenset[str], proper: frozenset[str], lexicon: Lexicon
-) -> Iterator[tuple[str, str, Event]]:
+def _told(told: Sequence[Event], names: Callable[[], frozenset[str]], lexicon: Lexicon) -> Iterator[tuple[str, str, Event]]:
     """The sentences that tell how something with a name behaves: as a memory says it, as it stands, and where."""
     for event in told:
         for piece in sentences(event.text):
-            words = strip_first(lexicon.filler, strip_first(lexicon.opener, plain(piece)))
+            words = strip_first(lexicon.filler, strip_first(lexicon.opener, plain(str(_LABEL.sub("", piece)))))
             content = lasting(words)
             cue = places(lexicon.behaves, content)
             if not cue or not _LEAST <= len(content.split()) <= _LONGEST or _MARKED.match(piece) or _SHAPED.search(content):
                 continue
             head = content[: cue[0][0]] or content[cue[0][1] :][:_HEAD]
-            if _names(head, programs, proper) and not _OWN.search(head) and _stands(content, lexicon):
+            if not _OWN.search(head) and _stands(content, lexicon) and _names(head, names()):
                 yield content, piece, event
 
 
-def _names(head: str, programs: frozenset[str], proper: frozenset[str]) -> bool:
-    """Whether the beginning of a sentence names a program that was run, or something by a proper name."""
+def _names(head: str, known: frozenset[str]) -> bool:
+    """Whether the beginning of a sentence names a program, or something by a proper name."""
     first, subject = _FIRST.match(head), head.split()[-1:]
-    if (first and first[1] in proper | programs) or (subject and subject[0].strip("`*") in programs - VIEWERS):
+    if first and ({first[1], first[1].casefold()} & known):
         return True
     words = {word for name in artifacts(head) for word in name.replace("-", " ").split()}
-    return bool(words & programs) or bool(_PROPER.search(head))
+    return bool({*words, *(each.strip("`*") for each in subject)} & known) or bool(_PROPER.search(head))
 
 
 def _stands(content: str, lexicon: Lexicon) -> bool:
