@@ -81,6 +81,7 @@ _OPENINGS = tuple(
     )
 )  # fmt: skip
 _OPENING = frozenset(each[0] for each in _OPENINGS)
+_REASONS = _set("because since otherwise weil denn sonst porque parce puisque pois senão")
 _COPULAS = frozenset(("is", "are", "ist", "est", "es"))
 _WORDS_READ = 60
 
@@ -182,8 +183,12 @@ def same(left: Statement, right: Statement) -> bool:
 
 
 def goes_on(longer: Statement, shorter: Statement) -> bool:
-    """Whether one says what the other says, word for word, and then more: a rule, and the rule with its reason."""
-    return len(shorter.content) >= _WHOLE and longer.form.startswith(f"{shorter.form} ")
+    """Whether one says what the other says, word for word, and then more: a rule, and the rule with its reason. A short one may only go on
+    with its reason.
+    """
+    if not longer.form.startswith(f"{shorter.form} "):
+        return False
+    return len(shorter.content) >= _WHOLE or longer.form[len(shorter.form) :].split(maxsplit=1)[0] in _REASONS
 
 
 def replaces(later: Statement, earlier: Statement) -> bool:

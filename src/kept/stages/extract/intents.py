@@ -114,7 +114,7 @@ def _spoken(text: str, seen: Before, lexicon: Lexicon) -> list[tuple[Passage, Sp
     own = [passage for passage in passages(text, lexicon) if passage.voice is not Voice.FOREIGN]
     said = (
         (passage, span)
-        for passage, lists in _with_lists(text, own)
+        for passage, lists in _with_lists(text, own, lexicon)
         for span in sentences(text, passage.start, passage.end, lists=lists)
         if (not span.aside or has(lexicon.person, text[span.start : span.start + 8]))
         and not _repeats(text[span.start : span.end], replies)
@@ -127,8 +127,11 @@ def _replied(seen: Before) -> str:
     return " ".join(plain(event.text[-READ:]).casefold() for event in seen.replies[:3]).replace("`", "")
 
 
-def _with_lists(text: str, own: list[Passage]) -> list[tuple[Passage, bool]]:
-    """The passages, each with whether it is a short list and the sentence that announces it (then taken together as one passage)."""
+def _with_lists(text: str, own: list[Passage], lexicon: Lexicon) -> list[tuple[Passage, bool]]:
+    """The passages, each with whether it is a short list and the sentence that announces it (then taken together as one passage).
+
+    What only lays out options says nothing as a whole.
+    """
     joined: list[tuple[Passage, bool]] = []
     for passage in own:
         last = joined[-1][0] if joined else passage
@@ -136,13 +139,20 @@ def _with_lists(text: str, own: list[Passage]) -> list[tuple[Passage, bool]]:
             bool(joined)
             and text[last.start : last.end].rstrip().endswith((":", "："))
             and not text[last.end : passage.start].strip()
+            and not _lays_out(text[last.start : last.end], lexicon)
         )
         if announced and passage.end - last.start < 500 and _is_list(text[passage.start : passage.end]):
             joined[-1] = (replace(last, end=passage.end), True)
         else:
             head, _, rest = text[passage.start : passage.end].partition("\n")
-            joined.append((passage, head.rstrip().endswith((":", "：")) and _is_list(rest) and passage.end - passage.start < 500))
+            told = head.rstrip().endswith((":", "：")) and not _lays_out(head, lexicon)
+            joined.append((passage, told and _is_list(rest) and passage.end - passage.start < 500))
     return joined
+
+
+def _lays_out(lead: str, lexicon: Lexicon) -> bool:
+    """Whether a few words before a list call it one of options."""
+    return len(lead.split()) <= 4 and has(lexicon.option, lead)
 
 
 def _is_list(text: str) -> bool:

@@ -29,7 +29,7 @@ _FOREIGN = re2.compile(
     r"|\S+\.\w{1,5}:\d+|commit [0-9a-f]{7,}|(?:author|date):\s+\S|[\w -]{2,20}:\t|\S+\s+\|\s+\d+|create mode"
     r"|(?:import|export|const|let|var|func|def|class|return|if|for|while|package|type|public|private)\s.*[{;:)(]\s*$"
     r"|[\w\"'.]+\s*[:=]\s*[\[{\"'].*[\]},\"';]\s*$|[{}\[\]();]+,?\s*$|//|/\*|\*/|#!"
-    r"|https?://\S+\s*$|!\[|\[!\[|'?/\S+'?\s*$|~~~|```"
+    r"|.*[)\]}];\s*$|https?://\S+\s*$|!\[|\[!\[|'?/\S+'?\s*$|~~~|```"
     r")"
 )
 

@@ -95,7 +95,8 @@ def _read(report: Report, *, verbose: bool) -> Iterator[Line]:
     yield line(("Read ", "green"), f"{what} from {sources}", (f": {', '.join(details)}", "dim"))
     extracted, reasons = report.extracted, report.extracted.refused
     if extracted.candidates:
-        why = f" ({', '.join(f'{count} {reason}' for reason, count in reasons.most_common(4))})" if reasons else ""
+        told = reasons.most_common(None if verbose else 4)
+        why = f" ({', '.join(f'{count} {reason}' for reason, count in told)})" if reasons else ""
         parts = f"{counted(extracted.candidates, 'proposal')}, {extracted.held} held back, {sum(reasons.values())} refused{why}"
         yield line((parts, "dim"), (" → kept list --refused" if reasons else "", "dim"))
     if verbose:
@@ -173,7 +174,13 @@ def _first(new: tuple[Memory, ...], profiles: Sequence[Profile]) -> tuple[Memory
 
 
 def missed_lines(covered: Covered, zone: ZoneInfo, *, whole: bool, hint: str = "kept run --verbose") -> Iterator[Line]:
-    """What was talked about and looks worth remembering, but is not remembered: how much, or each where ``whole``."""
+    """What was talked about and looks worth remembering, but is not remembered: how much; where ``whole`` each of it, and what became
+    of the other topics.
+    """
+    if whole and covered.topics:
+        missed = covered.topics - covered.covered - covered.nothing
+        told = f"{covered.covered:,} covered, {covered.nothing:,} with nothing durable, {missed:,} missed"
+        yield line((f"{counted(covered.topics, 'topic')}: {told}", "dim"))
     if not covered.missed:
         return
     what = f"{counted(covered.topics - covered.covered - covered.nothing, 'topic')} of {covered.topics:,} left nothing although the words look worth it"
