@@ -15,7 +15,7 @@ from kept.adapters.store import SEQUEL, Draft, Proposal, Span, Thread
 from kept.app.batches import batches
 from kept.app.desk import Desk
 from kept.app.faults import contained
-from kept.app.judging import Rules, located, rules_for, texts, verdict_on
+from kept.app.judging import Rules, judged, rules_for, texts
 from kept.app.progress import Late, Progress, never, silent
 from kept.app.sequels import Sequels
 from kept.app.tongues import lexicon_of
@@ -242,7 +242,6 @@ def _judged(events: Sequence[Event], episode: Episode, rules: Rules) -> Iterator
         return
     by_key, said = {each.key: each for each in seen}, texts(seen)
     for each in candidates:
-        candidate = located(each, by_key)
-        verdict = verdict_on(rules, candidate, said, words)
-        if not rules.live or (isinstance(verdict, Accepted) and candidate.confidence >= LIVE):
-            yield Judged(candidate=candidate, verdict=verdict)
+        found = judged(rules, each, by_key, said, words)
+        if not rules.live or (isinstance(found.verdict, Accepted) and found.candidate.confidence >= LIVE):
+            yield found

@@ -8,9 +8,10 @@ from kept.app.desk import Desk
 from kept.model.event import Event
 from kept.model.fingerprint import recognised
 from kept.model.lexicon import Lexicon
-from kept.model.memory import Accepted, Candidate, Evidence, Refused, Verdict
+from kept.model.memory import Accepted, Candidate, Evidence, Judged, Refused, Verdict
 from kept.model.profile import Profile
 from kept.stages.gate import grounded, judge
+from kept.stages.redact import redact
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,6 +38,17 @@ def verdict_on(rules: Rules, candidate: Candidate, said: Mapping[str, str], word
         return Refused(reason="forgotten")
     verdict = judge(candidate, rules.profile, lexicon=words)
     return Refused(reason="ungrounded") if isinstance(verdict, Accepted) and not grounded(candidate, said) else verdict
+
+
+def judged(rules: Rules, candidate: Candidate, by_key: Mapping[str, Event], said: Mapping[str, str], words: Lexicon) -> Judged:
+    """A candidate with its evidence told where it stands, and the verdict on it. What looks like a secret once its words stand together is
+    refused, and not even listed in the clear.
+    """
+    found = located(candidate, by_key)
+    clean = redact(found.content, key=rules.key)
+    if clean.found:
+        return Judged(candidate=replace(found, content=clean.text), verdict=Refused(reason="secret"))
+    return Judged(candidate=found, verdict=verdict_on(rules, found, said, words))
 
 
 def located(candidate: Candidate, by_key: Mapping[str, Event]) -> Candidate:

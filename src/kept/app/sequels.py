@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from kept.adapters.store import SEQUEL, Draft, Span, Thread
 from kept.app.desk import Desk
-from kept.app.judging import Rules, located, rules_for, texts, verdict_on
+from kept.app.judging import Rules, judged, rules_for, texts
 from kept.app.tongues import lexicon_of
 from kept.model.event import Event
 from kept.model.memory import Actor, Judged, Verdict
@@ -101,9 +101,8 @@ class Sequels:
         places = {each.key: place for place, each in enumerate(events)}
         found = mended_since(before, events, profile=rules.profile, lexicon=words, scope=lambda _: rules.scope)
         for each in found:
-            candidate = located(each, by_key)
-            place = max((places[one.event] for one in candidate.evidence if one.event in places), default=0)
-            yield place, Judged(candidate=candidate, verdict=verdict_on(rules, candidate, said, words))
+            place = max((places[one.event] for one in each.evidence if one.event in places), default=0)
+            yield place, judged(rules, each, by_key, said, words)
 
     def _earlier(self, thread: Thread, begun: datetime) -> tuple[Thread, ...]:
         """The sessions before a thread, the latest last; copies of the thread itself are none."""
