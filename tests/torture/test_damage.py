@@ -155,6 +155,19 @@ def test_another_value_in_any_column_of_any_table_is_named(hurt, tmp_path):
     assert set(empty) <= EMPTY, "nothing was proven of these"
 
 
+def test_every_count_of_rows_is_compared(hurt, tmp_path):
+    before, silent = copy(hurt, tmp_path / "hurt"), []
+    with closing(sqlite3.connect(store_of(hurt))) as store:
+        names = [row[0] for row in store.execute("SELECT name FROM tallies")]
+    for name in names:
+        copy(before, hurt)
+        changed(hurt, "UPDATE tallies SET count = count + 1 WHERE name = ?", name)
+        if not amiss(hurt):
+            silent.append(name)
+    assert len(names) >= 10
+    assert not silent, silent
+
+
 @pytest.mark.slow
 def test_a_row_of_any_table_that_is_gone_is_named(hurt, tmp_path):
     """The first row of each table, the last one, and all of them."""

@@ -661,6 +661,7 @@ WITH found AS (
     UNION ALL SELECT 'dirty' AS name, count(*) AS count, coalesce(sum(checksum), 0) AS total FROM dirty
     UNION ALL SELECT 'outputs' AS name, count(*) AS count, coalesce(sum(checksum), 0) AS total FROM outputs
     UNION ALL SELECT 'notes' AS name, count(*) AS count, coalesce(sum(checksum), 0) AS total FROM notes
+    UNION ALL SELECT 'summaries' AS name, count(*) AS count, coalesce(sum(checksum), 0) AS total FROM summaries
 )
 SELECT f.name, coalesce(t.count, 0) - f.count AS missing FROM found AS f LEFT JOIN tallies AS t ON t.name = f.name
 WHERE t.name IS NULL OR t.count <> f.count OR t.total <> f.total;
