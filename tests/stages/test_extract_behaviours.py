@@ -40,6 +40,20 @@ def test_what_the_person_disputes_is_none(after):
     assert learnt(ASKED, *RUN, TOLD, user(after)) == []
 
 
+def test_what_a_tool_printed_is_not_the_assistants_word():
+    words = "`cargo update` does not touch the lock file of a path dependency."
+    read = ((Kind.TOOL_OUTPUT, Author.TOOL, f"# Notes\n{words}\n", Tool(name="Read", target="README.md", call="c2", ok=True)),)
+    assert learnt(ASKED, *RUN, agent(words), NEXT) == [words]
+    assert learnt(ASKED, *RUN, *read, agent(words), NEXT) == []
+
+
+@pytest.mark.parametrize(
+    "words", ["`cargo update` must be run with the key of the owner.", "Use `cargo update` with the key of the owner."]
+)
+def test_what_shall_be_done_is_no_explanation(words):
+    assert learnt(ASKED, *RUN, agent(words), NEXT) == []
+
+
 def test_what_nobody_has_answered_yet_is_none():
     assert learnt(ASKED, *RUN, TOLD) == []
 

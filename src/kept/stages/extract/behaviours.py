@@ -16,6 +16,7 @@ from kept.model.event import Author, Event, Kind, is_note
 from kept.model.lexicon import Lexicon
 from kept.model.memory import Candidate
 from kept.model.profile import Profile
+from kept.model.text import normal_form
 from kept.stages.extract.actions import Done, actions_of
 from kept.stages.extract.causes import dangles, lasting, plain, sentences, usable
 from kept.stages.extract.commands import VIEWERS
@@ -73,7 +74,9 @@ def propose(
             for event in events[begin + 1 : end]
             if event.kind is Kind.RESPONSE and event.author is Author.ASSISTANT and not is_note(event)
         ]
-        for content, quote, event in islice(_told(told, names, lexicon), MOST):
+        printed = [event for event in events[begin + 1 : end] if event.kind is Kind.TOOL_OUTPUT]
+        own = (each for each in _told(told, names, lexicon) if not _printed(each[0], printed))
+        for content, quote, event in islice(own, MOST):
             where = scope(follower.project)
             candidate = Candidate(
                 id=digest(profile.id, INTENT, where, INTENT, event.key, content), profile=profile.id, category=INTENT, scope=where,
@@ -113,6 +116,12 @@ def _told(told: Sequence[Event], names: Callable[[], frozenset[str]], lexicon: L
             head = content[: cue[0][0]] or content[cue[0][1] :][:_HEAD]
             if not _OWN.search(head) and _stands(content, lexicon) and _names(head, names()):
                 yield content, piece, event
+
+
+def _printed(content: str, printed: Sequence[Event]) -> bool:
+    """Whether a tool printed a sentence word for word: then it is not the assistant who says it."""
+    words = normal_form(content)
+    return any(words in normal_form(event.text) for event in printed)
 
 
 def _names(head: str, known: frozenset[str]) -> bool:
