@@ -144,6 +144,7 @@ def test_work_that_was_done_is_neither_insight_nor_decision_unless_it_says_why()
 
 def test_the_bookkeeping_of_a_ticket_is_no_theme():
     notes = (
+        "## Upload the `tide` report to the tablet",
         "## Step 1: Ticket setup and plan",
         "## Step 2: Create the new ticket and relate files",
         "## Session totals - 18 hours",
@@ -230,8 +231,8 @@ def test_a_plain_word_in_code_marks_is_a_name():
 def test_how_something_was_waits_longer_than_how_it_is():
     def sure(line):
         events = [replace(each, label_reason="memory-folder") for each in talk(agent(f"### What I learned\n- {line}"))]
-        (made,) = extract(events, 0, 1, profile=CODING, lexicon=LEXICON, scope=lambda _: "project:x")
-        return made.confidence
+        made = extract(events, 0, 1, profile=CODING, lexicon=LEXICON, scope=lambda _: "project:x")
+        return max((each.confidence for each in made), default=0.0)
 
     holds = sure("`Cart.clone()` copies every pointer of the order.")
     assert holds > sure("`Cart.clone()` already copies every pointer of the order.")
@@ -241,6 +242,8 @@ def test_how_something_was_waits_longer_than_how_it_is():
 def test_a_rule_or_lesson_without_a_verb_of_its_own_is_none():
     note = "### Log\n- Rust replacement for the shell script post.sh (per Ana's Rust preference).\n- Lesson: Ben's \"chained claims\" = proof without a ledger."
     assert noted(note) == set()
+    (made,) = noted("### Log\n- Rule: no more night shifts, all watches self-run from noon on.")
+    assert made[0] == "rules"
 
 
 def test_a_heading_is_told_without_what_it_shouts_and_without_its_stamp():

@@ -50,7 +50,7 @@ _STAMPED = re2.compile(r"\s*\([^()]*\d{1,2}:\d\d[^()]*\)")
 _STOP = re2.compile(r"([.!?])\s+(?:\p{Lu}|[`\"“*])")
 # Words joined by hyphens name nothing by themselves.
 _COMPOUND = re2.compile(r"^\p{Ll}+(?:-\p{Ll}+)*$")
-_ASIDE = re2.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|\([^()]*\)|\b(?i:that|which|who|whose|where|to)\s+\w+")
+_ASIDE = re2.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|\w+(?:-\w+)+|\([^()]*\)|\b(?i:that|which|who|whose|where|to)\s+\w+")
 _NOTHING = re2.compile(r"(?i)^(?:n/?a|none|nothing|no (?:new|open)|not applicable|same as)\b")
 
 
@@ -317,11 +317,12 @@ def _judged(line: _Line, content: str, lexicon: Lexicon) -> tuple[str, float, li
         (intent == LESSON and not lasting(content), -0.1, "told of its time"),
         (
             intent == LESSON and (has(lexicon.of_its_time, content) or past(content)),
-            -0.15 if lasting(content) else -0.05,
+            -0.15 if lasting(content) else -0.1,
             "of one step",
         ),
         (
-            (intent == LESSON or (intent == RULE and not has(lexicon.constraint, content))) and _verbless(content, lexicon),
+            (intent == LESSON or (intent == RULE and not (has(lexicon.constraint, content) or has(lexicon.rule_start, content))))
+            and _verbless(content, lexicon),
             -0.3,
             "no whole sentence",
         ),
