@@ -85,6 +85,11 @@ def test_a_word_that_every_text_has_weighs_nothing_and_a_rare_one_nearly_one():
     assert weight(3, 10) > 0.7  # in a small store every word is rare, so it is weighed as if it were larger
 
 
+def test_words_that_say_how_a_rule_is_put_do_not_tell_what_it_is_about():
+    assert not any(map(tells, ("always", "never", "ask", "prefer", "please")))
+    assert tells("paragraphs")
+
+
 def test_one_shared_word_is_never_near_and_neither_are_two_everyday_ones():
     assert nearness([1.0], 1, 3, [1.0, 0.9]) == 0.0
     assert nearness([0.5, 0.5], 0, 3, [0.5, 0.5]) == 0.0

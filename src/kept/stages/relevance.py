@@ -9,6 +9,9 @@ from math import log
 
 from kept.model.text import tokens
 
+_MANNER = frozenset(
+    {"always", "never", "ask", "asks", "asked", "asking", "prefer", "prefers", "preferred", "want", "wants", "please"}
+)
 _HEX = frozenset("0123456789abcdef")
 _ENDINGS = ("ings", "ing", "ers", "er", "ies", "ed", "es", "en", "s", "e", "y")
 _CROWD = 1_000  # texts a store is taken to have at least: in a small one every word is rare
@@ -27,9 +30,13 @@ _SENTENCE = 4  # words of a request from which on that can be said
 
 
 def tells(word: str) -> bool:
-    """Whether a word (of :func:`kept.model.text.index_words`) can tell what a text is about: no number, no piece of an id, no single letter."""
+    """Whether a word (of :func:`kept.model.text.index_words`) can tell what a text is about: no number, no piece of
+    an id, no single letter, and none that says how a rule or a wish is put.
+    """
     if not word.isascii():
         return True
+    if word in _MANNER:
+        return False
     letters = sum(map(str.isalpha, word))
     return len(word) > 2 and letters > 1 and not (letters < len(word) and len(word) > 5 and set(word) <= _HEX)
 
