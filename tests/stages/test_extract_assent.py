@@ -19,6 +19,12 @@ def test_a_recommended_option_is_told_by_its_title_and_with_the_file_that_was_ch
     assert made == "We use Batched reads plus a worker for each file with a cap of four workers (in `app/importer.py`)."
 
 
+def test_a_kind_of_file_or_a_call_does_not_say_where_a_decision_holds():
+    advice = agent("I recommend a `queue.Add` for each `.csv` instead of one for the folder. Shall I do that?")
+    (made,) = active(ASKED, advice, user("yes"), edit("/work/shop/app/importer.py"))
+    assert made.endswith("instead of one for the folder (in `app/importer.py`).")
+
+
 def test_each_option_that_a_decision_names_is_evidence_of_it():
     advice = agent("I recommend Option 2 with a cap of four workers. Want me to do it that way?")
     (made,) = found(ASKED, OPTIONS, user("how many workers would that be?"), advice, user("yes"))

@@ -51,7 +51,9 @@ def of_answer(turn: Turn) -> Candidate | None:
 
 
 def _is_place(name: str) -> bool:
-    return "/" in name or is_file(name)
+    """Whether a name says where something is: a path, or a file by its name (".log" is a kind of file, "`queue.Add`" a call)."""
+    stem, _, ending = name.rpartition(".")
+    return "/" in name or (is_file(name) and bool(stem) and ending.islower())
 
 
 def _of_question(turn: Turn, question: Event) -> Candidate | None:
