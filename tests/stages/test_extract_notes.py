@@ -80,9 +80,12 @@ def test_a_decision_in_a_sentence_counts_where_it_names_something():
     assert ("decisions", "Switched to dynamic discovery in `registry.go` instead of a list of paths.") in noted(note, way=JOURNAL)
 
 
-def test_a_heading_that_says_what_a_step_was_about_is_a_theme_and_a_usual_one_is_not():
-    notes = ("## Step 3: Move worker registration out of `registry.go`\nIt went well.", "## Daily log\nNothing.")
-    assert noted(*notes, way=JOURNAL) == {("themes", "Move worker registration out of `registry.go`")}
+def test_a_heading_that_says_what_work_is_about_is_a_theme_and_a_usual_one_or_a_step_that_is_over_is_not():
+    theme = "## Moving worker registration out of `registry.go`\nIt goes well."
+    step = "## Step 3: Write the migration for `registry.go`\nIt went well."
+    assert noted(theme, step, "## Daily log\nNothing.", way=JOURNAL) == {
+        ("themes", "Moving worker registration out of `registry.go`")
+    }
 
 
 def test_an_open_question_stays_a_question():

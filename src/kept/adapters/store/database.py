@@ -30,6 +30,7 @@ TALLIED = (
     "dirty",
     "outputs",
     "notes",
+    "summaries",
 )  # their rows are counted
 _BUSY_MS = 30_000
 _HERE = files("kept.adapters.store")

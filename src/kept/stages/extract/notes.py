@@ -100,7 +100,7 @@ def _lines(text: str, lexicon: Lexicon) -> Iterator[_Line]:
         heading = None if fenced else _HEADING.match(line)
         if heading:
             under = _named(plain(heading[1][:LONGEST]), lexicon)
-            if number == 0 and not under and len(heading[1]) <= LONGEST:
+            if number == 0 and not under and len(heading[1]) <= LONGEST and not _STEP.match(plain(heading[1])):  # a step is over
                 yield _Line(quote=heading[1], words=_title(heading[1]), labelled=THEME)
             continue
         if fenced or not line or line.startswith(("|", ">", "<")):
