@@ -177,14 +177,13 @@ def missed_lines(covered: Covered, zone: ZoneInfo, *, whole: bool, hint: str = "
     """What was talked about and looks worth remembering, but is not remembered: how much; where ``whole`` each of it, and what became
     of the other topics.
     """
+    missed = covered.topics - covered.covered - covered.nothing
     if whole and covered.topics:
-        missed = covered.topics - covered.covered - covered.nothing
-        told = f"{covered.covered:,} covered, {covered.nothing:,} with nothing durable, {missed:,} missed"
-        yield line((f"{counted(covered.topics, 'topic')}: {told}", "dim"))
-    if not covered.missed:
-        return
-    what = f"{counted(covered.topics - covered.covered - covered.nothing, 'topic')} of {covered.topics:,} left nothing although the words look worth it"
-    yield line((what, "yellow"), ("" if whole else f" → {hint}", "dim"))
+        told = f"{covered.covered:,} covered, {covered.nothing:,} with nothing durable, {missed:,} missed although the words look worth it"
+        yield line((f"{counted(covered.topics, 'topic')}: {told}", "yellow" if missed else "dim"))
+    elif missed:
+        what = f"{counted(missed, 'topic')} of {covered.topics:,} left nothing although the words look worth it"
+        yield line((what, "yellow"), (f" → {hint}", "dim"))
     for each in covered.missed if whole else ():
         yield line((f"  {show.moment(each.at, zone)}  ", "dim"), each.told, (f"  ({', '.join(each.words)})", "dim"))
 
