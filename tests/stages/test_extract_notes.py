@@ -188,6 +188,18 @@ def test_a_point_of_a_long_list_is_no_lesson_without_what_announces_it():
     assert noted(f"### What I learned\n\nThe nightly export is one feature with many parts:\n\n{points}", way=JOURNAL) == set()
 
 
+def test_a_list_inside_of_code_says_nothing():
+    code = "```yaml\nservices that must never run here:\n  - `orders.db` of the shop\n  - `tide.db` of the harbour\n```"
+    assert noted(f"### What I learned\n\n{code}\n- Never retry `POST /pay` after a timeout.", way=JOURNAL) == {
+        ("insights", "Never retry `POST /pay` after a timeout.")
+    }
+
+
+def test_a_sentence_in_bold_announces_a_list_as_any_other():
+    note = "### What I learned\n\n**If `make proto` fails, the most likely causes are:**\n\n- `protoc` 3 is not the one of the system.\n- `buf.yaml` is not read."
+    assert noted(note, way=JOURNAL) == set()
+
+
 def test_points_under_the_name_of_a_list_stand_for_themselves():
     note = "### What I learned\n\nKey points:\n\n- Never retry `POST /pay` after a timeout.\n- Always send `Idempotency-Key` with `POST /pay`."
     assert len(noted(note, way=JOURNAL)) == 2

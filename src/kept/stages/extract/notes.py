@@ -92,7 +92,7 @@ def _lines(text: str, lexicon: Lexicon) -> Iterator[_Line]:
     whole = list(_unwrapped(text[:_CHARS].splitlines()[:_LINES]))
     for number, (raw, words, part) in enumerate(_announced(whole, lexicon)):
         if words:
-            yield _Line(quote=raw.strip(), words=words, under=under)
+            yield from () if fenced else (_Line(quote=raw.strip(), words=words, under=under),)
             continue
         line = raw.strip()
         if line.startswith(("```", "~~~")):
@@ -140,7 +140,7 @@ def _announces(line: str, lexicon: Lexicon) -> bool:
     """Whether a line is a sentence that goes on in the list below it, rather than the name of that list."""
     words = _bare(line).rstrip("*_ ")
     named = _named(plain(words).rstrip(":："), lexicon) or _HEADING.match(line.strip()) or len(words.split()) < _WORDS
-    return words.endswith((":", "：")) and not named and not line.strip().startswith(_APART)
+    return words.endswith((":", "：")) and not named and not line.strip().startswith(_APART[:6])
 
 
 def _points(lines: Sequence[str], lead: int) -> tuple[int, ...]:
