@@ -181,3 +181,48 @@ def test_words_that_a_user_passes_on_without_any_of_their_own_are_not_theirs(tmp
 @pytest.mark.parametrize("voice", RECORDS)
 def test_what_the_client_or_a_tool_wrote_is_not_the_users(tmp_path, voice):
     assert remembered(tmp_path, *RECORDS[voice]()) == []
+
+
+# The same in other languages: a rule that is remembered where the user says it, and ways to pass it on.
+TONGUES = {
+    "de": (
+        "Deploye `billing-api` nie an einem Freitag, benutze immer zuerst den Staging-Cluster.",
+        (
+            "der Reviewer schreibt:\n\n{}",
+            "Fehler: {}\n    at deploy (/srv/a.js:1:2)",
+            "> {}\n\nwas meinst du?",
+            "Am Mo., 2. März 2026 schrieb Ida Berg:\n> {}",
+            "Zusammenfassung der letzten Sitzung:\n\n- {}\n- Der Worker heißt jetzt `runner.py`.",
+            "laut Handbuch: {}",
+            "korrigiere bitte diesen Absatz:\n\n{}",
+        ),
+    ),
+    "fr": (
+        "Ne déploie jamais `billing-api` un vendredi, utilise toujours le cluster de staging.",
+        (
+            "le relecteur a écrit :\n\n{}",
+            "Erreur : {}\n    at deploy (/srv/a.js:1:2)",
+            "> {}\n\nqu'en penses-tu ?",
+            "corrige ce paragraphe :\n\n{}",
+            "Résumé de la dernière session :\n\n- {}\n- Le worker s'appelle `runner.py`.",
+        ),
+    ),
+    "zh": (
+        "不要在星期五部署 `billing-api`，必须先用测试集群。",
+        (
+            "评审说：\n\n{}",
+            "错误: {}\n    at deploy (/srv/a.js:1:2)",
+            "> {}\n\n你觉得呢？",
+            "上次会话的总结：\n\n- {}\n- worker 改名为 `runner.py`。",
+            "请翻译这段话：\n\n{}",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("language", TONGUES)
+def test_words_that_are_passed_on_in_another_language_are_not_the_users_either(tmp_path, language):
+    rule, ways = TONGUES[language]
+    assert [each for each in remembered(tmp_path, human(rule)) if "billing-api" in each]
+    for number, way in enumerate(ways):
+        assert remembered(tmp_path / str(number), human(way.format(rule))) == [], way

@@ -24,6 +24,7 @@ _FOREIGN = re2.compile(
     r"|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec) +\d{1,2} \d\d:\d\d"  # log times
     r"|::\w+[^\n:]*::|-- \S|(?-i:[A-Z][A-Z-]{3,}(?:;[^:\n]{0,80})?:\S)"  # a build's annotations, comments of queries, calendars
     r"|(?:error|warning|warn|fatal|remote|panic|info|debug|fail|failed|exception|uncaught|\w*error|\w*exception)\s?(?:\[[^\]]*\])?:"
+    r"|(?:fehler(?:meldung)?|warnung|erreur|avertissement|errore?|erro|aviso|advertencia|错误|报错|警告|エラー)\s?[:：]"
     r"|(?:===|\*\*\*)\s|(?:fail|pass|ok)\s+\S*[/.]\S+"
     r"|[✖✓✔✅❌⨯•└├│┌─═▪▶☰↑↓⠇👀🌐📋🔑🔄🤖⚠📊]"
     r"|\S+\.\w{1,5}:\d+|commit [0-9a-f]{7,}|(?:author|date):\s+\S|[\w -]{2,20}:\t|\S+\s+\|\s+\d+|create mode"
