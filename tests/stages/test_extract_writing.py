@@ -8,7 +8,7 @@ from talk import LEXICON
 from kept.stages.extract.prose import LONGEST as PROMPT
 from kept.stages.extract.prose import Voice, passages
 from kept.stages.extract.sentences import sentences
-from kept.stages.extract.writing import LONGEST, fit, write
+from kept.stages.extract.writing import LONGEST, fit, plain, write
 
 WRITTEN = [
     ("hmm, no, we only release from main", "We only release from main."),
@@ -77,3 +77,15 @@ def test_only_the_beginning_of_an_endless_prompt_is_read():
 def test_a_person_who_speaks_again_after_something_pasted_is_heard():
     text = "this is the output:\n\nerror: no such file\n\nwe don't want that file at all in the build folder"
     assert [each.voice for each in passages(text, LEXICON)][-1] is Voice.OWN
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("Keep `__init__.py` empty", "Keep `__init__.py` empty"),
+        ("Leave __init__.py and `**/*.py` alone", "Leave __init__.py and `**/*.py` alone"),
+        ("Never **ever** do __that again__", "Never ever do that again"),
+    ],
+)
+def test_emphasis_goes_and_names_that_look_like_it_stay(text, says):
+    assert plain(text) == says

@@ -6,6 +6,7 @@ Lexicons per language as data; knows nothing of commands.
 import re2
 
 from kept.model.text import is_cjk, one_line
+from kept.stages.extract.writing import unstressed
 
 SENTENCE_CHARS = 220
 _READ_CHARS = 4_000
@@ -109,7 +110,7 @@ _NO = re2.compile(
     r"|immer noch|geht nicht|todavía|sigue|no funciona|toujours|ne marche pas|ainda|não funciona)\b|还是|仍然|不行|まだ",
 )
 _WORD = re2.compile(r"[\pL\pN_][\pL\pN\pM_./@-]*[\pL\pN_]")
-_MARKS = re2.compile(r"\*\*|__|^\s*(?:[-*•]|\d+[.)])\s+|^#{1,6}\s+")
+_MARKS = re2.compile(r"^\s*(?:[-*•]|\d+[.)])\s+|^#{1,6}\s+")
 
 
 def confirms(text: str) -> bool:
@@ -150,7 +151,7 @@ def _split(line: str) -> list[str]:
 
 def plain(sentence: str) -> str:
     """A sentence without emphasis marks, list marks and its announcing words, starting with a capital where it did not with code."""
-    text = one_line(_MARKS.sub("", sentence)).strip(" :—–-")
+    text = one_line(_MARKS.sub("", unstressed(sentence))).strip(" :—–-")
     rest = _ANNOUNCED.sub("", text, count=1)
     rest = _REMEDY.sub("", rest, count=1) or rest
     rest = str(rest)
@@ -166,9 +167,11 @@ def cause_in(text: str, *, about: frozenset[str]) -> str:
     best, score = "", 0
     pieces = sentences(text)
     for place, piece in enumerate(pieces):
-        clean = one_line(_MARKS.sub("", piece)).strip()
+        clean = one_line(_MARKS.sub("", unstressed(piece))).strip()
         pointed = (
-            place > 0 and len(pieces[place - 1].split()) <= 8 and bool(_POINTS.match(one_line(_MARKS.sub("", pieces[place - 1]))))
+            place > 0
+            and len(pieces[place - 1].split()) <= 8
+            and bool(_POINTS.match(one_line(_MARKS.sub("", unstressed(pieces[place - 1])))))
         )
         announced = bool(_ANNOUNCED.match(clean))
         if not usable(clean, loose=announced or pointed):
@@ -233,7 +236,7 @@ def remedy_in(text: str) -> str:
 
 def plain_marks(sentence: str) -> str:
     """A sentence without emphasis and list marks."""
-    return one_line(_MARKS.sub("", sentence)).strip()
+    return one_line(_MARKS.sub("", unstressed(sentence))).strip()
 
 
 def announces(sentence: str, *, alone: bool) -> bool:

@@ -11,7 +11,9 @@ from kept.stages.extract.cues import found, has, places, replace, split_at, stri
 
 _STOPPED = frozenset(".!。！")  # before a closing quotation mark as well
 LONGEST = 300
-_MARKS = re2.compile(r"\*\*|__|(?:^|\s)#{1,6}\s|<!--.*?-->")
+_MARKS = re2.compile(r"(?:^|\s)#{1,6}\s|<!--.*?-->")
+# Emphasis, but not in code, nor where it may be a name: `**/*.py`, __init__.py.
+_STRONG = re2.compile(r"(`[^`\n]*`)|\*\*|__(\S[^`\n]*?\s[^`\n]*?)__")
 _LINK = re2.compile(r"\[([^\]\n]{1,200})\]\([^)\n]{1,400}\)")
 _LEAD = re2.compile(r"^(?:[^\s:`\"]+[ ,]+){0,4}[^\s:`\"/]+:\s+")
 # A list after the line that announces it is written on one line.
@@ -85,9 +87,14 @@ def left_open(sentence: str, lexicon: Lexicon) -> str:
 def plain(text: str) -> str:
     """The text on one line without markdown marks and links, runs of stops as one."""
     text = one_line(_LINK.sub(r"\1", text))
-    text = one_line(_MARKS.sub(" ", text))
+    text = one_line(_MARKS.sub(" ", unstressed(text)))
     text = str(_IMPORT.sub(r"\1\2", _STOPS.sub(_stop, text)))
     return text.strip(" -–—*")
+
+
+def unstressed(text: str) -> str:
+    """The text without marks of emphasis."""
+    return str(_STRONG.sub(lambda match: match[1] or match[2] or "", text))
 
 
 def _stop(match: "re2._Match[str]") -> str:
