@@ -11,6 +11,7 @@ def pytest_configure() -> None:
     """Hear Ctrl-C, and let the commands that tests start hear it: what a shell starts in the background is deaf to it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ["KEPT_EMBEDDINGS"] = "hashing"  # no test loads the real model unasked, nor does a command it starts
 
 
 @pytest.fixture(scope="session")
@@ -28,5 +29,4 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home of the test's own, as HOME and KEPT_HOME."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KEPT_HOME", str(tmp_path))
-    monkeypatch.setenv("KEPT_EMBEDDINGS", "hashing")  # needs no model
     return tmp_path

@@ -80,7 +80,7 @@ class Clock:
 
 @contextmanager
 def desk_at(home: Path, zone: str = "UTC") -> Iterator[Desk]:
-    env = {"HOME": str(home)}
+    env = {"HOME": str(home), "KEPT_EMBEDDINGS": "hashing"}
     with opened(find_home(str(home), env), zone=zone, clock=Clock(), env=env) as desk:
         yield desk
 

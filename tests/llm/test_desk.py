@@ -14,7 +14,9 @@ def at(home: Path, settings: str, **env: str):
     path = home / ".config" / "kept" / "config.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"[llm]\n{settings}\n", encoding="utf-8")
-    return opened(find_home(None, {"HOME": str(home)}), env={"HOME": str(home), "PATH": "/usr/bin:/bin"} | env)
+    return opened(
+        find_home(None, {"HOME": str(home)}), env={"HOME": str(home), "PATH": "/usr/bin:/bin", "KEPT_EMBEDDINGS": "hashing"} | env
+    )
 
 
 def asking(desk: Desk) -> Asker:

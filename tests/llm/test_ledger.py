@@ -19,7 +19,7 @@ SAID = "In this project we always write dates as ISO 8601 in UTC, never in local
 
 
 def at(home: Path):
-    return opened(find_home(None, {"HOME": str(home)}), env={"HOME": str(home)})
+    return opened(find_home(None, {"HOME": str(home)}), env={"HOME": str(home), "KEPT_EMBEDDINGS": "hashing"})
 
 
 def asked(home: Path, *bodies: str, about: tuple[str, ...] = ()) -> None:

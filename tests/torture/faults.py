@@ -83,7 +83,7 @@ Doing = Callable[..., Result]  # runs a command: `kept`, or the fixture `warm`
 def environment(home: Path) -> dict[str, str]:
     """The environment of a command: this one, with the home in place of the user's and no byte code written."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("KEPT_", "COV_"))}
-    return plain | {"HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1", "TZ": "UTC"}
+    return plain | {"HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1", "TZ": "UTC", "KEPT_EMBEDDINGS": "hashing"}
 
 
 def injected(fault: str, point: Point, *paths: Path) -> list[str]:
@@ -227,7 +227,7 @@ def fill(folder: Path, files: Tree) -> Path:
 @contextmanager
 def desk_at(home: Path) -> Iterator[Desk]:
     """A desk inside this process."""
-    with opened(Home(root=home, user=home), zone="UTC", env={"HOME": str(home)}) as desk:
+    with opened(Home(root=home, user=home), zone="UTC", env={"HOME": str(home), "KEPT_EMBEDDINGS": "hashing"}) as desk:
         yield desk
 
 
