@@ -29,7 +29,7 @@ def test_a_disk_that_fills_up_during_a_run_keeps_what_was_read_and_resumes(tmp_p
         assert "full" in first.err
         if store_of(disk).exists():
             state(disk)
-        subprocess.run(["mount", "-o", "remount,size=2m", str(disk)], check=True)
+        subprocess.run(["mount", "-o", "remount,size=8m", str(disk)], check=True)
         assert ran(disk) == ran(tmp_path / "undisturbed")
         assert not leftovers(disk)
 

@@ -195,3 +195,9 @@ def test_two_hundred_clients_that_send_a_byte_a_second_are_cut_off_and_slow_nobo
         each.close()
     assert alive == 0
     assert max(taken) < 2
+
+
+def test_who_sends_too_much_gets_to_read_that_it_was(served):
+    for _ in range(5):
+        status, _, body = served.ask("POST", "/api/memories", {"text": "x" * 3_000_000, "category": "decision"})
+        assert (status, body["error"]) == (413, "the request is too large")

@@ -67,9 +67,8 @@ class Door:
                 receive = _given(await _body(receive), receive)
             await (self._app if inside else self._sign_in)(scope, receive, answer)
         except _Turned as turned:
-            if turned.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-                await _drained(receive)
-            await answer.tell(turned.status, turned.what, turned.hint)
+            large = turned.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+            await answer.tell(turned.status, turned.what, turned.hint, rest=receive if large else None)
         except Exception as error:  # noqa: BLE001 - the last line of defence of this front door: no traceback and no transcript text leaves
             await answer.tell(HTTPStatus.INTERNAL_SERVER_ERROR, _unexpected(error), "report this line")
 
@@ -139,14 +138,17 @@ class _Answer:
             message = {**message, "headers": [*kept, *((name.encode(), value.encode()) for name, value in own)]}
         await self._send(message)
 
-    async def tell(self, status: HTTPStatus, what: str, hint: str = "") -> None:
-        """Answer with one line; where an answer has begun, it ends."""
+    async def tell(self, status: HTTPStatus, what: str, hint: str = "", *, rest: Receive | None = None) -> None:
+        """Answer with one line; where an answer has begun, it ends. The connection ends when the ``rest`` of the request was taken."""
         if self._begun:
             return
         body = json.dumps({"error": what, "where": "", "hint": hint}).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
         await self({"type": "http.response.start", "status": int(status), "headers": headers})
-        await self({"type": "http.response.body", "body": body})
+        await self({"type": "http.response.body", "body": body, "more_body": rest is not None})
+        if rest is not None:
+            await _drained(rest)
+            await self({"type": "http.response.body"})
 
 
 def _values(sent: Sequence[tuple[str, str]], name: str) -> list[str]:
