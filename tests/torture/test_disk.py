@@ -23,7 +23,7 @@ def clear(done: Result) -> None:
 
 
 def test_a_disk_that_fills_up_during_a_run_keeps_what_was_read_and_resumes(tmp_path):
-    with tmpfs(tmp_path / "disk", "size=290k,mode=700") as disk:
+    with tmpfs(tmp_path / "disk", "size=370k,mode=700") as disk:
         first = kept(disk, "run", SAMPLE)
         clear(first)
         assert "full" in first.err

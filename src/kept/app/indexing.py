@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
-from kept.adapters.embed import Embedder, embedder
+from kept.adapters.embed import Embedder, embedder, need_room
 from kept.adapters.index import Index, Kind, opened
 from kept.adapters.index.head import model_of
 from kept.adapters.index.queue import Queue, opened_queue
@@ -20,6 +20,8 @@ from kept.app.recalling import mark_of
 from kept.model.errors import KeptError
 from kept.stages.recall.pieces import pieces
 
+# What may keep vectors from being made: where memory is short, not even the library loads.
+UNMADE = (KeptError, OSError, ImportError, MemoryError)
 CHANGE_SECONDS = 2.0  # what a person's own change waits for
 _AT_ONCE = 32
 _LONGEST_LOG = 2**20  # bytes of noted uses that are read
@@ -57,6 +59,7 @@ def drop_stale(desk: Desk) -> None:
     with opened_queue(desk.home.store) as queue:
         units = queue.next(10**9)
     if units:
+        need_room()
         from kept.adapters.index.vectors import update  # noqa: PLC0415 - numpy is heavy, and mostly nothing waits
 
         update(desk.home.vectors, model_of(desk.home.vectors), _by_kind(units), ())

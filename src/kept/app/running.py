@@ -26,7 +26,7 @@ from kept.app.desk import Desk
 from kept.app.extracting import Extracted, Within, extract_pending, ready
 from kept.app.foreseeing import foresee
 from kept.app.hearing import Heard, hear
-from kept.app.indexing import CHANGE_SECONDS, bring_up_to_date, count_uses
+from kept.app.indexing import CHANGE_SECONDS, UNMADE, bring_up_to_date, count_uses
 from kept.app.ledger import forget_replies
 from kept.app.progress import Late, Progress, never, silent
 from kept.app.projects import Moved, misplaced, move, record
@@ -36,7 +36,7 @@ from kept.app.spending import Tally
 from kept.app.spooling import queued
 from kept.app.summarising import summarise
 from kept.app.writing import Written, absorb_edits, write_outputs
-from kept.model.errors import BusyError, ConfigError, KeptError, StoreError
+from kept.model.errors import BusyError, ConfigError, StoreError
 from kept.model.memory import Memory, Status
 from kept.model.profile import Occasion
 
@@ -257,7 +257,7 @@ def _embed(desk: Desk, report: Report, progress: Progress, *, anew: bool) -> Non
             report.embedded = bring_up_to_date(desk, desk.settings.recall.run_seconds, progress)
         else:
             count_uses(desk)
-    except (KeptError, OSError) as error:
+    except UNMADE as error:
         report.written.problems.append(f"search by meaning is not up to date: {error}")
 
 
@@ -326,7 +326,7 @@ def settle(desk: Desk, change: Callable[[], T], *, accepted: Mapping[Path, str] 
         result = change()
         with _unless_busy(written):
             write_outputs(desk, number, written)
-        with suppress(KeptError, OSError):  # found by its words until the next run, which tells what is wrong
+        with suppress(*UNMADE):  # found by its words until the next run, which tells what is wrong
             bring_up_to_date(desk, CHANGE_SECONDS)
     finally:
         if number.started:
