@@ -216,8 +216,8 @@ def state(desk: Desk) -> State:
 
 
 def refused(desk: Desk) -> tuple[Judged, ...]:
-    """Every candidate that was refused, with the reason."""
-    return tuple(each.judged for each in desk.store.log.refused())
+    """Every candidate that was refused, with the reason. Of one that says what was forgotten there is nothing to show."""
+    return tuple(each.judged for each in desk.store.log.refused() if each.judged.candidate.content)
 
 
 def exported(desk: Desk, memory: Memory, moment: datetime | None = None) -> dict[str, Any]:

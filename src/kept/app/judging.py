@@ -13,6 +13,8 @@ from kept.model.profile import Profile
 from kept.stages.gate import grounded, judge
 from kept.stages.redact import redact
 
+FORGOTTEN = Refused(reason="forgotten")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rules:
@@ -35,20 +37,27 @@ def rules_for(desk: Desk, thread: Thread, forgotten: frozenset[str], key: bytes)
 def verdict_on(rules: Rules, candidate: Candidate, said: Mapping[str, str], words: Lexicon) -> Verdict:
     """The verdict on a candidate: the gate's, unless it was forgotten, or rests on words that are not there."""
     if rules.forgotten and recognised(candidate.content, rules.forgotten, rules.key):
-        return Refused(reason="forgotten")
+        return FORGOTTEN
     verdict = judge(candidate, rules.profile, lexicon=words)
     return Refused(reason="ungrounded") if isinstance(verdict, Accepted) and not grounded(candidate, said) else verdict
 
 
 def judged(rules: Rules, candidate: Candidate, by_key: Mapping[str, Event], said: Mapping[str, str], words: Lexicon) -> Judged:
     """A candidate with its evidence told where it stands, and the verdict on it. What looks like a secret once its words stand together is
-    refused, and not even listed in the clear.
+    refused, and not even listed in the clear; of what was forgotten no word is noted.
     """
     found = located(candidate, by_key)
     clean = redact(found.content, key=rules.key)
     if clean.found:
         return Judged(candidate=replace(found, content=clean.text), verdict=Refused(reason="secret"))
-    return Judged(candidate=found, verdict=verdict_on(rules, found, said, words))
+    verdict = verdict_on(rules, found, said, words)
+    return Judged(candidate=_wordless(found) if verdict == FORGOTTEN else found, verdict=verdict)
+
+
+def _wordless(candidate: Candidate) -> Candidate:
+    """What is left of a candidate that says what was forgotten: that there was one, and where."""
+    evidence = tuple(replace(each, quote="") for each in candidate.evidence)
+    return replace(candidate, content="", subject="", artifacts=(), evidence=evidence)
 
 
 def located(candidate: Candidate, by_key: Mapping[str, Event]) -> Candidate:
