@@ -151,7 +151,7 @@ def _split(line: str) -> list[str]:
 
 def plain(sentence: str) -> str:
     """A sentence without emphasis marks, list marks and its announcing words, starting with a capital where it did not with code."""
-    text = one_line(_MARKS.sub("", unstressed(sentence))).strip(" :—–-")
+    text = plain_marks(sentence).strip(" :—–-")
     rest = _ANNOUNCED.sub("", text, count=1)
     rest = _REMEDY.sub("", rest, count=1) or rest
     rest = str(rest)
@@ -167,12 +167,8 @@ def cause_in(text: str, *, about: frozenset[str]) -> str:
     best, score = "", 0
     pieces = sentences(text)
     for place, piece in enumerate(pieces):
-        clean = one_line(_MARKS.sub("", unstressed(piece))).strip()
-        pointed = (
-            place > 0
-            and len(pieces[place - 1].split()) <= 8
-            and bool(_POINTS.match(one_line(_MARKS.sub("", unstressed(pieces[place - 1])))))
-        )
+        clean = plain_marks(piece)
+        pointed = place > 0 and len(pieces[place - 1].split()) <= 8 and bool(_POINTS.match(plain_marks(pieces[place - 1])))
         announced = bool(_ANNOUNCED.match(clean))
         if not usable(clean, loose=announced or pointed):
             continue
