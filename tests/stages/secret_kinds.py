@@ -231,6 +231,75 @@ KINDS: dict[str, tuple[Callable[[random.Random], str], list[str]]] = {
     "k8s-env": (lambda r: drawn(r, B62, 24), ["- name: API_KEY\n  value: {s}\n", '{"name": "DB_PASSWORD", "value": "{s}"}']),
     "redis-conf": (lambda r: drawn(r, B62, 24), ["requirepass {s}", "redis-cli -h h -a {s} ping"]),
     "sudo": (lambda r: drawn(r, B62, 12), ["echo '{s}' | sudo -S true", "echo {s} | docker login -u a --password-stdin"]),
+    "pem-tail": (
+        lambda r: pem(r, "RSA PRIVATE KEY", 5).split("\n", 3)[3].split("\n-----END")[0],
+        ["{s}\n-----END RSA PRIVATE KEY-----\n", "$ tail -3 id_rsa\n{s}\n-----END PRIVATE KEY-----"],
+    ),
+    "shell-variable": (
+        lambda r: drawn(r, B62, 24),
+        [
+            "FROM python:3.12\nENV DB_PASSWORD {s}\nRUN true",
+            "set -x GITHUB_TOKEN {s}",
+            "set -Ux OPENAI_API_KEY '{s}'",
+            "setenv API_TOKEN {s}",
+            "git config set user.password {s}",
+        ],
+    ),
+    "auth-pair": (
+        lambda r: drawn(r, B62, 12),
+        [
+            'requests.get(url, auth=("admin", "{s}"))',
+            "auth = ('svc', '{s}')",
+            'HTTPBasicAuth("admin", "{s}")',
+            "smtp.login('me@acme.io', '{s}')",
+        ],
+    ),
+    "key-passphrase": (
+        lambda r: drawn(r, B62, 14),
+        ["ssh-keygen -t ed25519 -N '{s}' -f deploy", "ssh-keygen -p -P {s} -f deploy", "ssh-keygen -q -N {s} -f deploy"],
+    ),
+    "archive": (lambda r: drawn(r, B62, 12), ["unzip -P {s} dump.zip", "zip -r -P '{s}' out.zip src", "unrar x -p{s} dump.rar"]),
+    "tool-login": (lambda r: drawn(r, HEX, 40), ["wandb login {s}", "wandb login --relogin {s}", "ngrok config add-authtoken {s}"]),
+    "chat-webhook": (
+        lambda r: drawn(r, LOWER, 26),
+        [
+            "curl -d @x https://chat.acme.io/hooks/{s}",
+            "https://webexapis.com/v1/webhooks/incoming/{s}",
+            "https://events.pagerduty.com/integration/{s}/enqueue",
+            "https://hook.eu1.make.com/{s}",
+        ],
+    ),
+    "password-word": (
+        lambda r: drawn(r, B62, 8) + drawn(r, string.digits, 3),
+        [
+            "pw: {s}",
+            "PW is {s}",
+            "das Kennwort ist {s}",
+            "la contraseña es {s}",
+            "mot de passe : {s}",
+            "a senha é {s}",
+            "密码是{s}",
+            "密码：{s}",
+            "パスワードは{s}です",
+            "пароль: {s}",
+            "Zugangsdaten: admin / {s}",
+            "user admin, password {s}",
+        ],
+    ),
+    "given-password": (
+        lambda r: drawn(r, B62, 8) + drawn(r, string.digits, 3),
+        [
+            "use {s} as the password",
+            "Please use `{s}` as your new password for staging.",
+            "nimm {s} als Passwort",
+            "usa {s} como contraseña",
+            "utilise {s} comme mot de passe",
+            "use {s} como senha",
+            "用 {s} 作为密码",
+            "{s}をパスワードに",
+            "используй {s} как пароль",
+        ],
+    ),
 }
 
 

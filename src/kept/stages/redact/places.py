@@ -165,6 +165,11 @@ _KEY_TAIL = pattern(rb"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Priva
 _KEY_BODY = pattern(rb"(?:[^A-Za-z0-9+/=]{0,12}(?:\\r)?(?:\\n)?(?:[ \t]{0,8}\d{1,6})?[^A-Za-z0-9+/=]{0,12}[A-Za-z0-9+/=]{16,})+")
 _KEY_RUN = pattern(rb"[A-Za-z0-9+/=]{16,}")
 _LONGEST_KEY = 16_384
+# The lines above a tail whose head is not there, as `tail` prints them; numbered, quoted or with their line ends escaped.
+_KEY_REST = pattern(
+    rb"(?:[^A-Za-z0-9+/=\n]{0,12}(?:\d{1,6}[^A-Za-z0-9+/=\n]{1,12})?[A-Za-z0-9+/=]{4,}[ \t]{0,4}(?:\\r|\r)?(?:\\n|\n))+[^A-Za-z0-9+/=\n]{0,12}\z"
+)
+_LEAST_REST = 24
 _TAG = pattern(rb"(?i)<(/?)private\s{0,4}>")
 _SECRET_KIND = pattern(rb"(?im)^[ \t]*[\"']?kind[\"']?:[ \t]*[\"']?secret\b")
 _DATA_HEAD = pattern(rb"(?m)^([ \t]*)(?:data|stringData):[ \t]*\n((?:[ \t]+[\w.-]+:[^\n]*\n?)+)")
@@ -172,7 +177,28 @@ _DATA_LINE = pattern(rb"(?m)^[ \t]+[\w.-]+:[ \t]*[\"']?([^\s\"']{4,})")
 
 
 def _private_keys(data: bytes) -> Iterator[Span]:
-    """Private key blocks from head to tail; where the tail was cut off, as far as the encoded body reaches."""
+    """Private key blocks: from head to tail, from the head as far as the body reaches, or the body above a tail without its head."""
+    end = 0
+    for span in _headed_keys(data):
+        yield from _headless_keys(data, end, span.start)
+        yield span
+        end = span.end
+    yield from _headless_keys(data, end, len(data))
+
+
+def _headless_keys(data: bytes, start: int, stop: int) -> Iterator[Span]:
+    """The ends of private keys within a stretch of text that holds no head of one."""
+    for tail in _KEY_TAIL.finditer(data[start:stop]):
+        floor, foot = max(start, start + tail.start() - _LONGEST_KEY), start + tail.start()
+        rest = _KEY_REST.search(data[floor:foot])
+        secret = b"".join(_KEY_RUN.findall(rest.group())) if rest else b""
+        if rest and len(secret) >= _LEAST_REST and looks_mixed(secret):
+            yield Span(
+                start=floor + rest.start(), end=start + tail.end(), order=Finder.PRIVATE_KEYS, kind="private-key", secret=secret
+            )
+
+
+def _headed_keys(data: bytes) -> Iterator[Span]:
     at = 0
     while head := _KEY_HEAD.search(data, at):
         at = head.end()
