@@ -2,6 +2,8 @@
 
 import json
 import os
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 
@@ -167,6 +169,37 @@ def test_a_damaged_backup_restores_nothing(desk_at, home, transcripts):
     with desk_at(home) as desk:
         assert forms(desk) == before
     assert sorted(each.name for each in desk.home.state.iterdir() if "restoring" in each.name) == []
+
+
+FOREIGN = {
+    "trigger": "CREATE TRIGGER thief AFTER INSERT ON operations BEGIN DELETE FROM sealed; END",
+    "view": "CREATE VIEW peek AS SELECT * FROM sealed",
+    "table": "CREATE TABLE beside (words TEXT)",
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_backup_with_a_trigger_a_view_or_a_table_that_kept_did_not_make_is_not_restored(desk_at, home, transcripts, kind):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        made = backup(desk, home / "copy.db")
+        before = forms(desk)
+    with closing(sqlite3.connect(made)) as copy:
+        copy.execute(FOREIGN[kind])
+    with pytest.raises(DamagedError, match=f"{kind} "):
+        restore(desk.home, made, lambda: desk_at(home))
+    with desk_at(home) as desk:
+        assert forms(desk) == before
+
+
+@pytest.mark.parametrize("kind", ["trigger", "view"])
+def test_a_store_with_a_trigger_or_a_view_that_kept_did_not_make_is_not_opened(desk_at, home, transcripts, kind):
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+    with closing(sqlite3.connect(desk.home.store)) as store:
+        store.execute(FOREIGN[kind])
+    with pytest.raises(DamagedError, match=f"{kind} "), desk_at(home):
+        pass
 
 
 def test_a_store_that_was_replaced_takes_no_more_writes_from_those_who_had_it_open(desk_at, home, transcripts):

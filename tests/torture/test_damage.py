@@ -115,6 +115,8 @@ PLANTED = {
     "a setting that is gone": "DELETE FROM settings WHERE name = (SELECT min(name) FROM settings)",
     "a project put in the place of another": "UPDATE projects SET directory = directory || 'x', checksum = checksum + 1",
     "the count of rows gone": "DELETE FROM tallies",
+    "a table that is not kept's": "CREATE TABLE notes_of_somebody (words TEXT)",
+    "an index that is not kept's": "CREATE INDEX by_kind ON operations (kind)",
     "another line in what was written": "UPDATE outputs SET lines = replace(lines, 'the', 'teh')",
 }
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kept.adapters.store.paths import flush, free_name, make_folder
+from kept.adapters.store.schema import foreign_objects, foreign_programs, migration_statements, schema_statements
 from kept.model.errors import DamagedError, StoreError
 
 FORMAT = 3  # PRAGMA user_version of the newest schema
@@ -112,6 +113,12 @@ class Database:
         pragma("PRAGMA cache_size = -16384")
         self._connection.create_function("checksum", -1, checksum, deterministic=True)
         version = self._version()
+        if programs := tuple(foreign_programs(self._connection)):
+            raise DamagedError(
+                f"the store holds what kept did not make: {', '.join(programs)}",
+                where=str(self.path),
+                hint="restore a backup: kept restore FILE",
+            )
         if version > FORMAT:
             raise StoreError(
                 f"this store has format {version}, this program knows {FORMAT}", where=str(self.path), hint="install a newer kept"
@@ -185,6 +192,10 @@ class Database:
     def _check_process(self) -> None:
         if os.getpid() != self._pid:
             raise StoreError("a forked process must open the store itself", where=str(self.path))
+
+    def foreign(self) -> tuple[str, ...]:
+        """What the file holds that kept did not make, by kind and name."""
+        return tuple(foreign_objects(self._connection))
 
     def others(self) -> int:
         """A number that changes when another connection has changed the store."""
@@ -339,22 +350,6 @@ def all_of(words: Iterable[str]) -> str:
 
 def _quoted(words: Iterable[str]) -> list[str]:
     return ['"' + word.replace('"', '""') + '"' for word in words]
-
-
-def schema_statements() -> tuple[str, ...]:
-    """The statements of schema.sql, one by one."""
-    return _statements("schema.sql")
-
-
-def migration_statements(version: int) -> tuple[str, ...]:
-    """The statements that lead from the format before to a version."""
-    return _statements("migrations", f"{version}.sql")
-
-
-def _statements(*place: str) -> tuple[str, ...]:
-    text = _HERE.joinpath(*place).read_text(encoding="utf-8")
-    bare = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("--"))
-    return tuple(each.strip() for each in bare.split(";") if each.strip())
 
 
 def _open(path: Path) -> tuple[sqlite3.Connection, int, bool]:

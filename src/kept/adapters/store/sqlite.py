@@ -150,6 +150,7 @@ class SqliteStore:
                 links += [f"memory {each}: cannot be read" for each in unreadable]
             cited = citations(stored.values(), self._log.imported())
             found = (
+                *(f"{each}: kept did not make it" for each in self._database.foreign()),
                 *links,
                 *(f"{row['place']} {row['name']}: not what was written" for row in self._database.run("wrong_checksums")),
                 *(_miscounted(row["name"], row["missing"]) for row in self._database.run("wrong_tallies")),
