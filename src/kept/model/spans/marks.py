@@ -1,0 +1,83 @@
+"""The kinds of spans, and a text's characters marked with them. First marks stay: what was decided early is not decided again."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby
+
+
+class SpanKind(StrEnum):
+    """Whose words a span is made of. All but ``typed`` are foreign."""
+
+    TYPED = "typed"  # by the person
+    COMMAND = "command"  # the name of a slash command
+    PASTED = "pasted"  # what a program printed, code, a diff, a table
+    QUOTED = "quoted"  # a block quote, a fence, a quotation
+    DOCUMENT = "document"  # an article, a README, a mail, a conversation with somebody else
+    REPORTED = "reported"  # what somebody else says, in the person's sentence or a reviewer's
+    HARNESS = "harness"  # an envelope that a client or a tool put there
+    PROGRAM = "program"  # a prompt that a program wrote
+    REPEATED = "repeated"  # came back identically in another session
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Span:
+    """The characters ``[start, end)`` of a text, and whose words they are."""
+
+    start: int
+    end: int
+    kind: SpanKind
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether these are the person's own words."""
+        return self.kind is SpanKind.TYPED
+
+
+_KINDS = tuple(SpanKind)
+_CODES = {kind: code for code, kind in enumerate(_KINDS)}
+
+
+class Marks:
+    """Marks of a text's characters, all typed at first."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._codes = bytearray(len(text))
+
+    def mark(self, start: int, end: int, kind: SpanKind) -> None:
+        """Mark the characters ``[start, end)`` that have no mark yet."""
+        code = _CODES[kind]
+        part = self._codes[start:end]
+        self._codes[start:end] = part.replace(b"\0", bytes([code])) if code else part
+
+    def unmark(self, start: int, end: int) -> None:
+        """Take the marks off the characters ``[start, end)``."""
+        self._codes[start:end] = bytes(max(0, min(end, len(self._codes)) - start))
+
+    def is_marked(self, start: int, end: int) -> bool:
+        """Whether no visible character of ``[start, end)`` is typed."""
+        return all(self._codes[place] or self.text[place].isspace() for place in range(start, end))
+
+    def typed_parts(self, start: int, end: int) -> list[tuple[int, int]]:
+        """The runs of ``[start, end)`` without a mark that hold something visible."""
+        found, at = [], start
+        for marked, run in groupby(self._codes[start:end], key=bool):
+            length = sum(1 for _ in run)
+            if not marked and self.text[at : at + length].strip():
+                found.append((at, at + length))
+            at += length
+        return found
+
+    def spans(self) -> tuple[Span, ...]:
+        """The runs of equal marks in order; white space between foreign ones is theirs."""
+        runs: list[tuple[int, int, int]] = []
+        at = 0
+        for code, run in groupby(self._codes):
+            length = sum(1 for _ in run)
+            blank = not code and not self.text[at : at + length].strip()
+            if runs and (blank or runs[-1][2] == code):
+                runs[-1] = (runs[-1][0], at + length, runs[-1][2])
+            else:
+                runs.append((at, at + length, code))
+            at += length
+        return tuple(Span(start=start, end=end, kind=_KINDS[code]) for start, end, code in runs)

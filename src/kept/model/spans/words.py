@@ -1,0 +1,58 @@
+"""The words by which a prompt shows whose words follow, in all languages at once: whose words a span is made of must not depend on
+which language a prompt was taken for. They stand in ``words.toml``, a table for each language.
+
+``person``: somebody speaks or is spoken to. ``resumes``: how a person goes on after a paste. ``orders``: how they open what they want
+done. ``sources``: who or what may be quoted. ``says``: verbs of saying. ``according``: what makes a sentence that of a source;
+``taken``: the same where a colon follows. ``material``: nouns that announce a paste when a colon follows. ``digests``: orders that
+announce a text to work on. ``reviews``: phrases of a review.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+
+import re2
+
+_UNSPACED = frozenset({"zh", "ja"})  # languages that write no spaces between words
+# Neither a letter nor a digit of the scripts that write words apart: ranges instead of classes keep the automata small.
+_EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}]"
+
+
+@cache
+def _tables() -> Mapping[str, Mapping[str, list[str]]]:
+    source = resources.files(__package__).joinpath("words.toml").read_text(encoding="utf-8")
+    return tomllib.loads(source)
+
+
+def _joined(purpose: str, *, unspaced: bool) -> str:
+    tables = (table for language, table in _tables().items() if (language in _UNSPACED) == unspaced)
+    return "|".join(fragment for table in tables for fragment in table.get(purpose, ()))
+
+
+@cache
+def spaced(purpose: str) -> str:
+    """The words of a purpose in languages with spaces, as the source of one group without word borders."""
+    return f"(?:{_joined(purpose, unspaced=False)})".replace("'", "['’]")
+
+
+@cache
+def unspaced(purpose: str) -> str:
+    """The words of a purpose in languages without spaces, as the source of one group."""
+    return f"(?:{_joined(purpose, unspaced=True)})"
+
+
+@cache
+def _pattern(purpose: str, start: str) -> "re2._Regexp":
+    anywhere = f"|{unspaced(purpose)}" if _joined(purpose, unspaced=True) else ""
+    return re2.compile(rf"(?i){start}(?:(?:^|{_EDGE}){spaced(purpose)}(?:$|{_EDGE}){anywhere})")
+
+
+def has(purpose: str, text: str) -> bool:
+    """Whether one of the words of a purpose stands in the text."""
+    return _pattern(purpose, "").search(text) is not None
+
+
+def opens(purpose: str, text: str) -> bool:
+    """Whether the text begins with one of the words, the mark of a list item aside."""
+    return _pattern(purpose, r"^(?:[-*•]|\d{1,2}[.)])?\s{0,4}").search(text) is not None
