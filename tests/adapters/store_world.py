@@ -10,6 +10,7 @@ from kept.model.operation import Add
 
 AT = datetime(2026, 1, 5, 14, tzinfo=UTC)
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
+DAWN = datetime(1, 1, 1, tzinfo=UTC)
 
 
 def event(

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from store_world import AT, NOW, archive, event
+from store_world import AT, DAWN, NOW, archive, event
 
 from kept.adapters.store import SqliteStore, Store
 from kept.adapters.store.in_memory import InMemoryStore
@@ -79,7 +79,7 @@ def test_the_more_precise_copy_of_an_event_wins_under_the_same_key(store, worse)
     assert (found.at, found.precision, found.session) == (NATIVE.at, Precision.MESSAGE, "s")
     assert 1 in [each.id for each in store.archive.threads(pending=True)]
     assert next(store.archive.threads()).last_at == NATIVE.at or undated
-    assert store.archive.search(("sync",), 5)
+    assert store.archive.mentions("sync", DAWN)
     assert store.damage() == ()
 
 
@@ -125,7 +125,7 @@ def test_a_conversation_that_is_not_to_be_remembered_loses_its_words_and_nothing
     assert store.archive.opt_out("s", "a") == 1
     assert texts(store, 1) == [FORGOTTEN_MARK, "in both"]
     assert texts(store, 2) == ["in both"]
-    assert not store.archive.search(("sync",), 5)
+    assert not store.archive.mentions("sync", DAWN)
     assert [each.id for each in store.archive.threads(pending=True)] == [1]
     assert [(each.session, each.path) for each in store.archive.opted_out()] == [("s", "a")]
     assert archived(store, replace(NATIVE, parent="p"), path="c") == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from store_world import AT, NOW, add, archive, commit, event, judged, memory
+from store_world import AT, DAWN, NOW, add, archive, commit, event, judged, memory
 
 from kept.adapters.store import IMPORTED, Output, Span, SqliteStore, Store
 from kept.adapters.store.in_memory import InMemoryStore
@@ -66,11 +66,13 @@ def test_accounts_add_up_over_slices_and_start_over_for_a_rewritten_file(store):
     assert next(store.archive.files()).account.records == 1
 
 
-def test_turns_are_found_by_stem_by_part_of_an_identifier_and_in_cjk(store):
+def test_a_name_is_found_whole_as_part_of_an_identifier_or_path_and_in_cjk(store):
     archive(store, event("a", text="the getUserName function in src/app/main.py was renamed"), event("b", text="数据库连接失败"))
-    for query, key in (("renaming", "a"), ("user", "a"), ("main", "a"), ("连接", "b")):
-        hits = store.archive.search((query,), 5)
-        assert [hit.key for hit, _ in hits] == [key], query
+    for name in ("user", "getUserName", "main.py", "src/app/main.py", "app/main.py", "连接"):
+        assert [mention.at for mention in store.archive.mentions(name, DAWN)] == [AT], name
+    for name in ("getName", "app/other.py", "...", ""):
+        assert store.archive.mentions(name, DAWN) == (), name
+    assert store.archive.mentions("user", AT) == ()
 
 
 def test_a_memory_is_what_its_operations_add_up_to(store):
@@ -313,7 +315,7 @@ def test_what_is_forgotten_is_nowhere_and_the_gaps_are_explained(store):
     assert store.archive.erase("a", ["use xylophone quartz"], FORGOTTEN_MARK)
     store.compact()
     assert "xylophone" not in repr(list(store.rows()))
-    assert store.archive.search(("xylophone",), 5) == ()
+    assert store.archive.mentions("xylophone", DAWN) == ()
     assert store.log.search(("quartz",), 5) == ()
     assert store.log.every_proposal() == ()
     assert store.log.forgotten() == {"f1"}

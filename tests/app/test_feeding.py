@@ -1,6 +1,6 @@
 """What external sources bring into an entry, and that nothing of it becomes a memory."""
 
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from talking import say
@@ -10,6 +10,7 @@ from kept.app.feeding import collect, items_between
 from kept.app.journaling import heads, work_of, write
 from kept.app.running import Options, run
 
+DAWN = datetime(1, 1, 1, tzinfo=UTC)
 DAY = date(2026, 1, 5)
 FEED = """<rss><channel><item><title>{title}</title><guid>1</guid><description>{text}</description>
 <pubDate>Mon, 05 Jan 2026 09:30:00 GMT</pubDate></item></channel></rss>"""
@@ -50,7 +51,7 @@ def test_nothing_from_outside_becomes_a_memory_or_is_even_archived(fed):
         done = write(desk, work_of(desk), DAY)
         assert "evil.example" in done.path.read_text()
         assert not any("evil" in each.content for each in desk.store.log.memories())
-        assert desk.store.archive.search(("evil",), 10) == ()
+        assert desk.store.archive.mentions("evil", DAWN) == ()
 
 
 def test_text_from_outside_cannot_end_its_block(fed):
@@ -59,7 +60,7 @@ def test_text_from_outside_cannot_end_its_block(fed):
         collect(desk)
         text = write(desk, work_of(desk), DAY).path.read_text()
         assert text.count("outside:end -->") == 1
-        assert desk.store.archive.search(("evil",), 10) == ()
+        assert desk.store.archive.mentions("evil", DAWN) == ()
 
 
 def test_secrets_are_taken_out_before_an_item_is_put_by(fed, home):

@@ -2,7 +2,7 @@
 
 import json
 import re
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from talking import say
@@ -19,6 +19,7 @@ from kept.model.event import Origin
 from kept.model.memory import Status
 from kept.stages.narrate import edited, head_of
 
+DAWN = datetime(1, 1, 1, tzinfo=UTC)
 FIRST = date(2026, 1, 5)
 RULES = (
     "Never use pip in this repo, always use `uv sync` instead.",
@@ -294,7 +295,7 @@ def test_what_is_forgotten_goes_out_of_the_entries_and_of_what_was_archived_of_t
         assert "harbour page number 1" in done[0].path.read_text()
         assert not edited(done[0].path.read_text())
         run(desk, [], Options())
-        assert desk.store.archive.search(("sqlite",), 10) == ()
+        assert desk.store.archive.mentions("sqlite", DAWN) == ()
         assert not any("tides.sqlite" in each.content for each in desk.store.log.memories())
         assert desk.store.damage() == ()
 

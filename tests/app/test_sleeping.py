@@ -6,10 +6,12 @@ from datetime import date, timedelta
 import pytest
 from talking import OTHER, say
 
+from kept.adapters.store import blocks
+from kept.adapters.store.records import unpack
 from kept.app import person
 from kept.app.history import undo
 from kept.app.running import Options, run
-from kept.app.sleeping import lingering, sleep
+from kept.app.sleeping import lingering, sleep, why_lingering
 from kept.model.memory import Status
 
 FIRST = date(2026, 1, 5)
@@ -146,3 +148,31 @@ def test_the_guard_stops_a_night_that_would_retire_too_much(fading_desk, home):
         assert sleep(desk).stopped
         assert sum(each.status is Status.ACTIVE for each in desk.store.log.memories()) == active
         assert len(sleep(desk, allow=True).retired) == active
+
+
+def test_what_lingers_is_found_without_unpacking_the_archive(fading_desk, home, monkeypatch):
+    opened, quick = fading_desk
+    say(home, "a", OTHER)
+    months(home, naming=" and run `uv sync` before")
+    with opened() as raw:
+        run(quick(raw), [], Options())
+    unpacked = []
+    monkeypatch.setattr(blocks, "unpack", lambda body: unpacked.append(body) or unpack(body))
+    with opened() as raw:
+        desk = quick(raw)
+        assert lingering(desk) == ()
+        assert why_lingering(desk, rule(desk)) == ""
+        sleep(desk)
+    assert unpacked == []
+
+
+def test_why_one_memory_lingers_is_what_the_list_says_of_it(fading_desk, home):
+    opened, quick = fading_desk
+    say(home, "a", OTHER)
+    months(home)
+    with opened() as raw:
+        desk = quick(raw)
+        run(desk, [], Options())
+        (found,) = lingering(desk)
+        assert why_lingering(desk, found.memory) == found.reason != ""
+        assert why_lingering(desk, person.retire(desk, found.memory.id)) == ""

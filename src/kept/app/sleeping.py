@@ -10,19 +10,17 @@ from datetime import UTC, datetime, timedelta
 
 from kept.adapters.files import locked
 from kept.adapters.index import Kind, Limits, opened
-from kept.adapters.store import Draft
+from kept.adapters.store import Draft, Noted
 from kept.app.desk import Desk
 from kept.app.running import RunNumber
 from kept.app.writing import Written, absorb_edits, write_outputs
 from kept.model.memory import USER_SCOPE, Actor, Memory, Status
 from kept.model.profile import Category
-from kept.model.text import query_words
 from kept.model.times import to_text
 from kept.stages.guard import overreach
 from kept.stages.lifecycle import Presence, faded, fading, lingers
 
 FADE = "fade"
-_MENTIONS = 200  # archived turns looked at for a name; one that more of them have is not gone
 _DAWN = datetime.min.replace(tzinfo=UTC)
 
 
@@ -100,14 +98,20 @@ def _fade(desk: Desk, run: RunNumber, group: tuple[str, str], members: list[Aged
 
 
 class _History:
-    """The sessions of each project by the time of their last event, and where names occur; each looked up once."""
+    """The sessions of each project by the time of their last event, and where names occur.
+
+    Reads rows and the full-text index, never an archived text: what one memory costs does not grow with the archive's bytes.
+    """
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self._scopes: dict[tuple[str, str], str] = {}
         self._sessions: dict[str, dict[str, datetime]] = defaultdict(dict)
+        self._changes: tuple[Noted, ...] = ()
+        self._changes_since: datetime | None = None
         for thread in desk.store.archive.threads():
             if thread.last_at is not None:
-                for scope in (desk.scope(thread.project, thread.path), USER_SCOPE):
+                for scope in (self._scope(thread.project, thread.path), USER_SCOPE):
                     known = self._sessions[scope].get(thread.session, _DAWN)
                     self._sessions[scope][thread.session] = max(known, thread.last_at)
 
@@ -125,42 +129,56 @@ class _History:
 
     def _last(self, name: str, memory: Memory, since: datetime) -> datetime | None:
         """When a name last occurred in what was said of the project after a moment, or among the files changed there."""
-        store, wanted = self._desk.store, name.casefold()
-        found = store.archive.search(query_words(name), _MENTIONS)
-        if len(found) == _MENTIONS and all(wanted in event.text.casefold() for event, _ in found):
-            return self.newest(memory.scope)
-        times = [
-            event.at
-            for event, _ in found
-            if event.at is not None
-            and event.at > since
-            and wanted in event.text.casefold()
-            and self._belongs(memory, event.project, event.pointer.path)
-        ]
-        short = wanted.rsplit("/", 1)[-1]
-        changed = store.days.between(since, self.newest(memory.scope) or since)
+        mentions = self._desk.store.archive.mentions(name, since)
+        times = [mention.at for mention in mentions if self._belongs(memory, mention.project, mention.path)]
+        short = name.casefold().rsplit("/", 1)[-1]
         times += [
-            each.note.at
-            for each in changed
-            if short in {one.casefold() for one in each.note.names} and self._belongs(memory, each.project, each.path)
+            change.note.at
+            for change in self._changed(since)
+            if short in {file.casefold() for file in change.note.names} and self._belongs(memory, change.project, change.path)
         ]
         return max(times, default=None)
 
+    def _changed(self, since: datetime) -> Iterator[Noted]:
+        """The notes after a moment, which name the files that were changed. They are read once, as far back as somebody asks."""
+        until = self.newest(USER_SCOPE) or since
+        if self._changes_since is None:
+            self._changes, self._changes_since = self._desk.store.days.between(since, until), since
+        elif since < self._changes_since:
+            earlier = self._desk.store.days.between(since, self._changes_since)
+            self._changes, self._changes_since = (*earlier, *self._changes), since
+        return (each for each in self._changes if each.note.at >= since)
+
     def _belongs(self, memory: Memory, project: str, path: str) -> bool:
-        return memory.scope in (USER_SCOPE, self._desk.scope(project, path))
+        return memory.scope in (USER_SCOPE, self._scope(project, path))
+
+    def _scope(self, project: str, path: str) -> str:
+        """The scope of a directory, looked up once."""
+        place = (project, "" if project else path)
+        if place not in self._scopes:
+            self._scopes[place] = self._desk.scope(*place)
+        return self._scopes[place]
 
 
 def lingering(desk: Desk) -> tuple[Lingering, ...]:
     """What a person should look at again, the most faded and the oldest first. Changes nothing."""
-    used = _uses(desk)
-    history = _History(desk)
-    found = [each for memory in desk.store.log.memories() if (each := _lingering(desk, memory, history, used.get(memory.id, 0)))]
+    memories = [each for each in desk.store.log.memories() if each.status_at(desk.clock()) is Status.ACTIVE]
+    found = _among(desk, memories)
     return tuple(sorted(found, key=lambda each: (-each.faded, each.memory.last_seen or _DAWN, each.memory.id)))
 
 
+def why_lingering(desk: Desk, memory: Memory) -> str:
+    """Why a person should look at a memory again; empty where they need not. Looks at this memory alone. Changes nothing."""
+    active = memory.status_at(desk.clock()) is Status.ACTIVE
+    return next((each.reason for each in _among(desk, [memory])), "") if active else ""
+
+
+def _among(desk: Desk, memories: Iterable[Memory]) -> list[Lingering]:
+    history, used = _History(desk), _uses(desk)
+    return [found for memory in memories if (found := _lingering(desk, memory, history, used.get(memory.id, 0)))]
+
+
 def _lingering(desk: Desk, memory: Memory, history: _History, uses: int) -> Lingering | None:
-    if memory.status_at(desk.clock()) is not Status.ACTIVE:
-        return None
     category = desk.category(memory)
     share = 0.0
     if category is not None and category.fades and memory.artifacts:

@@ -201,3 +201,21 @@ def test_who_sends_too_much_gets_to_read_that_it_was(served):
     for _ in range(5):
         status, _, body = served.ask("POST", "/api/memories", {"text": "x" * 3_000_000, "category": "decision"})
         assert (status, body["error"]) == (413, "the request is too large")
+
+
+def test_an_unexpected_error_leaves_a_line_and_a_trace_without_words(served, monkeypatch, capfd):
+    def broken(*_, **__):
+        raise LookupError("the harbour master said so")
+
+    monkeypatch.setattr("kept.ui.web.pages.review.lingering", broken)
+    status, _, told = served.ask("GET", "/review/lingering?q=harbour")
+    log = served.home / ".local" / "share" / "kept" / "errors.log"
+    assert status == 500
+    assert "LookupError (review.py:" in told
+    assert str(log) in told
+    assert "kept web: GET /review/lingering: something unexpected went wrong: LookupError" in capfd.readouterr().err
+    entry = log.read_text()
+    assert "GET /review/lingering" in entry
+    assert "in broken" in entry
+    assert "harbour" not in entry
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600

@@ -1,7 +1,11 @@
 """Review in a real browser: decided by keys alone, with the words and the conversation; nothing decided is lost, all of it undone."""
 
 import pytest
+from talking import say
 
+from kept.adapters.store import blocks
+from kept.adapters.store.records import unpack
+from kept.app.running import Options, run
 from kept.model.memory import Status
 
 WORDS = ("Never ship walnuts on a Friday.", "Always count the crates twice.", "Never store almonds in the barn.")
@@ -103,3 +107,16 @@ def test_each_page_of_review_says_what_it_is_for_when_it_is_empty(served, browse
     page.get_by_text("Nothing lingers").wait_for()
     page.get_by_role("link", name="Refused").click()
     page.get_by_text("Nothing was refused").wait_for()
+
+
+def test_a_decision_and_its_card_read_no_archived_text(served, home, monkeypatch):
+    say(home, "a", "In this project we always write dates as ISO 8601 in UTC, never in local time.")
+    with served.desk() as desk:
+        run(desk, [], Options())
+    held = served.hold(WORDS[0])
+    unpacked = []
+    monkeypatch.setattr(blocks, "unpack", lambda body: unpacked.append(body) or unpack(body))
+    assert served.ask("POST", f"/api/memories/{held.id}/approve", {})[0] == 200
+    assert served.ask("GET", f"/review/{held.id}/card")[0] == 200
+    assert served.ask("GET", "/review/lingering")[0] == 200
+    assert unpacked == []

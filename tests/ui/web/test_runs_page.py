@@ -1,12 +1,14 @@
 """Runs in the browser and over the API: begun, followed, told, stopped, taken back; what a guard stopped needs a person's word."""
 
 import json
+import os
 import time
 
 import pytest
 
 from kept.adapters.store import Draft
 from kept.app.curating import GUARD
+from kept.app.desk import find_home
 from kept.app.overseeing import runs, stops
 from kept.app.running import Options, run
 from kept.model.errors import BusyError
@@ -97,7 +99,7 @@ def test_a_run_that_makes_no_sense_is_not_begun(served, body, status):
     assert not served.ask("GET", "/api/runs/now")[2]["running"]
 
 
-def test_one_run_at_a_time_and_a_stopped_one_says_so(monkeypatch):
+def test_one_run_at_a_time_and_a_stopped_one_says_so(home, monkeypatch):
     work, began = Work(), []
 
     def endless(desk, paths, options, *, progress):
@@ -116,9 +118,9 @@ def test_one_run_at_a_time_and_a_stopped_one_says_so(monkeypatch):
             return False
 
     monkeypatch.setattr("kept.ui.web.work.run", endless)
-    work.start(Desk, Options())
+    work.start(find_home(str(home), os.environ), Desk, Options())
     with pytest.raises(BusyError):
-        work.start(Desk, Options())
+        work.start(find_home(str(home), os.environ), Desk, Options())
     work.stop()
     now = work.wait(10)
     assert (now.running, now.stopped, len(began)) == (False, True, 1)

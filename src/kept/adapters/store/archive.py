@@ -8,13 +8,14 @@ from typing import Any
 
 from kept.adapters.store import archive_care as care
 from kept.adapters.store.blocks import BLOCK_EVENTS, Blocks, columns, index, is_indexed, unindex
-from kept.adapters.store.database import ERASING, Database, any_of, checksum
+from kept.adapters.store.database import ERASING, Database, checksum, phrase
 from kept.adapters.store.records import likeness_of, retold, withheld
-from kept.adapters.store.values import EventRow, FileRow, FileState, OptedOut, Row, Sitting, Thread, ThreadRow
+from kept.adapters.store.values import EventRow, FileRow, FileState, Mention, OptedOut, Row, Sitting, Thread, ThreadRow
 from kept.model.codec import canonical, dump, load
 from kept.model.errors import DamagedError
 from kept.model.event import FORGOTTEN_MARK, Account, Author, Cursor, Event, Kind
 from kept.model.project import Project
+from kept.model.text import index_words
 from kept.model.threads import Tree
 from kept.model.times import from_text, to_text
 
@@ -294,12 +295,10 @@ class SqliteArchive:
         count: int = self._database.one("undated_events")["events"]
         return count
 
-    def search(self, words: Sequence[str], limit: int) -> tuple[tuple[Event, float], ...]:
-        """Turns that match a prepared full-text query, best first, with their score (higher is better)."""
-        return tuple(
-            (self._blocks.event(row), -row["rank"])
-            for row in self._database.run("search_turns", query=any_of(words), limit=limit).fetchall()
-        )
+    def mentions(self, name: str, since: datetime) -> tuple[Mention, ...]:
+        """When a name was said last after a moment, by directory and file. Reads rows and the index, no archived text."""
+        rows = self._database.run("mentions", query=phrase(name), since=to_text(since)) if index_words(name) else ()
+        return tuple(Mention(project=row["project"], path=row["path"], at=from_text(row["at"])) for row in rows)
 
     def erase(self, key: str, quotes: Sequence[str], mark: str) -> bool:
         """Replace quotes inside one archived event by a mark, in the block and the index. False where nothing matched."""

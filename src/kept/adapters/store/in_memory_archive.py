@@ -6,12 +6,12 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 
-from kept.adapters.store.in_memory_state import Now, State, best
+from kept.adapters.store.in_memory_state import Now, State
 from kept.adapters.store.records import likeness_of, retold, withheld
-from kept.adapters.store.values import EventRow, FileRow, FileState, OptedOut, Sitting, Thread, ThreadRow
+from kept.adapters.store.values import EventRow, FileRow, FileState, Mention, OptedOut, Sitting, Thread, ThreadRow
 from kept.model.event import FORGOTTEN_MARK, Account, Author, Cursor, Event, Kind
 from kept.model.project import Project
-from kept.model.text import index_words
+from kept.model.text import index_words, phrase_words
 from kept.model.threads import Tree, abandoned, tree_of
 
 Transaction = Callable[[], AbstractContextManager[None]]
@@ -224,13 +224,14 @@ class InMemoryArchive:
     def undated(self) -> int:
         return sum(each.event.at is None for each in self._state.events.values())
 
-    def search(self, words: Sequence[str], limit: int) -> tuple[tuple[Event, float], ...]:
-        spoken = (
-            each.event
-            for each in self._state.events.values()
-            if each.event.author in (Author.HUMAN, Author.ASSISTANT) and each.event.kind in (Kind.PROMPT, Kind.RESPONSE)
-        )
-        return tuple(best(((each, index_words(each.text)) for each in spoken), words)[:limit])
+    def mentions(self, name: str, since: datetime) -> tuple[Mention, ...]:
+        wanted, last = f" {phrase_words(name)} ", dict[tuple[str, str], datetime]()
+        for row in self._state.threads:
+            for event in (self._state.events[key].event for key in row.events):
+                spoken = event.author in (Author.HUMAN, Author.ASSISTANT) and event.kind in (Kind.PROMPT, Kind.RESPONSE)
+                if wanted.strip() and spoken and event.at and event.at > since and wanted in f" {index_words(event.text)} ":
+                    last[row.project, row.path] = max(event.at, last.get((row.project, row.path), event.at))
+        return tuple(Mention(project=project, path=path, at=at) for (project, path), at in sorted(last.items()))
 
     def reindex(self) -> None:
         """Nothing is derived."""

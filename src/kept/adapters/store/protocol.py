@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from kept.adapters.store.protocol_of_days import Days
-from kept.adapters.store.values import EXTRACT, Draft, FileState, OptedOut, Output, Proposal, Row, Run, Sitting, Thread
+from kept.adapters.store.values import EXTRACT, Draft, FileState, Mention, OptedOut, Output, Proposal, Row, Run, Sitting, Thread
 from kept.model.event import Account, Cursor, Event
 from kept.model.memory import Judged, Memory, Status
 from kept.model.operation import Operation, Pass
@@ -149,8 +149,8 @@ class Archive(Protocol):
         """How many events have no time."""
         ...
 
-    def search(self, words: Sequence[str], limit: int) -> tuple[tuple[Event, float], ...]:
-        """Turns with any of the words (of :func:`kept.model.text.query_words`), best first, with their score (higher is better)."""
+    def mentions(self, name: str, since: datetime) -> tuple[Mention, ...]:
+        """When a name was said last after a moment by the person or the assistant, by working directory and file, in their order."""
         ...
 
     def erase(self, key: str, quotes: Sequence[str], mark: str) -> bool:

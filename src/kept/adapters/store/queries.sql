@@ -467,13 +467,18 @@ SELECT m.id, m.body, m.checksum, bm25(memory_index) AS rank
 FROM memory_index JOIN memories AS m ON m.rowid = memory_index.rowid
 WHERE memory_index MATCH :query ORDER BY rank, m.id LIMIT :limit;
 
--- name: search_turns
-SELECT e.key, e.block, e.place, found.rank
+-- name: mentions
+SELECT t.project, f.path, max(e.at) AS at
 FROM (
-    SELECT rowid AS id, bm25(turn_index) AS rank FROM turn_index WHERE turn_index MATCH :query
-    UNION ALL SELECT rowid, bm25(reply_index) FROM reply_index WHERE reply_index MATCH :query
-) AS found JOIN events AS e ON e.id = found.id
-ORDER BY found.rank, e.id LIMIT :limit;
+    SELECT rowid AS id FROM turn_index WHERE turn_index MATCH :query
+    UNION ALL SELECT rowid FROM reply_index WHERE reply_index MATCH :query
+) AS found
+JOIN events AS e ON e.id = found.id
+JOIN thread_events AS m ON m.event = e.id
+JOIN threads AS t ON t.id = m.thread
+JOIN files AS f ON f.id = t.file
+WHERE e.at > :since
+GROUP BY t.project, f.path ORDER BY t.project, f.path;
 
 -- name: output
 SELECT intended, hash, lines, checksum <> checksum(path, intended, hash, lines) AS wrong FROM outputs WHERE path = :path ORDER BY intended;

@@ -29,6 +29,15 @@ class Thread:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Mention:
+    """When a name was said last in a working directory (empty where the file names none), and the file that tells it."""
+
+    project: str
+    path: str
+    at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Sitting:
     """A session's part in a span of time: where it stands, whose project, how many events and prompts, from when to when."""
 

@@ -6,16 +6,15 @@ this machine's name as its own, and it has neither key nor cookie. Every answer 
 
 import asyncio
 import json
-import traceback
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
-from pathlib import Path
-from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kept.app.error_log import error_line, note_error
 from kept.ui.web.room import Room
 
 MOST = 2 * 2**20  # bytes of a request's body
@@ -70,7 +69,8 @@ class Door:
             large = turned.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
             await answer.tell(turned.status, turned.what, turned.hint, rest=receive if large else None)
         except Exception as error:  # noqa: BLE001 - the last line of defence of this front door: no traceback and no transcript text leaves
-            await answer.tell(HTTPStatus.INTERNAL_SERVER_ERROR, _unexpected(error), "report this line")
+            if not answer.begun:  # otherwise the application has answered and noted it
+                await answer.tell(HTTPStatus.INTERNAL_SERVER_ERROR, error_line(error), noted(self._room, scope, error))
 
     def _checked(self, scope: Scope) -> bool:
         """Whether a request may go in, rather than be asked to sign in. Raises _Turned."""
@@ -128,11 +128,11 @@ class _Answer:
     """Sends an answer with the headers every answer has; knows whether one has begun."""
 
     def __init__(self, send: Send, *, static: bool) -> None:
-        self._send, self._static, self._begun = send, static, False
+        self._send, self._static, self.begun = send, static, False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self._begun = True
+            self.begun = True
             kept = [(name, value) for name, value in message["headers"] if name.decode("latin-1").lower() not in HEADERS]
             own = [*HEADERS.items(), *(() if self._static else (("cache-control", "no-store"),))]
             message = {**message, "headers": [*kept, *((name.encode(), value.encode()) for name, value in own)]}
@@ -140,7 +140,7 @@ class _Answer:
 
     async def tell(self, status: HTTPStatus, what: str, hint: str = "", *, rest: Receive | None = None) -> None:
         """Answer with one line; where an answer has begun, it ends. The connection ends when the ``rest`` of the request was taken."""
-        if self._begun:
+        if self.begun:
             return
         body = json.dumps({"error": what, "where": "", "hint": hint}).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
@@ -203,8 +203,14 @@ def _given(body: bytes, receive: Receive) -> Receive:
     return first
 
 
-def _unexpected(error: Exception) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [each for each in frames if "/kept/" in unquote(each.filename)] or frames
-    where = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
-    return f"something unexpected went wrong: {type(error).__name__}{where}"
+def noted(room: Room, scope: Scope, error: Exception) -> str:
+    """Write an error into the log and on the terminal that serves the page; returns what the person can do next.
+
+    The query of the address is left out: it may hold what somebody searched for.
+    """
+    doing = f"{scope['method']} {scope['path']}"
+    log = note_error(room.home, doing, error)
+    hint = f"the trace is in {log}; report it" if log else "report this line"
+    with suppress(OSError, ValueError):  # a server in the background has nowhere to say it
+        sys.stderr.write(f"kept web: {doing}: {error_line(error)}; {hint}\n")
+    return hint

@@ -24,14 +24,15 @@ except ImportError as error:
 
 from kept import __version__
 from kept.app.desk import Home
+from kept.app.error_log import error_line
 from kept.ui.web import assets
 from kept.ui.web.api import AREAS, session
-from kept.ui.web.door import API, Door
+from kept.ui.web.door import API, Door, noted
 from kept.ui.web.pages import PAGES, story
 from kept.ui.web.patience import PatientProtocol
 from kept.ui.web.problems import DOCUMENTED, problem_of, status_of
 from kept.ui.web.render import part, problem_page, sign_in_page
-from kept.ui.web.room import OpenDesk, Room, at_desk
+from kept.ui.web.room import OpenDesk, Room, at_desk, room_of
 
 _GRACE = 2  # seconds that open requests may take once the server is to stop
 
@@ -55,6 +56,7 @@ def make(room: Room) -> ASGIApp:
     app.add_exception_handler(KeptError, _told)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _malformed)
+    app.add_exception_handler(Exception, _broken)
 
     def takes(scope: Scope) -> bool:
         return any(route.matches(scope)[0] is Match.FULL for route in app.router.routes)
@@ -103,6 +105,11 @@ def _malformed(request: Request, error: Exception) -> Response:
     first = error.errors()[0]
     where = ".".join(str(each) for each in first["loc"][1:])
     return _answer(request, 422, {"error": str(first["msg"]), "where": where, "hint": ""})
+
+
+def _broken(request: Request, error: Exception) -> Response:
+    hint = noted(room_of(request), request.scope, error)
+    return _answer(request, 500, {"error": error_line(error), "where": "", "hint": hint})
 
 
 def _answer(request: Request, status: int, problem: dict[str, str], headers: Mapping[str, str] | None = None) -> Response:

@@ -10,7 +10,8 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import Any
 
-from kept.app.desk import Desk
+from kept.app.desk import Desk, Home
+from kept.app.error_log import error_line, note_error
 from kept.app.running import Options, run
 from kept.model.errors import BusyError, KeptError
 
@@ -60,14 +61,14 @@ class Work:
         """How the run stands that is under way, or that was last."""
         return self._now
 
-    def start(self, open_desk: Callable[[], AbstractContextManager[Desk]], options: Options) -> Now:
-        """Begin a run. Raises BusyError where one is under way here."""
+    def start(self, home: Home, open_desk: Callable[[], AbstractContextManager[Desk]], options: Options) -> Now:
+        """Begin a run; ``home`` is where an unexpected error of it is logged. Raises BusyError where one is under way here."""
         with self._lock:
             if self._now.running:
                 raise BusyError("a run is under way", hint="wait for it, or stop it")
             self._stop = False
             self._now = Now(number=self._now.number + 1, running=True, since=monotonic(), dry=options.dry)
-            self._thread = Thread(target=self._run, args=(open_desk, options), daemon=True, name="kept-run")
+            self._thread = Thread(target=self._run, args=(home, open_desk, options), daemon=True, name="kept-run")
             self._thread.start()
             return self._now
 
@@ -90,7 +91,7 @@ class Work:
     def _tell(self, sentence: str) -> None:
         self._now = replace(self._now, told=(*self._now.told, sentence))
 
-    def _run(self, open_desk: Callable[[], AbstractContextManager[Desk]], options: Options) -> None:
+    def _run(self, home: Home, open_desk: Callable[[], AbstractContextManager[Desk]], options: Options) -> None:
         ended: dict[str, Any] = {"running": False}
         try:
             with open_desk() as desk:
@@ -102,6 +103,7 @@ class Work:
         except KeptError as error:
             ended["problem"] = str(error)
         except Exception as error:  # noqa: BLE001 - the end of a thread is a front door: nobody else would hear of it
-            ended["problem"] = f"something unexpected went wrong: {type(error).__name__}"
+            log = note_error(home, "run started from the page", error)
+            ended["problem"] = error_line(error) + (f"; the trace is in {log}" if log else "")
         finally:
             self._now = replace(self._now, **ended)

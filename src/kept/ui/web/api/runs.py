@@ -12,7 +12,7 @@ from kept.app.running import Options
 from kept.model.errors import UsageError
 from kept.model.times import to_text
 from kept.ui.web.api.forms import Body
-from kept.ui.web.room import at_desk, room_of
+from kept.ui.web.room import at_desk, home_of, room_of
 from kept.ui.web.work import Now
 
 router = APIRouter(tags=["runs"])
@@ -141,7 +141,7 @@ def begin_run(request: Request, body: Begun) -> dict[str, Any]:
         until=body.until or None,
         allow=body.allow and body.confirm,
     )
-    return _now_body(room.work.start(room.shown, options))
+    return _now_body(room.work.start(home_of(request), room.shown, options))
 
 
 @router.get("/runs/now", response_model=NowOut)

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from kept.app.browsing import Filter, by_session, chosen, refused, trace
 from kept.app.desk import Desk
 from kept.app.person import find
-from kept.app.sleeping import lingering
+from kept.app.sleeping import lingering, why_lingering
 from kept.model.memory import Judged, Memory, Refused, Status
 from kept.ui.web.differences import Change, changed_words
 from kept.ui.web.navigation import Page
@@ -110,10 +110,8 @@ def card(request: Request, number: str) -> Response:
     """One memory as the queue shows it; once it is decided, in short."""
     with at_desk(request) as desk:
         memory = find(desk, number)
-        why = (
-            {each.memory.id: each.reason for each in lingering(desk)} if memory.status is Status.ACTIVE and not memory.owned else {}
-        )
-        return part(desk, "review_card.html", memory=memory, **_shown(desk, [memory], why))
+        why = "" if memory.owned else why_lingering(desk, memory)
+        return part(desk, "review_card.html", memory=memory, **_shown(desk, [memory], {memory.id: why} if why else {}))
 
 
 @router.get("/review/{number}/edit")
