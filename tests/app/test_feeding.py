@@ -3,12 +3,12 @@
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
-from talking import say
 
 from kept.adapters.feeds.base import Fetched
 from kept.app.feeding import collect, items_between
 from kept.app.journaling import heads, work_of, write
 from kept.app.running import Options, run
+from talking import say
 
 DAWN = datetime(1, 1, 1, tzinfo=UTC)
 DAY = date(2026, 1, 5)

@@ -5,7 +5,6 @@ import re
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
-from talking import say
 
 from kept.adapters.llm.scripted import Scripted
 from kept.app.asking import Asker
@@ -18,6 +17,7 @@ from kept.model.errors import ConfigError, UsageError
 from kept.model.event import Origin
 from kept.model.memory import Status
 from kept.stages.narrate import edited, head_of
+from talking import say
 
 DAWN = datetime(1, 1, 1, tzinfo=UTC)
 FIRST = date(2026, 1, 5)

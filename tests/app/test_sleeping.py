@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
-from talking import OTHER, say
 
 from kept.adapters.store import blocks
 from kept.adapters.store.records import unpack
@@ -13,6 +12,7 @@ from kept.app.history import undo
 from kept.app.running import Options, run
 from kept.app.sleeping import lingering, sleep, why_lingering
 from kept.model.memory import Status
+from talking import OTHER, say
 
 FIRST = date(2026, 1, 5)
 

@@ -1,12 +1,12 @@
 """Review in a real browser: decided by keys alone, with the words and the conversation; nothing decided is lost, all of it undone."""
 
 import pytest
-from talking import say
 
 from kept.adapters.store import blocks
 from kept.adapters.store.records import unpack
 from kept.app.running import Options, run
 from kept.model.memory import Status
+from talking import say
 
 WORDS = ("Never ship walnuts on a Friday.", "Always count the crates twice.", "Never store almonds in the barn.")
 
