@@ -7,15 +7,15 @@ from kept.model.spans.words import has
 _LEVELS = "trace|debug|info|notice|warn(?:ing)?|error|fatal|critical|severe|panic|fail(?:ed|ure)?|exception|uncaught|remote"
 _SHAPES = re2.compile(
     r"(?i)^\s*(?:"
-    r"diff --git |@@ |\+\+\+ |--- |index [0-9a-f]{6,}|\+\s?\S|\d+ *[+-] ?\S|\d+\s*[→|│]|-\s{2,}\S|[+-]\d+(?:\s|$)"  # diffs, numbered listings
+    r"diff --git |@@ |\+\+\+ |--- |index [0-9a-f]{6,}|\+\s?\S|\d+ *[+-] ?\S|\d+\s*[→|│]|[+-]\d+(?:\s|$)"  # diffs, numbered listings
     r"|\|.*\||\+-{3,}|[-=_*~]{6,}\s*$|<[!?/a-z][^<>]*>.*[>;]\s*$|<[!?/a-z][^>]*>\s*$"  # tables, rulers, markup
     r"|[❯➜»] \S|\$ \S|>>> |% \w+ |PS [^>\n]{0,60}> ?\S|\S+@\S+[:~][^\n]{0,60}[$#%](?:\s|$)"  # shell prompts
     r"|\[[^\]]*\d[^\]]*\]\s*\S|\[(?:[\w@/-]+:)?[\w@/.-]{2,30}\]\s+\S"  # stamped lines, lines of a tool: [vite] …
-    r"|= ?(?:help|note|hint):|--> \S|at \S+ ?\(|at <|at \S+:\d|at async |file \"|caused by:|traceback|\.\.\. \d+ more"  # stacks
+    r"|= ?(?:help|note|hint):|--> \S|at \S+ ?\(|at <|at .*:\d+(?::\d+)?\)*$|at async |file \"|caused by:|traceback|\.\.\. \d+ more"  # stacks
     r"|\(anonymous\)|\S{1,60} @ \S+:\d+|await in \S+$|promise\.\w+$"  # a browser's stack
     r"|\d{4}[-/]\d\d[-/]\d\d[T ,]|\[?\d\d:\d\d:\d\d|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec) +\d{1,2} \d\d:\d\d"  # log times
     r"|(?:\d{1,3}\.){3}\d{1,3}[ :]|(?:get|post|put|patch|delete|head|options) (?:/|https?:)\S*|http/\d"  # servers
-    r"|::\w+[^\n:]*::|-- \S|(?-i:[A-Z][A-Z-]{3,}(?:;[^:\n]{0,80})?:\S)"  # a build's annotations, comments of queries, calendars
+    r"|::\w+[^\n:]*::|(?-i:[A-Z][A-Z-]{3,}(?:;[^:\n]{0,80})?:\S)"  # a build's annotations, comments of queries, calendars
     r"|(?:" + _LEVELS + r"|\w*error|\w*exception)\s?(?:\[[^\]]*\]|\([^)]*\)|\s[\w-]*\d+)?\s?(?::|\||-|–|—)\s*\S"
     r"|(?-i:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|PANIC|FAIL|PASS|SKIP|OK)\b[\s:\[(]"
     r"|(?:npm|yarn|pnpm|pip|cargo|bun|deno|brew|apt|gem|composer|bundler|nuget|gradle|maven|webpack|vite|rollup|esbuild|tsc|eslint|jest|pytest)"
@@ -25,15 +25,15 @@ _SHAPES = re2.compile(
     r"|(?:===|\*\*\*)\s|-{2,3} (?:fail|pass|skip)|(?:fail|pass|ok|run|\?)\s+\S*[/.]\S+|(?:=== )?(?:run|pause|cont) +test\w+"
     r"|[✖✗✘✓✔✅❌⨯●⏺⎿•└├│┌┐┘─━═║╔╚╭╮╯╰▪▶▸►☰⠀-⣿█▓▒░✻✢✳✶✽∴※⏵⏸⧉]"
     r"|[\x{1F300}-\x{1FAFF}\x{2600}-\x{26FF}\x{1F000}-\x{1F2FF}]\x{FE0F}?\s*\S"
-    r"|\S+\.\w{1,5}(?:\?\S*)?:\d+|[\w./?=&%+@~-]+:\d+(?::\d+)?\s+\S|commit [0-9a-f]{7,}|[0-9a-f]{7,40} \S"
+    r"|\S+\.\w{1,5}(?:\?\S*)?:\d+|[\w./?=&%+@~()-]+:\d+(?::\d+)?(?:\s+\S|\s*$)|commit [0-9a-f]{7,}|[0-9a-f]{7,40} \S"
     r"|(?:author|date|commitdate|merge):\s+\S|[\w -]{2,20}:\t|\S+\s+\|\s+\d+|create mode|total \d+$|[dl-][rwxst-]{9}"
     r"|(?:const|let|var|val)\s+[\w{\[$, }\]]+\s*[:=]|(?:async )?(?:def|func|fn|function|class|struct|enum|interface|trait|impl)\s+\w+.*[({:<]"
     r"|(?:if|for|while|switch|catch|elif|else if|foreach)\s*\(.*|(?:\} )?else\s*[{:]|(?:return|throw|raise|yield|await)\b.*[;(]|import .* from |import [\w.]+$|from [\w.]+ import"
     r"|(?:export|package|public|private|protected|static|abstract|override|using|namespace|#include|#define|@import)\s+\S+.*[{;(=>\"]\s*$|package \w+$"
-    r"|[\w\"'.$@-]+\s*[:=]\s*[\[{\"'].*[\]},\"';]?\s*$|[\w.$]+\s*=\s*[\w.]+\(|[{}\[\]();]+,?\s*$|//|/\*|\*/|#!|\.\w[\w-]*\s*\{|@\w+(?:\(.*\))?$|\{[%{].*[%}]\}"
+    r"|[\w\"'.$@-]+\s*[:=]\s*[\[{\"'].*[\]},\"';]?\s*$|[\w.$]+\s*=\s*[\w.]+[\[(.]\S|[\[{].{20,}[\]}][,;]?\s*$|\\?\"[\w -]+\\?\":\s|(?:[^;\n]*;(?:[^ ;\n]|;)){4,}|[{}\[\]();]+,?\s*$|//|/\*|\*/|#!|\.\w[\w-]*\s*\{|@\w+(?:\(.*\))?$|\{[%{].*[%}]\}"
     r"|(?-i:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|FROM|WHERE|JOIN) .*[;,(*=]"
     r"|https?://\S+\s*$|!\[|\[!\[|'?/\S+'?\s*$|[a-z]:\\\S+\s*$"
-    r"|captured |collected \d|running \d+ |\d+ (?:passed|failed|errors?|warnings?|tests?)\b"
+    r"|(?:go|git|docker|make(?:\[\d+\])?|curl|ssh|bash|zsh|sh|node|python3?|systemd|sudo|nginx|cargo|rustc|ld|gcc|clang|hint): \S|usage: |did you mean |unknown (?:command|option|flag|argument)\b|captured |collected \d|running \d+ |\d+ (?:passed|failed|errors?|warnings?|tests?)\b"
     r")"
 )
 # How lines of code end, unless somebody speaks in them.

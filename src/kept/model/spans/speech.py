@@ -12,6 +12,8 @@ _LONG_QUOTATION = 8  # words: a shorter one names something
 _END = re2.compile(
     r"[.!?](?:\s|$)|[。！？;；]|\n|,? (?:but|however|aber|jedoch|mais|cependant|pero|sin embargo|mas|porém) |但是?|不过|しかし|でも"
 )
+# The text that something is to show is the person's.
+_WANTED = re2.compile(r"(?i)\b(?:should|must|shall|to|soll\w*|muss|doit|debe|deve)\s+(?:\pL+\s+)?\W*$")
 _CLAIMS = re2.compile(
     r"(?:^|[.!?]\s+|\n)\s*(\p{Lu}[\w.-]{1,30}(?: \p{Lu}[\w.-]{1,30})?) (?:claims?|claimed|insists?|argues?|asserts?)(?: that)?[:,]? "
 )
@@ -35,6 +37,8 @@ def _mark_quotations(marks: Marks) -> None:
 def _attributed(text: str, start: int, end: int) -> bool:
     """Whether a quotation is somebody's words rather than a label the person speaks about: announced, on a line of its own, or signed."""
     before, after = text[max(0, start - 60) : start + 1], text[end : end + 20]
+    if _WANTED.search(before):
+        return False
     alone = not before.rpartition("\n")[2].strip(' \t>*-"“«„「『') and not after.partition("\n")[0].strip(" \t.")
     return alone or bool(_saying_last().search(before)) or after.lstrip().startswith(("— ", "– ", "-- "))
 
