@@ -21,6 +21,14 @@ FEEDS = ("git", "rss", "opml", "notes", "calendar", "mail", "bookmarks", "histor
 FETCHED = ("rss", "calendar")
 _ADAPTERS = ("none", "command", "anthropic", "openai", "scripted", "recorded")
 CHOICES: Mapping[str, tuple[str, ...]] = {"llm.adapter": _ADAPTERS, "at_session_end": ("queue", "run")}
+#: Settings that name programs, servers, variables or paths: whoever changes them can have this machine run, send or read something
+#: else, so no page and no agent changes them. A list of tables counts whole.
+TERMINAL_ONLY = frozenset(
+    {
+        *("llm.adapter", "llm.command", "llm.base_url", "llm.key_env", "llm.env", "llm.script", "llm.recording"),
+        *("feed", "projects", "journal.folder"),
+    }
+)
 _KINDS = {bool: "switch (true or false)", int: "whole number", float: "number", str: "text", tuple: "list of texts"}
 _MOST_TOKENS = 3_000  # a client cuts what a hook gives it at 10,000 characters
 _MOST = 1_000_000  # bytes; a settings file beyond this is a mistake

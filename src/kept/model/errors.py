@@ -73,5 +73,9 @@ class RefusedPathError(KeptError):
     """An output path leads outside the home it belongs to, or through a link that does."""
 
 
+class TerminalOnlyError(KeptError):
+    """A page or an agent asks for what only a person at the terminal may do."""
+
+
 class GuardError(KeptError):
     """What a person asks for looks like damage rather than like a decision; nothing was changed until they say that they mean it."""

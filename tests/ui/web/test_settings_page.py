@@ -3,8 +3,6 @@
 import pytest
 
 from kept.adapters import settings
-from kept.adapters.llm import Scripted
-from kept.app.asking import Asker
 
 EVIL = '"><img src=x onerror=alert(1)>'
 
@@ -38,9 +36,9 @@ def test_a_setting_is_changed_with_its_comments_kept_and_only_against_what_was_s
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("llm.adapter", "telepathy", "there is no llm.adapter 'telepathy'"), ("timezone", "Mars/Base", "there is no time zone 'Mars/Base'"),
+        ("at_session_end", "dance", "at_session_end has a value of the wrong kind"), ("timezone", "Mars/Base", "there is no time zone 'Mars/Base'"),
         ("llm.attempts", 2.5, "llm.attempts must be a whole number, not '2.5'"), ("profile", "nosuch", "nosuch"),
-        ("journal.folder", "../x", "must be a folder below the home"), ("llm.day_usd", -1, "day_usd must be a number from 0 on"),
+        ("llm.day_usd", -1, "day_usd must be a number from 0 on"),
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_refused_with_the_line_that_the_command_line_gives(served, home, name, value, told):
@@ -58,13 +56,13 @@ def test_what_is_no_setting_is_not_there(served):
     assert served.ask("POST", "/api/settings/llm.model/items", {"profile": "x"})[0] == 409
 
 
-def test_rules_and_external_sources_are_added_and_taken_out(served):
+def test_rules_are_added_and_taken_out(served):
     body = served.ask("POST", "/api/settings/use/items", {"profile": "vault", "sources": "vault\n", "projects": ""})[2]
     assert body["value"] == [{"profile": "vault", "sources": ["vault"]}]
     seen = body["revision"]
     assert served.ask("DELETE", "/api/settings/use/items/0", {}, headers={"If-Match": f'"{seen}"'})[2]["value"] == []
     assert served.ask("DELETE", "/api/settings/use/items/0", {}, headers={"If-Match": f'"{seen}"'})[0] == 412
-    assert served.ask("POST", "/api/settings/feed/items", {"kind": "rss", "url": "ftp://x"})[0] == 409
+    assert served.ask("POST", "/api/settings/use/items", {"profile": ""})[0] == 409
 
 
 def test_a_source_is_turned_off_and_on(served):
@@ -82,22 +80,38 @@ def test_the_night_is_entered_and_taken_out(served, no_scheduler):
     assert [what for what, _ in no_scheduler] == ["enable", "disable"]
 
 
-def test_the_model_is_tried_with_a_question_that_tells_nothing_and_is_never_answered_from_memory(served, home, monkeypatch):
-    assert served.ask("POST", "/api/model/trial", {})[0] == 409
-    asked = []
+GUARDED = {
+    "llm.adapter": "command", "llm.command": "sh -c evil", "llm.base_url": "https://evil.example", "llm.key_env": "HOME",
+    "llm.env": ["AWS_SECRET_ACCESS_KEY"], "llm.script": "/tmp/x", "llm.recording": "/tmp/x", "journal.folder": ".ssh",
+}  # fmt: skip
 
-    def answer(ask):
-        asked.append(ask.prompt)
-        return {"word": EVIL}
 
-    own(home, '[llm]\nadapter = "command"\ncommand = "x"\n')
-    served.add("The walnut harvest is on Tuesday.")
-    monkeypatch.setattr("kept.app.desk.asker", lambda *_, **__: Asker(lambda: Scripted(answer)))
-    for _ in range(2):
-        status, _, tried = served.ask("POST", "/api/model/trial", {})
-        assert (status, tried["well"], tried["told"]) == (200, True, EVIL)
-    assert len(set(asked)) == 2
-    assert not any("walnut" in each for each in asked)
+def test_no_request_changes_a_setting_that_names_a_program_a_server_or_a_path(served, home):
+    text = '[llm]\ncommand = "claude"\n[[feed]]\nkind = "git"\npath = "/x"\n'
+    path = own(home, text)
+    for name, value in GUARDED.items():
+        status, _, problem = served.ask("PUT", f"/api/settings/{name}", {"value": value})
+        assert (status, problem["where"]) == (403, name)
+        assert served.ask("PUT", f"/api/settings/{name}", {"value": None})[0] == 403
+        table, _, field = name.partition(".")
+        written = f'["{value[0]}"]' if isinstance(value, list) else f'"{value}"'
+        assert served.ask("PUT", "/api/settings-file", {"text": f"[{table}]\n{field} = {written}\n"})[0] == 403
+    assert served.ask("POST", "/api/settings/feed/items", {"profile": "x"})[0] == 403
+    assert served.ask("DELETE", "/api/settings/feed/items/0", {})[0] == 403
+    assert served.ask("PUT", "/api/settings/projects", {"value": "/a"})[0] == 403
+    assert served.ask("PUT", "/api/settings-file", {"text": text.replace("claude", "evil")})[0] == 403
+    assert path.read_text() == text
+
+
+def test_the_api_says_which_settings_are_changed_on_the_terminal_only(served):
+    guarded = {each["name"] for each in served.ask("GET", "/api/settings")[2]["settings"] if each["terminal_only"]}
+    assert guarded == {*GUARDED, "feed", "projects"}
+
+
+def test_every_setting_whose_name_speaks_of_a_program_a_server_or_a_path_is_for_the_terminal_only():
+    telling = ("command", "url", "path", "file", "folder", "root", "script", "recording", "env", "links", "feed", "adapter")
+    named = {name for name in settings.values(settings.Settings()) if any(word in name for word in telling)}
+    assert named - {"profile", "profiles"} <= settings.TERMINAL_ONLY
 
 
 def test_in_the_sample_nothing_of_the_persons_is_set_run_or_entered(served, home, no_scheduler):
@@ -177,24 +191,12 @@ def test_a_broken_file_is_shown_with_what_is_wrong_and_mended_there(browse, serv
     page.locator("#s-llm-adapter").wait_for()
 
 
-def test_what_a_trial_would_send_is_shown_before_it_is_sent(browse, served, home, monkeypatch):
-    asked = []
-
-    def answer(ask):
-        asked.append(ask.prompt)
-        return {"word": "here"}
-
+def test_in_the_browser_what_names_a_program_is_shown_and_cannot_be_changed(browse, home):
     own(home, '[llm]\nadapter = "command"\ncommand = "walnut --json"\n')
-    monkeypatch.setattr("kept.app.desk.asker", lambda *_, **__: Asker(lambda: Scripted(answer)))
-    page = browse("/settings")
-    page.get_by_role("button", name="Try it out").click()
-    dialog = page.get_by_role("dialog")
-    dialog.get_by_text("Reply with any one word").wait_for()
-    assert "walnut --json" in dialog.inner_text()
-    assert asked == []
-    dialog.get_by_role("button", name="Send it").click()
-    page.locator("#tried", has_text="It answered “here”").wait_for()
-    assert len(asked) == 1
+    row = browse("/settings").locator("#s-llm-command")
+    assert "walnut --json" in row.inner_text()
+    assert "kept config set llm.command" in row.inner_text()
+    assert row.locator("input, textarea, select, button").count() == 0
 
 
 @pytest.mark.parametrize("phone", [False, True])

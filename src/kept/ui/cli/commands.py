@@ -162,7 +162,7 @@ GROUPS = {
         ),
         Command(
             "config", "setup:config", "settings",
-            ("kept config", "kept config get timezone", "kept config set timezone Europe/Berlin", "kept config set llm.adapter command", "kept config set llm.command claude", 'kept config set exclude "*/secret-project/*"'),
+            ("kept config", "kept config get timezone", "kept config set timezone Europe/Berlin", "kept config set llm.adapter command", "kept config set llm.command claude", "kept config try", 'kept config set exclude "*/secret-project/*"'),
         ),
     ),
 }  # fmt: skip

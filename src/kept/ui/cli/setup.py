@@ -10,35 +10,42 @@ import typer
 from kept.app import configuring
 from kept.app.configuring import Setting
 from kept.app.desk import find_home
+from kept.app.trying_out import Coming, coming, try_out
 from kept.model.codec import dump
 from kept.model.errors import UsageError
 from kept.ui.cli import show
-from kept.ui.cli.front import asked
+from kept.ui.cli.front import asked, at_desk, key, on_terminal
 from kept.ui.cli.show import Line, entry, line
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
-_ACTIONS = {"show": 0, "list": 0, "get": 1, "set": 2}
+_ACTIONS = {"show": 0, "list": 0, "try": 0, "get": 1, "set": 2}
 
 
 def config(
     context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="show|list|get|set", help="What to do.")] = "show",
+    action: Annotated[str, typer.Argument(metavar="show|list|get|set|try", help="What to do.")] = "show",
     name: Annotated[str, typer.Argument(metavar="NAME", help="The setting.")] = "",
     value: Annotated[
         str | None, typer.Argument(metavar="VALUE", help="Its new value; lists comma-separated; '' for the default.")
     ] = None,
     *,
+    yes: Annotated[bool, typer.Option("--yes", help="With try: send it without asking.")] = False,
     as_json: AsJson = False,
-) -> None:
-    """Settings: show all, list what each is for, get one, set one. They stand in one file that you can also edit by hand."""
+) -> int:
+    """Settings: show all, list what each is for, get one, set one. They stand in one file that you can also edit by hand.
+
+    `try` asks the language model of the settings one small question, which tells it nothing of what is remembered; it may cost something.
+    """
     given = (name != "") + (value is not None)
     if action not in _ACTIONS or given != _ACTIONS[action]:
-        raise UsageError("that is no call of config", hint="kept config [show] | list | get NAME | set NAME VALUE")
+        raise UsageError("that is no call of config", hint="kept config [show] | list | get NAME | set NAME VALUE | try")
+    if action == "try":
+        return _try(context, yes=yes, as_json=as_json)
     home = find_home(asked(context).home, os.environ)
     if action == "list":
         found = configuring.listed(home)
         show.write_json([dump(each) for each in found]) if as_json else show.write(_listed(found))
-        return
+        return 0
     if action == "show":
         values = configuring.shown(home)
     else:
@@ -51,6 +58,36 @@ def config(
         width = max(map(len, values))
         show.write(entry([(f"{each:<{width}}  ", "cyan")], _plain(found) or "–") for each, found in values.items())
         show.write([line((show.place(home.settings), "dim"))])
+    return 0
+
+
+def _try(context: typer.Context, *, yes: bool, as_json: bool) -> int:
+    """Show what would be sent to the language model, and where; send it once a person at the terminal says so."""
+    with at_desk(context) as desk:
+        if not yes:
+            if not on_terminal():
+                raise UsageError("a trial sends a question to the language model, so it needs a yes", hint="add --yes")
+            show.write(_coming(coming(desk)))
+            if key("yn") != "y":
+                raise UsageError("nothing was sent")
+        tried = try_out(desk)
+    if as_json:
+        show.write_json(dump(tried))
+    else:
+        price = "price unknown" if tried.cost is None else f"{tried.cost:.4f} USD"
+        told = f"It answered “{tried.told}”" if tried.well else f"It did not answer: {tried.told}"
+        show.write(
+            [line((told, "green" if tried.well else "red"), (f" ({tried.seconds:.1f} s, {tried.tokens} tokens, {price})", "dim"))]
+        )
+    return 0 if tried.well else 1
+
+
+def _coming(found: Coming) -> Iterator[Line]:
+    yield line(("To:    ", "cyan"), found.where)
+    yield line(("Model: ", "cyan"), found.model)
+    yield from (line(("  ", ""), each) for each in found.words.splitlines())
+    price = "price unknown" if found.cost is None else f"about {found.cost:.4f} USD"
+    yield line((f"About {found.tokens} tokens, {price}. Send it? ", "bold"), ("y/n", "dim"))
 
 
 def _listed(found: Sequence[Setting]) -> Iterator[Line]:

@@ -15,6 +15,7 @@ from kept.model.errors import (
     RefusedPathError,
     StaleError,
     StoreError,
+    TerminalOnlyError,
     UsageError,
 )
 
@@ -34,7 +35,7 @@ def status_of(error: KeptError) -> int:
             return HTTPStatus.PRECONDITION_FAILED
         case MissingError():
             return HTTPStatus.NOT_FOUND
-        case RefusedPathError():
+        case RefusedPathError() | TerminalOnlyError():
             return HTTPStatus.FORBIDDEN
         case UsageError() | ConfigError() | BusyError() | ChangedError() | GuardError():
             return HTTPStatus.CONFLICT

@@ -1,4 +1,7 @@
-"""Settings over the API: read, set, add to, take out of; the file as text; sources on and off; the model tried out; the night's job."""
+"""Settings over the API: read, set, add to, take out of; the file as text; sources on and off; the night's job.
+
+What names programs, servers or paths is shown and never changed here: the page's key opens the memory, not the machine.
+"""
 
 import os
 from typing import Annotated, Any
@@ -10,11 +13,10 @@ from starlette.responses import Response
 from kept.adapters.sources.formats import SOURCES
 from kept.app import configuring, scheduling
 from kept.app.configuring import Setting
-from kept.app.trying_out import try_out
 from kept.model.codec import dump
 from kept.model.errors import ConfigError, MissingError, UsageError
 from kept.ui.web.api.forms import Body, IfMatch, revision_of
-from kept.ui.web.room import at_desk, home_of, room_of
+from kept.ui.web.room import home_of, room_of
 
 router = APIRouter(tags=["settings"])
 
@@ -34,6 +36,9 @@ class SettingOut(BaseModel):
     value: Any
     choices: list[str]
     given: bool = Field(description="Whether the file says it.")
+    terminal_only: bool = Field(
+        description="It names a program, a server or a path: it is shown here and changed on the terminal only (403)."
+    )
     revision: str = Field(description="Changes with the value; give it back as If-Match.")
 
 
@@ -51,15 +56,11 @@ class Value(Body):
 
 
 class Item(Body):
-    """A rule (`use`) or an external source (`feed`): what is empty is left out. Lists may come as text, an item a line."""
+    """A rule (`use`): what is empty is left out. Lists may come as text, an item a line."""
 
     profile: Line = ""
     sources: list[Line] | Line = ""
     projects: list[Line] | Line = ""
-    kind: Line = ""
-    name: Line = ""
-    path: Line = ""
-    url: Line = ""
 
 
 class FileOut(BaseModel):
@@ -80,16 +81,6 @@ class Switch(Body):
     """On or off."""
 
     on: StrictBool
-
-
-class TriedOut(BaseModel):
-    """How the trial went."""
-
-    well: bool
-    told: str = Field(description="What the model replied, or why it did not.")
-    seconds: float
-    tokens: int
-    cost: float | None
 
 
 class When(Body):
@@ -133,30 +124,29 @@ def one_setting(request: Request, answer: Response, name: Named) -> dict[str, An
 
 @router.put("/settings/{name}", response_model=SettingOut)
 def set_setting(request: Request, answer: Response, name: Named, body: Value, if_match: IfMatch = None) -> dict[str, Any]:
-    """Set it. The file's comments and order are kept."""
+    """Set it. The file's comments and order are kept. What is `terminal_only` is refused (403)."""
     home, seen = home_of(request), revision_of(if_match)
     with room_of(request).writing:
-        configuring.change(home, name, _words(body.value, as_list=_known(name) == "list"), if_match=seen)
+        configuring.change(home, name, _words(body.value, as_list=_known(name) == "list"), if_match=seen, remote=True)
     return _told(request, answer, name)
 
 
 @router.post("/settings/{name}/items", status_code=201, response_model=SettingOut)
 def add_item(request: Request, answer: Response, name: Named, body: Item, if_match: IfMatch = None) -> dict[str, Any]:
-    """Add a rule, or an external source, after those that stand there."""
+    """Add a rule after those that stand there. External sources (`feed`) are `terminal_only` (403)."""
     _known(name)
-    own = {"use": ("profile", "sources", "projects"), "feed": ("kind", "name", "path", "url")}.get(name, ())
-    item = {each: _lines(value) if each in ("sources", "projects") else value for each in own if (value := getattr(body, each))}
+    item = {"profile": body.profile, "sources": _lines(body.sources), "projects": _lines(body.projects)}
     with room_of(request).writing:
-        configuring.append(home_of(request), name, item, if_match=revision_of(if_match))
+        configuring.append(home_of(request), name, item, if_match=revision_of(if_match), remote=True)
     return _told(request, answer, name)
 
 
 @router.delete("/settings/{name}/items/{number}", response_model=SettingOut)
 def drop_item(request: Request, answer: Response, name: Named, number: Number, if_match: IfMatch = None) -> dict[str, Any]:
-    """Take a rule, or an external source, out."""
+    """Take a rule out. External sources (`feed`) are `terminal_only` (403)."""
     _known(name)
     with room_of(request).writing:
-        configuring.drop(home_of(request), name, number, if_match=revision_of(if_match))
+        configuring.drop(home_of(request), name, number, if_match=revision_of(if_match), remote=True)
     return _told(request, answer, name)
 
 
@@ -171,9 +161,9 @@ def settings_file(request: Request, answer: Response) -> dict[str, Any]:
 
 @router.put("/settings-file", response_model=FileOut)
 def write_settings_file(request: Request, answer: Response, body: FileIn, if_match: IfMatch = None) -> dict[str, Any]:
-    """Write the file anew, where what it says is settings."""
+    """Write the file anew, where what it says is settings. What is `terminal_only` must be in it as it is (403)."""
     with room_of(request).writing:
-        configuring.rewrite(home_of(request), body.text, if_match=revision_of(if_match))
+        configuring.rewrite(home_of(request), body.text, if_match=revision_of(if_match), remote=True)
     return settings_file(request, answer)
 
 
@@ -185,16 +175,8 @@ def switch_source(request: Request, answer: Response, name: Named, body: Switch)
     home = home_of(request)
     with room_of(request).writing:
         if body.on == (name in configuring.setting(home, "sources_off")):
-            configuring.include(home, "sources_off", name, there=not body.on)
+            configuring.include(home, "sources_off", name, there=not body.on, remote=True)
     return _told(request, answer, "sources_off")
-
-
-@router.post("/model/trial", response_model=TriedOut)
-def try_model(request: Request, body: Nothing) -> dict[str, Any]:
-    """Ask the language model of the settings one small question, which tells it nothing of what is remembered. It may cost something."""
-    with at_desk(request) as desk:
-        tried = try_out(desk)
-    return {"well": tried.well, "told": tried.told, "seconds": round(tried.seconds, 2), "tokens": tried.tokens, "cost": tried.cost}
 
 
 @router.get("/schedule", response_model=ScheduleOut)

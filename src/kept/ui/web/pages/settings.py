@@ -1,4 +1,4 @@
-"""Settings: every one by the name it has in the file, with what it is for; sources, rules, the model tried out, the night's job, the file."""
+"""Settings: every one by the name it has in the file, with what it is for; sources, rules, the night's job, the file."""
 
 import os
 from typing import Annotated, Any
@@ -7,13 +7,11 @@ from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
 from kept import profiles
-from kept.adapters.settings import FEEDS
 from kept.app import configuring, scheduling
 from kept.app.configuring import Setting
 from kept.app.desk import Desk, Home
 from kept.app.discovery import survey
 from kept.app.nightly import last_night
-from kept.app.trying_out import coming
 from kept.model.errors import ConfigError
 from kept.ui.web.navigation import Page
 from kept.ui.web.render import page, page_without_desk, part
@@ -53,13 +51,6 @@ def sources(request: Request) -> Response:
         return part(desk, "settings_sources.html", tools=[each for each in survey(desk).tools if each.known or not each.enabled])
 
 
-@router.get("/settings/trial")
-def trial(request: Request) -> Response:
-    """What trying the model out would send, and where."""
-    with at_desk(request) as desk:
-        return part(desk, "settings_trial.html", coming=coming(desk))
-
-
 @router.get("/settings/night")
 def night(request: Request) -> Response:
     """How the night's job stands."""
@@ -78,7 +69,7 @@ def _groups(found: tuple[Setting, ...]) -> list[tuple[str, str, list[Setting]]]:
 def _shown(home: Home) -> dict[str, Any]:
     """What a row needs besides its setting."""
     known = sorted(profiles.names(home.config / "profiles"))
-    return {"known_profiles": known, "kinds": FEEDS, "plain": _plain}
+    return {"known_profiles": known, "plain": _plain}
 
 
 def _around(desk: Desk) -> dict[str, Any]:
