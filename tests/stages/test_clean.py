@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kept.model.event import Author, Event, Kind, Pointer, Precision, Tool
+from kept.model.handover import REMINDER, START, fenced
 from kept.stages.clean import Cleaned, Limits, clean
 from kept.stages.redact import redact
 
@@ -232,3 +233,8 @@ def test_of_a_long_edit_both_sides_stay_in_equal_parts():
     assert after.startswith("after")
     assert len(short) <= LIMITS.detail
     assert abs(len(before) - len(after)) < 100
+
+
+def test_what_hooks_say_about_handing_over_is_no_word_of_the_person() -> None:
+    said = prompt(f"{fenced(START)}\nfix the lock\n{fenced(REMINDER)}")
+    assert cleaned(said).event.text.strip() == "fix the lock"

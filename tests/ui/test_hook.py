@@ -44,7 +44,7 @@ def test_a_session_of_an_agent_that_reads_no_memory_file_starts_with_what_always
 
 def test_what_the_agent_reads_in_memory_md_is_not_put_before_it_again(remembering):
     assert PREFERENCE in memory_file(remembering).read_text(encoding="utf-8")
-    assert injected("session-start", payload("SessionStart", source="startup")) == ""
+    assert PREFERENCE not in injected("session-start", payload("SessionStart", source="startup"))
     assert injected("user-prompt", prompt("Where does InvoiceWriter write the invoices?")) == ""
 
 
@@ -346,8 +346,8 @@ def test_what_failed_while_nobody_watched_is_told_to_one_session_once(rememberin
     text = injected("session-start", payload("SessionStart", source="startup"))
     assert "kept could not do all of its own work (night check, session end)" in text
     assert "damaged" not in text  # no word of what failed: it may come from a transcript
-    assert len(text) < 500
-    assert injected("session-start", payload("SessionStart", source="startup", session_id="another")) == ""
+    assert len(text) < 800
+    assert "could not do" not in injected("session-start", payload("SessionStart", source="startup", session_id="another"))
     (state / "failures.json").write_text(json.dumps([["night check", "2026-11-25T02:30:00.000Z", "again"]]), encoding="utf-8")
     assert "(night check)" in injected("session-start", payload("SessionStart", source="startup", session_id="third"))
 

@@ -20,7 +20,11 @@ _TABLES = _LISTS | {"projects"}
 FEEDS = ("git", "rss", "opml", "notes", "calendar", "mail", "bookmarks", "history", "pages")
 FETCHED = ("rss", "calendar")
 _ADAPTERS = ("none", "command", "anthropic", "openai", "scripted", "recorded")
-CHOICES: Mapping[str, tuple[str, ...]] = {"llm.adapter": _ADAPTERS, "at_session_end": ("queue", "run")}
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "llm.adapter": _ADAPTERS,
+    "at_session_end": ("queue", "run"),
+    "handover": ("remind", "ask", "off"),
+}
 #: Settings that name programs, servers, variables or paths: whoever changes them can have this machine run, send or read something
 #: else, so no page and no agent changes them. A list of tables counts whole.
 TERMINAL_ONLY = frozenset(
@@ -111,6 +115,8 @@ class Settings:
     the rules, tables of ``profile``, ``sources`` and ``projects``; the first that fits decides.
     ``context_tokens`` is the budget of what a hook puts before a session or a prompt. ``at_session_end`` is what its hook does:
     ``queue`` leaves the session to the next run, ``run`` starts one for it. ``trust_agents`` makes what an agent adds active at once.
+    ``handover`` says what hooks tell agents about handing over the person's words: ``remind``, ``ask`` (also once at the end of a
+    turn), or ``off`` (nothing, and what agents hand over waits).
     ``night_minutes`` is how long the night's job may read, extract and ask (0: as long as it takes); what is left waits for the next one.
     ``sections`` names agents (codex, gemini) whose own file of instructions gets a section with what is remembered.
     ``context_meaning`` lets the hook before a prompt also look for facts by meaning, which loads the model each time.
@@ -127,6 +133,7 @@ class Settings:
     llm: Llm = field(default_factory=Llm)
     context_tokens: int = 1_200
     at_session_end: str = "queue"
+    handover: str = "remind"
     night_minutes: int = 240
     sections: tuple[str, ...] = ()
     trust_agents: bool = False
@@ -192,7 +199,7 @@ def _value(name: str, value: object, where: str) -> Any:
             return value
         case "trust_agents" | "context_meaning" if isinstance(value, bool):
             return value
-        case "at_session_end" if value in ("queue", "run"):
+        case "at_session_end" | "handover" if value in CHOICES[name]:
             return value
         case "timezone" | "profile" if isinstance(value, str):
             return value

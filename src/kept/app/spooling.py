@@ -58,9 +58,13 @@ def start(state: str, session: str) -> None:
     spool.drop_old(place(state, ""), _TOLD)
 
 
+def session_name(session: str) -> str:
+    """The name of the files of a session."""
+    return "".join(char if char.isascii() and (char.isalnum() or char == "-") else "_" for char in session[:_NAME])
+
+
 def _session(state: str, session: str) -> str:
-    name = "".join(char if char.isascii() and (char.isalnum() or char == "-") else "_" for char in session[:_NAME])
-    return place(state, name + _TOLD)
+    return place(state, session_name(session) + _TOLD)
 
 
 def complain(state: str, at: str, event: str, what: str) -> None:

@@ -15,6 +15,7 @@ import re2
 
 from kept.model.context import NOTICE, TAG
 from kept.model.event import Author, Event, Kind, Tool
+from kept.model.handover import FENCE
 from kept.model.invisible import strip_invisible
 
 
@@ -119,11 +120,13 @@ def _field(text: str, redact: Callable[[str], Redaction], most: int, ledger: _Le
 
 # What kept put before a session or gave to a tool, wherever it turns up again: as it was, quoted, or as JSON writes it; cut short or not.
 _OWN = re2.compile(rf"(?s)<{TAG}>(?:\s|\\n|>)*{re2.escape(NOTICE[:30])}.*?(?:<\\?/{TAG}>|\z)")
+_REMINDER = re2.compile(rf"(?s)<{FENCE}>[^<]{{1,1000}}<\\?/{FENCE}>")
 
 
 def _without_own(text: str) -> str:
     """The text without the blocks that kept itself gave: what it remembers is not learnt again."""
-    return _OWN.sub("", text) if f"<{TAG}>" in text else text
+    text = _OWN.sub("", text) if f"<{TAG}>" in text else text
+    return _REMINDER.sub("", text) if f"<{FENCE}>" in text else text
 
 
 _BECAME = "\n→\n"

@@ -12,9 +12,10 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from datetime import tzinfo
+from functools import cache
 from typing import Any
 
-from kept.app import spooling
+from kept.app import reminding, spooling
 from kept.app.context import NOTHING, Asked, Nearest, Place, assemble, utc_now
 from kept.app.failures import line_of, untold
 from kept.model.context import FACTS, FIXES, GUARD, Context, block
@@ -123,17 +124,34 @@ def _session_start(root: str, payload: Mapping[str, Any], client: str) -> str:
     if _text(payload, "source") not in ("resume", "fork") and session:
         spooling.start(state, session)
     failed = untold(state)
-    return _inject(root, payload, client, "SessionStart", message="", first=line_of(failed) if failed else "")
+    reminder = _reminder(root, lambda: reminding.at_start(state, session, _text(payload, "source")))
+    return _inject(root, payload, client, "SessionStart", message="", first=line_of(failed) if failed else "", reminder=reminder)
 
 
 def _user_prompt(root: str, payload: Mapping[str, Any], client: str) -> str:
     if "prompt" not in payload:
         _complain(root, "user-prompt", f"the payload has no prompt; it has {', '.join(sorted(payload))[:200]}")
         return ""
-    return _inject(root, payload, client, "UserPromptSubmit", message=_text(payload, "prompt"))
+    state, message = spooling.state_of(root), _text(payload, "prompt")
+    session, transcript = _text(payload, "session_id"), _text(payload, "transcript_path")
+    reminder = _reminder(root, lambda: reminding.before_prompt(state, session, transcript, message))
+    return _inject(root, payload, client, "UserPromptSubmit", message=message, reminder=reminder)
 
 
-def _inject(root: str, payload: Mapping[str, Any], client: str, name: str, *, message: str, first: str = "") -> str:
+def _reminder(root: str, remind: Callable[[], str]) -> str:
+    """What the agent is told about handing over; nothing where the settings say so, kept was never run, or it cannot be noted."""
+    if not os.path.isfile(os.path.join(spooling.state_of(root), "kept.db")):  # noqa: PTH113, PTH118 - see spooling
+        return ""
+    try:
+        return "" if _settings(root).handover == reminding.OFF else remind()
+    except (OSError, ValueError) as error:
+        _complain(root, "handover", str(error))
+        return ""
+
+
+def _inject(
+    root: str, payload: Mapping[str, Any], client: str, name: str, *, message: str, first: str = "", reminder: str = ""
+) -> str:
     state, session = spooling.state_of(root), _text(payload, "session_id")
     store = os.path.join(state, "kept.db")  # noqa: PTH118 - see spooling
     name = _text(payload, "hook_event_name") if client == "gemini" else name
@@ -153,7 +171,8 @@ def _inject(root: str, payload: Mapping[str, Any], client: str, name: str, *, me
         found = NOTHING
     if session and found is not NOTHING:
         _note(state, session, found, begun=bool(message))
-    return _output(name, block(found.pieces, first)) if found.pieces or first else ""
+    text = "\n".join(filter(None, (block(found.pieces, first), reminder)))
+    return _output(name, text) if text else ""
 
 
 def _found(root: str, payload: Mapping[str, Any], client: str, message: str) -> Context:
@@ -219,9 +238,11 @@ class _Settings:
         recall = body.get("recall", {})
         self.recall: dict[str, Any] = recall if isinstance(recall, dict) else {}
         self.at_end = str(body.get("at_session_end", "queue"))
+        self.handover = str(body.get("handover", reminding.REMIND))
         self.zone = _zone(str(body.get("timezone", "")))
 
 
+@cache
 def _settings(root: str) -> _Settings:
     path = os.path.join(root, ".config", "kept", "config.toml")  # noqa: PTH118 - see spooling
     if not os.path.isfile(path):  # noqa: PTH113 - see spooling
@@ -243,10 +264,13 @@ def _zone(name: str) -> tzinfo | None:
 # --- what is left for the next run ---------------------------------------------------------------------------------------------
 
 
-def _stop(root: str, payload: Mapping[str, Any], _: str) -> str:
-    """The answer is written: the transcript has something new."""
+def _stop(root: str, payload: Mapping[str, Any], client: str) -> str:
+    """The answer is written: the transcript has something new. Where the person wants it, an unanswered reminder is asked about once."""
     _enqueue(root, payload)
-    return ""
+    asking = client == "claude" and _settings(root).handover == reminding.ASKING
+    state, session = spooling.state_of(root), _text(payload, "session_id")
+    question = _reminder(root, lambda: reminding.at_stop(state, session, payload, os.environ, asking=asking))
+    return json.dumps({"decision": "block", "reason": question}) + "\n" if question else ""
 
 
 def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:

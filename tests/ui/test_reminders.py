@@ -1,0 +1,123 @@
+"""What hooks tell an agent about handing over: at a session's start, before a prompt, at a compaction, at the end of a turn."""
+
+import json
+
+import pytest
+from cli_world import kept
+from hook_world import hook, injected, payload
+
+from kept.app.reminding import costs, is_interactive
+from kept.model.context import tokens_of
+from kept.model.handover import ASK, REMINDER, START, fenced
+
+RULE = "no, never push to main without a review"
+CALL = {"type": "tool_use", "id": "t1", "name": "mcp__kept__suggest", "input": {"text": "never push to main without a review"}}
+
+
+@pytest.fixture
+def remembering(home, capsys):
+    """A home where kept was run, and a transcript of a session in it."""
+    assert kept(capsys, "run")[0] == 0
+    (home / "s.jsonl").write_text("{}\n", encoding="utf-8")
+    return home
+
+
+def prompt(home, words, **fields):
+    return payload("UserPromptSubmit", prompt=words, transcript_path=str(home / "s.jsonl"), **fields)
+
+
+def stop(home, **fields):
+    return payload("Stop", transcript_path=str(home / "s.jsonl"), **{"stop_hook_active": False, **fields})
+
+
+def start(source="startup"):
+    return injected("session-start", payload("SessionStart", source=source))
+
+
+def calls(home):
+    with (home / "s.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"type": "assistant", "message": {"role": "assistant", "content": [CALL]}}) + "\n")
+
+
+def test_what_is_said_about_handing_over_is_short():
+    assert tokens_of(fenced(START)) <= 80
+    assert tokens_of(fenced(REMINDER)) <= 15
+
+
+def test_a_session_is_told_once_how_to_hand_over(remembering):
+    assert start() == fenced(START)
+    assert start("resume") == ""
+    assert start("fork") == ""
+
+
+def test_a_prompt_that_may_hold_a_rule_is_reminded_and_another_is_not(remembering):
+    assert injected("user-prompt", prompt(remembering, RULE)) == fenced(REMINDER)
+    assert injected("user-prompt", prompt(remembering, "please run the tests of the parser")) == ""
+
+
+def test_after_a_hand_over_the_turn_gets_no_further_reminder_and_the_next_turn_does(remembering):
+    calls(remembering)
+    assert injected("user-prompt", prompt(remembering, RULE)) == ""
+    assert hook("stop", stop(remembering)) == (0, "", "")
+    assert injected("user-prompt", prompt(remembering, RULE)) == fenced(REMINDER)
+
+
+def test_reminders_stay_below_a_hundredth_of_the_session(remembering):
+    def reminders():
+        return sum(bool(injected("user-prompt", prompt(remembering, RULE))) for _ in range(4))
+
+    while reminders() == 4:
+        pass
+    assert costs(str(remembering / ".local/share/kept"))["reminder"][1] <= 120
+    assert reminders() == 0
+    with (remembering / "s.jsonl").open("a", encoding="utf-8") as file:
+        file.write("x" * 100_000)
+    assert reminders() > 0
+
+
+def test_one_setting_turns_all_of_it_off(remembering, capsys):
+    assert kept(capsys, "config", "set", "handover", "off")[0] == 0
+    assert start() == ""
+    assert injected("user-prompt", prompt(remembering, RULE)) == ""
+    assert hook("stop", stop(remembering), env={"CLAUDE_CODE_ENTRYPOINT": "cli"}) == (0, "", "")
+
+
+def test_only_where_the_person_wants_it_the_end_of_an_unanswered_turn_is_asked_about_and_only_once(remembering, capsys):
+    cli = {"CLAUDE_CODE_ENTRYPOINT": "cli"}
+    injected("user-prompt", prompt(remembering, RULE))
+    assert hook("stop", stop(remembering), env=cli) == (0, "", "")
+    assert kept(capsys, "config", "set", "handover", "ask")[0] == 0
+    injected("user-prompt", prompt(remembering, RULE))
+    code, out, _ = hook("stop", stop(remembering), env=cli)
+    assert (code, json.loads(out)) == (0, {"decision": "block", "reason": fenced(ASK)})
+    assert hook("stop", stop(remembering, stop_hook_active=True), env=cli) == (0, "", "")
+    assert hook("stop", stop(remembering), env=cli) == (0, "", "")
+
+
+def test_an_answer_that_is_printed_for_a_program_is_never_held_up(remembering, capsys):
+    assert kept(capsys, "config", "set", "handover", "ask")[0] == 0
+    for env in ({"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}, {"CLAUDE_CODE_ENTRYPOINT": ""}):
+        injected("user-prompt", prompt(remembering, RULE))
+        assert hook("stop", stop(remembering), env=env) == (0, "", "")
+
+
+def test_a_client_that_another_one_started_or_that_prints_is_not_interactive(monkeypatch):
+    def ancestors(*lines):
+        monkeypatch.setattr("kept.app.reminding._ancestors", lambda _: lines)
+        return is_interactive({"CLAUDE_CODE_ENTRYPOINT": "cli"})
+
+    assert ancestors("/bin/sh\0-c\0kept hook stop", "/usr/bin/claude", "bash")
+    assert not ancestors("claude", "bash", "node\0/usr/bin/claude", "zsh")
+    assert not ancestors("node\0/usr/bin/claude\0-p\0question", "bash")
+
+
+def test_a_turn_that_handed_over_is_not_asked_about(remembering, capsys):
+    assert kept(capsys, "config", "set", "handover", "ask")[0] == 0
+    injected("user-prompt", prompt(remembering, RULE))
+    calls(remembering)
+    assert hook("stop", stop(remembering), env={"CLAUDE_CODE_ENTRYPOINT": "cli"}) == (0, "", "")
+
+
+def test_where_kept_was_never_run_nothing_is_said_about_handing_over(home):
+    assert start() == ""
+    assert injected("user-prompt", payload("UserPromptSubmit", prompt=RULE)) == ""
