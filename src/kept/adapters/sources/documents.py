@@ -42,6 +42,14 @@ class Row(NamedTuple):
     end: int
 
 
+class Snapshot(NamedTuple):
+    """What tells a state of a file from every other: its inode, its length in bytes, a hash of them."""
+
+    inode: int
+    size: int
+    mark: str
+
+
 class Place(NamedTuple):
     """Where a record stands: 1-based line, byte range [start, end)."""
 
@@ -109,13 +117,21 @@ def read_document(path: Path, cursor: Cursor, parse: Callable[[list[Row]], Docum
     if (cursor.offset, cursor.prefix) == (len(data), mark):
         return
     document = parse(rows_of(data, path))
-    done = cursor.line if (cursor.offset, cursor.prefix) == (0, mark) else 0
+    yield from slices_of(path, cursor, Snapshot(info.st_ino, len(data), mark), outcomes_of(document, str(path)))
+
+
+def slices_of(path: Path, cursor: Cursor, snapshot: Snapshot, outcomes: Iterator[Outcome]) -> Iterator[Slice]:
+    """Slices of the outcomes of a document in this state, without those that the cursor has of the same state."""
+    done = cursor.line if (cursor.offset, cursor.prefix) == (0, snapshot.mark) else 0
     noted = {REWRITTEN: 1} if cursor.prefix and not done else {}
-    for part in _parts(islice(outcomes_of(document, str(path)), done, None)):
+    parts = _parts(islice(outcomes, done, None))
+    part = next(parts, None)
+    while part is not None:
+        after = next(parts, None)
         done += len(part)
-        end = len(data) if done == len(document.entries) else 0
-        yield settle(path, part, Cursor(inode=info.st_ino, offset=end, prefix=mark, line=done), noted=noted)
-        noted = {}
+        reached = Cursor(inode=snapshot.inode, offset=snapshot.size if after is None else 0, prefix=snapshot.mark, line=done)
+        yield settle(path, part, reached, noted=noted)
+        part, noted = after, {}
 
 
 def _parts(outcomes: Iterable[Outcome]) -> Iterator[list[Outcome]]:
@@ -231,9 +247,29 @@ def cut(text: str) -> str:
     return cut_text(text, {})
 
 
-def outcomes_of(document: Document, path: str) -> Iterator[Outcome]:
-    """The events of a document's records, with their keys."""
-    repeated = Counter[str]()
+class Repetitions:
+    """How often each key occurred before, in bounded memory.
+
+    Once too many keys are held they are let go, and all counts go on from a number that none of them had.
+    """
+
+    def __init__(self) -> None:
+        self._counts = Counter[str]()
+        self._base = 0
+
+    def count(self, key: str) -> int:
+        """A number that no earlier occurrence of the key got; 0 for the first one."""
+        if len(self._counts) >= ROWS_LIMIT:
+            self._base += self._counts.total()
+            self._counts.clear()
+        found = self._base + self._counts[key]
+        self._counts[key] += 1
+        return found
+
+
+def outcomes_of(document: Document, path: str, repeated: Repetitions | None = None) -> Iterator[Outcome]:
+    """The events of a document's records, with their keys; ``repeated`` holds the keys of what was read of the same file before."""
+    repeated = repeated or Repetitions()
     for entry in document.entries:
         session = name_of(entry.session or document.session)
         counted = Counter[str]()
@@ -247,7 +283,7 @@ def outcomes_of(document: Document, path: str) -> Iterator[Outcome]:
             else:
                 call = said.tool.call if said.tool else ""
                 key = hash_of(session, said.kind, said.stamp, call, one_line(said.text))
-                count, repeated[key] = repeated[key], repeated[key] + 1
+                count = repeated.count(key)
             events.append(_event(said, document, session, key + (f"#{count}" if count else ""), pointer))
         yield Outcome(events=tuple(events), dropped=entry.dropped, noted=entry.noted)
 

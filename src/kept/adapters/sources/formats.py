@@ -14,6 +14,7 @@ from kept.adapters.sources.aider import Aider
 from kept.adapters.sources.base import Source
 from kept.adapters.sources.claude_code import ClaudeCode
 from kept.adapters.sources.codex import Codex
+from kept.adapters.sources.console import Console
 from kept.adapters.sources.copilot import CopilotChat, CopilotCli
 from kept.adapters.sources.cursor import CursorAgent, CursorEditor
 from kept.adapters.sources.entries import Entries
@@ -62,7 +63,7 @@ _TOOLS: tuple[Source, ...] = (
 )
 _PLUGINS, LEFT_OUT = load_plugins(entry_points(group=GROUP))
 PLUGINS = frozenset(each.name for each in _PLUGINS)
-SOURCES: tuple[Source, ...] = (*_TOOLS, Entries(), *_PLUGINS, Vault(), Journal(), Generic())
+SOURCES: tuple[Source, ...] = (*_TOOLS, Entries(), Console(), *_PLUGINS, Vault(), Journal(), Generic())
 
 
 def in_zone(zone: ZoneInfo, sources: Sequence[Source] = SOURCES) -> tuple[Source, ...]:

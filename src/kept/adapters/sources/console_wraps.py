@@ -1,0 +1,171 @@
+"""Undo the line wraps of a terminal: find the right edge of the screen, and join rows that it broke.
+
+A row was wrapped if the first word of the next row would not have fitted behind it. The edge is not written anywhere; each pair of
+rows that was wrapped says between which columns it lies, so the column that most pairs agree on is the edge. Knows no glyphs.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+COLUMNS = 1_000  # wider screens do not exist; longer rows were not wrapped
+_NARROW = 20
+_EDGES = 4  # a screen is resized a few times at most within one stretch of text
+_LEAST_PAIRS = 3
+_LEAST_SHARE = 0.3
+_FALLBACK = 50  # without any evidence shorter rows than this are taken as they are
+_TOLERANCE = 4  # prompts, answers and results end up to so many columns before the screen does
+_BREAK = re.compile(r"[^\s/-][/-](?=[^\s/-])")
+_CLOSING = ",;:!?)]}\"'"
+_ENDS_IN_BREAK = re.compile(r"[^\s/-][/-]$")
+
+
+class Line(NamedTuple):
+    """A row of a block: its text without margin, the column at which the text begins, and the width of the row as it was padded."""
+
+    text: str
+    column: int
+    padded: int
+
+    @property
+    def end(self) -> int:
+        """The column after the last character."""
+        return self.column + width(self.text)
+
+
+class Edges(NamedTuple):
+    """Where the rows of a stretch were wrapped.
+
+    ``columns`` are the edges that enough pairs of rows agree on, in ascending order; ``widest`` is the end of the longest row;
+    ``breaks`` says whether words are also broken after a hyphen or slash.
+    """
+
+    columns: tuple[int, ...] = ()
+    widest: int = 0
+    breaks: bool = False
+
+
+def width(text: str) -> int:
+    """The columns that a text takes on a screen."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(character) else 1 + (unicodedata.east_asian_width(character) in "WF") for character in text
+    )
+
+
+def find_edges(blocks: Iterable[Sequence[Line]], *, hyphenates: bool) -> Edges:
+    """The right edges of blocks of wrapped text; ``hyphenates`` says whether the client is known to break words at hyphens."""
+    pairs: list[tuple[Line, Line]] = []
+    widest = 0
+    for lines in blocks:
+        widest = max((widest, *(line.end for line in lines)))
+        pairs += [(line, after) for line, after in pairwise(lines) if line.text and after.text.strip()]
+    votes = Counter((line.end, line.end + width(_first_word(after.text))) for line, after in pairs if line.end < COLUMNS)
+    columns = tuple(sorted(_peaks(votes)))
+    return Edges(columns, widest, _breaks_words(pairs, columns, hyphenates=hyphenates))
+
+
+def _peaks(votes: Counter[tuple[int, int]]) -> list[int]:
+    """The columns on which most intervals agree, each found after the intervals of the one before were taken away."""
+    found: list[int] = []
+    remaining = Counter(votes)
+    while len(found) < _EDGES:
+        support = [0] * (COLUMNS + 2)
+        for (low, high), count in remaining.items():
+            support[low] += count
+            support[min(high, COLUMNS) + 1] -= count
+        agreed = best = edge = 0
+        for column, change in enumerate(support):
+            agreed += change
+            if agreed > best and column >= _NARROW:
+                best, edge = agreed, column
+        near = sum(count for (low, _), count in remaining.items() if low >= edge * 0.7)
+        if best < _LEAST_PAIRS or best < near * _LEAST_SHARE:
+            break
+        found.append(edge)
+        remaining = Counter({vote: count for vote, count in remaining.items() if not vote[0] <= edge <= vote[1]})
+    return found
+
+
+def _breaks_words(pairs: Sequence[tuple[Line, Line]], columns: Sequence[int], *, hyphenates: bool) -> bool:
+    """Whether rows end after a hyphen or slash more often than they leave out a place to do so."""
+    broken = kept = 0
+    for line, after in pairs:
+        edge = next((column for column in columns if column >= line.end), 0)
+        word = _first_word(after.text)
+        if not edge or line.end + 1 + width(word) <= edge:
+            continue
+        broken += bool(_ENDS_IN_BREAK.search(line.text))
+        found = _BREAK.search(word)
+        kept += bool(found and line.end + 1 + width(word[: found.end()]) <= edge)
+    return broken > kept or (broken == kept and hyphenates)
+
+
+def join_lines(lines: Sequence[Line], own: Edges, all_edges: Edges) -> str:
+    """The text of a block's rows with its wraps undone.
+
+    Args:
+        lines: the rows.
+        own: the edges of blocks of this kind.
+        all_edges: the edges of blocks of any kind, for kinds that give no evidence.
+    """
+    if len(lines) < 2:
+        return lines[0].text.rstrip() if lines else ""
+    edge, tolerance = _edge_of(lines, own, all_edges)
+    breaks = own.breaks if own.columns else all_edges.breaks
+    pieces = [lines[0].text.rstrip()]
+    for line, after in pairwise(lines):
+        text = after.text.rstrip()
+        pieces += [_separator(line, after, edge, tolerance, breaks=breaks), text]
+    return "".join(pieces)
+
+
+def _edge_of(lines: Sequence[Line], own: Edges, all_edges: Edges) -> tuple[int, int]:
+    """The edge at which these rows were wrapped, and how far before it a row may have ended."""
+    widest = max(line.end for line in lines)
+    edge = next((column for column in own.columns if column >= widest), 0)
+    if edge:
+        return edge, 0
+    padded = {line.padded for line in lines if line.text.strip()}
+    if len(padded) == 1 and (edge := padded.pop()) > widest:
+        return edge, _TOLERANCE
+    edge = next((column for column in all_edges.columns if column >= widest), 0)
+    if edge:
+        return edge, _TOLERANCE
+    return max(all_edges.widest, widest, _FALLBACK), 0
+
+
+def _separator(line: Line, after: Line, edge: int, tolerance: int, *, breaks: bool) -> str:
+    """What stood between two rows: nothing or a space where the screen broke them, else a line break."""
+    text, word = line.text.rstrip(), _first_word(after.text)
+    if not text or not word:
+        return "\n"
+    segment = _BREAK.search(word) if breaks else None
+    needed = width(word[: segment.end()] if segment else word)
+    if _is_wide(text[-1]) and _is_wide(word[0]):
+        needed = 1
+    if line.end + 1 + needed <= edge - tolerance:
+        return "\n"
+    if after.text.startswith(" "):
+        return "" if not after.text.startswith("  ") else "\n"
+    if breaks and _ENDS_IN_BREAK.search(text) and word[0].isalnum():
+        return ""
+    if _is_wide(text[-1]) and _is_wide(word[0]):
+        return ""
+    # Only a word that is longer than a row is broken elsewhere; the row before it is then full.
+    last = text.rpartition(" ")[2]
+    too_long = width(last) + width(word) > edge - tolerance - line.column and last[-1] not in _CLOSING
+    return "" if too_long and line.end >= edge - tolerance else " "
+
+
+def _first_word(text: str) -> str:
+    return text.lstrip()[: COLUMNS * 2].partition(" ")[0]
+
+
+def _is_wide(character: str) -> bool:
+    """True for a character of a script that is written without spaces."""
+    return "\u2e80" <= character <= "\uabff" or "\uf900" <= character <= "\ufaff" or character >= "\U00020000"
