@@ -77,7 +77,9 @@ def main() -> None:
                     flush=True,
                 )
         share = totals["words"] / max(1, totals["prompts"])
-        print(f"all: {totals['words']} of {totals['prompts']} prompts in their exact words ({share:.2%}), {totals['invented']} invented")
+        print(
+            f"all: {totals['words']} of {totals['prompts']} prompts in their exact words ({share:.2%}), {totals['invented']} invented"
+        )
         if options.lines:
             large(Path(folder) / "2026-02-03-large.txt", drawn, options.lines)
 
@@ -115,7 +117,9 @@ def compare(events: list[Event], screen: str, path: Path, style: Style, options:
             counts["words"] += 1
         elif options.show > 0:
             options.show -= 1
-            print(f"--- {style.name}, {path.name}\n{text}\n--- read as one of\n{sorted(words.keys(), key=lambda other: -likeness(key, other))[:1]}")
+            print(
+                f"--- {style.name}, {path.name}\n{text}\n--- read as one of\n{sorted(words.keys(), key=lambda other: -likeness(key, other))[:1]}"
+            )
         if exact[text]:
             exact[text] -= 1
             counts["text"] += 1
@@ -129,7 +133,9 @@ def likeness(left: str, right: str) -> int:
 
 def clean(text: str) -> str:
     """A text as a terminal shows it: without control characters, tabs as spaces."""
-    lines = "".join(each for each in text.expandtabs() if each == "\n" or unicodedata.category(each) not in ("Cc", "Cf")).split("\n")
+    lines = "".join(each for each in text.expandtabs() if each == "\n" or unicodedata.category(each) not in ("Cc", "Cf")).split(
+        "\n"
+    )
     return "\n".join(line.rstrip() for line in lines).strip()
 
 
@@ -163,7 +169,13 @@ def draw(events: list[Event], style: Style, columns: int) -> str:
 
 def banner(style: Style, columns: int) -> list[str]:
     if style in CODEX:
-        return ["╭──────────────────────────────╮", "│ >_ OpenAI Codex (v0.120.0)   │", "│ directory: /work/project     │", "╰──────────────────────────────╯", ""]
+        return [
+            "╭──────────────────────────────╮",
+            "│ >_ OpenAI Codex (v0.120.0)   │",
+            "│ directory: /work/project     │",
+            "╰──────────────────────────────╯",
+            "",
+        ]
     if style.padded:
         return [" ▐▛███▜▌   Claude Code v2.1.123", "▝▜█████▛▘  Opus 4.7 · Claude Max", "  ▘▘ ▝▝    /work/project", ""]
     side = min(columns, 60) - 2
@@ -174,7 +186,12 @@ def banner(style: Style, columns: int) -> list[str]:
 def spinner(style: Style, number: int) -> list[str]:
     if style in CODEX:
         return ["─" * 60, "", "• Working (12s • esc to interrupt)", ""]
-    return [("✻ Churned for 20s", "✶ Brewing… (esc to interrupt · 12s · ↓ 1.2k tokens)", "· Pondering… (8s · ↑ 300 tokens)")[number % 3], ""]
+    return [
+        ("✻ Churned for 20s", "✶ Brewing… (esc to interrupt · 12s · ↓ 1.2k tokens)", "· Pondering… (8s · ↑ 300 tokens)")[
+            number % 3
+        ],
+        "",
+    ]
 
 
 def composer(style: Style, columns: int) -> list[str]:
@@ -219,8 +236,8 @@ def wrapped(text: str, columns: int, style: Style) -> list[str]:
 def wrap_words(line: str, columns: int, *, trimmed: bool) -> list[str]:
     """Break before words that do not fit, and within those that are longer than a row."""
     rows, row = [], ""
-    for number, word in enumerate(line.split(" ")):
-        space = " " if number else ""
+    for number, whole in enumerate(line.split(" ")):
+        space, word = " " if number else "", whole
         if wide(row + space + word) <= columns:
             row += space + word
             continue

@@ -7,7 +7,7 @@ indented or follows without a blank line. Boxes, rules, status lines and the lin
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from kept.adapters.sources.documents import Row
@@ -58,7 +58,7 @@ class Block:
 
 _SPINNER = re.compile(r"^[✻✽✶✳✢✺✹✸✷·*∗⚒] ?\S.*(?:…|\.\.\.|\bfor \d+(?:s|m|h)\b|esc to interrupt|compacted)")
 _THINKING = re.compile(r"^(?:[✻∴] Thinking|∴ )")
-_RULE = re.compile(r"^ ?[─━═╌]{3}(?:[─━═╌ ]*|.{0,200}[─━═╌]{2,}) *$")
+_RULE = re.compile(r"^ ?[─━═╌](?:[─━═╌ ]{2,}|.{0,200}[─━═╌]{2,}) *$")
 _BANNER = re.compile(r"Claude Code v?\d|Welcome to (?:the )?Claude Code|OpenAI Codex \(|^[│ ]*▐▛")
 _LOGO = re.compile(r"^ {0,3}[▐▝▘][▛▜▝▘█▌▐ ]")
 _FOOTER = re.compile(
@@ -119,7 +119,7 @@ def _judged(block: Block, blocks: Sequence[Block], number: int) -> Block:
         return block
     after = next((later for later in blocks[number + 1 :] if later.form is not Form.RULE), None)
     doubtful = after is not None and after.form is Form.UNLABELLED
-    return Block(form=block.form, first=block.first, after=block.after, glyph=">", client=block.client, doubtful=doubtful)
+    return replace(block, doubtful=doubtful)
 
 
 class _Scan:
@@ -135,17 +135,17 @@ class _Scan:
             self.boxed.append(text.startswith("╭") or (inside and text.startswith(_SIDES)))
 
     def blocks(self) -> Iterator[Block]:
-        number = 0
-        while number < len(self.texts):
-            first = number
-            while number < len(self.texts) and is_blank(self.texts[number]):
+        end = len(self.texts)
+        while end and is_blank(self.texts[end - 1]):
+            end -= 1
+        after = 0
+        while after < end:
+            first = number = after
+            while is_blank(self.texts[number]):
                 number += 1
-            if number == len(self.texts):
-                if first < number:
-                    yield self._block(Form.RULE, first, number)
-                return
-            yield (block := self._next(first, number))
-            number = block.after
+            block = self._next(first, number)
+            after = block.after
+            yield block if after < end else replace(block, after=len(self.texts))
 
     def _block(self, form: Form, first: int, after: int, glyph: str = "", *, doubtful: bool = False) -> Block:
         return Block(form=form, first=first, after=after, glyph=glyph, client=self.client, doubtful=doubtful)

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from kept.adapters.sources.console_blocks import SAID, Block, Client, Form, blocks_of, is_blank
 from kept.adapters.sources.console_wraps import Edges, Line, find_edges, join_lines, width
 from kept.adapters.sources.documents import Entry, Row, Said, cut, place_of, prompt
-from kept.adapters.sources.pieces import bounded, hash_of
+from kept.adapters.sources.pieces import bounded, hash_of, name_of
 from kept.adapters.sources.roles import When, template_of
 from kept.adapters.sources.stamps import Stamp, find_stamp
 from kept.model.event import Author, Kind, Tool
@@ -24,21 +24,11 @@ _UNINDENTED = 0.5
 _WORDS = 1_000
 # A call as it is drawn: ``Name(arguments)``, ``server - tool (MCP)(arguments)``.
 _CALL = re.compile(r"(?s)^([A-Za-z][^()\n]{0,120}?)(?: \(MCP\))?\((.*?)\)?(?: (?:timeout: [\w. ]+|\(ctrl[^)]*\)))?$")
-_CODEX_CALL = re.compile(r"(?s)^(You ran|Updated Plan|Proposed Change|[A-Z][a-z]+) ?(.*)$")
 # The names under which the transcripts of the clients have these tools.
-_TOOLS: Mapping[str, str] = {
-    "Update": "Edit",
-    "Create": "Write",
-    "Search": "Grep",
-    "Fetch": "WebFetch",
-    "List": "LS",
-    "Web Search": "WebSearch",
-    "Ran": "shell",
-    "Running": "shell",
-    "You ran": "shell",
-    "Edited": "apply_patch",
-    "Added": "apply_patch",
-    "Deleted": "apply_patch",
+_TOOLS = {"Update": "Edit", "Create": "Write", "Search": "Grep", "Fetch": "WebFetch", "List": "LS", "Web Search": "WebSearch"}
+_CODEX_TOOLS = {
+    **dict.fromkeys(("Ran ", "Running ", "You ran "), "shell"),
+    **dict.fromkeys(("Edited ", "Added ", "Deleted ", "Proposed Change "), "apply_patch"),
     "Updated Plan": "update_plan",
 }
 _CHANGED = re.compile(r" \(\+\d+ -\d+\)$")
@@ -242,7 +232,7 @@ def _said(said: _Said, template: Said, reading: Reading, noted: dict[str, int], 
             reading.tool = Tool(name="Bash", target=bounded(text))
             return [replace(template, kind=Kind.TOOL_CALL, author=Author.INJECTED, reason="console:shell-mode", tool=reading.tool)]
         case Form.CALL:
-            reading.tool = _tool(text)
+            reading.tool = _codex_tool(text) if block.client is Client.CODEX else _tool(text)
             call = replace(template, kind=Kind.TOOL_CALL, author=Author.ASSISTANT, reason="console:call", tool=reading.tool)
             reading.answered = text.startswith(_ANSWERED)
             return [replace(call, text=reading.tool.target or reading.tool.name)]
@@ -283,13 +273,16 @@ def _answers(text: str) -> str:
 
 def _tool(text: str) -> Tool:
     call = _CALL.match(text)
-    if call:
-        name, target = call.groups()
-        return Tool(name=_TOOLS.get(name, name), target=bounded(target))
+    name, target = call.groups() if call else (text.partition("\n")[0], "")
+    return Tool(name=name_of(_TOOLS.get(name, name)), target=bounded(target))
+
+
+def _codex_tool(text: str) -> Tool:
     heading, _, rest = text.partition("\n")
-    found = _CODEX_CALL.match(text if heading.startswith(("Ran ", "You ran ")) else heading)
-    if not found:
-        return Tool(name=_TOOLS.get(heading, heading)[:120], target="")
-    verb, target = found.groups()
-    detail = rest if _TOOLS.get(verb) == "apply_patch" else ""
-    return Tool(name=_TOOLS.get(verb, verb), target=bounded(_CHANGED.sub("", target)), detail=bounded(detail))
+    verb = next((verb for verb in _CODEX_TOOLS if text.startswith(verb)), "")
+    if not verb:
+        return Tool(name=name_of(heading))
+    name = _CODEX_TOOLS[verb]
+    if name == "apply_patch":
+        return Tool(name=name, target=bounded(_CHANGED.sub("", heading.removeprefix(verb).strip())), detail=bounded(rest))
+    return Tool(name=name, target=bounded(text.removeprefix(verb).strip()))

@@ -19,6 +19,7 @@ _LEAST_SHARE = 0.3
 _FALLBACK = 50  # without any evidence shorter rows than this are taken as they are
 _TOLERANCE = 4  # prompts, answers and results end up to so many columns before the screen does
 _BREAK = re.compile(r"[^\s/-][/-](?=[^\s/-])")
+_ITEM = re.compile(r"^ *(?:[-*+•]|\d{1,3}[.)]) ")
 _CLOSING = ",;:!?)]}\"'"
 _ENDS_IN_BREAK = re.compile(r"[^\s/-][/-]$")
 
@@ -142,7 +143,7 @@ def _edge_of(lines: Sequence[Line], own: Edges, all_edges: Edges) -> tuple[int, 
 def _separator(line: Line, after: Line, edge: int, tolerance: int, *, breaks: bool) -> str:
     """What stood between two rows: nothing or a space where the screen broke them, else a line break."""
     text, word = line.text.rstrip(), _first_word(after.text)
-    if not text or not word:
+    if not text or not word or _ITEM.match(after.text):
         return "\n"
     segment = _BREAK.search(word) if breaks else None
     needed = width(word[: segment.end()] if segment else word)
@@ -158,8 +159,9 @@ def _separator(line: Line, after: Line, edge: int, tolerance: int, *, breaks: bo
         return ""
     # Only a word that is longer than a row is broken elsewhere; the row before it is then full.
     last = text.rpartition(" ")[2]
-    too_long = width(last) + width(word) > edge - tolerance - line.column and last[-1] not in _CLOSING
-    return "" if too_long and line.end >= edge - tolerance else " "
+    too_long = width(last) + width(word) > edge - tolerance - line.column
+    broken = too_long and line.end >= edge - tolerance and (last == text or last[-1] not in _CLOSING)
+    return "" if broken else " "
 
 
 def _first_word(text: str) -> str:
