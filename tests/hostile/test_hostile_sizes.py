@@ -214,4 +214,4 @@ def test_an_alias_bomb_costs_less_than_a_hundred_megabytes(tmp_path):
 def test_other_compressed_files_are_no_transcripts(tmp_path, suffix):
     path = write(tmp_path / "in", b"\x1f\x8b\x08" + b"\0" * 500, f"a{suffix}")
     report = run_at(tmp_path / "home", path)
-    assert [reason for _, reason in report.reading.skipped] == ["unknown format"]
+    assert [reason for _, reason in report.reading.skipped] == ["unknown format: a gzip archive: unpack it first"]

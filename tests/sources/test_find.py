@@ -1,11 +1,13 @@
 """Finding transcripts and telling their format without touching what is no file of ours."""
 
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from kept.adapters.sources import SOURCES, Skip, Skipped, examine, find_files
+from kept.adapters.sources import SOURCES, Skip, Skipped, examine, find_files, in_tool_folder
 
 LINE = b'{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"hi"}}\n'
 
@@ -130,3 +132,102 @@ def test_each_tool_is_recognised_by_its_first_records_and_a_note_is_nobodys(tmp_
     (tmp_path / "a.jsonl").write_bytes(head)
     found = examine(tmp_path / "a.jsonl")
     assert (None if isinstance(found, Skipped) else found.name) == name
+
+
+ATTACHMENT = b'{"type":"attachment","attachment":{"type":"file","content":"' + b"x" * 70_000 + b'"},"uuid":"a","sessionId":"s"}\n'
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        ATTACHMENT,
+        b"\n" * 60,
+        b"{}\n" * 60,
+        b"{}\n" * 60_000,
+        b"\n" * 70_000,
+        b'{"type":"user","message":null}\n',
+        b'{"type":"user","message":null}\n' + ATTACHMENT * 20,
+    ],
+    ids=["a large attachment", "blank lines", "empty records", "64 KB of them", "64 KB of blank lines", "no message", "both"],
+)
+def test_an_odd_beginning_costs_a_file_nothing(tmp_path, opening):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(opening + LINE)
+    assert examine(path).name == "claude-code"
+
+
+@pytest.mark.parametrize(
+    ("folder", "name", "owner"),
+    [
+        (".claude/projects/p", "a.jsonl", "claude-code"),
+        (".codex/sessions/2026/01/01", "rollout-1.jsonl", "codex"),
+        (".gemini/tmp/p/chats", "session-1.json", "gemini-cli"),
+        (".pi/agent/sessions/p", "a.jsonl", "pi"),
+        (".copilot/session-state/x", "events.jsonl", "copilot-cli"),
+        (".cursor/projects/p/agent-transcripts", "a.jsonl", "cursor-agent"),
+        (".specstory/history", "a.md", "specstory"),
+    ],
+)
+def test_the_folder_of_a_tool_decides_the_format_whatever_the_first_bytes(tmp_path, folder, name, owner):
+    path = tmp_path / folder / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"\x00\xffrubbish\n" * 9_000)
+    assert in_tool_folder(path) == owner
+    assert examine(path, owner=owner).name == owner
+    assert isinstance(examine(path.with_suffix(".txt"), owner=owner), Skipped)
+
+
+def database(path, *tables):
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        for number in range(60):  # a schema that fills more than the first 64 KB
+            connection.execute(f"CREATE TABLE filler_{number} ({', '.join(f'column_{each} TEXT' for each in range(150))})")
+        for table in tables:
+            connection.execute(f"CREATE TABLE {table} (id TEXT, session_id TEXT, message_id TEXT, data TEXT)")
+        connection.commit()
+
+
+def test_a_database_is_recognised_by_its_tables_wherever_their_names_stand(tmp_path):
+    path = tmp_path / "copy.db"
+    database(path, "session", "message", "part")
+    before = sorted(tmp_path.iterdir())
+    assert examine(path).name == "opencode"
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_database_that_is_being_written_is_recognised_and_left_alone(tmp_path):
+    path = tmp_path / "state.db"
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("CREATE TABLE cursorDiskKV (key TEXT, value BLOB)")
+        writer.commit()
+        writer.execute("BEGIN IMMEDIATE")
+        writer.execute("INSERT INTO cursorDiskKV VALUES ('a', 'b')")
+        assert examine(path).name == "cursor"
+        writer.commit()
+    with closing(sqlite3.connect(path)) as reader:
+        assert reader.execute("SELECT count(*) FROM cursorDiskKV").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [
+        ("a.txt", b"Some thoughts.\n", "plain text without speakers' names"),
+        ("a.md", b"# A page\n", "Markdown without speakers' names"),
+        ("a.jsonl", b'{"temperature": 3}\n', "JSON Lines whose records no reader knows"),
+        ("a.png", b"\x89PNG\r\n\x1a\n", "an image (PNG)"),
+        ("a", b"\x00\x01\x02", "binary data"),
+        ("a.log", "Gr\u00fc\u00dfe\n".encode("latin-1"), "text that is not UTF-8"),
+        ("a.json", b"[]", "JSON that is no conversation"),
+    ],
+)
+def test_what_no_format_claims_is_described(tmp_path, name, data, kind):
+    (tmp_path / name).write_bytes(data)
+    assert kind in examine(tmp_path / name).sentence
+
+
+def test_folders_that_programs_fill_are_named_and_not_searched(tmp_path):
+    (tmp_path / "node_modules" / "x").mkdir(parents=True)
+    (tmp_path / "node_modules" / "x" / "a.jsonl").write_bytes(LINE)
+    assert names(tmp_path) == ["node_modules"]
+    assert examine(tmp_path / "node_modules").reason is Skip.MACHINERY

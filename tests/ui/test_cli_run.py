@@ -1,5 +1,7 @@
 """``kept run`` and its report."""
 
+import json
+
 import pytest
 from cli_world import OTHER, RULE, contents, kept, memory_file, told, transcript
 
@@ -185,3 +187,31 @@ def test_the_report_is_kept_with_the_run(capsys, home, projects):
     (run,) = told(capsys, "status")["runs"]
     assert run["report"]["operations"] == report["operations"] == {"add": 1}
     assert run["report"]["outputs"] == report["outputs"]
+
+
+def test_a_folder_in_which_nothing_can_be_read_is_told_file_by_file_and_exits_1(capsys, home, tmp_path):
+    for number in range(3):
+        (tmp_path / "talks").mkdir(exist_ok=True)
+        (tmp_path / "talks" / f"{number}.txt").write_text("we talked about the harbour\n")
+    code, out, _ = kept(capsys, "run", tmp_path / "talks")
+    assert code == 1
+    assert "Not read: 3 files" in out
+    assert "plain text without speakers' names" in out
+    body = json.loads(kept(capsys, "run", tmp_path / "talks", "--json")[1])
+    assert [each["path"].rpartition("/")[2] for each in body["skipped"]] == ["0.txt", "1.txt", "2.txt"]
+    assert "3 files could not be read" in kept(capsys, "status")[1]
+    assert len(told(capsys, "status")["not_read"]) == 3
+    assert "3 files could not be read by the runs so far" in kept(capsys, "sources")[1]
+    assert "3 files could not be read" in kept(capsys, "doctor")[1]
+    kept(capsys, "sources", "exclude", tmp_path / "talks")
+    kept(capsys, "run", "--no-llm")
+    assert "could not be read" not in kept(capsys, "status")[1]
+
+
+def test_what_else_lies_in_a_tools_folder_is_told_and_is_no_failure(capsys, projects):
+    transcript(projects / "a.jsonl", RULE)
+    (projects / "sessions-index.json").write_text("{}")
+    code, out, _ = kept(capsys, "run", "--json")
+    body = json.loads(out)
+    assert (code, body["skipped"]) == (0, [])
+    assert [each["path"].rpartition("/")[2] for each in body["left"]] == ["sessions-index.json"]

@@ -14,7 +14,8 @@ from kept.adapters.sources.formats import LEFT_OUT, SOURCES, in_zone
 from kept.adapters.sources.retention import days_kept
 from kept.adapters.store import OptedOut, Thread
 from kept.app.desk import Desk
-from kept.app.reading import is_excluded, places
+from kept.app.reading import is_excluded, places, printable
+from kept.app.unread import unread
 from kept.model.errors import UsageError
 from kept.model.event import Account, Event
 
@@ -65,6 +66,7 @@ class Survey:
     """What is on this machine: by tool; what lies in their places and is no transcript; what is left out by the user's word.
 
     ``others`` counts the former by reason, ``named`` are the first of them with theirs; ``excluded`` counts files by pattern.
+    ``unread`` are files that the runs so far should have read and did not, with the reason.
     """
 
     tools: tuple[Tool, ...]
@@ -74,6 +76,7 @@ class Survey:
     opted_out: tuple[OptedOut, ...]
     projects: Mapping[str, tuple[str, ...]]
     plugins_left_out: tuple[tuple[str, str], ...]
+    unread: Mapping[str, str]
 
 
 def survey(desk: Desk) -> Survey:
@@ -93,14 +96,14 @@ def survey(desk: Desk) -> Survey:
         elif reason := _count(desk, path, place_of_tool, tools, states):
             others[reason] += 1
             if len(named) < _NAMED:
-                named.append((_told(path), reason))
+                named.append((printable(path), reason))
     for source, known in states:
         there = Path(known).exists()
         tools[source].gone += not there
         tools[source].elsewhere += there and known not in seen
     return Survey(
         tools=tuple(tools.values()), others=others, named=tuple(named), excluded=excluded, opted_out=desk.store.archive.opted_out(), projects=_projects(desk),
-        plugins_left_out=tuple(LEFT_OUT),
+        plugins_left_out=tuple(LEFT_OUT), unread=unread(desk.home),
     )  # fmt: skip
 
 
@@ -155,16 +158,16 @@ def _paths(desk: Desk, tools: Mapping[str, Tool]) -> Iterator[tuple[Path, Tool]]
 
 def _count(desk: Desk, path: Path, place_of: Tool, tools: Mapping[str, Tool], states: _States) -> str:
     """Count one file; the reason where it is no transcript."""
-    found = examine(path, sources=in_zone(desk.zone))
+    found = examine(path, sources=in_zone(desk.zone), owner=place_of.name)
     if isinstance(found, Skipped):
-        if found.reason in (Skip.UNKNOWN_FORMAT, Skip.EMPTY):
+        if found.reason in (Skip.UNKNOWN_FORMAT, Skip.EMPTY, Skip.MACHINERY):
             return found.reason.value
-        place_of.unreadable.append((_told(path), found.reason.value))
+        place_of.unreadable.append((printable(path), found.reason.value))
         return ""
     tool, info = tools[found.name], path.stat()
     state = states.get((found.name, str(path)))
     if state is None and (name := encoding_of(path)):
-        tool.unreadable.append((_told(path), f"is {name}, not UTF-8"))
+        tool.unreadable.append((printable(path), f"is {name}, not UTF-8"))
         return ""
     tool.files += 1
     tool.size += info.st_size
@@ -174,10 +177,6 @@ def _count(desk: Desk, path: Path, place_of: Tool, tools: Mapping[str, Tool], st
     if (state is None or grown) and _end(desk, info, tool.days_kept) is not None:
         tool.doomed.append(str(path))
     return ""
-
-
-def _told(path: Path) -> str:
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _end(desk: Desk, info: os.stat_result, days: int | None) -> datetime | None:
@@ -217,7 +216,7 @@ def doomed(desk: Desk) -> tuple[Doomed, ...]:
                 states = _states(desk, {})
             if states.get((source.name, str(path))) == info.st_size:
                 continue
-            found = examine(path, sources=in_zone(desk.zone))
+            found = examine(path, sources=in_zone(desk.zone), owner=source.name)
             if not isinstance(found, Skipped) and found.name == source.name and not encoding_of(path):
                 ends.setdefault(source.name, []).append(end)
     return tuple(Doomed(source=name, files=len(found), since=min(found)) for name, found in ends.items())

@@ -116,9 +116,12 @@ def _sources(desk: Desk) -> Iterator[Finding]:
         name="sources", well=bool(read) or None, detail=", ".join(f"{each.name} {each.files:,}" for each in read) or "no transcripts were found",
         fix="" if read else "give a folder: kept run PATH",
     )  # fmt: skip
-    unreadable = sum(len(each.unreadable) for each in found.tools)
+    unreadable = {path for each in found.tools for path, _ in each.unreadable} | found.unread.keys()
     if unreadable:
-        yield Finding(name="unreadable", well=False, detail=f"{unreadable} files cannot be read", fix="kept sources --verbose")
+        detail = f"{len(unreadable)} files could not be read, such as {min(unreadable)}"
+        yield Finding(
+            name="unreadable", well=False, detail=detail, fix="kept sources says why; kept sources exclude PATH leaves one out"
+        )
     doomed = sum(len(each.doomed) for each in found.tools)
     if doomed:
         yield Finding(

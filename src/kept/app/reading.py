@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from kept.adapters.scanner import scanner
-from kept.adapters.sources import Skip, Skipped, examine, find_files
+from kept.adapters.sources import Skip, Skipped, examine, find_files, in_tool_folder
 from kept.adapters.sources.base import Source
 from kept.adapters.sources.entries import ENTRY, entries
 from kept.adapters.sources.formats import SOURCES, in_zone
@@ -42,16 +42,18 @@ class Input:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Found:
-    """What there is to read: files with their format, paths that are not read with the reason, and how many are no transcripts.
+    """What there is to read: files with their format, and the paths that are not read, each with the reason.
 
     ``files`` are those to open, by path: a path takes a fifth of what its parts do, and there may be hundreds of thousands.
     ``unchanged`` counts by format the files that look as they did when they were read to their end; they are not opened.
+    ``skipped`` should have been read: a person named them or the folder above them, or their tool calls them transcripts. ``left``
+    are what else lies in a tool's folder, and what a person excluded or switched off.
     """
 
     files: Mapping[str, Source]
     unchanged: Counter[str]
     skipped: tuple[tuple[str, str], ...]
-    others: int
+    left: tuple[tuple[str, str], ...]
 
     @property
     def inputs(self) -> Iterator[Input]:
@@ -76,7 +78,7 @@ class Reading:
     days: set[date] = field(default_factory=set)
     accounts: dict[str, Account] = field(default_factory=dict)
     skipped: list[tuple[str, str]] = field(default_factory=list)
-    others: int = 0
+    left: tuple[tuple[str, str], ...] = ()
     bytes_in: int = 0
     bytes_kept: int = 0
     removed: Counter[str] = field(default_factory=Counter)
@@ -90,6 +92,19 @@ class Reading:
         return sum(self.accounts.values(), Account())
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Candidate:
+    """A path to examine. ``owner`` is the format whose tool's folder it lies in.
+
+    ``named`` tells that a person named this very file, ``asked`` that they named it or a folder above it.
+    """
+
+    path: Path
+    owner: str = ""
+    named: bool = False
+    asked: bool = False
+
+
 def discover(desk: Desk, paths: Sequence[Path], *, force: bool = False) -> Found:
     """The files to read: those below the given paths, or every known place of every enabled source; ``force``: also unchanged ones.
 
@@ -98,30 +113,42 @@ def discover(desk: Desk, paths: Sequence[Path], *, force: bool = False) -> Found
     files: dict[str, Source] = {}
     unchanged: dict[str, str] = {}
     skipped: list[tuple[str, str]] = []
-    others = 0
+    left: list[tuple[str, str]] = []
     sources = in_zone(desk.zone)
-    for path, named in _candidates(desk, paths):
+    for candidate in _candidates(desk, paths):
+        path, shown = candidate.path, printable(candidate.path)
         if _excluded(desk, path):
+            left.append((shown, "excluded by you"))
             continue
         if not force and (name := _as_it_was(desk, path)):
             unchanged[str(path)] = name
             continue
         try:
             with contained("its format cannot be told", str(path)):
-                format_of = examine(path, sources=sources, named=named)
+                source = examine(path, sources=sources, named=candidate.named, owner=candidate.owner)
         except SourceError as error:
-            skipped.append((str(path), error.what))
+            skipped.append((shown, error.what))
             continue
-        match format_of:
-            case Skipped(reason=Skip.UNKNOWN_FORMAT | Skip.EMPTY) if not named:
-                others += 1
-            case Skipped(reason=reason):
-                skipped.append((os.fsencode(path).decode("utf-8", "backslashreplace"), reason.value))
-            case source if source.name in desk.settings.sources_off:
-                others += 1
-            case source:
+        match source:
+            case Skipped():
+                (skipped if _is_missed(candidate, source) else left).append((shown, source.sentence))
+            case _ if source.name in desk.settings.sources_off:
+                left.append((shown, f"{source.name} is switched off by you"))
+            case _:
                 files[str(path)] = source
-    return Found(files=files, unchanged=Counter(unchanged.values()), skipped=tuple(skipped), others=others)
+    return Found(files=files, unchanged=Counter(unchanged.values()), skipped=tuple(skipped), left=tuple(left))
+
+
+def printable(path: Path) -> str:
+    """A path as text, whatever bytes its name holds."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _is_missed(candidate: _Candidate, skipped: Skipped) -> bool:
+    """Whether a path that is not read is a loss: not what else lies in a tool's folder, nor a program's own folder."""
+    if skipped.reason is Skip.MACHINERY:
+        return False
+    return candidate.asked or skipped.reason not in (Skip.UNKNOWN_FORMAT, Skip.EMPTY)
 
 
 def _as_it_was(desk: Desk, path: Path) -> str:
@@ -146,19 +173,24 @@ def places(desk: Desk) -> tuple[tuple[Source, Path], ...]:
     return tuple((source, place) for source, place in dict.fromkeys(found) if place.exists())
 
 
-def _candidates(desk: Desk, paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:
-    """Paths to examine, each with whether a person named that very file."""
+def _candidates(desk: Desk, paths: Sequence[Path]) -> Iterator[_Candidate]:
+    """Paths to examine."""
     if not paths:
-        for _, place in places(desk):
-            yield from ((path, False) for path in find_files(place))
+        for source, place in places(desk):
+            yield from (_Candidate(path=path, owner=source.name) for path in find_files(place))
         return
+    known = tuple((source.name, Path(os.path.realpath(place))) for source, place in places(desk))
     for path in paths:
         if not path.exists() and not path.is_symlink():
             raise UsageError("there is no such file or directory", where=str(path))
-        if path.is_dir():
-            yield from ((each, False) for each in find_files(path))
-        else:
-            yield path.absolute(), True
+        named = not path.is_dir()
+        for file in (path.absolute(),) if named else find_files(path):
+            yield _Candidate(path=file, owner=_owner(file, known), named=named, asked=True)
+
+
+def _owner(path: Path, known: Sequence[tuple[str, Path]]) -> str:
+    """The format whose tool's folder a file lies in: a folder of this machine, or one that is laid out like a tool's."""
+    return next((name for name, place in known if path.is_relative_to(place)), "") or in_tool_folder(path)
 
 
 def _excluded(desk: Desk, path: Path) -> bool:
@@ -188,7 +220,7 @@ def read(desk: Desk, found: Found, *, force: bool = False, progress: Progress = 
     are opened. Raises StoreError.
     """
     sessions = {each.session for each in desk.store.archive.opted_out()}
-    result = Reading(skipped=list(found.skipped), others=found.others, opted_out=sessions)
+    result = Reading(skipped=list(found.skipped), left=found.left, opted_out=sessions)
     without_secrets = _remembering(partial(redact, key=desk.store.key("redaction"), more=scanner()))
     number = 0
     for batch in batches(found.inputs, _size, BATCH_BYTES):

@@ -35,6 +35,7 @@ from kept.app.rehearing import recheck
 from kept.app.spending import Tally
 from kept.app.spooling import queued
 from kept.app.summarising import summarise
+from kept.app.unread import note_unread
 from kept.app.writing import Written, absorb_edits, write_outputs
 from kept.model.errors import BusyError, ConfigError, StoreError
 from kept.model.memory import Memory, Status
@@ -122,6 +123,7 @@ class Report:
             "outputs": [{"path": path, "bytes": size} for path, size in self.written.files],
             "problems": list(self.written.problems),
             "skipped": [{"path": path, "reason": reason} for path, reason in self.skipped],
+            "left": [{"path": path, "reason": reason} for path, reason in self.reading.left],
             "cut": self.cut,
             "cleaning": {
                 "bytes_in": self.reading.bytes_in,
@@ -175,7 +177,7 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
         report.asked = desk.asking.tally
     run_number = RunNumber(desk)
     absorb_edits(desk, run_number, report.written, allow=options.allow)
-    report.reading = read(desk, found, force=options.force, progress=progress, late=late)
+    report.reading = _read(desk, (found, paths), options, progress, late)
     record(desk)
     moved = move(desk, run_number(), progress) if misplaced(desk) else Moved()
     report.moved = moved.memories
@@ -221,6 +223,15 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
     return report
 
 
+def _read(desk: Desk, what: tuple[Found, Sequence[Path]], options: Options, progress: Progress, late: Late) -> Reading:
+    """Read what was found at the paths a person named, and note what should have been read and was not."""
+    found, paths = what
+    reading = read(desk, found, force=options.force, progress=progress, late=late)
+    if not options.dry:
+        note_unread(desk, paths, found, reading.skipped)
+    return reading
+
+
 def _named(desk: Desk) -> str:
     """What the language model of the settings is called."""
     named = desk.settings.llm
@@ -247,7 +258,8 @@ def _with_queued(desk: Desk, found: Found, *, force: bool) -> Found:
     if not named:
         return found
     more = discover(desk, named, force=force)
-    return replace(found, files={**more.files, **found.files})  # first: they lie in no known place, perhaps
+    skipped = tuple(dict.fromkeys((*more.skipped, *found.skipped)))
+    return replace(found, files={**more.files, **found.files}, skipped=skipped)  # first: they lie in no known place, perhaps
 
 
 def _embed(desk: Desk, report: Report, progress: Progress, *, anew: bool) -> None:

@@ -43,6 +43,10 @@ class Aider:
         typed = any(_is_typed(row.text) for row in rows)
         return typed and ("aider.chat" in path.name or any(row.text.startswith(_START) for row in rows))
 
+    def owns(self, path: Path) -> bool:
+        """True for a history."""
+        return path.suffix == ".md"
+
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of a history that is new or has grown. Raises SourceError."""
         return read_document(path, cursor, partial(_parse, path=path, zone=self.zone))

@@ -5,7 +5,7 @@ Knows no format.
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from kept.model.event import Cursor, Slice
 
@@ -40,4 +40,13 @@ class Source(Protocol):
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor, in file order. Raises SourceError."""
+        ...
+
+
+@runtime_checkable
+class FolderSource(Source, Protocol):
+    """A format whose tool keeps its transcripts in folders of its own, where a file's name tells what it is."""
+
+    def owns(self, path: Path) -> bool:
+        """Whether a file in one of the tool's own folders is a transcript, whatever its first bytes look like."""
         ...

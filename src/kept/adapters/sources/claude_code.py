@@ -70,6 +70,10 @@ class ClaudeCode:
         cues = ((b'"parentUuid"', b'"sessionId"'), (b'"type"', b'"message"', b'"role"'))
         return head.lstrip().startswith(b"{") and any(all(word in head for word in words) for words in cues)
 
+    def owns(self, path: Path) -> bool:
+        """True for every ``.jsonl`` file: sessions, sub-agents and workflows."""
+        return path.suffix == ".jsonl"
+
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor. Raises SourceError where the file cannot be read as a whole."""
         step = partial(_step, place=_Place(path=str(path), stem=path.stem, subagent=_is_subagent(path)))
@@ -84,7 +88,7 @@ def _recognise(value: Mapping[str, Any], path: Path) -> bool | None:
     if "uuid" in value and ("sessionId" in value or "parentUuid" in value):
         return True
     if kind in ("user", "assistant"):
-        return isinstance(message, dict) and "role" in message
+        return "role" in message if isinstance(message, dict) else None if "message" in value else False
     if isinstance(kind, str) and kind in _SILENT | _SPEAKING:
         return ("payload" not in value and "data" not in value) or None
     return False if isinstance(kind, str) and ({"payload", "version", "data"} & value.keys()) else None

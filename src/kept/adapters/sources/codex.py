@@ -90,12 +90,19 @@ class Codex:
         """Whether the first record is a rollout's; a compressed one is known by its name."""
         if head.startswith(MAGIC):
             return path.name.startswith("rollout-") and path.name.endswith(".jsonl.zst")
-        first = next(sample(head), None)
-        if first is not None:
-            return _opens_rollout(first) or (first.get("type") in _WRAPPED and isinstance(first.get("payload"), dict))
+        values = list(sample(head))
+        if values:
+            return any(
+                _opens_rollout(value) or (value.get("type") in _WRAPPED and isinstance(value.get("payload"), dict))
+                for value in values
+            )
         # The first record may be longer than the head (base instructions): its own fields come before them.
         opening = head[:2048].replace(b" ", b"")
         return b"\n" not in head.rstrip() and b'"type":"session_meta"' in opening and b'"payload"' in opening
+
+    def owns(self, path: Path) -> bool:
+        """True for rollouts, plain or compressed."""
+        return path.name.endswith((".jsonl", ".jsonl.zst"))
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor. A compressed file beside its plain one is not read. Raises SourceError."""

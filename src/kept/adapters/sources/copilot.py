@@ -63,8 +63,12 @@ class CopilotCli:
 
     def claims(self, path: Path, head: bytes) -> bool:  # noqa: ARG002 - the protocol's
         """Whether the log opens with a session's start."""
-        first = next(sample(head), {})
-        return first.get("type") in ("session.start", "session.resume") and isinstance(first.get("data"), dict)
+        starts = ("session.start", "session.resume")
+        return any(value.get("type") in starts and isinstance(value.get("data"), dict) for value in sample(head))
+
+    def owns(self, path: Path) -> bool:
+        """True for event logs."""
+        return path.suffix == ".jsonl"
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor. Raises SourceError."""
@@ -215,11 +219,16 @@ class CopilotChat:
 
     def claims(self, path: Path, head: bytes) -> bool:
         """Whether a file opens with a session's base state, or is a session in one object that no newer log replaces."""
-        first = next(sample(head), {})
-        if first.get("kind") == 0 and isinstance(first.get("v"), dict):
+        if any(value.get("kind") == 0 and isinstance(value.get("v"), dict) for value in sample(head)):
             return True
         whole = path.suffix == ".json" and b'"requests"' in head and b'"sessionId"' in head + _tail(path)
         return whole and head.lstrip()[:1] == b"{" and not path.with_suffix(".jsonl").exists()
+
+    def owns(self, path: Path) -> bool:
+        """True for sessions, except in one object where a newer log replaces it."""
+        if path.parent.name not in ("chatSessions", "emptyWindowChatSessions"):
+            return False
+        return path.suffix == ".jsonl" or (path.suffix == ".json" and not path.with_suffix(".jsonl").exists())
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of a session that is new or has changed. Raises SourceError."""

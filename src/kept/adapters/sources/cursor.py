@@ -12,7 +12,7 @@ from sqlite3 import Connection, DataError
 from typing import Any
 
 from kept.adapters.sources.conversations import Conversation, read_conversations
-from kept.adapters.sources.databases import MAGIC, tables_of
+from kept.adapters.sources.databases import MAGIC, table_names, tables_of
 from kept.adapters.sources.documents import Document, Entry, Place, Said, cut, mapping_of, outcomes_of, prompt, word_of
 from kept.adapters.sources.folding import Outcome, Reader, fold
 from kept.adapters.sources.pieces import detail_of, name_of, object_of, target_of, words_of
@@ -42,8 +42,12 @@ class CursorEditor:
         return tuple(base / "Cursor" / "User" / "globalStorage" / "state.vscdb" for base in bases)
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """Whether a database has Cursor's table."""
-        return head.startswith(MAGIC) and _TABLE.encode() in head and not path.name.endswith(("-wal", "-shm"))
+        """Whether a database has Cursor's table, or the name of Cursor's."""
+        return head.startswith(MAGIC) and (self.owns(path) or _TABLE in table_names(path))
+
+    def owns(self, path: Path) -> bool:
+        """True for the database of the global storage."""
+        return path.name == "state.vscdb"
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of the conversations that changed. Raises SourceError."""
@@ -183,8 +187,14 @@ class CursorAgent:
 
     def claims(self, path: Path, head: bytes) -> bool:  # noqa: ARG002 - the protocol's
         """Whether the first record has a role beside its message, and no type."""
-        first = next(sample(head), {})
-        return first.get("role") in ("user", "assistant") and isinstance(first.get("message"), dict) and "type" not in first
+        return any(
+            value.get("role") in ("user", "assistant") and isinstance(value.get("message"), dict) and "type" not in value
+            for value in sample(head)
+        )
+
+    def owns(self, path: Path) -> bool:
+        """True for the agent's transcripts."""
+        return path.suffix == ".jsonl" and "agent-transcripts" in path.parts
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor. Raises SourceError."""

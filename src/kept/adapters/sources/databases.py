@@ -65,6 +65,27 @@ def open_copy(path: Path) -> Iterator[sqlite3.Connection]:
             raise SourceError(f"is no database that can be read: {error}", where=str(path)) from error
 
 
+def table_names(path: Path) -> frozenset[str]:
+    """The tables of a database, for recognising its format; none where it cannot be opened.
+
+    The file itself is opened read-only and left alone, whoever writes to it. Only where that shows no table and a log lies beside
+    it (its first tables may stand there alone) is a copy opened.
+    """
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            names = tables_of(connection)
+    except (sqlite3.Error, ValueError):  # a name in the schema may be no text
+        names = frozenset()
+    if names or not path.with_name(path.name + _BESIDE[0]).exists():
+        return names
+    try:
+        with open_copy(path) as connection:
+            return tables_of(connection)
+    except (SourceError, ValueError):
+        return frozenset()
+
+
 def tables_of(connection: sqlite3.Connection) -> frozenset[str]:
     """The names of the ordinary tables: a view or a virtual table would run what its maker wrote."""
     found = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")

@@ -65,11 +65,15 @@ class Gemini:
         """Whether the file opens with a chat's identity; a backup of an unreadable one is not claimed."""
         if ".unreadable-" in path.name:
             return False
-        first = next(sample(head), None)
-        if first is not None:
-            return "sessionId" in first and "projectHash" in first and "type" not in first
+        values = list(sample(head))
+        if values:
+            return any("sessionId" in value and "projectHash" in value and "type" not in value for value in values)
         opening = head[:4096].lstrip()
         return path.suffix == ".json" and opening.startswith(b"{") and b'"sessionId"' in opening and b'"projectHash"' in opening
+
+    def owns(self, path: Path) -> bool:
+        """True for files of a folder ``chats``, except those the client itself could not read."""
+        return path.suffix in (".json", ".jsonl") and "chats" in path.parts and ".unreadable-" not in path.name
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor. Raises SourceError where the file cannot be read as a whole."""

@@ -72,13 +72,17 @@ class Generic:
         """Whether the first record names a speaker and has words, or both sides speak in a text."""
         suffix = path.suffix.lower()
         if suffix in _LINES:
-            first = next(sample(head), {})
-            return any(_role(message) and _what(message) is not None for message in _messages(first)[:1])
+            opening = (message for value in sample(head) for message in _messages(value)[:1])
+            return any(_role(message) and _what(message) is not None for message in opening)
         if suffix not in _TEXTS:
             return False
         rows = sniff_rows(head, path)
         turns, _ = roles.find_turns(rows, read_front_matter(rows).rows, plain=True)
         return {Role.HUMAN, Role.ASSISTANT} <= {turn.role for turn in turns}
+
+    def owns(self, path: Path) -> bool:
+        """True for JSON Lines: :class:`kept.Memory` writes what agents observe that way."""
+        return path.suffix in _LINES
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor, or of a text that is new or has changed. Raises SourceError."""

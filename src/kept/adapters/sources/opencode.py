@@ -12,7 +12,7 @@ from sqlite3 import Connection
 from typing import Any
 
 from kept.adapters.sources.conversations import Conversation, read_conversations
-from kept.adapters.sources.databases import MAGIC, add_index, tables_of
+from kept.adapters.sources.databases import MAGIC, add_index, table_names, tables_of
 from kept.adapters.sources.documents import Document, Entry, Place, Said, cut, mapping_of, prompt, word_of
 from kept.adapters.sources.pieces import detail_of, name_of, target_of, words_of
 from kept.adapters.sources.records import Line, Record, Reject, parse_line
@@ -37,11 +37,12 @@ class OpenCode:
         return ((Path(data).expanduser() if data else home / ".local" / "share") / "opencode" / "opencode.db",)
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """Whether a database has the tables of sessions, messages and parts."""
-        if not head.startswith(MAGIC) or path.name.endswith(("-wal", "-shm")):
-            return False
-        words = head.decode("latin-1").replace("`", " ").replace('"', " ").replace("(", " ")
-        return all(f" {table} " in words for table in _TABLES) and "message_id" in words
+        """Whether a database has the tables of sessions, messages and parts, or OpenCode's name."""
+        return head.startswith(MAGIC) and (path.name == "opencode.db" or table_names(path) >= _TABLES)
+
+    def owns(self, path: Path) -> bool:
+        """True for ``opencode.db``, and for the database that ``$OPENCODE_DB`` names."""
+        return path.suffix == ".db"
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of the sessions that changed. Raises SourceError."""

@@ -19,7 +19,7 @@ from kept.adapters.sources.claude_code_labels import opens_machine_session
 from kept.adapters.sources.compressed import MAGIC, fold_compressed
 from kept.adapters.sources.documents import word_of
 from kept.adapters.sources.folding import Fetch, Outcome, Reader, fold
-from kept.adapters.sources.pi_database import DATABASES, claims_database, read_database
+from kept.adapters.sources.pi_database import DATABASE, DATABASES, claims_database, read_database
 from kept.adapters.sources.pi_labels import EXCLUDED, Runner, prompt_pieces, runner_of, spoken
 from kept.adapters.sources.pieces import (
     PATH_LIMIT,
@@ -71,7 +71,12 @@ class Pi:
             return False
         if head.startswith(MAGIC):
             return ".jsonl.reset." in path.name
-        return _opens_session(next(sample(head), {})) or claims_database(path, head)
+        return any(map(_opens_session, sample(head))) or claims_database(path, head)
+
+    def owns(self, path: Path) -> bool:
+        """True for sessions, for those that a reset put aside, and for an agent's database; not for discarded sessions."""
+        kept = path.suffix == ".jsonl" or ".jsonl.reset." in path.name or path.name == DATABASE
+        return kept and not any(mark in path.name for mark in _DISCARDED)
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor. Raises SourceError where the file cannot be read as a whole."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kept.adapters.sources.databases import MAGIC, database_mark, open_copy, tables_of
+from kept.adapters.sources.databases import MAGIC, database_mark, open_copy, table_names, tables_of
 from kept.adapters.sources.documents import settle
 from kept.adapters.sources.folding import Outcome, Reader
 from kept.adapters.sources.pieces import hash_of
@@ -22,6 +22,8 @@ from kept.model.errors import SourceError
 from kept.model.event import Cursor, Slice
 
 DATABASES = (".sqlite", ".sqlite3", ".db")
+DATABASE = "openclaw-agent.sqlite"  # an agent's own
+_TABLE = "transcript_events"
 _MARK = 16
 ReaderOf = Callable[[Path, str, str], Reader[Any]]
 """The reader of one session, given the database's path, the session's id and its key."""
@@ -37,9 +39,7 @@ class _Row(NamedTuple):
 
 def claims_database(path: Path, head: bytes) -> bool:
     """Whether a file is an SQLite database with such a table, or has the name of one."""
-    named = path.name == "openclaw-agent.sqlite"
-    told = b"transcript_events" in head and b"event_json" in head
-    return head.startswith(MAGIC) and path.suffix in DATABASES and (named or told)
+    return head.startswith(MAGIC) and path.suffix in DATABASES and (path.name == DATABASE or _TABLE in table_names(path))
 
 
 def read_database(path: Path, cursor: Cursor, reader_of: ReaderOf) -> Iterator[Slice]:
@@ -56,8 +56,8 @@ def read_database(path: Path, cursor: Cursor, reader_of: ReaderOf) -> Iterator[S
 
 def _slices(path: Path, database: sqlite3.Connection, cursor: Cursor, mark: str, reader_of: ReaderOf) -> Iterator[Slice]:
     tables = tables_of(database)
-    if "transcript_events" not in tables:
-        raise SourceError("holds no table transcript_events", where=str(path))
+    if _TABLE not in tables:
+        raise SourceError(f"holds no table {_TABLE}", where=str(path))
     read: dict[str, list[Any]] = json.loads(cursor.carry).get("sessions", {})
     keys, count = _keys(database, tables), cursor.line
     outcomes: list[Outcome | Reject] = []

@@ -312,7 +312,7 @@ def sample(head: bytes) -> Iterator[dict[str, Any]]:
     if name:
         head = head.replace(b"\0", b"").lstrip(b"\xff\xfe")
     start = 0
-    for number, data in enumerate(head.split(b"\n")[:50], 1):
+    for number, data in enumerate(head.split(b"\n"), 1):
         line = Line(number=number, start=start, end=start + len(data), data=data)
         start += len(data) + 1
         for piece in parse_line(line):

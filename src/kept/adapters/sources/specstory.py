@@ -53,6 +53,10 @@ class SpecStory:
         lines = head.decode("utf-8", "replace").lstrip("\ufeff \r\n").splitlines()[:_HEAD_LINES]
         return bool(lines) and (lines[0].startswith(_GENERATED) or any(_SESSION.match(line) for line in lines))
 
+    def owns(self, path: Path) -> bool:
+        """True for Markdown."""
+        return path.suffix.lower() in (".md", ".markdown")
+
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of a document that has changed. Raises SourceError where it cannot be read as a whole."""
         return read_document(path, cursor, partial(_parse, path=path))

@@ -17,6 +17,7 @@ from kept.ui.cli.spent import asked_lines, unanswered
 
 _NEW_SHOWN = 20
 _PATHS_SHOWN = 10
+_EXAMPLES = 3
 _EDITS = {"revise": "changed", "retire": "retired", "add": "added", "approve": "brought back", "reject": "turned down"}
 
 
@@ -68,7 +69,9 @@ def idle(report: Report) -> bool:
 def idle_line(report: Report) -> Line:
     """The report of a run that found nothing new."""
     if not report.sources and not report.active:
-        return line("Nothing to read was found.", (" → kept run PATH", "dim"))
+        left = report.reading.left
+        told = f" {counted(len(left), 'path was', 'paths were')} left: {left[0][1]}" if left else ""
+        return line(f"Nothing to read was found.{told}", (" → kept run PATH", "dim"))
     waiting = f", {report.held:,} waiting → kept review" if report.held else ""
     return line("Nothing new.", (f" {counted(report.active, 'memory', 'memories')}{waiting} · {report.seconds:.1f} s", "dim"))
 
@@ -208,7 +211,18 @@ def troubles(report: Report, *, verbose: bool) -> Iterator[Line]:
     if not skipped:
         return
     yield line((f"Not read: {counted(len(skipped), 'file')}", "yellow"))
-    shown = skipped if verbose else skipped[:_PATHS_SHOWN]
-    yield from (line("  ", show.place(path), (f": {reason}", "dim")) for path, reason in shown)
-    if len(shown) < len(skipped):
-        yield line((f"  … and {len(skipped) - len(shown):,} more → kept run --verbose", "dim"))
+    yield from unread_lines(skipped, verbose=verbose)
+
+
+def unread_lines(skipped: Sequence[tuple[str, str]], *, verbose: bool, hint: str = "kept run --verbose") -> Iterator[Line]:
+    """Files that were not read: each with its reason, or where they are many, by reason."""
+    if verbose or len(skipped) <= _PATHS_SHOWN:
+        yield from (line("  ", show.place(path), (f": {reason}", "dim")) for path, reason in skipped)
+        return
+    reasons: dict[str, list[str]] = {}
+    for path, reason in skipped:
+        reasons.setdefault(reason, []).append(path)
+    for reason, paths in sorted(reasons.items(), key=lambda group: (-len(group[1]), group[0])):
+        examples = ", ".join(show.place(path) for path in paths[:_EXAMPLES])
+        more = f" … {len(paths) - _EXAMPLES:,} more → {hint}" if len(paths) > _EXAMPLES else ""
+        yield line(f"  {counted(len(paths), 'file')}, {reason}: {examples}", (more, "dim"))

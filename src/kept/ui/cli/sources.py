@@ -15,7 +15,7 @@ from kept.model.errors import UsageError
 from kept.model.event import Account
 from kept.ui.cli import show
 from kept.ui.cli.front import asked, at_desk, one_of
-from kept.ui.cli.report import account_text
+from kept.ui.cli.report import account_text, unread_lines
 from kept.ui.cli.show import Line, counted, entry, line
 from kept.ui.cli.turns import show_session
 
@@ -189,6 +189,9 @@ def _not_read(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
         yield entry([("  ", "")], "no known place, only where you name them: ", ", ".join(given), (" → kept run PATH", "dim"))
     if not verbose and any(each.account.records > each.account.kept for each in found.tools):
         yield line("  records that were set aside, with the reasons", (" → kept sources --verbose", "dim"))
+    if missed := [(path, reason) for path, reason in found.unread.items() if path not in _unreadable(found)]:
+        yield line((f"  {counted(len(missed), 'file')} could not be read by the runs so far:", "yellow"))
+        yield from unread_lines(missed, verbose=verbose, hint="kept sources --verbose")
     for reason, count in sorted(found.others.items()):
         paths = [show.place(path) for path, why in found.named if why == reason][: None if verbose else _SHOWN]
         more = f" … {count - len(paths):,} more" if count > len(paths) else ""
@@ -213,6 +216,11 @@ def _not_read(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
     for name, reason in found.plugins_left_out:
         yield line(f"  the format {name} of another package: {reason}")
     yield line(("  a conversation in which you write <!-- kept: ignore --> on a line of its own is left out as a whole", "dim"))
+
+
+def _unreadable(found: Survey) -> frozenset[str]:
+    """The paths that are told with their tool."""
+    return frozenset(path for tool in found.tools for path, _ in tool.unreadable)
 
 
 def _looked(tool: Tool) -> Line:
@@ -259,6 +267,7 @@ def _body(desk: Desk, found: Survey) -> dict[str, Any]:
             {"name": each.name, "places": [str(place) for place, _ in each.places]} for each in found.tools if not each.known
         ],
         "other_files": dict(found.others),
+        "not_read": [{"path": path, "reason": reason} for path, reason in found.unread.items()],
         "other_files_named": [{"path": path, "reason": reason} for path, reason in found.named],
         "excluded": {each: found.excluded[each] for each in desk.settings.exclude},
         "opted_out": [plain(each) for each in found.opted_out],

@@ -21,6 +21,7 @@ from kept.app.nightly import NIGHT, last_night
 from kept.app.routing import Extracted, extracted, routed
 from kept.app.spending import usage_body
 from kept.app.summarising import by_whom, week
+from kept.app.unread import unread
 from kept.model.codec import dump
 from kept.model.memory import Status
 from kept.model.profile import title_of
@@ -42,13 +43,15 @@ def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--j
     with at_desk(context) as desk:
         found = state(desk)
         due = doomed(desk)
+        missed = unread(desk.home)
         if as_json:
-            show.write_json(_state_body(desk, found, due))
+            not_read = [{"path": path, "reason": reason} for path, reason in missed.items()]
+            show.write_json(_state_body(desk, found, due) | {"not_read": not_read})
         else:
-            show.write(_state_lines(desk, found, due))
+            show.write(_state_lines(desk, found, due, missed))
 
 
-def _state_lines(desk: Desk, found: State, due: Sequence[Doomed]) -> Iterator[Line]:
+def _state_lines(desk: Desk, found: State, due: Sequence[Doomed], missed: Mapping[str, str]) -> Iterator[Line]:
     titles = {one.id: one.title for each in reversed(desk.profiles) for one in each.categories}
     active = found.statuses[Status.ACTIVE]
     yield line(
@@ -63,6 +66,8 @@ def _state_lines(desk: Desk, found: State, due: Sequence[Doomed]) -> Iterator[Li
     if others:
         yield line((f"  {others} → kept list --all", "dim"))
     yield from _due_lines(desk, due)
+    if missed:
+        yield line((f"{counted(len(missed), 'file')} could not be read", "yellow"), (" → kept sources", "dim"))
     for profile, count in sorted(found.shelved.items()):
         others = ",".join((*desk.settings.profiles, profile))
         told = f"{counted(count, 'memory', 'memories')} of the profile {profile}, which is not at work, so nothing shows them"
