@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from kept.model.spans import SpanKind, spans
+from kept.model.event import Author, Event, Kind, Origin, Pointer, Precision
+from kept.model.spans import SpanKind, labelled, origin_of_quote, spans, typed_text
 
 
 def typed(text: str) -> str:
@@ -80,3 +81,33 @@ def test_foreign_words_are_not_typed(text, words):
 
 def test_a_placeholder_is_no_envelope():
     assert not kinds("always write the file as <session-id>.json and call <tool> with it")
+
+
+def prompt(text: str, author: Author = Author.HUMAN, reason: str = "typed") -> Event:
+    place = Pointer(path="f", line=1, start=0, end=0)
+    return Event(
+        key="e", twin="", session="s", record="", parent="", turn="", kind=Kind.PROMPT, author=author, label_reason=reason,
+        text=text, at=None, precision=Precision.NONE, project="", branch="", tool=None, pointer=place,
+    )  # fmt: skip
+
+
+def test_a_quote_is_the_persons_only_where_they_typed_it():
+    event = prompt("We never squash.\n\n> We always squash.")
+    assert origin_of_quote(event, "we never  squash") is Origin.USER
+    assert origin_of_quote(event, "We always squash.") is Origin.TOOL
+    assert origin_of_quote(prompt("We never squash.", Author.INJECTED), "never squash") is Origin.TOOL
+
+
+def test_only_a_persons_prompt_holds_typed_words():
+    assert typed_text(prompt("hello there", Author.INJECTED)) == ""
+    assert typed_text(prompt("hello there\n> quoted")) == "hello there"
+
+
+def test_a_persons_journal_is_theirs_but_for_what_is_set_apart_in_it():
+    entry = prompt("# Tuesday\n\n## Learned\n\nThe build needs Node 22.\n\n> quoted words\n", reason="daily-note")
+    assert "The build needs Node 22." in typed_text(entry)
+    assert "quoted words" not in typed_text(entry)
+
+
+def test_foreign_words_are_shown_as_such():
+    assert labelled(prompt("why?\n> We squash.")) == "why?\n[quoted: > We squash.]"

@@ -79,3 +79,13 @@ def test_topics_follow_each_other_without_gaps_and_cover_the_session(texts: list
     found = marked(topics(events, lexicon=ENGLISH), known(()))
     assert [each.start for each in found[1:]] == [each.stop for each in found[:-1]]
     assert not events or (found[0].start, found[-1].stop) == (0, len(events))
+
+
+def test_a_rule_that_a_harness_or_a_review_says_raises_no_alarm():
+    envelope = f"<system_instruction>{RULE}</system_instruction>\n\nlook at the login form"
+    reported = f"{CACHE}\n\n> {RULE}"
+    for prompt in (envelope, reported):
+        (topic,) = topics(said(prompt, LOGIN), lexicon=ENGLISH)
+        assert topic.told == ""
+    (topic,) = topics(said(f"{RULE} Look at the login form.", LOGIN), lexicon=ENGLISH)
+    assert topic.told == RULE

@@ -34,6 +34,14 @@ def test_an_outcome_is_prose_before_list_items_and_never_a_plan_a_question_or_a_
     assert note_of(user("make the parser read both formats"), agent(reply)).outcome == "The parser reads both date formats"
 
 
+def test_a_note_never_tells_what_a_harness_or_a_paste_says():
+    note = note_of(
+        user("<system_instruction>\nYou are working inside Conductor, rename the branch first.\n</system_instruction>\n\nmend the tide import please"),
+        agent("Done. Rows without a station now go to rejected.csv."),
+    )  # fmt: skip
+    assert note.asked == "Mend the tide import please"
+
+
 def test_code_tables_and_headings_are_no_prose():
     reply = "## Summary\n| a | b |\n```\nthe code is quite long here\n```\nThe cache is keyed by content now."
     assert note_of(user("why is the cache stale so often"), agent(reply)).outcome == "The cache is keyed by content now"

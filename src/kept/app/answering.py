@@ -18,8 +18,10 @@ from kept.app.meaning import near_here
 from kept.app.person import add, find, resolve
 from kept.model.context import block, framed
 from kept.model.errors import UsageError
+from kept.model.event import Author
 from kept.model.memory import Actor, Memory, Status
 from kept.model.operation import Approve
+from kept.model.spans import labelled_text, spans
 from kept.model.summary import Part
 from kept.model.text import one_line
 from kept.model.times import to_text
@@ -57,8 +59,15 @@ def search_memory(
     for hit in hits:
         head = f"[{hit.id}] {hit.category}" if hit.kind is Kind.MEMORY else f"[{hit.kind} {hit.id[:12]}] {hit.author}"
         seen = hit.last_at.astimezone(desk.zone).date().isoformat() if hit.last_at else "undated"
-        lines.append(f"- {head}, {hit.project or 'everywhere'}, {seen}: {_short(hit.text)} ({'; '.join(hit.reasons)})")
+        lines.append(f"- {head}, {hit.project or 'everywhere'}, {seen}: {_short(_shown(hit))} ({'; '.join(hit.reasons)})")
     return framed(lines) if lines else NOTHING
+
+
+def _shown(hit: recalling.Hit) -> str:
+    """The words of a hit; of a person's prompt with what is not theirs labelled."""
+    if hit.kind is Kind.TURN and hit.author == Author.HUMAN:
+        return labelled_text(hit.text, spans(hit.text), 0, len(hit.text))
+    return hit.text
 
 
 def get_memory(desk: Desk, number: str) -> str:

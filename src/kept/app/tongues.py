@@ -5,8 +5,8 @@ from functools import lru_cache
 
 from kept.model.event import Event, is_note
 from kept.model.lexicon import Lexicon
+from kept.model.spans import typed_text
 from kept.profiles.lexicons import lexicon, spoken
-from kept.stages.extract import is_foreign, is_prompt
 
 _READ = 4_000  # characters of the latest prompts that tell
 _EACH = 1_500
@@ -26,10 +26,11 @@ def lexicon_of(events: Sequence[Event], languages: tuple[str, ...]) -> Lexicon:
 
 
 def _said(events: Sequence[Event]) -> Iterator[str]:
-    """What the person wrote, the latest first, without lines of code and output."""
+    """What the person typed and what notes say, the latest first."""
     for event in reversed(events):
-        if is_prompt(event) or is_note(event):
-            yield "\n".join(line for line in event.text[:_EACH].splitlines() if not is_foreign(line))
+        words = event.text if is_note(event) else typed_text(event)
+        if words:
+            yield words[:_EACH]
 
 
 @lru_cache(maxsize=256)

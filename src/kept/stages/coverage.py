@@ -19,6 +19,7 @@ from kept.model.artifact import artifacts
 from kept.model.event import Author, Event, Kind
 from kept.model.lexicon import Lexicon
 from kept.model.memory import Memory, Status
+from kept.model.spans import typed_text
 from kept.model.statement import statement
 from kept.model.text import one_line
 
@@ -110,7 +111,8 @@ def _exchanges(events: Sequence[Event]) -> list[_Exchange]:
 
 
 def _exchange(events: Sequence[Event], start: int, stop: int) -> _Exchange:
-    asked, names = _terms(events[start].text), _named(events[start].text)
+    prompt = typed_text(events[start])
+    asked, names = _terms(prompt), _named(prompt)
     terms = Counter(asked)
     for each in events[start + 1 : stop]:
         if each.kind is Kind.RESPONSE and each.author is Author.ASSISTANT:
@@ -118,7 +120,7 @@ def _exchange(events: Sequence[Event], start: int, stop: int) -> _Exchange:
             names.update(_named(each.text))
         elif each.kind is Kind.TOOL_CALL and each.tool:
             names.update(name.rsplit("/", 1)[-1] for name in _named(each.tool.target[:200]))
-    return _Exchange(start=start, stop=stop, asked=asked, terms=terms, names=names, prompt=events[start].text)
+    return _Exchange(start=start, stop=stop, asked=asked, terms=terms, names=names, prompt=prompt)
 
 
 def _terms(text: str) -> Counter[str]:

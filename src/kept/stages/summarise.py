@@ -14,6 +14,7 @@ import re2
 
 from kept.model.event import FORGOTTEN_MARK, Author, Event, Kind
 from kept.model.memory import Memory
+from kept.model.spans import typed_text
 from kept.model.summary import Bullet, Note, Part
 from kept.model.text import is_cjk, likeness, one_line, tokens
 
@@ -73,7 +74,7 @@ def _asks(event: Event) -> bool:
 
 def _note(events: Sequence[Event], prompts: Sequence[int], stop: int, base: int) -> Note | None:
     first, span = prompts[0], events[prompts[0] : stop]
-    asked = next((found for place in prompts if (found := _telling(events[place].text))), "")
+    asked = next((found for place in prompts if (found := _telling(typed_text(events[place])))), "")
     at = events[first].at
     if not asked or at is None:
         return None

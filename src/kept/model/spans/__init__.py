@@ -6,26 +6,43 @@ The one place that decides this, for every format and every consumer, from the t
 import unicodedata
 from functools import lru_cache
 
-from kept.model.event import Author, Event, Kind
+from kept.model.event import Author, Event, Kind, Origin, is_note, origin_of
 from kept.model.spans.envelopes import mark_fences, mark_quotes, mark_tags
 from kept.model.spans.marks import Marks, Span, SpanKind
 from kept.model.spans.output import is_output
 from kept.model.spans.programs import mark_command, mark_program
 from kept.model.spans.prose import mark_paragraphs
 from kept.model.spans.speech import mark_speech
+from kept.model.text import one_line
 
-__all__ = ["Span", "SpanKind", "is_output", "spans", "spans_of", "typed_spans", "typed_text"]
+__all__ = [
+    "Span",
+    "SpanKind",
+    "is_output",
+    "labelled",
+    "labelled_text",
+    "origin_of_quote",
+    "spans",
+    "spans_of",
+    "typed_spans",
+    "typed_text",
+]
 
 # Longer prompts are read to here: nobody types more, and what follows was pasted.
 LONGEST = 20_000
 
 
+_PROMPT = (mark_program, mark_command, mark_tags, mark_fences, mark_quotes, mark_paragraphs, mark_speech)
+# An entry of a journal is a document by its nature: only what is set apart in it is another's.
+_NOTE = (mark_tags, mark_fences, mark_quotes)
+
+
 @lru_cache(maxsize=256)
-def spans(text: str) -> tuple[Span, ...]:
-    """The spans of a prompt in order; together they cover it."""
-    visible, places = _visible(text[:LONGEST])
+def spans(text: str, *, note: bool = False) -> tuple[Span, ...]:
+    """The spans of a prompt (or of an entry in a person's journal) in order; together they cover it."""
+    visible, places = _visible(text if note else text[:LONGEST])
     marks = Marks(visible)
-    for rule in (mark_program, mark_command, mark_tags, mark_fences, mark_quotes, mark_paragraphs, mark_speech):
+    for rule in _NOTE if note else _PROMPT:
         rule(marks)
     found = [Span(start=places[span.start], end=places[span.end], kind=span.kind) for span in marks.spans()]
     if found and places[0]:
@@ -39,7 +56,7 @@ def spans(text: str) -> tuple[Span, ...]:
 def spans_of(event: Event) -> tuple[Span, ...]:
     """The spans of an event's text. Only a person's prompt holds typed ones; what others wrote is one foreign span."""
     if event.kind is Kind.PROMPT and event.author is Author.HUMAN:
-        return spans(event.text)
+        return spans(event.text, note=is_note(event))
     return (Span(start=0, end=len(event.text), kind=_kind(event.author)),) if event.text else ()
 
 
@@ -51,6 +68,40 @@ def typed_spans(event: Event) -> tuple[Span, ...]:
 def typed_text(event: Event) -> str:
     """The words of an event that the person typed, a blank line between spans."""
     return "\n\n".join(words for span in typed_spans(event) if (words := event.text[span.start : span.end].strip()))
+
+
+def origin_of_quote(event: Event, quote: str) -> Origin:
+    """How far words of an event can be trusted: those of a person's prompt are theirs only where they lie in a span they typed."""
+    if event.origin is not Origin.USER:
+        return origin_of(event.author)
+    words = one_line(quote).casefold()
+    return (
+        Origin.USER
+        if any(words in one_line(event.text[span.start : span.end]).casefold() for span in typed_spans(event))
+        else Origin.TOOL
+    )
+
+
+def labelled(event: Event, start: int = 0, end: int | None = None) -> str:
+    """A part of an event's text as it is shown: what stands in a person's prompt and is not theirs in brackets, with what it is."""
+    stop = len(event.text) if end is None else end
+    if event.kind is not Kind.PROMPT or event.author is not Author.HUMAN:
+        return event.text[start:stop]
+    return labelled_text(event.text, spans_of(event), start, stop)
+
+
+def labelled_text(text: str, found: tuple[Span, ...], start: int, stop: int) -> str:
+    """A part of a prompt with these spans as it is shown."""
+    inside = ((max(span.start, start), min(span.end, stop), span.kind) for span in found)
+    return "".join(_label(text[low:high], kind) for low, high, kind in inside if low < high)
+
+
+def _label(words: str, kind: SpanKind) -> str:
+    bare = words.strip()
+    if kind is SpanKind.TYPED or not bare:
+        return words
+    start = words.index(bare)
+    return f"{words[:start]}[{kind}: {bare}]{words[start + len(bare) :]}"
 
 
 def _kind(author: Author) -> SpanKind:

@@ -16,6 +16,7 @@ from kept.model.artifact import artifacts
 from kept.model.event import Kind
 from kept.model.memory import DISMISSED, DOUBTED, USER_SCOPE, Candidate, Evidence, Held, Judged, Refused
 from kept.model.schema import read
+from kept.model.spans import origin_of_quote
 from kept.model.statement import same, statement
 from kept.model.summary import Point
 from kept.model.text import likeness, one_line, tokens
@@ -169,7 +170,7 @@ def _evidence(cited: Sequence[Cited], reading: Reading) -> tuple[list[int], tupl
                 path=event.pointer.path,
                 at=event.at,
                 author=event.author.value,
-                origin=event.origin,
+                origin=origin_of_quote(event, quote),
             )
         )
     return places, tuple(evidence), fault

@@ -11,6 +11,7 @@ from kept.model.event import Author, Event, Kind, Origin, least
 from kept.model.lexicon import Lexicon
 from kept.model.memory import Candidate, Evidence
 from kept.model.profile import Profile
+from kept.model.spans import typed_text
 from kept.model.text import one_line
 from kept.stages.elicit.chunks import Chunk
 from kept.stages.elicit.question import Hint
@@ -88,13 +89,13 @@ class Reading:
     def trust(self, content: str, evidence: Sequence[Evidence], places: Sequence[int]) -> tuple[Origin, tuple[str, ...]]:
         """Whose claim it is: the user's where their words carry it, or grant what the assistant said before; else the least trusted's."""
         events = [self.events[place] for place in places]
-        own = [each.text for each in events if each.author is Author.HUMAN]
+        own = [words for each in events if (words := typed_text(each))]
         if own and share(content, *own) >= SUPPORT:
             return Origin.USER, ("the user's words",)
         said = [place for place in places if self.events[place].author is Author.ASSISTANT]
         if own and said and {each.author for each in events} == {Author.HUMAN, Author.ASSISTANT}:
             granted = self._prompt_after(max(said))
-            if granted in places and _agrees(self.events[granted].text, self.lexicon):
+            if granted in places and _agrees(typed_text(self.events[granted]), self.lexicon):
                 return Origin.USER, ("agreed to by the user",)
         return (least(tuple(each.origin for each in evidence)) if evidence else Origin.TOOL), ()
 

@@ -4,6 +4,7 @@ import re
 
 from kept.model.event import Author, Event, Kind, Tool
 from kept.model.failure import error_lines
+from kept.model.spans import spans_of
 from kept.model.text import is_cjk
 
 # What supports no memory is named and left out: it was put there by a program, or is not the conversation.
@@ -24,7 +25,7 @@ _SHOWING = ("read", "edit", "write", "view", "glob", "grep", "list", "patch", "r
 _BRIEF = 100
 _CHARS_A_TOKEN = 3
 # What could be taken for the beginning of an event, or for the end of the conversation.
-_FORGED = re.compile(r"(?m)^\[(?=e\d)|<(?=/?conversation>)")
+_FORGED = re.compile(r"(?m)^\[(?=e\d)|<(?=/?(?:conversation|foreign)\b)")
 
 
 def weigh(text: str) -> int:
@@ -40,13 +41,23 @@ def shown(event: Event, ordinal: int) -> str:
         return f"{head}({_LEFT_OUT[event.author]}, {len(event.text):,} characters)"
     match event.kind:
         case Kind.PROMPT:
-            return f"{head}person: {_plain(event.text)}"
+            return f"{head}person: {_said(event)}"
         case Kind.RESPONSE:
             return f"{head}assistant: {_plain(event.text)}"
         case Kind.TOOL_CALL:
             return f"{head}call {_call(event.tool, event.text)}"
         case Kind.TOOL_OUTPUT:
             return f"{head}output{_outcome(event.tool)}: {_plain(_output(event))}"
+
+
+def _said(event: Event) -> str:
+    """What a person sent, with what they did not type between tags that say what it is."""
+    parts = []
+    for span in spans_of(event):
+        words = _plain(event.text[span.start : span.end])
+        if words:
+            parts.append(words if span.is_typed else f'<foreign kind="{span.kind}">{words}</foreign>')
+    return "\n".join(parts)
 
 
 def _plain(text: str) -> str:

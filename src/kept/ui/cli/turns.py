@@ -8,6 +8,7 @@ from kept.app.desk import Desk
 from kept.app.discovery import conversation
 from kept.model.event import Event, Kind
 from kept.model.memory import Memory
+from kept.model.spans import labelled
 from kept.ui.cli import show
 from kept.ui.cli.show import Line, entry, line
 
@@ -18,7 +19,7 @@ _AROUND = 5  # turns before and after each quote
 
 def turn_line(desk: Desk, turn: Event, most: int = _SHOWN) -> Line:
     """One archived turn on one line, cut to ``most`` characters; whose it is, and when."""
-    text = " ".join((turn.text or (turn.tool.target if turn.tool else ""))[: 4 * most].split())
+    text = " ".join((labelled(turn) or (turn.tool.target if turn.tool else ""))[: 4 * most].split())
     what = f"{turn.tool.name}: " if turn.tool is not None and turn.kind is Kind.TOOL_CALL else ""
     short = text if len(text) <= most else f"{text[: most - 1]}…"
     head = f"    {show.moment(turn.at, desk.zone)}  {WHOSE.get(turn.author.value, turn.author.value)}: "

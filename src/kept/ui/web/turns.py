@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from kept.model.event import Author, Event, Kind
 from kept.model.memory import Evidence
+from kept.model.spans import labelled
 
 _BEFORE, _AFTER, _OTHER = 700, 1_100, 900  # characters shown around a quote; and of a turn that is only near to one
 
@@ -36,13 +37,15 @@ class Turn:
 
 def turn_of(event: Event, evidence: Evidence | None = None) -> Turn:
     """A turn to show; with ``evidence``, the one that it cites."""
-    text = event.text or (event.tool.target if event.tool else "")
+    if not event.text:
+        target = event.tool.target if event.tool else ""
+        return Turn(event=event, before=target[:_OTHER], quote="", after="", cut=max(0, len(target) - _OTHER))
+    text = event.text
     at = text.find(evidence.quote) if evidence is not None and evidence.quote else -1
     if evidence is None or at < 0:
-        shown = text[:_OTHER]
-        return Turn(event=event, before=shown, quote="", after="", cut=len(text) - len(shown))
+        return Turn(event=event, before=labelled(event, 0, _OTHER), quote="", after="", cut=max(0, len(text) - _OTHER))
     end = at + len(evidence.quote)
-    before, after = text[max(0, at - _BEFORE) : at], text[end : end + _AFTER]
+    before, after = labelled(event, max(0, at - _BEFORE), at), labelled(event, end, end + _AFTER)
     if at > _BEFORE:
         before = f"… {before}"
     return Turn(event=event, before=before, quote=text[at:end], after=after, cut=max(0, len(text) - end - _AFTER))
