@@ -19,6 +19,7 @@ from kept.adapters.sources.looks import look, same
 from kept.app.batches import batches
 from kept.app.desk import Desk
 from kept.app.faults import contained
+from kept.app.identities import distinguish
 from kept.app.progress import Late, Progress, never, silent
 from kept.model.errors import SourceError, UsageError
 from kept.model.event import Account, Author, Cursor, Event, Kind, Slice
@@ -256,11 +257,12 @@ def _read_file(desk: Desk, each: Input, without_secrets: Callable[[str], Redacte
     archive, path, source = desk.store.archive, str(each.path), each.source.name
     known = archive.cursor(source, path)
     cursor = Cursor() if force or known is None else known
-    anew, grown = cursor == Cursor(), False
+    anew, grown, rewritten = cursor == Cursor(), False, False
     stamp = look(each.path, source)  # before it is read: what comes later is a change
     for piece in _pieces(each, cursor):
         if piece.cursor == cursor:
             continue  # nothing but an unfinished last record: nothing is written
+        rewritten = rewritten or REWRITTEN in piece.account.noted
         restarted = anew or REWRITTEN in piece.account.noted
         usable, account = _usable(desk, piece, result)
         with contained("it cannot be cleaned", path):
@@ -273,9 +275,10 @@ def _read_file(desk: Desk, each: Input, without_secrets: Callable[[str], Redacte
                 result.days.add(done.event.at.astimezone(desk.zone).date())
         result.bytes_in += piece.cursor.offset - (0 if restarted else cursor.offset)
         with desk.store.transaction():
-            result.fresh += archive.add(source, path, [done.event for done in cleaned], account, piece.cursor, anew=restarted)
+            events = list(distinguish(archive, (done.event for done in cleaned), rewritten=rewritten))
+            result.fresh += archive.add(source, path, events, account, piece.cursor, anew=restarted)
             if source == ENTRY:
-                _leave(desk, path, {done.event.key for done in cleaned})
+                _leave(desk, path, {event.key for event in events})
         result.accounts[source] = result.accounts.get(source, Account()) + account
         cursor, anew, grown = piece.cursor, False, True
     if grown:
