@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kept.adapters import files
-from kept.adapters.files import MISSING, locked, put_aside, read, remove, write
+from kept.adapters.files import MISSING, locked, put_aside, read, refuse_links, remove, write
 from kept.model.errors import BusyError, ChangedError, KeptError, RefusedPathError
 
 
@@ -113,6 +113,33 @@ def test_a_link_inside_the_root_stays_a_link_and_its_target_is_written(tmp_path,
         write(target, b"new " + str(link).encode(), expect=read(target).stamp, root=tmp_path)
         assert target.is_symlink()
         assert real.read_bytes() == b"new " + str(link).encode()
+
+
+@pytest.mark.parametrize("link", ["../.ssh/authorized_keys", "../CLAUDE.md", "hooks/pre-commit", "sub/../../CLAUDE.md"])
+def test_where_links_are_bounded_one_that_leaves_its_folder_or_leads_to_another_kind_of_file_is_refused(tmp_path, target, link):
+    target.unlink()
+    target.symlink_to(link)
+    (target.parent / "sub").mkdir()
+    with pytest.raises(RefusedPathError, match="a link leads to"):
+        write(target, b"new", expect=MISSING, root=tmp_path, links=())
+    with pytest.raises(RefusedPathError):
+        refuse_links(target, root=tmp_path, links=())
+    assert not (tmp_path / "CLAUDE.md").exists()
+    assert not (target.parent / "hooks").exists()
+
+
+def test_where_links_are_bounded_one_within_its_folder_or_into_an_allowed_folder_is_followed(tmp_path, target):
+    (tmp_path / "dotfiles").mkdir()
+    for link, links in (
+        ("other.md", ()),
+        (str(target.with_name("other.md")), ()),
+        ("../dotfiles/own.md", (tmp_path / "dotfiles",)),
+    ):
+        target.unlink()
+        target.symlink_to(link)
+        write(target, b"new", expect=read(target).stamp, root=tmp_path, links=links)
+        assert target.is_symlink()
+        assert target.read_bytes() == b"new"
 
 
 def test_a_linked_directory_inside_the_root_is_followed(tmp_path):

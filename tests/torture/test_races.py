@@ -102,13 +102,13 @@ def test_an_edit_between_our_read_and_our_write_is_kept_beside_ours(tmp_path, mo
     ran(tmp_path)
     path, real, edits = memory_file(tmp_path), files.write, []
 
-    def write(target, data, *, expect, root):
+    def write(target, data, *, expect, root, links=None):
         if target == path and not edits:
             edits.append(path.read_text())
             path.write_text(
                 edits[0].replace("never as CSV", "and never as CSV, ever").rstrip("\n") + "\n\nMy own words stay here.\n"
             )
-        return real(target, data, expect=expect, root=root)
+        return real(target, data, expect=expect, root=root, links=links)
 
     monkeypatch.setattr(writing.files, "write", write)
     assert edits == []
@@ -125,10 +125,10 @@ def test_an_edit_at_every_try_is_never_written_over(tmp_path, monkeypatch):
     ran(tmp_path)
     path, real, count = memory_file(tmp_path), files.write, []
 
-    def write(target, data, *, expect, root):
+    def write(target, data, *, expect, root, links=None):
         count.append(1)
         path.write_text(path.read_text() + f"Edit number {len(count)} of mine.\n")
-        return real(target, data, expect=expect, root=root)
+        return real(target, data, expect=expect, root=root, links=links)
 
     monkeypatch.setattr(writing.files, "write", write)
     with desk_at(tmp_path) as desk:

@@ -75,7 +75,7 @@ class Glance:
     """
 
     def __init__(self, path: str, seconds: float) -> None:
-        if not os.path.isfile(path):  # noqa: PTH113 - as above
+        if os.path.islink(path) or not os.path.isfile(path):  # noqa: PTH113, PTH114 - as above
             raise StoreError("there is no store")
         self._until = time.monotonic() + seconds
         try:

@@ -30,7 +30,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 TERMINAL_ONLY = frozenset(
     {
         *("llm.adapter", "llm.command", "llm.base_url", "llm.key_env", "llm.env", "llm.script", "llm.recording"),
-        *("feed", "projects", "journal.folder"),
+        *("feed", "projects", "journal.folder", "linked_folders"),
     }
 )
 _KINDS = {bool: "switch (true or false)", int: "whole number", float: "number", str: "text", tuple: "list of texts"}
@@ -119,6 +119,8 @@ class Settings:
     turn), or ``off`` (nothing, and what agents hand over waits).
     ``night_minutes`` is how long the night's job may read, extract and ask (0: as long as it takes); what is left waits for the next one.
     ``sections`` names agents (codex, gemini) whose own file of instructions gets a section with what is remembered.
+    ``linked_folders`` are folders below the home that the files kept writes may lie in by a link; without them a link leads within its
+    own folder only.
     ``context_meaning`` lets the hook before a prompt also look for facts by meaning, which loads the model each time.
     ``llm``, ``recall`` and ``journal`` are tables; ``feed`` are the external sources of the journal, a table each.
     """
@@ -136,6 +138,7 @@ class Settings:
     handover: str = "remind"
     night_minutes: int = 240
     sections: tuple[str, ...] = ()
+    linked_folders: tuple[str, ...] = ()
     trust_agents: bool = False
     context_meaning: bool = False
     recall: Recall = field(default_factory=Recall)
@@ -203,7 +206,9 @@ def _value(name: str, value: object, where: str) -> Any:
             return value
         case "timezone" | "profile" if isinstance(value, str):
             return value
-        case "profiles" | "sources_off" | "exclude" if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        case "profiles" | "sources_off" | "exclude" | "linked_folders" if isinstance(value, list) and all(
+            isinstance(each, str) for each in value
+        ):
             return tuple(value)
         case "projects" if isinstance(value, dict) and all(isinstance(each, str) for each in value.values()):
             return dict(value)

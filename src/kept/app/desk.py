@@ -5,7 +5,7 @@ Every path kept writes to lies below one home; a trial run with ``--home`` touch
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 import tzlocal
 
 from kept import profiles
+from kept.adapters import files
 from kept.adapters import settings as settings_file
 from kept.adapters.checkouts import checkout_of
 from kept.adapters.scanner import scanner
@@ -24,7 +25,7 @@ from kept.adapters.store import SqliteStore, Store
 from kept.app.asking import Asker, Redact
 from kept.app.models import asker
 from kept.app.tongues import lexicon_of
-from kept.model.errors import ConfigError, StoreError, UsageError
+from kept.model.errors import BusyError, ConfigError, RefusedPathError, StoreError, UsageError
 from kept.model.event import Event
 from kept.model.lexicon import Lexicon
 from kept.model.memory import USER_SCOPE, Memory
@@ -163,6 +164,15 @@ class Desk:
         found = self.profile_of(memory)
         return found.category(memory.category) if found else None
 
+    @property
+    def links(self) -> tuple[Path, ...]:
+        """The folders that a link in the place of an output may lead into."""
+        return tuple(self.home.root / _expanded(each, self.home.root) for each in self.settings.linked_folders)
+
+    def refuse_links(self, output: Path) -> None:
+        """Raise RefusedPathError where an output leads over a link that may not be followed: neither read nor written, then."""
+        files.refuse_links(output, root=self.home.root, links=self.links)
+
     def kind(self, name: str) -> tuple[Profile, Category]:
         """The category a person names, as ``preference`` or ``coding.preference``, and its profile; the default's first.
 
@@ -281,6 +291,8 @@ def opened(
     name = zone or chosen.timezone
     local = settings_file.zone(name) if name else _local_zone()
     given = os.environ if env is None else env
+    for link in files.links_in(home.state):
+        raise RefusedPathError("a link lies in kept's own folder", where=str(link), hint="put what it leads to in its place")
     if not anew:
         _miss(home)
     with SqliteStore(home.store) as store:
@@ -296,6 +308,20 @@ def opened(
         finally:
             if asking is not None:
                 asking.close()
+
+
+def sweep(desk: Desk) -> None:
+    """Delete what a command that was killed left unfinished beside kept's own files and beside those it writes for people."""
+    folders = {desk.home.state, desk.home.settings.parent, *(Path(each).parent for each in desk.store.outputs())}
+    for folder in folders:
+        files.sweep(folder)
+    unfinished = [
+        each for each in (desk.home.backups / "fresh.db", desk.home.store.with_name("kept.db.restoring")) if each.exists()
+    ]
+    if unfinished:
+        with suppress(BusyError), files.locked(desk.home.lock):
+            for each in unfinished:
+                each.unlink(missing_ok=True)
 
 
 def _miss(home: Home) -> None:

@@ -126,6 +126,7 @@ def _known(desk: Desk, name: str) -> _Known:
     found = next((each for each in _all(desk) if _name(desk, each.path) == name), None)
     if found is None:
         raise MissingError("that is no file of kept's", where=name, hint="see `kept files`")
+    desk.refuse_links(found.path)
     return found
 
 
@@ -138,6 +139,7 @@ def _looked(desk: Desk, known: _Known, content: Content | None) -> File:
     problem, text = "", ""
     own: bytes | None = None
     try:
+        desk.refuse_links(known.path)
         content = content or files.read(known.path)
         own = _own(known, content)
         condition = Condition.THERE if own is not None else Condition.MISSING
@@ -281,7 +283,7 @@ def save(desk: Desk, name: str, text: str, *, if_match: str, accept_loss: bool =
 
     def change() -> None:
         try:
-            files.write(known.path, data, expect=content.stamp, root=desk.home.root)
+            files.write(known.path, data, expect=content.stamp, root=desk.home.root, links=desk.links)
         except ChangedError as error:
             raise _stale(name) from error
 

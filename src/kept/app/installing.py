@@ -169,10 +169,12 @@ def _leave_outputs(desk: Desk, left: Left) -> None:
     """Take away every file and section kept wrote; one in which a person wrote too is copied aside before."""
     targets = [(each.path, bool(each.heading)) for each in written_before(desk)] + [(path, False) for path, _ in views(desk)]
     for path, in_section in targets:
-        known, content = desk.store.output(str(path)), files.read(path)
-        if not known or content.stamp == files.MISSING:
-            continue
+        known = desk.store.output(str(path))
         try:
+            desk.refuse_links(path)
+            content = files.read(path)
+            if not known or content.stamp == files.MISSING:
+                continue
             block = section.find(content.data, where=str(path)) if in_section else None
             inside = content.data if not in_section else block.inside if block else None
             if inside is not None:
@@ -180,9 +182,9 @@ def _leave_outputs(desk: Desk, left: Left) -> None:
                     left.aside.append(str(files.put_aside(path, into=desk.home.state / "aside")))
                 rest = section.remove(content.data, absorbed=inside, where=str(path)) if in_section else b""
                 if rest.strip():
-                    files.write(path, rest, expect=content.stamp, root=desk.home.root)
+                    files.write(path, rest, expect=content.stamp, root=desk.home.root, links=desk.links)
                 else:
-                    files.remove(path, expect=content.stamp, root=desk.home.root)
+                    files.remove(path, expect=content.stamp, root=desk.home.root, links=desk.links)
                 left.removed.append(f"the section in {path}" if rest.strip() else str(path))
             desk.store.drop_output(str(path))
         except (KeptError, OSError) as error:

@@ -222,6 +222,7 @@ def _failed(desk: Desk) -> int:
 def _entry(desk: Desk, work: Work, first: date, last: date, path: Path) -> Outcome:
     """Write the entry, unless it is there, a person's, or says nothing new."""
     made = _made(desk, work, first, last)
+    desk.refuse_links(path)
     content = files.read(path)
     text = content.data.decode("utf-8", "replace")
     head = head_of(text) if content.stamp != files.MISSING else None
@@ -240,7 +241,7 @@ def _entry(desk: Desk, work: Work, first: date, last: date, path: Path) -> Outco
     if reason:
         return replace(done, state=State.FAILED, reason=reason)
     composed = _page(desk, work, made, told, tokens)
-    files.write(path, composed.encode(), expect=content.stamp, root=desk.home.root)
+    files.write(path, composed.encode(), expect=content.stamp, root=desk.home.root, links=desk.links)
     return replace(done, state=State.WRITTEN, head=head_of(composed), refused=refused)
 
 

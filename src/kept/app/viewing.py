@@ -84,7 +84,7 @@ def write_view(desk: Desk, path: Path, content: Content, profile: Profile, *, dr
         return None
     if not dry:
         desk.store.intend(str(path), after)
-        files.write(path, data, expect=content.stamp, root=desk.home.root)
+        files.write(path, data, expect=content.stamp, root=desk.home.root, links=desk.links)
         desk.store.wrote(str(path), after)
     return data
 

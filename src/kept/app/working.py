@@ -97,7 +97,7 @@ class Memory:
 
     def _append(self, body: Mapping[str, Any]) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             os.write(handle, (json.dumps(body, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
             os.fsync(handle)

@@ -6,7 +6,7 @@ write is read again. Which lines were last written is noted before and after eac
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
@@ -24,7 +24,7 @@ from kept.app.jotting import jotted
 from kept.app.targets import Book, Form, Target, bind, document_of, targets, written_before
 from kept.app.viewing import absorb_view, views, write_view
 from kept.model.document import Edits, Line, Unsafe
-from kept.model.errors import BusyError, ChangedError, KeptError
+from kept.model.errors import BusyError, ChangedError, KeptError, RefusedPathError
 from kept.model.markup import encode, size_of
 from kept.model.memory import Actor
 from kept.model.operation import Operation
@@ -72,7 +72,8 @@ def absorb_edits(desk: Desk, run: RunNumber, written: Written, *, allow: bool = 
     """Make a person's operations of what was changed by hand in any file of kept's. Raises StoreError."""
     with _alone(desk):
         for target in written_before(desk):
-            _absorb(desk, target, run, written, allow=allow)
+            with suppress(RefusedPathError):  # told where it is to be written
+                _absorb(desk, target, run, written, allow=allow)
         _absorb_views(desk, run, written, allow=allow)
 
 
@@ -93,6 +94,8 @@ def write_outputs(desk: Desk, run: RunNumber, written: Written) -> None:
 
 def _absorb_views(desk: Desk, run: RunNumber, written: Written, *, allow: bool) -> None:
     for path, profile in views(desk):
+        if _is_refused(desk, path, written):
+            continue
         content = written.read(path)
         stamp = content.stamp.digest
         if written.aside.get(path) == stamp:
@@ -110,6 +113,8 @@ def _absorb_views(desk: Desk, run: RunNumber, written: Written, *, allow: bool) 
 
 def _write_views(desk: Desk, run: RunNumber, written: Written) -> None:
     for path, profile in views(desk):
+        if _is_refused(desk, path, written):
+            continue
         for attempt in range(TRIES):
             content = written.read(path)  # before its edits are absorbed: one that is made meanwhile is not overwritten
             _absorb_views(desk, run, written, allow=False)
@@ -123,6 +128,17 @@ def _write_views(desk: Desk, run: RunNumber, written: Written) -> None:
                 written.files.append((str(path), len(data)))
                 written.would |= {path: data} if written.dry else {}
             break
+
+
+def _is_refused(desk: Desk, path: Path, written: Written) -> bool:
+    """Whether a file leads over a link that may not be followed, which is told once."""
+    try:
+        desk.refuse_links(path)
+    except RefusedPathError as error:
+        if str(error) not in written.problems:
+            written.problems.append(str(error))
+        return True
+    return False
 
 
 @contextmanager
@@ -141,6 +157,7 @@ def _alone(desk: Desk) -> Iterator[None]:
 
 
 def _absorb(desk: Desk, target: Target, run: RunNumber, written: Written, *, allow: bool) -> _Read:
+    desk.refuse_links(target.path)
     content = written.read(target.path)
     inside = _inside(target, content)
     known = desk.store.output(str(target.path))
@@ -249,20 +266,20 @@ def _put(desk: Desk, target: Target, read: _Read, lines: tuple[Line, ...], writt
     whole = _whole(target, read, lines, data)
     if whole == (None if read.content.stamp == files.MISSING else read.content.data):
         if desk.store.output(path) != ((after,) if lines else ()) and not written.dry:  # a write was cut short
-            files.tidy(target.path, root=desk.home.root)
+            files.tidy(target.path, root=desk.home.root, links=desk.links)
             desk.store.wrote(path, after) if lines else desk.store.drop_output(path)
         return
-    written.files.append((path, len(whole or b"")))
     if written.dry:
         written.would[target.path] = whole
-        return
-    desk.store.intend(path, after)
-    if whole is None:
-        files.remove(target.path, expect=read.content.stamp, root=desk.home.root)
-        desk.store.drop_output(path)
     else:
-        files.write(target.path, whole, expect=read.content.stamp, root=desk.home.root)
-        desk.store.wrote(path, after)
+        desk.store.intend(path, after)
+        if whole is None:
+            files.remove(target.path, expect=read.content.stamp, root=desk.home.root, links=desk.links)
+            desk.store.drop_output(path)
+        else:
+            files.write(target.path, whole, expect=read.content.stamp, root=desk.home.root, links=desk.links)
+            desk.store.wrote(path, after)
+    written.files.append((path, len(whole or b"")))
 
 
 def _whole(target: Target, read: _Read, lines: tuple[Line, ...], data: bytes) -> bytes | None:
@@ -291,6 +308,11 @@ def standing(desk: Desk) -> Iterator[tuple[str, Standing, str]]:
         known = desk.store.output(str(target.path))
         if not known:
             continue
+        try:
+            desk.refuse_links(target.path)
+        except RefusedPathError as error:
+            yield str(target.path), Standing.DAMAGED, error.what
+            continue
         inside = _inside(target, files.read(target.path))
         if inside is None:
             yield str(target.path), Standing.MISSING, ""
@@ -310,6 +332,7 @@ def start_over(desk: Desk) -> list[str]:
     told = []
     with _alone(desk):
         for target in written_before(desk):
+            desk.refuse_links(target.path)
             path, content = str(target.path), files.read(target.path)
             inside = _inside(target, content)
             known = desk.store.output(path)
@@ -318,9 +341,9 @@ def start_over(desk: Desk) -> list[str]:
             place = files.put_aside(target.path, into=desk.home.state / "aside")
             if target.heading:
                 data = section.remove(content.data, where=path)
-                files.write(target.path, data, expect=content.stamp, root=desk.home.root)
+                files.write(target.path, data, expect=content.stamp, root=desk.home.root, links=desk.links)
             else:
-                files.remove(target.path, expect=content.stamp, root=desk.home.root)
+                files.remove(target.path, expect=content.stamp, root=desk.home.root, links=desk.links)
             desk.store.drop_output(path)
             told.append(
                 f"{path} may hold edits of yours that cannot be told apart any more; it is kept at {place} and written anew"

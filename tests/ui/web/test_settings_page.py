@@ -82,7 +82,7 @@ def test_the_night_is_entered_and_taken_out(served, no_scheduler):
 
 GUARDED = {
     "llm.adapter": "command", "llm.command": "sh -c evil", "llm.base_url": "https://evil.example", "llm.key_env": "HOME",
-    "llm.env": ["AWS_SECRET_ACCESS_KEY"], "llm.script": "/tmp/x", "llm.recording": "/tmp/x", "journal.folder": ".ssh",
+    "llm.env": ["AWS_SECRET_ACCESS_KEY"], "llm.script": "/tmp/x", "llm.recording": "/tmp/x", "journal.folder": ".ssh", "linked_folders": [".ssh"],
 }  # fmt: skip
 
 
@@ -95,7 +95,8 @@ def test_no_request_changes_a_setting_that_names_a_program_a_server_or_a_path(se
         assert served.ask("PUT", f"/api/settings/{name}", {"value": None})[0] == 403
         table, _, field = name.partition(".")
         written = f'["{value[0]}"]' if isinstance(value, list) else f'"{value}"'
-        assert served.ask("PUT", "/api/settings-file", {"text": f"[{table}]\n{field} = {written}\n"})[0] == 403
+        line = f"[{table}]\n{field} = {written}\n" if field else f"{name} = {written}\n"
+        assert served.ask("PUT", "/api/settings-file", {"text": line})[0] == 403
     assert served.ask("POST", "/api/settings/feed/items", {"profile": "x"})[0] == 403
     assert served.ask("DELETE", "/api/settings/feed/items/0", {})[0] == 403
     assert served.ask("PUT", "/api/settings/projects", {"value": "/a"})[0] == 403

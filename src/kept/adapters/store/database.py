@@ -361,6 +361,8 @@ def _quoted(words: Iterable[str]) -> list[str]:
 def _open(path: Path) -> tuple[sqlite3.Connection, int, bool]:
     """A connection, the inode of its file, and whether the file was made here."""
     made = False
+    if path.is_symlink():
+        raise StoreError("the store is a link", where=str(path), hint="put what it leads to in its place")
     try:
         make_folder(path.parent)
         with suppress(FileExistsError):  # created by hand so that it is never readable by others, not even for a moment

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import typer
 
-from kept.app.desk import Desk, Home, find_home, opened
+from kept.app.desk import Desk, Home, find_home, opened, sweep
 from kept.model.errors import UsageError
 from kept.ui.cli.call import Call
 from kept.ui.cli.show import safe
@@ -28,6 +28,7 @@ def at_desk(context: typer.Context, also: Sequence[str] = ()) -> Iterator[Desk]:
     """The desk the global options ask for, with the profiles ``also`` at work. Raises KeptError where it cannot be opened."""
     call = asked(context)
     with opened(home_of(context), profile=call.profile, zone=call.zone, anew=call.anew, also=also) as desk:
+        sweep(desk)
         yield desk
 
 

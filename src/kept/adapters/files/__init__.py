@@ -11,30 +11,18 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from kept.model.errors import BusyError, ChangedError, KeptError, RefusedPathError
+from kept.adapters.files.walking import DIRECTORY, Links, explained, flush, walked
+from kept.adapters.files.walking import links_in as links_in
+from kept.adapters.files.walking import refuse_links as refuse_links
+from kept.model.errors import BusyError, ChangedError, KeptError
 
 READ_AT_MOST = 64 * 2**20
-_LINKS = 40
 _TEMP, _TEMP_END = ".kept-", ".tmp"
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_REASONS = {
-    errno.ENOSPC: ("the disk is full", "free some space and run again"),
-    errno.EDQUOT: ("the disk quota is used up", "free some space and run again"),
-    errno.EFBIG: ("the file would be larger than the limit allows", "raise the limit (`ulimit -f`) and run again"),
-    errno.EROFS: ("the file system is read-only", "make it writable, or choose another place with --home"),
-    errno.EACCES: ("permission denied", "make it readable and writable for you, or choose another place with --home"),
-    errno.EPERM: ("the system does not permit it", "look at the owner and the flags of the file"),
-    errno.EIO: ("the disk reported an error", "look after the disk, then run again"),
-    errno.EMFILE: ("too many open files", "raise the limit (`ulimit -n`) and run again"),
-    errno.ENOTDIR: ("a part of the path is no directory", "move the file that is in the way"),
-    errno.EISDIR: ("it is a directory", "move it out of the way"),
-    errno.ENAMETOOLONG: ("the name is too long", "choose a shorter one"),
-}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,7 +51,7 @@ def read(path: Path, *, at_most: int = READ_AT_MOST) -> Content:
 
     Raises KeptError where it is no plain file, over ``at_most`` bytes, or cannot be read.
     """
-    with _explained(path, "cannot read"):
+    with explained(path, "cannot read"):
         try:
             handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -79,17 +67,18 @@ def content_of(data: bytes) -> Content:
     return Content(data=data, stamp=Stamp(digest=_digest(data), inode=0, size=len(data), mtime_ns=0))
 
 
-def write(path: Path, data: bytes, *, expect: Stamp, root: Path) -> Stamp:
+def write(path: Path, data: bytes, *, expect: Stamp, root: Path, links: Links = None) -> Stamp:
     """Make ``data`` the bytes of a file, durably, if it still is what ``expect`` says; directories are made as needed.
 
-    Mode and owner of an existing file stay, a new one is 0600 (directories 0700). Where the path is a link, its target is written.
+    Mode and owner of an existing file stay, a new one is 0600 (directories 0700). Where the path is a link that may be followed, its
+    target is written.
 
     Raises:
         ChangedError: the file is not what was expected; nothing was written.
-        RefusedPathError: the path, or a link on it, leads outside ``root``.
+        RefusedPathError: the path, or a link on it, leads outside ``root``, or the link may not be followed.
         KeptError: the system said no; the old file is in place.
     """
-    with _explained(path, "cannot write"), _walked(path, root, make=True) as (folder, name):
+    with explained(path, "cannot write"), walked(path, root, make=True, links=links) as (folder, name):
         _sweep(folder)
         try:
             return _replace(folder, name, data, (expect.digest,), path)
@@ -100,29 +89,43 @@ def write(path: Path, data: bytes, *, expect: Stamp, root: Path) -> Stamp:
             return _replace(folder, name, data, (expect.digest, _digest(data)), path)
 
 
-def remove(path: Path, *, expect: Stamp, root: Path) -> None:
+def remove(path: Path, *, expect: Stamp, root: Path, links: Links = None) -> None:
     """Delete a file if it still is what ``expect`` says; one that is missing already is fine. Raises as :func:`write`."""
-    with _explained(path, "cannot delete"):
+    with explained(path, "cannot delete"):
         try:
-            with _walked(path, root, make=False) as (folder, name):
+            with walked(path, root, make=False, links=links) as (folder, name):
                 _check(folder, name, (expect.digest, MISSING.digest), path)
                 os.unlink(name, dir_fd=folder)
-                _flush(folder)
+                flush(folder)
         except FileNotFoundError:
             return
 
 
-def tidy(path: Path, *, root: Path) -> None:
+def tidy(path: Path, *, root: Path, links: Links = None) -> None:
     """Delete what writers of a file that died, or could not even delete it, left beside it. Raises as :func:`write`."""
-    with _explained(path, "cannot tidy up beside"), suppress(FileNotFoundError), _walked(path, root, make=False) as (folder, _):
+    with (
+        explained(path, "cannot tidy up beside"),
+        suppress(FileNotFoundError),
+        walked(path, root, make=False, links=links) as (folder, _),
+    ):
         _sweep(folder)
+
+
+def sweep(folder: Path) -> None:
+    """Delete the temporary files that writers which died left in a folder; what cannot be deleted stays."""
+    with suppress(OSError):
+        handle = os.open(folder, DIRECTORY)
+        try:
+            _sweep(handle)
+        finally:
+            os.close(handle)
 
 
 def put_aside(path: Path, *, into: Path) -> Path:
     """Copy a file, durably, to the first free ``<name>.<n>`` in ``into`` (made as needed); nothing there is overwritten."""
-    with _explained(path, "cannot put aside"):
+    with explained(path, "cannot put aside"):
         content = read(path)
-        with _walked(into / path.name, into, make=True) as (folder, name):
+        with walked(into / path.name, into, make=True) as (folder, name):
             number = 1
             while True:
                 try:
@@ -134,7 +137,7 @@ def put_aside(path: Path, *, into: Path) -> Path:
                 _fill(handle, content.data)
             finally:
                 os.close(handle)
-            _flush(folder)
+            flush(folder)
             return into / f"{name}.{number}"
 
 
@@ -145,7 +148,7 @@ def locked(path: Path) -> Iterator[None]:
     The file itself is made once and never written: holding a lock leaves no trace. Raises BusyError where it is held, naming
     the other process where the system tells.
     """
-    with _explained(path, "cannot lock"), _walked(path, path.parent, make=True) as (folder, name):
+    with explained(path, "cannot lock"), walked(path, path.parent, make=True) as (folder, name):
         handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
     try:
         try:
@@ -167,96 +170,6 @@ def _holder(handle: int) -> str:
     return next(
         (f" as process {each[4]}" for each in listed if each[1] == "FLOCK" and each[5].endswith(f":{inode}") and each[4] > "0"), ""
     )
-
-
-@contextmanager
-def _explained(path: Path, doing: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        reason, hint = _REASONS.get(error.errno or 0, (os.strerror(error.errno or 0), ""))
-        raise KeptError(f"{doing}: {reason}", where=str(path), hint=hint) from error
-
-
-@contextmanager
-def _walked(path: Path, root: Path, *, make: bool) -> Iterator[tuple[int, str]]:
-    """An open directory and the name in it that a path leads to, every link on the way followed by hand and under ``root``."""
-    real = os.path.realpath(root)
-    if make:
-        for missing in [each for each in (Path(real), *Path(real).parents) if not each.exists()][::-1]:
-            missing.mkdir(mode=0o700, exist_ok=True)
-    with ExitStack() as opened:
-        folders = [_opened(opened, real, None)]
-        rest = _below(path, root, real, path)[::-1]
-        links = 0
-        while rest:
-            part = rest.pop()
-            if part == "..":
-                if len(folders) == 1:
-                    raise _outside(path, root)
-                folders.pop()
-                continue
-            link = _link(part, folders[-1])
-            if link is not None:
-                links += 1
-                if links > _LINKS:
-                    raise _outside(path, root)
-                if link.startswith("/"):
-                    del folders[1:]
-                    rest += _below(Path(os.path.realpath(link)), Path(real), real, path)[::-1]
-                else:
-                    rest += [each for each in reversed(link.split("/")) if each not in ("", ".")]
-            elif rest:
-                folders.append(_entered(opened, part, folders[-1], make=make, path=path, root=root))
-            else:
-                yield folders[-1], part
-                return
-    raise KeptError("a directory where a file should be", where=str(path))
-
-
-def _below(path: Path, root: Path, real: str, asked: Path) -> list[str]:
-    """The components of a path under the root, given as it is called or as it really is."""
-    for base in (root, Path(real)):
-        if path.is_relative_to(base):
-            return list(path.relative_to(base).parts)
-    raise _outside(asked, root)
-
-
-def _outside(path: Path, root: Path) -> RefusedPathError:
-    return RefusedPathError(
-        f"the path leads outside {root}", where=str(path), hint="replace the link, or choose another place with --home"
-    )
-
-
-def _link(name: str, folder: int) -> str | None:
-    try:
-        return os.readlink(name, dir_fd=folder)
-    except OSError as error:
-        if error.errno in (errno.EINVAL, errno.ENOENT):
-            return None
-        raise
-
-
-def _opened(opened: ExitStack, name: str, folder: int | None) -> int:
-    handle = os.open(name, _DIRECTORY, dir_fd=folder)
-    opened.callback(os.close, handle)
-    return handle
-
-
-def _entered(opened: ExitStack, name: str, folder: int, *, make: bool, path: Path, root: Path) -> int:
-    try:
-        return _opened(opened, name, folder)
-    except FileNotFoundError:
-        if not make:
-            raise
-    except OSError as error:
-        if _link(name, folder) is None:
-            raise
-        raise _outside(path, root) from error  # it became a link after we looked
-    with suppress(FileExistsError):
-        os.mkdir(name, mode=0o700, dir_fd=folder)
-        _flush(folder)
-    return _opened(opened, name, folder)
 
 
 def _content(handle: int, path: Path, at_most: int) -> Content:
@@ -322,7 +235,7 @@ def _replace(folder: int, name: str, data: bytes, allowed: tuple[str, ...], path
         raise
     finally:
         os.close(handle)
-    _flush(folder)
+    flush(folder)
     return Stamp(digest=_digest(data), inode=written.st_ino, size=len(data), mtime_ns=written.st_mtime_ns)
 
 
@@ -359,11 +272,3 @@ def _fill(handle: int, data: bytes) -> None:
     os.lseek(handle, 0, os.SEEK_SET)
     if _all(handle, len(data) + 1) != data:
         raise OSError(errno.EIO, "what was written does not read back")
-
-
-def _flush(folder: int) -> None:
-    try:
-        os.fsync(folder)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # some network file systems cannot flush a directory
-            raise

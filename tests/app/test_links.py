@@ -1,0 +1,64 @@
+"""Links in the place of kept's files: where they are followed and where they are refused."""
+
+import pytest
+
+from kept.app.person import add
+from kept.app.running import settle
+from kept.app.writing import Standing, standing
+from kept.model.errors import RefusedPathError, StoreError
+from talking import RULE
+
+KEYS = "ssh-ed25519 AAAA somebody@home\n"
+
+
+def remember(desk):
+    return settle(desk, lambda: add(desk, RULE, "constraint"))
+
+
+def test_a_link_to_a_file_elsewhere_is_neither_read_nor_written_nor_told_as_written(desk_at, home):
+    keys = home / ".ssh" / "authorized_keys"
+    keys.parent.mkdir()
+    keys.write_text(KEYS)
+    place = home / ".claude" / "rules" / "memory.md"
+    place.parent.mkdir(parents=True)
+    place.symlink_to("../../.ssh/authorized_keys")
+    with desk_at(home) as desk:
+        memory, written = remember(desk)
+        assert [each for each in written.files if each[0] == str(place)] == []
+        assert any("a link leads to" in each for each in written.problems)
+        assert desk.store.output(str(place)) == ()
+        assert keys.read_text() == KEYS
+        place.unlink()
+        _, written = settle(desk, lambda: None)
+        assert written.problems == []
+        assert RULE in place.read_text()
+        place.rename(home / "mine.md")
+        place.symlink_to(home / "mine.md")
+        settle(desk, lambda: None)
+        assert [state for path, state, _ in standing(desk) if path == str(place)] == [Standing.DAMAGED]
+        assert [each.id for each in desk.store.log.memories() if each.content] == [memory.id]
+
+
+def test_a_link_into_a_folder_that_the_settings_allow_is_followed(desk_at, home):
+    (home / "dotfiles").mkdir()
+    place = home / ".claude" / "rules" / "memory.md"
+    place.parent.mkdir(parents=True)
+    place.symlink_to(home / "dotfiles" / "memory.md")
+    (home / ".config" / "kept").mkdir(parents=True)
+    (home / ".config" / "kept" / "config.toml").write_text('linked_folders = ["~/dotfiles"]\n')
+    with desk_at(home) as desk:
+        _, written = remember(desk)
+    assert written.problems == []
+    assert place.is_symlink()
+    assert RULE in (home / "dotfiles" / "memory.md").read_text()
+
+
+def test_a_store_that_is_a_link_is_not_opened(desk_at, home):
+    with desk_at(home) as desk:
+        remember(desk)
+        place = desk.home.store
+    real = home / "elsewhere.db"
+    place.rename(real)
+    place.symlink_to(real)
+    with pytest.raises((RefusedPathError, StoreError)), desk_at(home):
+        pass

@@ -1,0 +1,39 @@
+"""Links in kept's own folder, and what a killed command leaves, seen from the command line."""
+
+from cli_world import RULE, kept, told
+
+
+def test_a_link_anywhere_in_the_state_folder_stops_every_command_before_it_writes(capsys, home, tmp_path_factory):
+    told(capsys, "add", RULE, "--type", "constraint")
+    state, outside = home / ".local" / "share" / "kept", tmp_path_factory.mktemp("outside")
+    assert kept(capsys, "run")[0] == 0
+    names = sorted(str(each.relative_to(state)) for each in state.rglob("*") if each.is_file())
+    assert "kept.db" in names
+    for name in (*names, "night.json", "agents/one.jsonl", "aside/x"):
+        place, real = state / name, outside / name.replace("/", "-")
+        place.parent.mkdir(exist_ok=True)
+        if place.exists():
+            place.rename(real)
+        else:
+            real.write_text("theirs")
+        before = real.read_bytes()
+        place.symlink_to(real)
+        code, _, err = kept(capsys, "add", f"Never touch {name} by hand.", "--type", "constraint")
+        assert (code, "a link lies in kept's own folder" in err) == (2, True), name
+        assert real.read_bytes() == before
+        place.unlink()
+        real.rename(place)
+    assert kept(capsys, "check")[0] in (0, 2)
+
+
+def test_what_a_killed_command_left_beside_its_files_is_gone_after_the_next_command(capsys, home):
+    told(capsys, "add", RULE, "--type", "constraint")
+    state = home / ".local" / "share" / "kept"
+    folders = (home / ".claude" / "rules", home / ".config" / "kept", state)
+    left = [folder / f".kept-{number:016x}.tmp" for number, folder in enumerate(folders)]
+    left += [state / "kept.db.restoring", state / "backups" / "fresh.db"]
+    for each in left:
+        each.parent.mkdir(parents=True, exist_ok=True)
+        each.write_text("half")
+    assert kept(capsys, "status")[0] == 0
+    assert [each for each in left if each.exists()] == []
