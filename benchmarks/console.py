@@ -1,11 +1,11 @@
 """Saved screens: sessions drawn as the clients' terminals draw them, read back, and the person's prompts compared.
 
-Usage: python benchmarks/console.py FOLDER… [--columns N…] [--show N] [--lines MB]
+Usage: python benchmarks/console.py FOLDER… [--columns N…] [--show N] [--large MB]
 
 Each Claude Code session (and each Codex rollout, on Codex's screen) in the folders is drawn at several widths and in the styles of several
 versions: with ``>`` and ``❯``, padded rows, trimmed and untrimmed wraps, boxes, rules, spinners, shortened results. The drawing shares no
 code with the reader. A prompt counts where its words came back exactly, and as its text where line breaks did as well.
-``--lines MB`` also reads a screen of so many megabytes, for time and memory.
+``--large MB`` also reads a screen of so many megabytes, for time and memory.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--columns", type=int, nargs="+", default=list(COLUMNS))
     parser.add_argument("--show", type=int, default=0, help="show so many prompts that came back in other words")
-    parser.add_argument("--lines", type=int, default=0, help="also read a screen of so many megabytes")
+    parser.add_argument("--large", type=int, default=0, help="also read a screen of so many megabytes")
     options = parser.parse_args()
     drawn: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -80,8 +80,8 @@ def main() -> None:
         print(
             f"all: {totals['words']} of {totals['prompts']} prompts in their exact words ({share:.2%}), {totals['invented']} invented"
         )
-        if options.lines:
-            large(Path(folder) / "2026-02-03-large.txt", drawn, options.lines)
+        if options.large:
+            large(Path(folder) / "2026-02-03-large.txt", drawn, options.large)
 
 
 def sessions_of(folders: list[Path], name: str) -> Iterator[list[Event]]:

@@ -68,7 +68,7 @@ _FOOTER = re.compile(
 _KEYS = re.compile(r"(?i)\b(?:enter to (?:select|confirm)|esc to (?:cancel|exit|go back)|tab to amend|↑/↓ to navigate)")
 _COLLAPSED = re.compile(r"^ {1,4}\S.*\(ctrl ?\+ ?[a-z] to (?:expand|view transcript|see all)\) *$")
 _CALL = re.compile(r"^[A-Za-z][\w:.-]{0,100}(?: [\w:.-]{1,60}){0,6}(?: \(MCP\))?\(")
-_CALL_END = re.compile(r"(?:\)|…)(?: (?:timeout: [\w. ]+|\(ctrl\+. to [^)]*\)|\(.{1,60}\)))?$")
+_CALL_END = re.compile(r"(?:\)|…)(?: (?:timeout: [\w. ]{1,40}|\(ctrl\+. to [^)\n]{0,40}\)|\(.{1,60}\)))?$")
 _CODEX_CALL = re.compile(
     r"^(?:Ran|Running|You ran|Called|Calling|Explored|Exploring|Edited|Added|Deleted|Updated Plan|Proposed|Searched|Searching|Viewed"
     r"|Waited|Interacted|Generated|Proposed Change)\b"
@@ -81,6 +81,7 @@ _SIDES = ("│", "╰", "┃")
 _CODEX_GLYPHS = ("›", "▌")
 _RESULT_MARGIN = 4
 _TITLE = 60
+_NEAR = 20
 
 
 def blocks_of(rows: Sequence[Row], client: Client | None = None, glyph: str = "") -> list[Block]:
@@ -117,7 +118,7 @@ def _judged(block: Block, blocks: Sequence[Block], number: int) -> Block:
     """The block, a prompt marked as doubtful where text follows that nobody signed: a quotation looks the same."""
     if block.form is not Form.PROMPT or block.glyph != ">" or block.doubtful:
         return block
-    after = next((later for later in blocks[number + 1 :] if later.form is not Form.RULE), None)
+    after = next((later for later in blocks[number + 1 : number + _NEAR] if later.form is not Form.RULE), None)
     doubtful = after is not None and after.form is Form.UNLABELLED
     return replace(block, doubtful=doubtful)
 

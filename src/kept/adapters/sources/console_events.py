@@ -6,11 +6,12 @@ A prompt that may be a quotation, and text that nothing signs, are never the per
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kept.adapters.sources.console_blocks import SAID, Block, Client, Form, blocks_of, is_blank
-from kept.adapters.sources.console_wraps import Edges, Line, find_edges, join_lines, width
+from kept.adapters.sources.console_wraps import Edges, Line, find_edges, join_lines, line_of
 from kept.adapters.sources.documents import Entry, Row, Said, cut, place_of, prompt
 from kept.adapters.sources.pieces import bounded, hash_of, name_of
 from kept.adapters.sources.roles import When, template_of
@@ -22,8 +23,9 @@ _SEEN = 100_000
 _REPEATED = 60  # an answer of so many characters does not come twice to the same prompt by chance
 _UNINDENTED = 0.5
 _WORDS = 1_000
+_NEAR = 200  # blocks that are looked ahead; a banner is followed by a prompt, and a prompt by an answer, much sooner
 # A call as it is drawn: ``Name(arguments)``, ``server - tool (MCP)(arguments)``.
-_CALL = re.compile(r"(?s)^([A-Za-z][^()\n]{0,120}?)(?: \(MCP\))?\((.*?)\)?(?: (?:timeout: [\w. ]+|\(ctrl[^)]*\)))?$")
+_CALL = re.compile(r"(?s)^([A-Za-z][^()\n]{0,120}?)(?: \(MCP\))?\((.*?)\)?(?: (?:timeout: [\w. ]{1,40}|\(ctrl[^)\n]{0,40}\)))?$")
 # The names under which the transcripts of the clients have these tools.
 _TOOLS = {"Update": "Edit", "Create": "Write", "Search": "Grep", "Fetch": "WebFetch", "List": "LS", "Web Search": "WebSearch"}
 _CODEX_TOOLS = {
@@ -130,7 +132,7 @@ def _lines(rows: Sequence[Row], block: Block) -> list[Line]:
         indent = len(text) - len(text.lstrip("▌│ " if bar else " "))
         most = 12 if block.form is Form.CALL else margin
         start = min(indent, most) if number else min(margin, len(text))
-        found.append(Line(text[start:].rstrip(), start, width(text)))
+        found.append(line_of(text, start))
     return found
 
 
@@ -172,8 +174,8 @@ def _begin(texts: Sequence[_Said], number: int, reading: Reading) -> None:
     """Name the session that begins at a block, if none is open, by its client, its day and its first words."""
     if reading.session:
         return
-    until = next((later for later in range(number, len(texts)) if texts[later].block.form is Form.BANNER), len(texts))
-    spoken = [said for said in texts[number:until] if said.text] or [said for said in texts[number:] if said.text]
+    near = [said for said in texts[number : number + _NEAR] if said.text or said.block.form is Form.BANNER]
+    spoken = list(takewhile(lambda said: said.block.form is not Form.BANNER, near))
     first = next((said for said in spoken if said.block.form is Form.PROMPT), spoken[0] if spoken else None)
     if first is not None:
         reading.session = hash_of("console", first.block.client, str(reading.stamp or ""), one_line(first.text)[:_WORDS])
@@ -199,7 +201,7 @@ def _is_repaint(texts: Sequence[_Said], number: int, reading: Reading) -> bool:
     said = texts[number]
     mark = hash((said.block.form, said.text))
     if said.block.form is Form.PROMPT:
-        after = next((later for later in texts[number + 1 :] if later.block.form in SAID), None)
+        after = next((later for later in texts[number + 1 : number + _NEAR] if later.block.form in SAID), None)
         if after is None:
             reading.repainting = reading.repainting and mark in reading.seen
         else:

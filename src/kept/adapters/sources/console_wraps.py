@@ -5,7 +5,6 @@ rows that was wrapped says between which columns it lies, so the column that mos
 """
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -18,6 +17,11 @@ _LEAST_PAIRS = 3
 _LEAST_SHARE = 0.3
 _FALLBACK = 50  # without any evidence shorter rows than this are taken as they are
 _TOLERANCE = 4  # prompts, answers and results end up to so many columns before the screen does
+_TWO_COLUMNS = re.compile(
+    "[\u1100-\u115f\u231a\u231b\u23e9-\u23ec\u26a1\u2705\u274c\u2728\u2b50\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f"
+    "\uff00-\uff60\uffe0-\uffe6\U0001f300-\U0001f64f\U0001f680-\U0001f6ff\U0001f900-\U0001faff\U00020000-\U0003fffd]"
+)
+_NO_COLUMN = re.compile("[\u0300-\u036f\u200b-\u200f\u20d0-\u20ff\ufe00-\ufe0f]")
 _BREAK = re.compile(r"[^\s/-][/-](?=[^\s/-])")
 _ITEM = re.compile(r"^ *(?:[-*+•]|\d{1,3}[.)]) ")
 _CLOSING = ",;:!?)]}\"'"
@@ -25,16 +29,19 @@ _ENDS_IN_BREAK = re.compile(r"[^\s/-][/-]$")
 
 
 class Line(NamedTuple):
-    """A row of a block: its text without margin, the column at which the text begins, and the width of the row as it was padded."""
+    """A row of a block: its text without margin, the column at which it begins, the one after its end, and the one after its padding."""
 
     text: str
     column: int
+    end: int
     padded: int
 
-    @property
-    def end(self) -> int:
-        """The column after the last character."""
-        return self.column + width(self.text)
+
+def line_of(row: str, start: int) -> Line:
+    """The line of a row whose text begins at a position after margin and glyphs, which take a column each."""
+    text = row[start:].rstrip()
+    end = start + width(text)
+    return Line(text, start, end, end + len(row) - start - len(text))
 
 
 class Edges(NamedTuple):
@@ -53,9 +60,7 @@ def width(text: str) -> int:
     """The columns that a text takes on a screen."""
     if text.isascii():
         return len(text)
-    return sum(
-        0 if unicodedata.combining(character) else 1 + (unicodedata.east_asian_width(character) in "WF") for character in text
-    )
+    return len(text) + len(_TWO_COLUMNS.findall(text)) - len(_NO_COLUMN.findall(text))
 
 
 def find_edges(blocks: Iterable[Sequence[Line]], *, hyphenates: bool) -> Edges:
@@ -100,7 +105,7 @@ def _breaks_words(pairs: Sequence[tuple[Line, Line]], columns: Sequence[int], *,
         word = _first_word(after.text)
         if not edge or line.end + 1 + width(word) <= edge:
             continue
-        broken += bool(_ENDS_IN_BREAK.search(line.text))
+        broken += bool(_ENDS_IN_BREAK.search(line.text[-2:]))
         found = _BREAK.search(word)
         kept += bool(found and line.end + 1 + width(word[: found.end()]) <= edge)
     return broken > kept or (broken == kept and hyphenates)
@@ -153,7 +158,7 @@ def _separator(line: Line, after: Line, edge: int, tolerance: int, *, breaks: bo
         return "\n"
     if after.text.startswith(" "):
         return "" if not after.text.startswith("  ") else "\n"
-    if breaks and _ENDS_IN_BREAK.search(text) and word[0].isalnum():
+    if breaks and _ENDS_IN_BREAK.search(text[-2:]) and word[0].isalnum():
         return ""
     if _is_wide(text[-1]) and _is_wide(word[0]):
         return ""
