@@ -64,10 +64,10 @@ class Console:
         """The events of a screen that is new or has changed. Raises SourceError."""
         try:
             with open_regular(path) as file:
-                snapshot = snapshot_of(file, path)
+                snapshot, recorded = snapshot_of(file, path)
                 if (cursor.offset, cursor.prefix) == (snapshot.size, snapshot.mark):
                     return
-                rows = screen_rows(file)
+                rows = screen_rows(file, recorded=recorded)
                 yield from slices_of(path, cursor, snapshot, _outcomes(rows, path, self.zone))
         except OSError as error:
             raise unreadable(path, error) from error

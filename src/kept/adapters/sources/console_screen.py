@@ -11,6 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO
 
+from kept.adapters.sources.console_terminal import Terminal, moves_cursor
 from kept.adapters.sources.documents import Row, Snapshot
 from kept.adapters.sources.records import STRIDE, refuse_wide_text, wide_encoding
 from kept.model.errors import SourceError
@@ -22,13 +23,17 @@ _ESCAPE = re.compile(
 )
 
 
-def snapshot_of(file: BinaryIO, path: Path) -> Snapshot:
-    """What tells a state of the file from every other. Raises SourceError where it is no UTF-8 text."""
+def snapshot_of(file: BinaryIO, path: Path) -> tuple[Snapshot, bool]:
+    """What tells a state of the file from every other, and whether it is the recording of a program that moved the cursor.
+
+    Raises SourceError where it is no UTF-8 text.
+    """
     info = os.fstat(file.fileno())
     file.seek(0)
     refuse_wide_text(path, file.read(4))
     file.seek(0)
     digest, decoder, position = blake2b(digest_size=16), codecs.getincrementaldecoder("utf-8")(), 0
+    recorded = False
     while data := file.read(STRIDE):
         digest.update(data)
         if b"\0" in data:
@@ -39,18 +44,34 @@ def snapshot_of(file: BinaryIO, path: Path) -> Snapshot:
             hint = "convert it to UTF-8; nothing of it was read"
             raise SourceError(f"is not UTF-8, near byte {position + error.start}", where=str(path), hint=hint) from error
         position += len(data)
-    return Snapshot(info.st_ino, position, digest.hexdigest())
+        recorded = recorded or moves_cursor(data)
+    return Snapshot(info.st_ino, position, digest.hexdigest()), recorded
 
 
-def screen_rows(file: BinaryIO) -> Iterator[Row]:
-    """The rows of a file, as they stood on the screen."""
+def screen_rows(file: BinaryIO, *, recorded: bool) -> Iterator[Row]:
+    """The rows of a file, as they stood on the screen in the end."""
+    lines = _lines(file)
+    if not recorded:
+        return (row for data, position in lines for row in _rows(data, position))
+    return _played(lines)
+
+
+def _played(lines: Iterator[tuple[bytes, int]]) -> Iterator[Row]:
+    terminal = Terminal()
+    for data, position in lines:
+        yield from terminal.feed(data.decode("utf-8", "replace"), position, position + len(data))
+    yield from terminal.rest()
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
+    """The lines of a file, very long ones in pieces, each with its position."""
     file.seek(0)
     position = 0
     while data := file.readline(ROW_BYTES):
         if len(data) == ROW_BYTES and not data.endswith(b"\n"):
             data = data[: _whole(data)]
             file.seek(position + len(data))
-        yield from _rows(data, position)
+        yield data, position
         position += len(data)
 
 
@@ -63,7 +84,8 @@ def head_rows(head: bytes) -> list[Row]:
         return []
     if not any(glyph in head for glyph in _GLYPHS):
         return []
-    return [row for line in head.splitlines(keepends=True) for row in _rows(line, 0)]
+    lines = ((line, number) for number, line in enumerate(head.splitlines(keepends=True)))
+    return list(_played(lines) if moves_cursor(head) else (row for data, number in lines for row in _rows(data, number)))
 
 
 _GLYPHS = tuple(glyph.encode() for glyph in "⏺⎿❯●›▌└")
