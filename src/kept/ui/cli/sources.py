@@ -29,6 +29,7 @@ _SHOWN = 5  # paths named without --verbose
 _MEANT = {
     "chatgpt": "an export",
     "claude-ai": "an export",
+    "console": "saved screens of Claude Code and Codex",
     "entry": "kept's own journal",
     "generic": "JSONL or Markdown of your own making",
     "journal": "dated notes",
