@@ -59,7 +59,7 @@ class Candidate:
     events again proposes the same ids. ``confidence`` is in [0, 1], computed from stated signals listed in ``reasoning``.
     ``fingerprint`` recognises the error a fix is for, ``subject`` names whom or what a dossier is about (both empty otherwise).
     ``scope`` is ``"user"`` or ``"project:<key>"``. ``rewords`` is the id of the candidate that this one puts in better words: both
-    become one memory.
+    become one memory. ``replaces`` are the words of another candidate of the same session that this one takes the place of.
     """
 
     id: str
@@ -77,6 +77,7 @@ class Candidate:
     fingerprint: str = ""
     valid_until: datetime | None = None
     rewords: str = ""
+    replaces: str = ""
     subject: str = ""
 
 

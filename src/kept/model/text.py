@@ -81,6 +81,11 @@ def numbers(words: frozenset[str]) -> frozenset[str]:
     return frozenset(word for word in words if any(char.isdigit() for char in word))
 
 
+def word_set(words: str) -> frozenset[str]:
+    """The words of a list that is written as one string."""
+    return frozenset(words.split())
+
+
 def one_line(text: str) -> str:
     """The text on one line, runs of white space as one space."""
     return " ".join(text.split())

@@ -4,18 +4,16 @@ Recall counts more than precision here: a reminder costs a few tokens, a miss co
 looked for at once, without a pattern, because a hook waits for this module. It knows nothing of what a sentence means.
 """
 
+from kept.model.text import word_set
+
 _READ = 8_000  # characters of a prompt that are looked at, half from each end
 _LEAST = 4  # words of a prompt that can hold a passage worth handing over
 _DENSE = 8  # characters of a script without spaces that carry as much
 _TOGETHER = 2  # weak words that fire together
 
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
 # Rules, corrections, decisions, preferences, causes; a line or two a language. One of them is enough.
-_WORDS = _set(
+_WORDS = word_set(
     "always never must mustn't should shouldn't instead rather actually ensure avoid forbid forbidden remember reminder decided decide "
     "decision choose chose chosen prefer preferred preference stick because since therefore otherwise cause reason due convention rule "
     "policy principle guideline requirement required requires deploy production purpose regardless future "
@@ -47,7 +45,7 @@ _UNSPACED = (
     "ルール", "規約", "禁止",
 )  # fmt: skip
 # Denials, wishes and bounds: every report of a defect has one of them, so it takes two that differ.
-_WEAK_WORDS = _set(
+_WEAK_WORDS = word_set(
     "no not don't dont doesn't doesnt won't wont isn't cannot can't cant wrong incorrect only every each anymore want wanted like hate "
     "nicht kein keine keinen falsch nur jede jedes jeden will möchte mag "
     "pas incorrect seulement chaque veux voudrais aime "

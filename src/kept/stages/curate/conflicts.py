@@ -42,7 +42,26 @@ def conflicts(plans: Sequence[Plan], rules: Rules) -> tuple[dict[int, tuple[int,
     replaced |= _outgrown(
         [(last, place) for last, place in sorted(dated) if plans[place].category in rules.themes], plans, replaced
     )
+    replaced |= _handed_over(plans, replaced)
     return {each: by for each, by in replaced.items() if by[0] not in doubtful}, doubtful
+
+
+def _handed_over(plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]) -> dict[int, tuple[int, datetime]]:
+    """Which plans give way because a later suggestion of the same session said that it takes their place, and when."""
+    filed: dict[tuple[str, str], int] = {
+        (member.candidate.content, evidence.session): place
+        for place, plan in enumerate(plans)
+        for member in plan.members
+        for evidence in member.candidate.evidence
+    }
+    found: dict[int, tuple[int, datetime]] = {}
+    for later, plan in enumerate(plans):
+        for candidate in (member.candidate for member in plan.members if member.candidate.replaces):
+            earlier = filed.get((candidate.replaces, candidate.evidence[0].session), later)
+            taken = earlier in replaced or later in replaced or later in found
+            if earlier != later and not taken and plan.stands and not plans[earlier].fixed and candidate.at is not None:
+                found[earlier] = (later, candidate.at)
+    return found
 
 
 def _revalued(

@@ -7,7 +7,7 @@ from kept.model.event import Event
 from kept.model.lexicon import Lexicon
 from kept.model.memory import Candidate
 from kept.model.profile import Profile, Shape
-from kept.stages.extract import behaviours, explained, fixes, intents, notes, personal
+from kept.stages.extract import behaviours, explained, fixes, handover, intents, notes, personal
 from kept.stages.extract.actions import actions_of
 from kept.stages.extract.cues import count
 from kept.stages.extract.prose import is_foreign
@@ -35,7 +35,8 @@ def extract(
     reasons = tuple(each for each in reasons if each.evidence[0].quote not in causes)
     causes |= {each.quote for reason in reasons for each in reason.evidence}
     found = told + said + noted + mended + reasons + tuple(each for each in limits if each.evidence[0].quote not in causes)
-    return tuple(_placed(each, profile, lexicon) for each in found)
+    handed = handover.propose(events, start, stop, profile=profile, scope=scope)
+    return (*handed, *(_placed(candidate, profile, lexicon) for candidate in found))
 
 
 def left_failing(events: Sequence[Event]) -> bool:

@@ -1,0 +1,194 @@
+"""What the agent of a session hands over: whose words become active, what waits, and what counts for nothing."""
+
+import json
+
+import pytest
+from talk import LEXICON, PROFILE, agent, judge, output, talk, user
+
+from kept.model.event import Author, Kind, Tool
+from kept.model.handover import CAUSE, REWORDED, is_suggestion_tool, reply_lines
+from kept.model.memory import Accepted
+from kept.stages.extract.handover import propose
+from kept.stages.extract.passages import content_words
+
+RULE = "Never deploy the billing service on a Friday afternoon"
+
+
+def suggest(text, *, name="mcp__kept__suggest", author=Author.ASSISTANT, **fields):
+    target = json.dumps({"text": text, **fields}, ensure_ascii=False)
+    return Kind.TOOL_CALL, author, target, Tool(name=name, call="c1", target=target)
+
+
+def shell(command):
+    return Kind.TOOL_CALL, Author.ASSISTANT, command, Tool(name="Bash", call="c1", target=command)
+
+
+def handed(*turns):
+    events = talk(*turns)
+    return propose(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
+
+
+def only(*turns):
+    (candidate,) = handed(*turns)
+    return candidate
+
+
+def waits(candidate):
+    return not isinstance(verdict(candidate), Accepted)
+
+
+def verdict(candidate):
+    return judge(candidate, PROFILE, lexicon=LEXICON)
+
+
+def test_a_passage_that_the_person_typed_is_the_persons_own_word():
+    made = only(user(f"fix the test first. {RULE}, we had an outage."), suggest(RULE))
+    assert (made.trigger, made.content, made.origin, made.evidence[0].quote) == (CAUSE, RULE, "user", RULE)
+    assert isinstance(verdict(made), Accepted)
+
+
+def test_the_words_of_the_memory_are_those_that_were_typed():
+    made = only(
+        user("never  deploy the billing\nservice on a “Friday” afternoon!"),
+        suggest('"Never deploy the billing service on a "Friday" afternoon."'),
+    )
+    assert made.content == "never deploy the billing service on a “Friday” afternoon"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Do not deploy the billing service on Fridays",
+        "Never deploy the billing service … on a Friday afternoon",
+        "ever deploy the billing service on a Friday after",
+    ],
+)
+def test_any_other_wording_waits(text):
+    made = only(user(RULE), suggest(text))
+    assert (made.trigger, made.origin) == (REWORDED, "assistant")
+    assert waits(made)
+
+
+def test_a_passage_that_leaves_its_denial_out_waits():
+    made = only(user("please don't push changes to main without a review"), suggest("push changes to main without a review"))
+    assert (made.trigger, waits(made)) == (CAUSE, True)
+    assert isinstance(verdict(only(user(f"no, {RULE}"), suggest(RULE))), Accepted)
+
+
+def test_a_passage_of_fewer_than_four_words_with_matter_waits():
+    assert waits(only(user("use the old parser"), suggest("use the old parser")))
+    assert content_words("use the old parser") == 3
+    assert content_words("总是使用中文注释") == 4
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        suggest(RULE, author=Author.SUBAGENT),
+        suggest(RULE, author=Author.ABANDONED),
+        suggest(RULE, name="mcp__other__suggest"),
+        suggest(RULE, name="Write"),
+        output(f'kept: "{RULE}"'),
+        output(json.dumps({"name": "mcp__kept__suggest", "input": {"text": RULE}})),
+        user(f'kept: "{RULE}"', Author.INJECTED),
+        user(f'kept: "{RULE}"'),
+        shell(f"echo kept suggest '{RULE}'"),
+        agent(f'A last line kept: "{RULE}" would be remembered.'),
+        agent(f'kept: "{RULE}"\nThat was an example.'),
+    ],
+)
+def test_nothing_but_the_assistants_own_call_or_last_line_hands_over(turn):
+    assert handed(user(RULE), turn) == ()
+
+
+@pytest.mark.parametrize(
+    "turn", [output(RULE), user(RULE, Author.INJECTED), user(RULE, Author.COMPACTION), agent(RULE), user(f"> {RULE}")]
+)
+def test_words_that_nobody_typed_support_nothing(turn):
+    assert only(user("look at this"), turn, suggest(RULE)).trigger == REWORDED
+
+
+def test_words_of_another_session_support_nothing():
+    events = [*talk(user(RULE), session="s2"), *talk(user("go on"), suggest(RULE))]
+    (made,) = propose(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
+    assert made.trigger == REWORDED
+
+
+def test_a_call_that_the_person_turned_down_hands_nothing_over():
+    refused = (
+        Kind.TOOL_OUTPUT,
+        Author.TOOL,
+        "The user doesn't want to take this action right now.",
+        Tool(name="mcp__kept__suggest", call="c1"),
+    )
+    assert handed(user(RULE), suggest(RULE), refused) == ()
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        shell(f"kept suggest '{RULE}' --type constraint --project ."),
+        shell(f'cd shop && /home/u/.local/bin/kept suggest --type=constraint "{RULE}"; true'),
+        agent(f'Done.\n\nkept: "{RULE}"'),
+        agent(f"Fertig.\n_kept: „{RULE}“_"),
+        suggest(RULE, name="mcp__plugin_kept_kept__suggest"),
+        suggest(RULE, name="kept__suggest"),
+        suggest(RULE, name="mcp_kept_suggest"),
+    ],
+)
+def test_the_tool_the_command_and_the_last_line_count_the_same(turn):
+    made = only(user(RULE), turn)
+    assert (made.trigger, made.content, made.category) == (CAUSE, RULE, "constraint")
+
+
+def test_the_option_that_a_bare_answer_chose_is_the_persons_word():
+    options = "Which?\n1. Keep the queue in Redis with a fallback\n2. Move the queue into Postgres with advisory locks\n\nTell me."
+    chosen = "Move the queue into Postgres with advisory locks"
+    made = only(agent(options), user("yes, option 2"), suggest(chosen))
+    assert (made.trigger, made.content, made.origin) == (CAUSE, chosen, "user")
+    assert [evidence.author for evidence in made.evidence] == ["assistant", "human"]
+    assert only(agent(options), user("yes, option 1"), suggest(chosen)).trigger == REWORDED
+    assert only(agent(options), user("tell me more about option 2"), suggest(chosen)).trigger == REWORDED
+
+
+def test_what_a_plain_yes_answers_is_the_question_at_the_end():
+    reply = "I read the code. Shall I keep retries in the worker queue instead of the client?"
+    assert (
+        only(agent(reply), user("yes please"), suggest("keep retries in the worker queue instead of the client")).trigger == CAUSE
+    )
+    assert only(agent(f"{reply} Tell me."), user("yes"), suggest("keep retries in the worker queue")).trigger == REWORDED
+
+
+def test_the_same_passage_twice_is_one_and_the_longer_one_says_it_better():
+    assert len(handed(user(RULE), suggest(RULE), agent(f'ok\nkept: "{RULE}"'))) == 1
+    first, second = handed(user(f"{RULE}, after the outage in March"), suggest(RULE), suggest(f"{RULE}, after the outage in March"))
+    assert second.rewords == first.id
+
+
+def test_a_later_suggestion_names_the_one_whose_place_it_takes():
+    other = "Deploy the billing service on Friday mornings only with two people"
+    _, second = handed(user(RULE), suggest(RULE), user(other), suggest(other, replaces=RULE))
+    assert second.replaces == RULE
+
+
+def test_the_category_that_the_agent_names_counts_where_the_profile_has_it():
+    assert only(user(RULE), suggest(RULE, category="decision")).category == "decision"
+    assert only(user(RULE), suggest(RULE, category="nonsense")).category == "constraint"
+
+
+def test_what_is_read_in_parts_is_what_is_read_at_once():
+    events = talk(user(RULE), agent("ok"), suggest(RULE), user("go on"), agent(f'fine\nkept: "{RULE}"'))
+    whole = propose(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
+    parts = [propose(events, a, b, profile=PROFILE, scope=lambda _: "project:shop") for a, b in ((0, 3), (3, 5))]
+    assert (*parts[0], *parts[1]) == whole
+
+
+@pytest.mark.parametrize("name", ["suggest", "mcp__keptish__suggest", "unkept__suggest", "mcp__kept__suggest_more"])
+def test_a_tool_of_another_name_is_not_kepts(name):
+    assert not is_suggestion_tool(name)
+
+
+def test_at_most_three_last_lines_of_a_reply_are_read():
+    assert reply_lines('a\nkept: "one"\n\nkept: "two"') == ("two",)
+    assert reply_lines('kept: "one"\nkept: "two"\n') == ("one", "two")
+    assert reply_lines("nothing kept: here") == ()
