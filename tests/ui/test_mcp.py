@@ -23,7 +23,7 @@ from kept.ui.mcp import make
 
 FACT = "The export of invoices is written by `InvoiceWriter`."
 QUESTION = "Which token should the sync action use?"
-TOOLS = {"search_memory", "get_memory", "get_day_history", "context", "add_memory", "suggest_memory", "resolve_question"}
+TOOLS = {"search_memory", "get_memory", "get_day_history", "context", "add_memory", "suggest", "resolve_question"}
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_a_client_sees_every_tool_with_what_it_does_and_that_reading_is_all_most
     assert all(each.description for each in tools)
     assert {each.name for each in tools if not each.annotations.read_only_hint} == {
         "add_memory",
-        "suggest_memory",
+        "suggest",
         "resolve_question",
     }
     assert resources == ["kept://memory", "kept://days"]
@@ -130,10 +130,10 @@ def test_the_context_is_what_a_hook_would_put_there(remembering):
     assert far == "Nothing is remembered of that."
 
 
-@pytest.mark.parametrize("tool", ["add_memory", "suggest_memory"])
+@pytest.mark.parametrize("tool", ["add_memory", "suggest"])
 def test_what_an_agent_adds_waits_for_the_person(remembering, capsys, tool):
     (text,) = ask(remembering, (tool, {"text": "The CI image pins Node 20.", "category": "project_fact"}))
-    assert text.startswith("Held as ")
+    assert text.startswith(("Held as ", "Noted as "))
     (found,) = [each for each in told(capsys, "list", "--held") if "Node 20" in each["content"]]
     assert (found["origin"], found["status"]) == ("assistant", "held")
 

@@ -21,10 +21,12 @@ from kept.model.errors import UsageError
 from kept.model.event import Author
 from kept.model.memory import Actor, Memory, Status
 from kept.model.operation import Approve
+from kept.model.profile import kind_of
 from kept.model.spans import labelled_text, spans
 from kept.model.summary import Part
 from kept.model.text import one_line
 from kept.model.times import to_text
+from kept.stages.extract.handover import category_of
 from kept.stages.recall.scoring import weights_of
 
 _QUOTE = 400  # characters of a quote or a turn
@@ -125,6 +127,30 @@ def add_memory(desk: Desk, text: str, category: str, project: str = "") -> str:
             _approve(desk, memory)
             return f"Remembered as {memory.id}."
     return f"Held as {memory.id}: the person decides in `kept review`."
+
+
+def suggest(desk: Desk, text: str, category: str = "", project: str = "") -> Memory:
+    """Note what an agent hands over: it waits until the transcript of its session says whose words they are. Raises UsageError.
+
+    It is for the project of a directory, or for the user everywhere where none is given or the category is the user's.
+    """
+    profile = desk.profile_for("", project)
+    kind = category_of(text, category, profile)
+    if kind is None:
+        raise UsageError(f"the profile {profile.id} remembers nothing of that kind", hint="name a category: see `kept profiles`")
+    return add(desk, text, kind_of(profile.id, kind.id), project="" if kind.user_wide else project, agent=True)
+
+
+def suggest_memory(desk: Desk, text: str, category: str, project: str) -> str:
+    """What an agent is told of its suggestion. Raises UsageError."""
+    with desk.store.transaction():
+        memory = suggest(desk, text, category, project)
+        if desk.settings.trust_agents:
+            _approve(desk, memory)
+            return f"Remembered as {memory.id}."
+    if desk.settings.handover == "off":
+        return f"Held as {memory.id}: the person decides in `kept review`."
+    return f"Noted as {memory.id}. Exact words of the user hold once this session is read; other words wait for the user."
 
 
 def resolve_question(desk: Desk, number: str, answer: str, category: str) -> str:

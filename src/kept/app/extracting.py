@@ -237,7 +237,15 @@ def _judged(events: Sequence[Event], episode: Episode, rules: Rules) -> Iterator
     """The candidates of an episode with their verdicts. They rest on it and what it looks back on: nothing later counts."""
     seen = events[max(0, episode.start - LOOKBACK) : episode.stop]
     words = lexicon_of(seen, rules.profile.languages)
-    candidates = extract(events, episode.start, episode.stop, profile=rules.profile, lexicon=words, scope=lambda _: rules.scope)
+    candidates = extract(
+        events,
+        episode.start,
+        episode.stop,
+        profile=rules.profile,
+        lexicon=words,
+        scope=lambda _: rules.scope,
+        suggested=rules.handover,
+    )
     if not candidates:
         return
     by_key, said = {each.key: each for each in seen}, texts(seen)

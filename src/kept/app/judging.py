@@ -18,20 +18,24 @@ FORGOTTEN = Refused(reason="forgotten")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rules:
-    """What a thread's candidates are found and judged by; ``live``: only what is very sure counts, all else waits for the batch."""
+    """What a thread's candidates are found and judged by; ``live``: only what is very sure counts, all else waits for the batch.
+
+    ``handover`` says that what agents hand over counts.
+    """
 
     profile: Profile
     scope: str
     forgotten: frozenset[str]
     key: bytes
     live: bool = False
+    handover: bool = True
 
 
 def rules_for(desk: Desk, thread: Thread, forgotten: frozenset[str], key: bytes) -> Rules:
     """The rules of a thread: those of its profile, for the scope it belongs to."""
     profile = desk.profile_for(thread.source, thread.project, thread.path)
     scope = desk.scope(thread.project, thread.path)
-    return Rules(profile=profile, scope=scope, forgotten=forgotten, key=key)
+    return Rules(profile=profile, scope=scope, forgotten=forgotten, key=key, handover=desk.settings.handover != "off")
 
 
 def verdict_on(rules: Rules, candidate: Candidate, said: Mapping[str, str], words: Lexicon) -> Verdict:

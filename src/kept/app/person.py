@@ -21,7 +21,7 @@ from kept.model.event import FORGOTTEN_MARK, Origin
 from kept.model.fingerprint import fingerprint, recognised
 from kept.model.fold import FORGOTTEN
 from kept.model.invisible import strip_invisible
-from kept.model.memory import USER_SCOPE, Actor, Evidence, Memory, Refused, Status
+from kept.model.memory import SUGGESTED, USER_SCOPE, Actor, Evidence, Memory, Refused, Status
 from kept.model.operation import Add, Approve, Forget, Merge, Operation, Pin, Reaffirm, Reject, Resolve, Retire, Revise, as_facts
 from kept.model.text import normal_form, one_line
 from kept.model.times import to_text
@@ -66,7 +66,7 @@ def add(
     value = Memory(
         id=number, profile=profile.id, category=kind.id, scope=scope, status=Status.HELD if agent else Status.ACTIVE,
         content=content, confidence=0.6 if agent else 1.0, origin=Origin.ASSISTANT if agent else Origin.USER, first_seen=now,
-        last_seen=now, artifacts=artifacts(content), owned=not agent, valid_until=until, trigger="suggested" if agent else "told",
+        last_seen=now, artifacts=artifacts(content), owned=not agent, valid_until=until, trigger=SUGGESTED if agent else "told",
     )  # fmt: skip
     actor, reason = (Actor.AGENT, "held: suggested by an agent") if agent else (Actor.PERSON, "told by the user")
     _commit(desk, "suggest" if agent else "add", Add(memory=number, at=now, reason=reason, value=value), actor=actor)

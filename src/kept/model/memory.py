@@ -13,6 +13,7 @@ USER_SCOPE = "user"
 # Why a candidate of the rules is refused, or held, although they would have it: a model that read the same words says otherwise.
 DISMISSED = "turned down by the model"
 DOUBTED = "doubted by the model"
+SUGGESTED = "suggested"  # the trigger of a memory that an agent proposed by a call
 
 
 class Status(StrEnum):

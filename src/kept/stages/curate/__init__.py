@@ -30,7 +30,17 @@ from kept.model.statement import statement
 from kept.stages.curate.clusters import clusters
 from kept.stages.curate.condensed import condensed
 from kept.stages.curate.conflicts import answered, conflicts
-from kept.stages.curate.evidence import OFTEN, count_of, difference, memory_of, moved, reason_of, time_order, untouchable
+from kept.stages.curate.evidence import (
+    OFTEN,
+    count_of,
+    difference,
+    is_offered,
+    memory_of,
+    moved,
+    reason_of,
+    time_order,
+    untouchable,
+)
 from kept.stages.curate.plans import Plan, advised, of_one_subject, overlaps, owners_of, plan_of, rests_on, reworded
 
 __all__ = ["OFTEN", "PLAIN", "curate"]
@@ -55,7 +65,7 @@ def curate(
         each.candidate.id: each for each in judged if not isinstance(each.verdict, Refused) and each.candidate.id not in blocked
     }
     proposals = sorted(live.values(), key=time_order)
-    standing = [each for each in memories if untouchable(each) and each.content]
+    standing = [each for each in memories if (untouchable(each) or is_offered(each)) and each.content]
     statements = [statement(each.candidate.content, each.candidate.artifacts, each.candidate.fingerprint) for each in proposals]
     statements += [statement(each.content, each.artifacts, each.fingerprint) for each in standing]
     linked = [*rests_on(proposals, standing), *reworded(proposals), *of_one_subject(proposals, standing, rules)]

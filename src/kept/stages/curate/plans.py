@@ -82,6 +82,7 @@ def plan_of(
     source = winner if winner is not None and (fixed or facts is None) else facts
     if source is None:
         raise ValueError("a cluster needs a member or a memory")
+    status = winner.status if winner is not None and not fixed and facts is None else status
     often = not fixed and facts is not None and facts.observations >= OFTEN
     return Plan(
         members=tuple(members),

@@ -17,9 +17,19 @@ __all__ = ["LOOKBACK", "extract", "is_foreign", "is_prompt", "left_failing", "me
 
 
 def extract(
-    events: Sequence[Event], start: int, stop: int, *, profile: Profile, lexicon: Lexicon, scope: Callable[[str], str]
+    events: Sequence[Event],
+    start: int,
+    stop: int,
+    *,
+    profile: Profile,
+    lexicon: Lexicon,
+    scope: Callable[[str], str],
+    suggested: bool = True,
 ) -> tuple[Candidate, ...]:
-    """The candidates anchored at the events ``[start, stop)`` of a session, in order; looks back before ``start``, never past ``stop``."""
+    """The candidates anchored at the events ``[start, stop)`` of a session, in order; looks back before ``start``, never past ``stop``.
+
+    ``suggested`` says whether what the session's agent handed over counts.
+    """
     told = personal.propose(events, start, stop, profile=profile, lexicon=lexicon, scope=scope)
     quoted = {(each.evidence[0].event, each.evidence[0].quote) for each in told}
     said = intents.propose(events, start, stop, profile=profile, lexicon=lexicon, scope=scope)
@@ -35,7 +45,7 @@ def extract(
     reasons = tuple(each for each in reasons if each.evidence[0].quote not in causes)
     causes |= {each.quote for reason in reasons for each in reason.evidence}
     found = told + said + noted + mended + reasons + tuple(each for each in limits if each.evidence[0].quote not in causes)
-    handed = handover.propose(events, start, stop, profile=profile, scope=scope)
+    handed = handover.propose(events, start, stop, profile=profile, scope=scope) if suggested else ()
     return (*handed, *(_placed(candidate, profile, lexicon) for candidate in found))
 
 

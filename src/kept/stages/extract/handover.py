@@ -42,7 +42,7 @@ def propose(
     earlier: list[tuple[Suggestion, Passage | None, Candidate]] = []
     for suggestion in suggestions(events, max(0, start - LOOKBACK), stop):
         passage = find(suggestion.text, events, max(0, start - LOOKBACK), suggestion.place, suggestion.event.session)
-        category = _category(suggestion, passage, profile)
+        category = category_of(passage.words if passage else suggestion.text, suggestion.category, profile)
         if category is None or _repeats(suggestion, passage, earlier):
             continue
         made = _candidate(suggestion, passage, category, profile, scope)
@@ -96,11 +96,11 @@ def _evidence(event: Event, quote: str) -> Evidence:
     )  # fmt: skip
 
 
-def _category(suggestion: Suggestion, passage: Passage | None, profile: Profile) -> Category | None:
-    """The category that the agent named, where the profile has it; else the likely one; None where the profile has none of these."""
-    words = tokens(passage.words if passage else suggestion.text)
+def category_of(text: str, named: str, profile: Profile) -> Category | None:
+    """The category that an agent named, where the profile has it; else the likely one; None where the profile has none of these."""
+    words = tokens(text)
     likely = [kind for kind, telling in _KINDS if not telling.isdisjoint(words)]
-    for name in (suggestion.category, *likely, "project_fact", "constraint", "decision", "preference"):
+    for name in (named, *likely, "project_fact", "constraint", "decision", "preference"):
         category = profile.category_for(name) if name else None
         if category is not None:
             return category
@@ -133,4 +133,4 @@ def _is_like(words: str, content: str) -> bool:
     return words == form or (content_words(words) >= LEAST and (words in form or form in words))
 
 
-__all__ = ["propose"]
+__all__ = ["category_of", "propose"]

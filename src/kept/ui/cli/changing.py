@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kept.app import person
+from kept.app import answering, person
 from kept.app.backups import holding
 from kept.app.browsing import exported
 from kept.app.desk import Desk
@@ -54,11 +54,27 @@ def add(
     return _changed(context, "Remembered", act, as_json=as_json)
 
 
-def suggest(context: typer.Context, text: Text, kind: Kind, *, project: Project = None, as_json: AsJson = False) -> int:
-    """Propose a memory on the person's behalf: y keeps it, n turns it down. Without a terminal it waits in `kept review`."""
+def suggest(
+    context: typer.Context,
+    text: Text,
+    kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; without it the likely one.")] = "",
+    *,
+    project: Annotated[
+        Path | None, typer.Option("--project", metavar="DIR", help="The project it is for; without it that of this folder.")
+    ] = None,
+    replaces: Annotated[
+        str, typer.Option(metavar="WORDS", help="What was handed over earlier in this session and no longer holds.")
+    ] = "",
+    as_json: AsJson = False,
+) -> int:
+    """Hand over a person's words: y keeps them, n turns them down. Without a terminal they wait until the session is read.
+
+    The exact words that the person typed in the session hold once its transcript is read; other words wait in `kept review`.
+    """
+    del replaces  # read from the transcript, where it is known which session it speaks of
 
     def act(desk: Desk) -> list[Memory]:
-        return [person.add(desk, text, kind, project=_folder(project), agent=True)]
+        return [answering.suggest(desk, text, kind, _folder(project or Path()))]
 
     if as_json or not on_terminal():
         return _changed(context, "Waits for a decision in `kept review`:", act, as_json=as_json)
