@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kept.adapters.clients import EVENTS, has_hooks, with_hooks, without_hooks
+from kept.adapters.clients import (
+    EVENTS,
+    PLUGIN_SUGGEST,
+    SUGGEST,
+    has_hooks,
+    has_permission,
+    with_hooks,
+    with_permission,
+    without_hooks,
+)
 from kept.model.errors import ConfigError
 
 PROGRAM = "'/opt/my tools/kept'"
@@ -44,6 +53,18 @@ def test_hooks_of_others_stay_where_they_are_and_kepts_go_without_a_trace():
     assert without_hooks(before, "f") == before
 
 
+@pytest.mark.parametrize("tool", [SUGGEST, PLUGIN_SUGGEST])
+@pytest.mark.parametrize("mine", [{}, MINE, {"permissions": {"allow": ["Bash(ls:*)"], "deny": ["WebFetch"]}}])
+def test_the_permission_of_one_tool_comes_and_goes_without_a_trace(tool, mine):
+    before = json.dumps(mine, indent=2) + "\n"
+    after = with_permission(with_hooks(before, PROGRAM, "f"), tool, "f")
+    assert json.loads(after)["permissions"]["allow"][-1:] == [tool]
+    assert with_permission(after, tool, "f") == after
+    assert has_permission(after)
+    assert not has_permission(before)
+    assert without_hooks(after, "f") == before
+
+
 def test_a_newer_kept_takes_the_place_of_an_older_one():
     once = with_hooks("", "/old/bin/kept", "f")
     again = with_hooks(once, "/new/bin/python -m kept --home '/a b'", "f")
@@ -52,7 +73,9 @@ def test_a_newer_kept_takes_the_place_of_an_older_one():
     assert with_hooks(again, "/new/bin/python -m kept --home '/a b'", "f") == again
 
 
-@pytest.mark.parametrize("text", ["[]", "{", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "// comment\n{}"])
+@pytest.mark.parametrize(
+    "text", ["[]", "{", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "// comment\n{}", '{"permissions": {"allow": "all"}}']
+)
 def test_settings_of_an_unknown_form_are_never_rewritten(text):
     with pytest.raises(ConfigError):
         with_hooks(text, PROGRAM, "f")
@@ -67,7 +90,7 @@ values = st.recursive(
 
 
 @settings(deadline=None)
-@given(st.dictionaries(st.text().filter(lambda name: name != "hooks"), values))
+@given(st.dictionaries(st.text().filter(lambda name: name not in ("hooks", "permissions")), values))
 def test_whatever_else_the_settings_say_is_the_same_after_install_and_uninstall(body):
     text = json.dumps(body)
     assert json.loads(without_hooks(with_hooks(text, PROGRAM, "f"), "f")) == body

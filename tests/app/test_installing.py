@@ -5,9 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from talking import RULE, say
 
-from kept.adapters.clients import has_plugin, with_hooks
+from kept.adapters.clients import PLUGIN_SUGGEST, SUGGEST, has_hooks, has_plugin, with_hooks
 from kept.adapters.schedulers import Ran
 from kept.app.desk import find_home
 from kept.app.doctoring import examine
@@ -15,6 +14,7 @@ from kept.app.installing import hooked, install_hooks, leave, leave_system, plan
 from kept.app.running import Options, run
 from kept.app.scheduling import install
 from kept.model.errors import ConfigError
+from talking import RULE, say
 
 
 def quiet(_words, _given):
@@ -82,6 +82,13 @@ def test_installing_twice_changes_nothing_more_and_still_leaves_cleanly(desk_at,
     with desk_at(home) as desk:
         leave(desk, {}, run=quiet)
     assert tree(home) == before
+
+
+def test_setup_lets_claude_code_call_one_tool_without_asking_and_no_other(home, place):
+    assert all("permissions" not in json.loads(change.text) for change in planned(place, allow=False))
+    install_hooks(place)
+    assert json.loads((home / ".claude" / "settings.json").read_text())["permissions"] == {"allow": [SUGGEST]}
+    assert "permissions" not in json.loads((home / ".codex" / "hooks.json").read_text())
 
 
 def test_settings_that_are_no_json_are_told_and_left_alone(home, place):
@@ -170,7 +177,10 @@ def test_where_a_plugin_brings_the_hooks_setup_adds_none_and_the_doctor_tells(ho
     (home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"kept@kept": true, "other@kept": true}}')
     (home / ".codex" / "config.toml").write_text('[plugins."kept@mine"]\nenabled = false\n')
     assert [each.name for each in plugged(place)] == ["claude"]
-    assert [each.path.parent.name for each in planned(place)] == [".codex"]
+    claude, codex = planned(place)
+    assert (claude.path.parent.name, codex.path.parent.name) == (".claude", ".codex")
+    assert not has_hooks(claude.text)
+    assert json.loads(claude.text)["permissions"] == {"allow": [PLUGIN_SUGGEST]}
     found = {each.name: each for each in examine(place)}
     assert found["claude"].detail == "calls kept before each prompt (plugin)"
     (home / ".codex" / "config.toml").write_text('[plugins."kept@mine"]\nenabled = true\n')

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from kept import __version__
-from kept.adapters.clients import EVENTS
+from kept.adapters.clients import EVENTS, PLUGIN_SUGGEST
 from kept.ui.cli.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
@@ -76,6 +76,7 @@ def test_the_launcher_never_calls_itself(home):
 
 def test_the_plugin_is_called_for_every_event_that_setup_asks_for_with_the_same_patience():
     hooks = json.loads((PLUGIN / "hooks" / "hooks.json").read_text())["hooks"]
+    del hooks["PreToolUse"]  # asks for a permission, which setup writes into the settings
     found = {event: (groups[0]["hooks"][0]["command"], groups[0]["hooks"][0]["timeout"]) for event, groups in hooks.items()}
     assert found == {
         event: (f'sh "${{CLAUDE_PLUGIN_ROOT}}/bin/kept" hook {name} --plugin || true', seconds)
@@ -86,6 +87,14 @@ def test_the_plugin_is_called_for_every_event_that_setup_asks_for_with_the_same_
         (entry,) = gemini[event][0]["hooks"]
         assert entry["command"] == f'sh "${{extensionPath}}/bin/kept" hook {name} --plugin --client gemini || true'
         assert entry["timeout"] == 10_000  # milliseconds here
+
+
+def test_the_plugin_lets_exactly_one_tool_be_called_without_asking():
+    (group,) = json.loads((PLUGIN / "hooks" / "hooks.json").read_text())["hooks"]["PreToolUse"]
+    assert group["matcher"] == PLUGIN_SUGGEST
+    assert [entry["command"] for entry in group["hooks"]] == [
+        'sh "${CLAUDE_PLUGIN_ROOT}/bin/kept" hook allow-suggest --plugin || true'
+    ]
 
 
 def test_every_manifest_tells_the_version_of_kept():

@@ -121,3 +121,15 @@ def test_a_turn_that_handed_over_is_not_asked_about(remembering, capsys):
 def test_where_kept_was_never_run_nothing_is_said_about_handing_over(home):
     assert start() == ""
     assert injected("user-prompt", payload("UserPromptSubmit", prompt=RULE)) == ""
+
+
+def test_only_the_tool_that_hands_over_is_called_without_a_question(remembering, capsys):
+    def decided(name):
+        out = hook("allow-suggest", payload("PreToolUse", tool_name=name, tool_input={}))[1]
+        return json.loads(out)["hookSpecificOutput"]["permissionDecision"] if out else ""
+
+    assert decided("mcp__plugin_kept_kept__suggest") == "allow"
+    assert decided("mcp__plugin_kept_kept__add_memory") == ""
+    assert decided("Bash") == ""
+    assert kept(capsys, "config", "set", "handover", "off")[0] == 0
+    assert decided("mcp__plugin_kept_kept__suggest") == ""

@@ -21,6 +21,8 @@ EVENTS: Mapping[str, tuple[str, int]] = {
     "PreCompact": ("pre-compact", 30),
     "SessionEnd": ("session-end", 3),  # Codex waits no longer, and says so where more is asked for
 }
+# The one tool that may be called without asking, by the names it has where a server or the plugin brings it.
+SUGGEST, PLUGIN_SUGGEST = "mcp__kept__suggest", "mcp__plugin_kept_kept__suggest"
 _SPARED = " 2>/dev/null || true"  # a kept that is gone or broken says nothing and stops nothing (exit code 2 would)
 _OURS = re.compile(
     r"(?:^|[/\\ '\"])kept['\"]?(?: --home (?:'[^']*'|\S+))? hook (?:session-start|user-prompt|stop|pre-compact|session-end)\b|-m kept (?:--home (?:'[^']*'|\S+) )?hook "
@@ -93,15 +95,33 @@ def with_hooks(text: str, program: str, where: str) -> str:
     for event, (name, seconds) in EVENTS.items():
         entry = {"type": "command", "command": f"{program} hook {name}{_SPARED}", "timeout": seconds}
         hooks.setdefault(event, []).append({"hooks": [entry]})
+    return text if text.strip() and body == _body(text, where) else _written(body, text)
+
+
+def with_permission(text: str, tool: str, where: str) -> str:
+    """The settings in which an agent may call one tool of kept's, and no other one of its, without asking. Raises ConfigError."""
+    body = _body(text, where) if text.strip() else {}
+    if tool in body.get("permissions", {}).get("allow", ()):
+        return text
+    _forbid(body)
+    body.setdefault("permissions", {}).setdefault("allow", []).append(tool)
     return _written(body, text)
 
 
 def without_hooks(text: str, where: str) -> str:
-    """The settings without any hook of kept's; empty containers that this leaves go too. Raises ConfigError."""
+    """The settings without any hook of kept's, and without its permission; empty containers that this leaves go too. Raises ConfigError."""
     body = _body(text, where)
-    if not _drop(body, where):
+    if not _drop(body, where) + _forbid(body):
         return text
     return _written(body, text)
+
+
+def has_permission(text: str) -> bool:
+    """True if the settings let an agent call kept's tool without asking."""
+    try:
+        return bool(text.strip()) and _forbid(_body(text, "")) > 0
+    except ConfigError:
+        return False
 
 
 def has_hooks(text: str) -> bool:
@@ -119,9 +139,26 @@ def _body(text: str, where: str) -> dict[str, Any]:
         raise ConfigError(
             f"the file is no JSON: {error}", where=where, hint="mend it, or add the hooks by hand: kept setup --show"
         ) from error
-    if not isinstance(body, dict) or not isinstance(body.get("hooks", {}), dict):
+    permissions = body.get("permissions", {}) if isinstance(body, dict) else None
+    known = isinstance(permissions, dict) and isinstance(permissions.get("allow", []), list)
+    if not isinstance(body, dict) or not isinstance(body.get("hooks", {}), dict) or not known:
         raise ConfigError("the file is not of the form that is known", where=where, hint="add the hooks by hand: kept setup --show")
     return body
+
+
+def _forbid(body: dict[str, Any]) -> int:
+    """Take the permission to call kept's tool out of the body; how many there were."""
+    permissions = body.get("permissions", {})
+    allowed = permissions.get("allow", [])
+    rest = [tool for tool in allowed if tool not in (SUGGEST, PLUGIN_SUGGEST)]
+    dropped = len(allowed) - len(rest)
+    if dropped:
+        permissions["allow"] = rest
+        if not rest:
+            del permissions["allow"]
+        if not permissions:
+            del body["permissions"]
+    return dropped
 
 
 def _drop(body: dict[str, Any], where: str) -> int:

@@ -15,7 +15,20 @@ from pathlib import Path
 from typing import Any
 
 from kept.adapters import files
-from kept.adapters.clients import CLIENTS, GEMINI, READERS, Client, has_hooks, has_plugin, with_hooks, without_hooks
+from kept.adapters.clients import (
+    CLIENTS,
+    GEMINI,
+    PLUGIN_SUGGEST,
+    READERS,
+    SUGGEST,
+    Client,
+    has_hooks,
+    has_permission,
+    has_plugin,
+    with_hooks,
+    with_permission,
+    without_hooks,
+)
 from kept.adapters.schedulers import Run, run_command
 from kept.adapters.store import Output
 from kept.app import scheduling
@@ -82,29 +95,38 @@ def sectioned(home: Home) -> tuple[Client, ...]:
     return tuple(each for each in READERS if (home.root / each.folder).is_dir())
 
 
-def planned(home: Home) -> tuple[Change, ...]:
-    """What installing the hooks would write; nothing where all stand already, or the plugin brings them. Raises ConfigError for settings nobody can edit safely."""
+def planned(home: Home, *, hooks: bool = True, allow: bool = True) -> tuple[Change, ...]:
+    """What installing the hooks would write; nothing where all stand already, or the plugin brings them.
+
+    ``allow`` also lets Claude Code call the one tool that hands the person's words over without asking. Raises ConfigError for settings
+    nobody can edit safely.
+    """
     own = f"{program()}{'' if home.root == home.user else f' --home {shlex.quote(str(home.root))}'}"
     found = []
     there = plugged(home)
     for client in used(home):
         path = client.path(home.root)
-        if client in there and not has_hooks(_text(path)):
-            continue
-        before = _text(path)
-        after = with_hooks(before, own, str(path))
+        before = after = _text(path)
+        what = []
+        if hooks and (client not in there or has_hooks(before)):
+            after = with_hooks(before, own, str(path))
+            what += [f"five hooks for {client.name}"] if after != before else []
+        if allow and client.name == "claude":
+            allowed = with_permission(after, PLUGIN_SUGGEST if client in there else SUGGEST, str(path))
+            what += ["leave to call `suggest`, and no other tool, without asking you"] if allowed != after else []
+            after = allowed
         if after != before:
-            found.append(Change(path=path, what=f"five hooks for {client.name}", text=after))
+            found.append(Change(path=path, what=", ".join(what), text=after))
     return tuple(found)
 
 
-def install_hooks(home: Home) -> tuple[Change, ...]:
-    """Write what :func:`planned` tells, and note what stood there before. Raises ConfigError, ChangedError."""
-    changes, noted = planned(home), _noted(home)
+def install_hooks(home: Home, changes: tuple[Change, ...] | None = None) -> tuple[Change, ...]:
+    """Write the changes (else all that :func:`planned` tells), and note what stood there before. Raises ConfigError, ChangedError."""
+    changes, noted = planned(home) if changes is None else changes, _noted(home)
     for each in changes:
         content = files.read(each.path)
         data = (each.text or "").encode()
-        first = str(each.path) not in noted or not has_hooks(content.data.decode("utf-8", "replace"))
+        first = str(each.path) not in noted or not _is_changed(content.data.decode("utf-8", "replace"))
         before = None if content.stamp == files.MISSING else base64.b64encode(content.data).decode()
         if first:
             noted[str(each.path)] = {"before": before, "after": base64.b64encode(data).decode()}
@@ -149,7 +171,7 @@ def _leave_clients(home: Home, left: Left) -> None:
         text = content.data.decode("utf-8", "replace")
         known = noted.get(str(path), {})
         try:
-            if not has_hooks(text):
+            if not _is_changed(text):
                 continue
             untouched = base64.b64decode(known.get("after") or "") == content.data
             if untouched and known.get("before") is None:
@@ -163,6 +185,11 @@ def _leave_clients(home: Home, left: Left) -> None:
     if noted:
         place = home.state / "setup.json"
         files.remove(place, expect=files.read(place).stamp, root=home.root)
+
+
+def _is_changed(text: str) -> bool:
+    """True if settings hold anything of kept's."""
+    return has_hooks(text) or has_permission(text)
 
 
 def _leave_outputs(desk: Desk, left: Left) -> None:

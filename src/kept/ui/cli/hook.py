@@ -20,6 +20,7 @@ from kept.app.context import NOTHING, Asked, Nearest, Place, assemble, utc_now
 from kept.app.failures import line_of, untold
 from kept.model.context import FACTS, FIXES, GUARD, Context, block
 from kept.model.errors import StoreError
+from kept.model.handover import is_suggestion_tool
 from kept.stages.recall.scoring import weights_of
 
 _MOST = 8_000_000  # bytes of a payload; a larger one is not read
@@ -299,6 +300,16 @@ def _session_end(root: str, payload: Mapping[str, Any], _: str) -> str:
     return ""
 
 
+def _allow(root: str, payload: Mapping[str, Any], _: str) -> str:
+    """The plugin's tool that hands the person's words over is called without a question; every other tool is the client's matter."""
+    allowed = is_suggestion_tool(_text(payload, "tool_name"))
+    said = "kept's `suggest` only notes words of the user's" if allowed else ""
+    if not _reminder(root, lambda: said):
+        return ""
+    decision = {"hookEventName": "PreToolUse", "permissionDecision": "allow", "permissionDecisionReason": said}
+    return json.dumps({"hookSpecificOutput": decision}) + "\n"
+
+
 def _enqueue(root: str, payload: Mapping[str, Any]) -> None:
     path, state = _text(payload, "transcript_path"), spooling.state_of(root)
     if path and len(path) < 2_000 and path.isprintable() and os.path.isdir(state):  # noqa: PTH112 - see spooling
@@ -311,6 +322,7 @@ EVENTS: Mapping[str, Callable[[str, Mapping[str, Any], str], str]] = {
     "stop": _stop,
     "pre-compact": _pre_compact,
     "session-end": _session_end,
+    "allow-suggest": _allow,
 }
 
 __all__ = ["EVENTS", "answer"]

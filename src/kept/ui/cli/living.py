@@ -43,6 +43,9 @@ def setup(
     sections: Annotated[
         bool, typer.Option("--sections/--no-sections", help="Let memory arrive in the instructions of Codex and Gemini CLI.")
     ] = True,
+    allow: Annotated[
+        bool, typer.Option("--allow/--no-allow", help="Let Claude Code call `suggest`, and no other tool, without asking.")
+    ] = True,
     nightly: Annotated[bool, typer.Option("--schedule/--no-schedule", help="Run every night.")] = True,
     at: Annotated[str, typer.Option(metavar="HH:MM", help="When, every night (02:30).")] = "",
 ) -> int:
@@ -50,7 +53,7 @@ def setup(
     home = home_of(context)
     with at_desk(context) as desk:
         show.write(_found_lines(desk))
-    changes = planned(home) if hooks else ()
+    changes = planned(home, hooks=hooks, allow=allow and setting(home, "handover") != "off")
     readers = tuple(each for each in sectioned(home) if sections and each.name not in setting(home, "sections"))
     show.write(_planned_lines(home, changes, readers, hooks=hooks, nightly=nightly, at=at, whole=show_))
     if show_:
@@ -69,7 +72,7 @@ def setup(
 
 def _done(context: typer.Context, home: Home, changes: tuple[Change, ...], *, nightly: bool, at: str) -> int:
     code = 0
-    for each in install_hooks(home) if changes else ():
+    for each in install_hooks(home, changes):
         show.write([line("Wrote ", show.place(each.path), (f"  {each.what}", "dim"))])
     if nightly:
         try:
