@@ -57,6 +57,7 @@ def test_extracting_unchanged_stretches_again_notes_nothing(desk_at, home, whole
 def test_a_run_cut_short_between_stretches_goes_on_after_the_last_one(desk_at, home, whole, monkeypatch):
     say(home, "s", *PROMPTS)
     monkeypatch.setattr(extracting, "WINDOW", SMALL)
+    monkeypatch.setattr(extracting, "AHEAD", 2)
     with desk_at(home) as desk:
         stretch, done = extracting._stretch, []
 

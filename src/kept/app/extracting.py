@@ -1,7 +1,8 @@
 """Extracting: threads that grew → judged candidates in the log, one pass for each stretch of a thread.
 
 A thread is read from the first of its episodes that was still open, with a bounded look back, so an appended line costs its own
-episode and the outcome equals that of reading the whole at once. Each stretch commits by itself: a run cut short goes on after it.
+episode and the outcome equals that of reading the whole at once. An episode stays open until as many events follow it as can undo a
+fix in it. Each stretch commits by itself: a run cut short goes on after it.
 """
 
 from collections import Counter
@@ -24,7 +25,7 @@ from kept.model.event import Event
 from kept.model.memory import Accepted, Actor, Held, Judged, Refused, Verdict
 from kept.model.profile import Occasion
 from kept.model.threads import abandoned
-from kept.stages.extract import LOOKBACK, extract
+from kept.stages.extract import AHEAD, LOOKBACK, extract, fixes_of
 from kept.stages.segment import Episode, segment
 
 # What counts while a session goes on must be surer than what is accepted of a whole one.
@@ -173,14 +174,16 @@ def _extract(
         place = 0 if force else changed
         if place < thread.extracted:
             desk.store.archive.progressed(thread.id, extracted=place, seen=place)
+    closed = place
     while place < thread.events:
         with contained("it cannot be analysed", thread.path):
             stretch = _stretch(desk, thread, place, rules)
+        closed = stretch.closed if closed == place else closed  # once an episode stays open, so do those after it
         last = stretch.stop == thread.events
         with desk.store.transaction():
             _commit(desk, run, thread, stretch.span, None if last else stretch.stop, live=rules.live)
             if not rules.live:
-                desk.store.archive.progressed(thread.id, extracted=stretch.closed, seen=stretch.stop)
+                desk.store.archive.progressed(thread.id, extracted=closed, seen=stretch.stop)
             if last and not rules.live:
                 with contained("it cannot be paired with other sessions", thread.path):
                     sequels.take(thread)
@@ -204,13 +207,16 @@ def _commit(desk: Desk, run: Callable[[], int], thread: Thread, span: Span, stop
 def _stretch(desk: Desk, thread: Thread, place: int, rules: Rules) -> _Stretch:
     """Analyse the episodes that begin at an ordinal, as many as a window holds."""
     base, stop = max(0, place - LOOKBACK), min(place + WINDOW, thread.events)
-    events = desk.store.archive.events(thread.id, base, stop)
-    episodes = segment(events[place - base :], rules.profile.buffer)
+    events = desk.store.archive.events(thread.id, base, min(stop + AHEAD, thread.events))
+    episodes = segment(events[place - base : stop - base], rules.profile.buffer)
     usable = [each for each in episodes if each.closed or stop == thread.events] or list(episodes)
     judged = [(place + each.start, one) for each in usable for one in _judged(events, _moved(each, place - base), rules)]
+    judged += _fixes(events, base, place, place + usable[-1].stop, rules)
+    settled = thread.events - AHEAD
+    unsettled = (each.start for each in usable if not each.closed or place + each.stop > settled)
     return _Stretch(
-        span=Span(thread=thread.id, start=place, judged=tuple(judged)),
-        closed=place + next((each.start for each in usable if not each.closed), usable[-1].stop),
+        span=Span(thread=thread.id, start=place, judged=tuple(sorted(judged, key=lambda pair: pair[0]))),
+        closed=place + next(unsettled, usable[-1].stop),
         stop=place + usable[-1].stop,
         episodes=len(usable),
     )
@@ -253,3 +259,19 @@ def _judged(events: Sequence[Event], episode: Episode, rules: Rules) -> Iterator
         found = judged(rules, each, by_key, said, words)
         if not rules.live or (isinstance(found.verdict, Accepted) and found.candidate.confidence >= LIVE):
             yield found
+
+
+def _fixes(events: Sequence[Event], base: int, start: int, stop: int, rules: Rules) -> list[tuple[int, Judged]]:
+    """The fixes whose success stands in ``[start, stop)`` of a thread, judged; ``base`` is the ordinal of the first of the events.
+
+    None while a session goes on: a fix is proven by what comes after it.
+    """
+    if rules.live:
+        return []
+    found: list[tuple[int, Judged]] = []
+    for place, candidate in fixes_of(events, profile=rules.profile, scope=lambda _: rules.scope, start=start - base):
+        if base + place < stop:
+            seen = events[max(0, place - LOOKBACK) : place + 1]
+            words = lexicon_of(seen, rules.profile.languages)
+            found.append((base + place, judged(rules, candidate, {each.key: each for each in seen}, texts(seen), words)))
+    return found

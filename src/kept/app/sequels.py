@@ -14,7 +14,7 @@ from kept.app.judging import Rules, judged, rules_for, texts
 from kept.app.tongues import lexicon_of
 from kept.model.event import Event
 from kept.model.memory import Actor, Judged, Verdict
-from kept.stages.extract import left_failing, mended_since
+from kept.stages.extract import fixes_across, left_failing
 
 EVENTS = 120  # of the end of a session, and of the beginning of the one after it
 SESSIONS = 3
@@ -98,11 +98,8 @@ class Sequels:
         both = (*before, *events)
         words = lexicon_of(events, rules.profile.languages)
         by_key, said = {each.key: each for each in both}, texts(both)
-        places = {each.key: place for place, each in enumerate(events)}
-        found = mended_since(before, events, profile=rules.profile, lexicon=words, scope=lambda _: rules.scope)
-        for each in found:
-            place = max((places[one.event] for one in each.evidence if one.event in places), default=0)
-            yield place, judged(rules, each, by_key, said, words)
+        for place, candidate in fixes_across(before, events, profile=rules.profile, scope=lambda _: rules.scope):
+            yield place, judged(rules, candidate, by_key, said, words)
 
     def _earlier(self, thread: Thread, begun: datetime) -> tuple[Thread, ...]:
         """The sessions before a thread, the latest last; copies of the thread itself are none."""

@@ -34,7 +34,7 @@ _STATUS = re.compile(
     re.IGNORECASE,
 )
 _PLAINT = re.compile(
-    r"not found|no such|denied|invalid|illegal|unrecogni[sz]ed|unknown|unexpected|no matches|cannot|can't|could not|couldn't|unable"
+    r"not found|no such|needed|denied|invalid|illegal|unrecogni[sz]ed|unknown|unexpected|no matches|cannot|can't|could not|couldn't|unable"
     r"|failed|refused|unsupported|supported|missing|must |not allowed|already (?:exists|in use)|too many|requires|conflict"
     r"|mismatch|incompatible|out of (?:memory|range)|undefined|not defined|does not|doesn't|is not|not permitted|expired|read-only",
     re.IGNORECASE,

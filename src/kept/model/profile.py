@@ -63,7 +63,6 @@ INTENTS: Mapping[str, str] = {
     "noted_rule": "a rule that a journal or a daily note records",
     "noted_question": "a question that a journal or a daily note leaves open",
     "theme": "what an entry of a journal was about",
-    "behaviour": "how a tool or a platform behaves, as the assistant explained it",
     "resource": "a place, a tool or a document that a note points at",
 }
 

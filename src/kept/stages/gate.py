@@ -36,6 +36,8 @@ _LITERAL = re2.compile(r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”")
 _ASIDE = re2.compile(r"\([^()]*\)")
 # What finds questions on purpose.
 _ASKING = frozenset({"noted_question", "open_question"})
+# What proposes a line whose slots are passages of what ran.
+_TEMPLATE = "error_fix"
 _SECTION = re2.compile(r"^(?:\||>|\d+\.\s|[-*+]\s)")
 
 
@@ -67,14 +69,27 @@ def grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:
 
 
 def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refused | None:
+    checks = _trust(candidate, category) + (() if candidate.trigger == _TEMPLATE else _form(candidate, category, lexicon))
+    return next((Refused(reason=reason) for reason, broken in checks if broken), None)
+
+
+def _trust(candidate: Candidate, category: Category) -> tuple[tuple[str, bool], ...]:
+    """What no candidate may be, whoever words it."""
     text = candidate.content
-    checks = (
+    return (
         ("no evidence", not any(each.quote.strip() for each in candidate.evidence)),
         ("untrusted author", _untrusted(candidate, category)),
         ("invisible text", any(_invisible(char) for char in text)),
+        ("too long", len(text) > LONGEST),
+    )
+
+
+def _form(candidate: Candidate, category: Category, lexicon: Lexicon) -> tuple[tuple[str, bool], ...]:
+    """What a sentence may not be. A template whose slots are verbatim is no sentence of anybody's."""
+    text = candidate.content
+    return (
         ("markup", _HOSTILE.search(text) is not None or _SECTION.match(text) is not None),
         ("import", _IMPORT.search(text) is not None),
-        ("too long", len(text) > LONGEST),
         ("fragment", _words(text) < _least(text, category, lexicon)),
         ("code", _CODE.search(text.strip()) is not None or _coded(text)),
         ("question", text.rstrip().endswith(("?", "？")) and candidate.trigger not in _ASKING),
@@ -88,7 +103,6 @@ def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refu
         ("unspecific", category.specific and not candidate.fingerprint and not _specific(text, lexicon)),
         ("not actionable", category.actionable and not _found(lexicon.actionable, text)),
     )
-    return next((Refused(reason=reason) for reason, broken in checks if broken), None)
 
 
 def _hold(candidate: Candidate, category: Category, lexicon: Lexicon) -> Held | None:

@@ -10,8 +10,8 @@ from functools import lru_cache
 
 from kept.model.event import Author, Event, Kind, Tool
 from kept.model.failure import error_lines, readable, rule_of, weight
-from kept.stages.extract.commands import VIEWERS, Step, steps_of, weightiest
-from kept.stages.extract.toolwords import CONFIG_ENDINGS, CONFIG_NAMES
+from kept.stages.extract.commands import Step, steps_of, weightiest
+from kept.stages.extract.toolwords import LOOKERS
 
 ARROW = "→"
 PATCH_FILE = " File: "
@@ -35,15 +35,14 @@ _NOT_RUN = (
     "command timed out",
 )
 _NOT_RUN_CHARS = 400
-_PRINTERS = VIEWERS | {"git", "gh", "curl", "wget", "docker", "kubectl"}
+_PRINTERS = frozenset({"git", "gh", "curl", "wget", "docker", "kubectl"})
 _LINTERS = ("lint", "check", "vet", "ruff", "flake8", "clippy")
 _TELLING = 5
-_CALLS = 100  # events before the first one read among which its call may stand
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Command:
-    """A command that ran: its place among the events, its steps, and how it ended (None: the transcript does not say).
+    """A command that ran: its place among the events, its line, its steps, and how it ended (None: the transcript does not say).
 
     ``errors`` are verbatim lines of the output, the most telling first; ``culprit`` is the step that failed, where that can be told.
     """
@@ -51,6 +50,7 @@ class Command:
     place: int
     call: Event
     output: Event
+    text: str
     steps: tuple[Step, ...]
     passed: bool | None
     stated: bool
@@ -72,17 +72,12 @@ class Edit:
 Done = tuple[tuple[Command, ...], tuple[Edit, ...]]
 
 
-def actions_of(events: Sequence[Event], low: int, high: int) -> Done:
-    """The commands and edits whose output (or call, for an edit without one) stands in ``events[low:high]``, in order."""
-    calls = {
-        (event.session, event.tool.call): event
-        for event in events[max(0, low - _CALLS) : low]
-        if event.kind is Kind.TOOL_CALL and event.tool
-    }
+def actions_of(events: Sequence[Event]) -> Done:
+    """The commands and edits whose output stands in the events, in order."""
+    calls: dict[tuple[str, str], Event] = {}
     commands: list[Command] = []
     edits: list[Edit] = []
-    for place in range(low, high):
-        event = events[place]
+    for place, event in enumerate(events):
         tool = event.tool
         if tool is None or event.author in (Author.ABANDONED, Author.COMPACTION, Author.INJECTED):
             continue
@@ -139,26 +134,22 @@ def _edit(place: int, call: Event, tool: Tool) -> Edit:
     return Edit(place=place, call=call, path=tool.target, old=old if arrow else "", new=new if arrow else old)
 
 
-def changed_line(edit: Edit) -> str:
-    """The first line that an edit brought in; empty where it wrote a whole file."""
-    return next((line for line in edit.new.splitlines() if line.strip() and line not in edit.old), "") if edit.old else ""
-
-
-def configures(path: str) -> bool:
-    """Whether a file configures rather than runs, by its name."""
-    name = path.replace("\\", "/").rsplit("/", 1)[-1]
-    return name in CONFIG_NAMES or name.endswith(CONFIG_ENDINGS) or name.startswith((".env", "Dockerfile", "tsconfig"))
-
-
 def _command(place: int, call: Event, output: Event) -> Command:
     tool = output.tool or call.tool
     target = (call.tool.target if call.tool else "") or (tool.target if tool else "")
     code, ok = (tool.exit_code, tool.ok) if tool else (None, None)
     came = _came_of(target, output.text, code=code, ok=ok)
     return Command(
-        place=place, call=call, output=output, steps=came.steps, passed=came.passed, stated=came.stated, errors=came.errors,
+        place=place,
+        call=call,
+        output=output,
+        text=target,
+        steps=came.steps,
+        passed=came.passed,
+        stated=came.stated,
+        errors=came.errors,
         culprit=came.culprit,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -212,7 +203,8 @@ def _masked(steps: tuple[Step, ...], errors: tuple[str, ...], *, certain: bool) 
     if complainer(steps, errors) is not None:
         return True
     main = weightiest(steps)
-    return main is not None and main.program not in _PRINTERS and weight(errors[0]) >= _TELLING and _outright(errors[0])
+    prints = main is not None and (main.program in _PRINTERS or LOOKERS.fullmatch(main.program))
+    return main is not None and not prints and weight(errors[0]) >= _TELLING and _outright(errors[0])
 
 
 def _outright(line: str) -> bool:

@@ -5,60 +5,12 @@ Reads shell syntax in one pass over a bounded text. Runs nothing and does not kn
 
 from dataclasses import dataclass
 
-from kept.stages.extract.toolwords import INTERPRETERS
+from kept.stages.extract.toolwords import FILTERS, INTERPRETERS, LOOKERS, TRIVIAL
 
 COMMAND_CHARS = 2_000
 STEPS_KEPT = 24
 WORDS_KEPT = 60
 
-# Programs that only look: their failures are probes, and what their arguments are is data, not a subcommand.
-VIEWERS = frozenset(
-    {
-        "ls",
-        "cat",
-        "head",
-        "tail",
-        "less",
-        "more",
-        "find",
-        "fd",
-        "grep",
-        "egrep",
-        "rg",
-        "ugrep",
-        "ag",
-        "ack",
-        "sed",
-        "awk",
-        "wc",
-        "stat",
-        "file",
-    }
-    | {
-        "which",
-        "type",
-        "test",
-        "[",
-        "diff",
-        "tree",
-        "du",
-        "nl",
-        "sort",
-        "uniq",
-        "cut",
-        "tr",
-        "xargs",
-        "jq",
-        "yq",
-        "echo",
-        "printf",
-        "bat",
-    }
-)
-_TRIVIAL = frozenset(
-    {"cd", "pushd", "popd", "export", "set", "source", ".", "true", "false", ":", "sleep", "wait", "exit", "pwd", "echo", "printf"}
-)
-_FILTERS = frozenset({"tail", "head", "grep", "sed", "awk", "wc", "sort", "uniq", "tee", "cat", "less", "cut", "tr", "rg", "jq"})
 _KEYWORDS = frozenset(
     {"do", "done", "then", "else", "elif", "fi", "if", "while", "until", "for", "!", "{", "}", "(", ")", "case", "esac"}
 )
@@ -88,23 +40,25 @@ class Step:
     @property
     def family(self) -> tuple[str, str]:
         """Program and subcommand; ``npm run test`` and ``npm test`` are one family. Of a script its first word counts with it."""
-        if self.program in VIEWERS:
+        if LOOKERS.fullmatch(self.program):
             return self.program, ""
         named = [word for word in self.words[1:6] if word not in _RUNNERS and not word.startswith("-")]
         sub = named[0] if named else ""
         if _plain(sub):
             return self.program, sub
-        return self.program, " ".join(named[:2]) if len(named) > 1 and self.program in INTERPRETERS and _plain(named[1]) else ""
+        return self.program, " ".join(named[:2]) if len(named) > 1 and INTERPRETERS.fullmatch(self.program) and _plain(
+            named[1]
+        ) else ""
 
     @property
     def trivial(self) -> bool:
         """Whether the step only prepares the shell or prints."""
-        return self.program in _TRIVIAL or not self.words
+        return not self.words or TRIVIAL.fullmatch(self.program) is not None
 
     @property
     def filters(self) -> bool:
         """Whether the step only shortens what another one prints."""
-        return self.joint == "|" and self.program in _FILTERS
+        return self.joint == "|" and FILTERS.fullmatch(self.program) is not None
 
 
 def _plain(word: str) -> bool:

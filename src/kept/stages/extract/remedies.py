@@ -1,340 +1,290 @@
-"""What a pair of a failure and its success says: the remedy as one line, or nothing where no difference explains it.
+"""What made a failed command pass: a step, an edit, or another way of calling it. Names it only where it bears on the failure.
 
-The same program called another way, another program in its place, the same steps in another order, or the same step again after a preparation or a
-change of what configures it. Knows nothing of how the two were found.
+Every slot of the line is a passage of what ran or was changed. What was done for another reason is left out: reports, version control,
+formatting, and whatever neither names what the error names nor is of the kind that mends such an error.
 """
 
-from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 import re2
 
 from kept.model.event import Event
-from kept.model.failure import place_of, readable, rule_of, weight
-from kept.model.text import one_line
-from kept.stages.extract.actions import Command, Edit, changed_line, configures
-from kept.stages.extract.causes import cause_in, lasting, words_of
-from kept.stages.extract.commands import VIEWERS, Step, difference, is_setting, unquoted
-from kept.stages.extract.phrasing import COMMAND_CHARS, compose, compose_rule, fit, shown_command, shown_pipe, ticked
+from kept.model.failure import place_of, readable
+from kept.stages.extract.actions import Command, Edit
+from kept.stages.extract.commands import Step, unquoted
 from kept.stages.extract.toolwords import (
-    ABSENT_PATH,
-    CHOOSES,
-    CONTAINERS,
-    INTERPRETERS,
-    LACKING,
-    LAYOUT,
-    MACHINE,
-    MISUSED,
-    PREPARES,
+    CARRIERS,
+    CONFIG,
+    CONSTANT,
+    GENERAL,
+    KEEPS,
+    KINDS,
+    LOOKERS,
     PRESCRIBES,
-    VERSIONED,
+    REPORTS,
+    UNTELLING,
 )
 
-_COMPLAINT = 5  # heavier lines are typed errors of code
-_WORDS_CHANGED = 12
-_PIECES = re2.compile(r"(\s+|[(,])")
+CHANGE_CHARS = 120
+_LINE_CHARS = 70
+_SPLIT = re2.compile(r"[\s'\"`:,;=()<>\[\]{}|!?]+")
+_PIECES = re2.compile(r"[^A-Za-z0-9_.-]+")
+_SILENCED = re2.compile(r"(?:\s+(?:\d?>&\d|&?\d?>{1,2}\s*/dev/null|&))+$")
+_WRITES = re2.compile(r"(?:^|[^0-9&>=-])>{1,2}\s*[\w.~/$]")
+_VERSION = re2.compile(r"[\d.]+$")
+_IN_PLACE = re2.compile(r"-i\S*|--in-place\S*")
+_NAME = re2.compile(r"[\d_./@-]")  # what stands in a word that is a name rather than prose
+PASSING = re2.compile(r"/tmp/|/var/folders/|mktemp|\$TMP|\\Temp\\")  # noqa: S108  a place that is gone tomorrow
+_LOOP = re2.compile(r"(?:for|while|until|if|case|do|then)\b")
+_CODED = re2.compile(
+    r"\b[A-Z]{1,5}-?\d{3,5}\b|\[[a-z]+-[\w-]+\]$|site-packages|dist-packages|/lib/python|node_modules|module '\w+' has no attribute"
+)
+_TELLING = 4
+_SHORTEST = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Fix:
-    """An error, the line that states its remedy, the signals that speak for it, its evidence, and the event that shows success.
+class Failure:
+    """A failed command: the error line that tells most, verbatim, and the step that failed."""
 
-    ``machine`` says that it is about a program of the machine rather than of the project.
-    """
-
+    command: Command
     error: str
-    content: str
-    signals: tuple[str, ...]
-    quotes: tuple[tuple[Event, str], ...]
-    success: Event
-    machine: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pair:
-    """A failed command, its error line, the step that failed, and what came of it; ``apart``: in a later session."""
-
-    failure: Command
-    error: str
-    culprit: Step
-    success: Command
     step: Step
-    distance: int
-    between: tuple[Command, ...]
-    edits: tuple[Edit, ...]
-    said: tuple[Event, ...]
-    apart: bool = False
 
 
-def remedy_of(pair: Pair) -> Fix | None:
-    """The fix that a pair amounts to; None where what changed between the two does not say why it works now."""
-    return _rerun(pair) if same(pair.step, pair.culprit) else _rework(pair)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Remedy:
+    """What helped, as a clause whose code is verbatim, with the calls and passages that prove it; ``rank`` says how closely it bears."""
+
+    clause: str
+    proof: tuple[tuple[Event, str], ...]
+    rank: int
+    action: Command | Edit | None = None
+
+
+def code(text: str) -> str:
+    """A verbatim passage as inline code, between quotation marks where it holds marks of code itself."""
+    return f"“{text}”" if "`" in text else f"`{text}`"
 
 
 def same(left: Step, right: Step) -> bool:
-    """Whether a later step is the earlier one again: in another directory of the project it would be another check."""
-    elsewhere = left.where not in ("", right.where) and not left.where.startswith(("/", "~", "$"))
-    return left.words == right.words and left.settings == right.settings and not elsewhere
+    """Whether a later step is the earlier one again: in another directory it would be another check."""
+    return left.words == right.words and left.settings == right.settings and left.where in ("", right.where)
 
 
-def _rework(pair: Pair) -> Fix | None:
-    """The same thing run in another way: another option, quoting, or program."""
-    culprit, step, error = pair.culprit, pair.step, pair.error
-    gone, new = difference(culprit, step)
-    if place_of(error) or rule_of(error) or len(gone) + len(new) > _WORDS_CHANGED:
+def unsilenced(command: str) -> str:
+    """A command without the redirections behind it that only merge or drop what it prints."""
+    return str(_SILENCED.sub("", command))
+
+
+# --- What was done between the failure and the success
+
+
+def remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Edit], success: Command) -> Remedy | None:
+    """The last thing done between a failure and the success of the same command that bears on the failure; None where nothing does."""
+    own = {step.text for step in failure.command.steps}
+    found = [done for command in (*between, success) if (done := _placed(failure, command, own, last=command is success))]
+    code_changed = any(not CONFIG.fullmatch(name_of(edit.path)) for edit in edits)
+    if code_changed and place_of(failure.error):
+        found = [done for done in found if done.rank > _KIND]
+    step = max(found, key=lambda done: done.rank, default=None) if found else None
+    if step is not None:  # of equals the last
+        step = next(done for done in reversed(found) if done.rank == step.rank)
+    change = _edited(failure, edits, alone=step is None and not any(_acts(each) for each in between))
+    if step is None or change is None:
+        return step or change
+    if change.rank < _NAMED:
+        return step
+    if step.rank > _KIND or _place(change) > _place(step):
+        return step if _place(step) > _place(change) else change
+    # A manifest that was edited and then installed from: both were needed.
+    clause = f"{change.clause}, then {step.clause.removesuffix(' first')}"
+    return Remedy(clause=clause, proof=(*change.proof, *step.proof), rank=change.rank, action=step.action)
+
+
+_KIND, _NAMED, _ADVISED = 1, 2, 3
+
+
+def _place(done: Remedy) -> int:
+    return done.action.place if done.action else -1
+
+
+def _placed(failure: Failure, command: Command, own: set[str], *, last: bool) -> Remedy | None:
+    """A command between as a remedy, by the step of it that bears most on the failure; of the success only what precedes its check."""
+    if command.passed is False:
         return None
-    same = step.program == culprit.program
-    complains = _complains(error, culprit)
-    requoted = _requoted(gone, new, error)
-    moved = same and culprit.words[0] != step.words[0]
-    newer = same and _another_version(culprit.program, gone, new)
-    flagged = moved or any(word.startswith("-") or is_setting(word) or word == "sudo" for word in (*gone, *new))
-    if moved:
-        gone, new = gone[1:], new[1:]
-    if same and not requoted and not newer and not _tells(pair, gone, new, complains=complains, flagged=flagged):
+    steps = [step for step in command.steps if step.text not in own]
+    if last:
+        check = next((place for place, step in enumerate(command.steps) if same(step, failure.step)), 0)
+        steps = [step for step in command.steps[:check] if step.text not in own]
+    changing = [step for step in steps if changes(step)]
+    rank = max((_bearing(failure, step) for step in changing), default=0)
+    if not rank:
         return None
-    cause = _cause(pair)
-    working = requoted or shown_pipe(pair.success.steps, step, pair.failure.steps)
-    content = compose(
-        error,
-        shown_command(culprit, gone if not requoted else (unquoted(requoted),)),
-        remedy=f"use `{ticked(working)}` instead",
-        cause=cause[2] if cause else "",
-    )
-    signals = (
-        *_statuses(pair),
-        *(("same program passes",) if same else ("another program passes",)),
-        *(("the program itself complains",) if complains else ()),
-        *(("version changed",) if newer else ()),
-        *(("option changed",) if flagged or requoted or not same else ()),
-        *(("next attempt",) if pair.distance <= 2 else ()),
-        *(("cause stated",) if cause else ()),
-    )
-    machine = culprit.program in MACHINE and (complains or LACKING.search(error) is not None)
-    return replace(_fix(pair, content, signals, working=pair.success, step=step.text, cause=cause), machine=machine)
+    text = _passage(command, changing)
+    if not text or len(text) > CHANGE_CHARS or "\n" in text:
+        best = next(step for step in reversed(changing) if _bearing(failure, step) == rank)
+        text = unsilenced(best.text)
+    if len(text) > CHANGE_CHARS or "\n" in text or text.endswith("\\") or PASSING.search(text):
+        return None
+    return Remedy(clause=f"run {code(text)} first", proof=((command.call, text),), rank=rank, action=command)
 
 
-def _requoted(gone: tuple[str, ...], new: tuple[str, ...], error: str) -> str:
-    """The word that the error names, as it was quoted later; empty where quoting is not what changed."""
-    return next((word for word in new for old in gone if old in error and word != old and unquoted(word) == unquoted(old)), "")
+def _passage(command: Command, changing: Sequence[Step]) -> str:
+    """The part of the command line from the first to the last step that changes something, with the pipe or directory it stands in."""
+    first = command.steps.index(changing[0])
+    while first and (command.steps[first].joint == "|" or (command.steps[first - 1].program == "cd" and changing[0].where)):
+        first -= 1
+    start = command.text.find(command.steps[first].text)
+    end = command.text.find(changing[-1].text, max(start, 0))
+    return unsilenced(command.text[start : end + len(changing[-1].text)]) if start >= 0 <= end else ""
 
 
-def _another_version(program: str, gone: tuple[str, ...], new: tuple[str, ...]) -> bool:
-    """Whether all that changed is which version of the same thing is asked for; behind a colon only of images, elsewhere it is a port."""
-    if not gone or len(gone) != len(new):
+def _acts(command: Command) -> bool:
+    return command.passed is not False and any(changes(step) for step in command.steps)
+
+
+def changes(step: Step) -> bool:
+    """Whether a step may change something that another command needs: it neither reads, reports, formats, nor keeps the work itself."""
+    if _LOOP.match(step.text):
         return False
-    pairs = [(VERSIONED.match(left), VERSIONED.match(right)) for left, right in zip(gone, new, strict=True)]
-    return all(left and right and left[1] == right[1] and (left[2] != ":" or program in CONTAINERS) for left, right in pairs)
-
-
-def _tells(pair: Pair, gone: tuple[str, ...], new: tuple[str, ...], *, complains: bool, flagged: bool) -> bool:
-    """Whether the words that changed say how the program wants to be called, rather than what it was called on."""
-    added = bool(new) and not gone and len(new) <= 2
-    slipped = len(gone) == len(new) == 1 and _slip(gone[0], new[0])
-    if slipped or ABSENT_PATH.search(pair.error) or (pair.culprit.program in VIEWERS and not flagged and not added):
+    if _WRITES.search(step.text):
+        return True
+    if step.trivial:
+        return step.words[:1] in (("source",), (".",)) or bool(step.settings)
+    words = [unquoted(word) for word in step.words]
+    if step.program == "xargs":
+        words = [word for word in words[1:] if not word.startswith("-")] or [""]
+    program = words[0].rsplit("/", 1)[-1]
+    if program in ("sed", "perl"):
+        return any(_IN_PLACE.fullmatch(word) for word in words[1:])
+    if LOOKERS.fullmatch(program) or REPORTS.fullmatch(program) or program == "gh" or CARRIERS.fullmatch(program):
         return False
-    if complains:
-        return flagged or added or (len(gone) == len(new) == 1 and pair.distance <= 2)
-    idle = bool(new) and not set(new) - CHOOSES
-    return (
-        flagged
-        and pair.culprit.program not in INTERPRETERS
-        and not (pair.edits or gone or len(new) > 3 or idle or any(" " in word for word in new))
-    )
+    task = [word for word in words[1:4] if not word.startswith("-") and word not in ("run", "exec", "compose", "-m")]
+    head = task[0].split(":", 1)[0] if task else ""
+    if program == "git":
+        return not (KEEPS.fullmatch(head) or REPORTS.fullmatch(head))
+    if REPORTS.fullmatch(head):
+        return program in ("open", "sudo")
+    return not (program in ("npx", "bunx", "uvx", "uv", "poetry") and len(task) > 1 and REPORTS.fullmatch(task[1]))
 
 
-def _rerun(pair: Pair) -> Fix | None:
-    """The same command run again after something was changed around it."""
-    culprit, error = pair.culprit, pair.error
-    if culprit.program in VIEWERS:
+def _bearing(failure: Failure, step: Step) -> int:
+    """How closely a step bears on a failure: advised by its output, naming what it names, of a kind that mends it; 0: not at all."""
+    text = unsilenced(step.text)
+    output = failure.command.output.text
+    if len(text) >= 8 and text in output:
+        return _ADVISED
+    lines = "\n".join(failure.command.errors) or failure.error
+    verbs = _verbs(step)
+    kinds = [verb for symptom, verb in KINDS if symptom.search(lines)]
+    fits = any(verb.fullmatch(word) for verb in kinds for word in verbs)
+    names = _telling(failure) if fits else frozenset(name for name in _telling(failure) if _NAME.search(name))
+    named = bool(names & _words(step.text)) or any(len(name) > _TELLING and name in step.text.casefold() for name in names)
+    if named and (fits or not kinds or step.trivial or step.settings):
+        return _NAMED
+    if step.program == failure.step.program and not GENERAL.fullmatch(step.program) and step.family != failure.step.family:
+        return _NAMED if any(verb.fullmatch(word) for _, verb in KINDS for word in verbs) else 0
+    return _KIND if fits else 0
+
+
+@lru_cache(maxsize=1024)
+def _verbs(step: Step) -> frozenset[str]:
+    """The words that say what a step does: of its program and of the first words behind it, taken apart."""
+    words = [unquoted(word) for word in (*step.words[:7], *step.settings) if len(word) <= 60]
+    whole = {word.rsplit("/", 1)[-1] for word in words}
+    pieces = {piece for word in whole for piece in _PIECES.split(word)} | {
+        piece for word in whole for piece in word.replace(".", "-").split("-")
+    }
+    return frozenset(word for word in whole | pieces | ({"run"} if step.text.rstrip().endswith("&") else set()) if word)
+
+
+@lru_cache(maxsize=256)
+def _words(text: str) -> frozenset[str]:
+    found: set[str] = set()
+    for token in _SPLIT.split(text[:1_000].casefold()):
+        word = token.strip(".-@/\\")
+        last = word.rsplit("/", 1)[-1]
+        stem = last.rsplit(".", 1)[0] if "/" in word else last
+        found |= {word, last, stem}
+    return frozenset(word for word in found if len(word) >= _SHORTEST and not UNTELLING.fullmatch(word))
+
+
+def _telling(failure: Failure) -> frozenset[str]:
+    """The names in an error that the failed command itself does not hold."""
+    lines = "\n".join(readable(line) for line in failure.command.errors) or readable(failure.error)
+    return _words(lines) - _words(failure.step.text) - {failure.step.program.casefold()}
+
+
+# --- What was edited in between
+
+
+def _edited(failure: Failure, edits: Sequence[Edit], *, alone: bool) -> Remedy | None:
+    """The last small edit that bears on a failure: of what configures, or of one line of code that the error says how to write."""
+    settings = [edit for edit in edits if CONFIG.fullmatch(name_of(edit.path))]
+    for edit in reversed(settings):
+        clause = _clause(edit)
+        name = name_of(edit.path).casefold()
+        named = _names(failure, edit) or (len(name) >= _TELLING and name in failure.error.casefold())
+        constant = alone and len({each.path for each in edits}) == 1 and CONSTANT.search(failure.error) is not None
+        if clause and (named or constant):
+            return _changed(edit, clause, _NAMED if named else _KIND)
+    if settings or not alone or len(edits) != 1:
         return None
-    rule = rule_of(error)
-    if rule:
-        return _ruled(pair, rule)
-    signals = (*_statuses(pair), "same command passes")
-    first, then = _reordered(pair)
-    if first is not None and then is not None and not pair.edits:
-        remedy = f"run `{shown_command(first, ())}` before `{shown_command(then, ())}`"
-        content = compose(
-            error, fit(ticked(one_line(pair.failure.call.text or culprit.text)), COMMAND_CHARS), remedy=remedy, cause=""
-        )
-        return _fix(pair, content, (*signals, "order of steps changed"), working=pair.success, step=first.text)
-    salient = words_of(readable(error)) - words_of(culprit.program)
-    prepared = _preparation(pair, salient)
-    if prepared is not None:
-        command, step = prepared
-        named = bool(salient & words_of(step.text))
-        # Between two sessions much may have been done that nobody sees here.
-        alone = not pair.apart and not pair.edits and len([each for each in pair.between if not looks(each)]) <= 1
-        if alone or (named and not place_of(error)):
-            there = f"cd {step.where} && " if step.where and not step.where.startswith(("/", "~", "$")) else ""
-            remedy = f"run `{fit(ticked(there + one_line(step.text)), COMMAND_CHARS)}` first"
-            content = compose(error, shown_command(culprit, ()), remedy=remedy, cause="")
-            more = (
-                *(("preparation names what was missing",) if named else ()),
-                *(("only one thing was done between",) if alone else ()),
-            )
-            return _fix(pair, content, (*signals, *more), working=command, step=step.text)
-    if not pair.edits or not all(configures(each.path) for each in pair.edits):
-        return None  # the project's own code was mended: the error cannot come back
-    cause = _cause(pair)
-    remedy = next((found for each in pair.edits if (found := written(each, error))), "")
-    if not remedy and not (cause and cause[2]):
-        return None
-    content = compose(error, shown_command(culprit, ()), remedy=remedy, cause=cause[2] if cause else "")
-    more = (
-        "configuration changed",
-        *(("cause stated",) if cause else ()),
-        *(("remedy stated",) if remedy else ()),
-        *(("the error points into code",) if place_of(error) or weight(error) > _COMPLAINT else ()),
-    )
-    return _fix(pair, content, (*signals, *more), working=pair.success, cause=cause, edit=pair.edits[-1])
+    edit = edits[0]
+    lines = "\n".join((failure.error, *failure.command.errors))
+    pointed = name_of(place_of(failure.error)) in ("", name_of(edit.path)) or _names(failure, edit)
+    clause = _clause(edit) if pointed and edit.old and _CODED.search(lines) and PRESCRIBES.search(lines) else None
+    return _changed(edit, clause, _KIND) if clause else None
 
 
-def _reordered(pair: Pair) -> tuple[Step | None, Step | None]:
-    """The step that came earlier in the success than in the failure, and the one it came before; none where more than the order changed."""
-    before, after = (
-        [each for each in done.steps if not each.trivial and not each.filters] for done in (pair.failure, pair.success)
-    )
-    if len(before) < 2 or sorted(each.text for each in before) != sorted(each.text for each in after):
-        return None, None
-    return next(((right, left) for left, right in zip(before, after, strict=True) if left.text != right.text), (None, None))
+def _changed(edit: Edit, clause: tuple[str, str], rank: int) -> Remedy:
+    return Remedy(clause=clause[0], proof=((edit.call, clause[1]),), rank=rank, action=edit)
 
 
-def _ruled(pair: Pair, rule: str) -> Fix | None:
-    """A linter's rule that rejects a pattern, and what to write instead."""
-    name = place_of(pair.error).rsplit("/", 1)[-1]
-    edits = sorted(pair.edits, key=lambda each: not (name and each.path.endswith(name)))
-    if rule in LAYOUT or not edits or f"({rule})" in pair.success.output.text:
-        return None
-    about = frozenset({rule.casefold()})
-    cause = next(
-        (
-            (event, found, kept)
-            for event in pair.said
-            if rule in (found := cause_in(event.text, about=about)) and (kept := lasting(found))
-        ),
-        None,
-    )
-    edit, remedy = next(((each, found) for each in edits if (found := written(each, pair.error))), (edits[0], ""))
-    command = shown_command(pair.culprit, ())
-    message = readable(pair.error)
-    if remedy or cause:
-        said = cause[2] if cause else ""
-        content = compose(pair.error, command, remedy=remedy or said, cause=said if remedy else "")
-    elif PRESCRIBES.search(message):
-        content = compose_rule(rule, message, command)
-    else:
-        return None
-    signals = (*_statuses(pair), "same command passes", "linter rule", *(("cause stated",) if cause else ()))
-    return _fix(pair, content, signals, working=pair.success, cause=cause, edit=edit)
+def _names(failure: Failure, edit: Edit) -> bool:
+    changed = [line for line in lines_of(edit.new) if line not in lines_of(edit.old)] + [
+        line for line in lines_of(edit.old) if line not in lines_of(edit.new)
+    ]
+    return any(_telling(failure) & _words(line) for line in changed[:6])
 
 
-def written(edit: Edit, error: str) -> str:
-    """What an edit wrote, in a clause, where one line of it was replaced or added and bears on the error."""
-    old, new = edit.old.splitlines(), edit.new.splitlines()
+def _clause(edit: Edit) -> tuple[str, str] | None:
+    """An edit of one line as a clause, and the passage of it that is quoted; None where it changed more."""
+    old, new = lines_of(edit.old), lines_of(edit.new)
     gone, come = [line for line in old if line not in new], [line for line in new if line not in old]
-    if len(come) != 1 or len(gone) > 1 or not edit.old:
-        return ""
-    if not gone:
-        line = one_line(come[0])
-        return f"add `{ticked(line)}`" if len(line) <= 80 and words_of(line) & words_of(error) else ""
-    line = one_line(come[0])
-    if configures(edit.path) and len(line) <= 80:
-        return f"set `{ticked(line)}` in `{edit.path.rsplit('/', 1)[-1]}`" if words_of(line) & words_of(error) else ""
-    left, right = (_PIECES.split(line.strip()[:200]) for line in (gone[0], come[0]))
+    name = name_of(edit.path)
+    if not name or len(come) > 1 or len(gone) > 1 or not (come or gone):
+        return None
+    before, after = (lines[0] if lines else "" for lines in (gone, come))
+    if max(len(before), len(after)) > _LINE_CHARS:
+        before, after = _trimmed(before, after)
+    if max(len(before), len(after)) > _LINE_CHARS:
+        return None
+    if before and after:
+        return f"change {code(before)} to {code(after)} in `{name}`", after
+    if after:
+        return f"add {code(after)} to `{name}`", after
+    return f"remove {code(before)} from `{name}`", before
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text; a comma behind one is there for the next one."""
+    return [line.strip().rstrip(",") for line in text.splitlines() if line.strip()]
+
+
+def _trimmed(before: str, after: str) -> tuple[str, str]:
+    """What differs between two lines, in whole words."""
+    left, right = before.split(" "), after.split(" ")
     while left and right and left[0] == right[0]:
         left, right = left[1:], right[1:]
     while left and right and left[-1] == right[-1]:
         left, right = left[:-1], right[:-1]
-    before, after = (_balanced("".join(side).strip(" ,")) for side in (left, right))
-    bears = any(word in error.casefold() for word in words_of(before))
-    return (
-        f"write `{ticked(after)}` instead of `{ticked(before)}`"
-        if bears and len(before) <= 60 and 3 <= len(after) <= 60 and before != after
-        else ""
-    )
+    return " ".join(left), " ".join(right)
 
 
-def _balanced(code: str) -> str:
-    """A piece of code up to a bracket that it opens and does not close."""
-    return code if code.count("(") == code.count(")") else code.split("(", 1)[0]
-
-
-def _fix(
-    pair: Pair,
-    content: str,
-    signals: tuple[str, ...],
-    *,
-    working: Command,
-    step: str = "",
-    cause: tuple[Event, str, str] | None = None,
-    edit: Edit | None = None,
-) -> Fix:
-    passed = step or next((each.text for each in working.steps if same(each, pair.culprit)), "")
-    quotes = (
-        (pair.failure.output, pair.error),
-        (pair.failure.call, pair.culprit.text),
-        (working.call, passed),
-        *(((edit.call, changed_line(edit)),) if edit else ()),
-        *((cause[:2],) if cause else ()),
-    )
-    return Fix(error=pair.error, content=content, signals=signals, quotes=quotes, success=pair.success.output)
-
-
-def _statuses(pair: Pair) -> tuple[str, ...]:
-    tool = pair.failure.output.tool
-    failed = tool is not None and (tool.ok is False or bool(tool.exit_code))
-    return (
-        "error text",
-        *(("exit status of the failure",) if failed else ()),
-        *(("exit status of the success",) if pair.success.stated else ()),
-        *(("in a later session",) if pair.apart else ()),
-    )
-
-
-def _preparation(pair: Pair, salient: frozenset[str]) -> tuple[Command, Step] | None:
-    """The passed step that made ready what the failed one needed: preferably one that names it."""
-    found = [
-        (each, step)
-        for each in (*pair.between, pair.success)
-        for step in each.steps
-        if (_prepares(step) or _sets(step, salient)) and not any(same(step, own) for own in pair.failure.steps)
-    ]
-    return next((each for each in found if salient & words_of(each[1].text)), found[-1] if found else None)
-
-
-def _prepares(step: Step) -> bool:
-    """Whether a step makes something ready: by its own name, its subcommand, or the task that it gives a script."""
-    tasks = step.words[1:4] if step.program in INTERPRETERS else ()
-    return step.family[1] in PREPARES or step.program in PREPARES or not PREPARES.isdisjoint(tasks)
-
-
-def _sets(step: Step, salient: frozenset[str]) -> bool:
-    """Whether a step sets a variable that the error names."""
-    return step.words[:1] == ("export",) and any(setting.partition("=")[0].casefold() in salient for setting in step.settings)
-
-
-def looks(command: Command) -> bool:
-    """Whether a command only reads."""
-    reads = (("git", "status"), ("git", "log"), ("git", "diff"), ("git", "show"))
-    return all(step.trivial or step.program in VIEWERS or step.family in reads for step in command.steps)
-
-
-def _complains(error: str, culprit: Step) -> bool:
-    """Whether the program, or the shell, rejects how it was called."""
-    head = error.split(": ", 1)[0].rsplit("/", 1)[-1].strip().casefold()
-    shell = error.startswith(("(eval)", "zsh:", "bash:", "sh:", "/bin/"))
-    return head == culprit.program.casefold() or shell or (head in ("error", "fatal", "usage") and bool(MISUSED.search(error)))
-
-
-def _slip(left: str, right: str) -> bool:
-    """Whether one word is the other mistyped."""
-    return min(len(left), len(right)) >= 4 and SequenceMatcher(a=left[:80], b=right[:80], autojunk=False).ratio() >= 0.8
-
-
-def _cause(pair: Pair) -> tuple[Event, str, str] | None:
-    """Where a cause is stated: the event, its verbatim sentence, and what of it lasts; one that lasts is preferred."""
-    about = words_of(readable(pair.error)) | words_of(pair.culprit.text[:200]) | frozenset(pair.culprit.words)
-    causes = [(event, found, lasting(found)) for event in pair.said if (found := cause_in(event.text, about=about))]
-    return next((each for each in causes if each[2]), causes[0] if causes else None)
+def name_of(path: str) -> str:
+    """The name of a file without its folder."""
+    return path.replace("\\", "/").rsplit("/", 1)[-1]

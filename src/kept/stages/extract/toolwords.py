@@ -1,137 +1,178 @@
-"""The words of shells, tools and linters by which a failure or a step is known for what it is. Data, no decisions.
+"""The words of shells, package managers and compilers by which a step or a failure is known for what it is. Data, no decisions.
 
-The patterns run on one line of an output, at most 300 characters long.
+Program patterns are matched against a whole name; failure patterns are searched in single output lines of at most 300 characters.
 """
 
 import re2
 
-# A path that is not there: usually somebody looked for it.
-ABSENT_PATH = re2.compile(
-    r"(?i)no such file|not a directory|cannot (?:find|access|stat|open)|can't (?:open|read|find)|does not exist|doesn't exist"
-    r"|did not match|file not found|no (?:go )?files|not under version|no matches found|not found in",
+TRIVIAL = re2.compile(r"cd|pushd|popd|export|set|source|\.|true|false|:|sleep|wait|exit|pwd|echo|printf")
+FILTERS = re2.compile(r"tail|head|e?grep|sed|awk|wc|sort|uniq|tee|cat|less|cut|tr|rg|jq")
+# Programs that read or print: their failures are probes, and their arguments are data.
+LOOKERS = re2.compile(
+    r"ls|cat|head|tail|less|more|find|fd|[efu]?grep|ugrep|rg|ag|ack|sed|awk|wc|stat|file|which|type|test|\[|diff|tree|du|df|nl|sort|uniq"
+    r"|cut|tr|xargs|jq|yq|echo|printf|bat|date|env|printenv|uname|whoami|hostname|ps|lsof|ss|netstat|ping|dig|nslookup|host|history|man"
+)
+INTERPRETERS = re2.compile(r"node|python[\d.]*|ruby|perl|php|deno|java|lua|Rscript|tsx|ts-node|bash|sh|zsh")
+# Programs whose arguments are mostly messages, requests or statements rather than a way of calling them.
+CARRIERS = re2.compile(r"curl|wget|http|xh|psql|mysql|sqlite3|redis-cli|mongosh|ssh|scp|rsync|gh|glab")
+# Programs that place packages or run tasks: only what they are asked to place or run tells what they are for.
+GENERAL = re2.compile(
+    r"npm|npx|pnpm|yarn|bun|bunx|pip[\d.]*|uv|poetry|pipenv|conda|mamba|cargo|go|gem|bundle|composer|brew|apt|apt-get|dnf|yum|apk"
+    r"|pacman|git|docker|docker-compose|podman|kubectl|make|just|task|mvn|gradle|gradlew|dotnet|mix|python[\d.]*|node|ruby|bash|sh|sudo"
+)
+# Programs and subcommands that test, format or report: they change nothing that another command needs.
+REPORTS = re2.compile(
+    r"(?i)(?:tests?|lint|check|vet|typecheck|type-check|status|log|diff|show|view|ls|list|ps|logs|inspect|describe|get|outdated|info"
+    r"|whoami|version|doctor|why|search|freeze|fmt|format|blame|help|pytest|py\.test|tox|jest|vitest|mocha|rspec|phpunit|mypy|pyright"
+    r"|ruff|black|isort|flake8|pylint|eslint|prettier|biome|stylelint|gofmt|goimports|golangci-lint|rustfmt|clippy|shellcheck|tsc|open)"
+)
+# What a person does with the work itself, whatever failed before.
+KEEPS = re2.compile(r"add|commit|push|branch|tag|remote|stash|cherry-pick|rebase|merge|fetch|rev-parse|ls-files|worktree|switch|mv")
+# Wrappers before a command that give it another environment.
+RUNNERS = re2.compile(
+    r"(?:npx|bunx|pnpx|uvx|(?:pnpm|yarn|npm) (?:exec|dlx)(?: --)?|(?:uv|poetry|pipenv|pdm|hatch|rye|bun|doppler|op) run(?: --)?"
+    r"|bundle exec|direnv exec \.|dotenv(?: --)?|corepack|mise (?:x|exec) --|asdf exec|xvfb-run(?: -a)?|dbus-run-session|python[\d.]* -m"
+    r"|arch -\w+|gtimeout \w+|rosetta|wsl|winpty)"
+)
+# Options that choose what is run or how much is printed: adding one mends nothing.
+CHOOSES = re2.compile(
+    r"-v+|--verbose|-k|-run|--filter|-t|--grep|-x|--only|-q|--quiet|-s|--silent|--tail|-n|--debug|--|-count=1|--no-color|--color\S*"
+    r"|-l|-a|-h|--help|--version|--fix|--write|-w|-i|-r|--dry-run|-u|--bail|--testNamePattern\S*|--reporter\S*|--tb\S*|--lf|--ff|-m|--message"
+)
+# A package, image or tool with the version that is wanted of it: the name, and what binds the version to it.
+VERSIONED = re2.compile(r"['\"]?([@\w./\[\]-]*[A-Za-z\]])(==|~=|>=|<=|!=|>|<|@\^?|:|=)[\^~]?v?\d[\w.*+-]*['\"]?")
+CONTAINERS = re2.compile(r"docker|podman|nerdctl|buildah")
+
+# What passes by itself, or is part of merging.
+TRANSIENT = re2.compile(
+    r"(?i)time(?:d)?[ -]?out|temporar|try again|rate limit|too many requests|\b(?:429|500|502|503|504)\b|connection reset|unreachable"
+    r"|econnreset|etimedout|socket hang up|eai_again|merge conflict|conflict \(|non-fast-forward|failed to push|\[rejected\]|flak|deadline"
+)
+# What a test says of the code under it.
+ASSERTS = re2.compile(
+    r"(?i)assert|\bexpect(?:ed|s)?\b.{0,120}\b(?:but|got|to|received|actual|found)\b|\b\d+ (?:failing|failed)|--- FAIL|✕|✗|^FAIL"
 )
 # A program or an option that this machine does not have.
 LACKING = re2.compile(
-    r"(?i)command not found|: not found$|not found in path|is not recognized|no module named|cannot find module|unsupported"
-    r"|(?:invalid|illegal|unknown|unrecogni[sz]ed) (?:option|flag|argument)",
+    r"(?i)command not found|: not found$|not found in path|is not recognized|no such file or directory: \w+$"
+    r"|(?:invalid|illegal|unknown|unrecogni[sz]ed|unsupported) (?:option|flag|argument)|cannot execute|bad cpu type"
 )
-# A program that says it was called wrongly.
+# A program that says that it was called wrongly.
 MISUSED = re2.compile(
-    r"(?i)unknown|invalid|illegal|unrecogni[sz]ed|unexpected argument|require|must|missing|supported|cannot use|ambiguous|no such option|allowed",
+    r"(?i)unknown|invalid|illegal|unrecogni[sz]ed|unexpected argument|requir|must|missing|supported|cannot use|ambiguous|no such option"
 )
-# What passes by itself, or is part of merging.
-TRANSIENT = re2.compile(
-    r"(?i)timed? ?out|temporar|try again|rate limit|too many requests|\b(?:429|502|503|504)\b|connection reset|unreachable|econnreset"
-    r"|merge conflict|conflict \(|non-fast-forward|failed to push|\[rejected\]",
-)
-# A linter's message that says what to write.
+# A message that says what to write, or that an interface of somebody else's code is another.
 PRESCRIBES = re2.compile(
-    r"(?i)\buse [\w`'\"&(]|\binstead of\b|\bmust (?:not )?\w|\bshould (?:not |be |use |have )|\bprefer \w|\bavoid \w"
+    r"(?i)\buse [\w`'\"&(]|\binstead of\b|\bmust (?:not )?\w|\bneeds?\b|\brequires?\b|\bdeprecated\b|\bno longer\b|\bnot (?:supported|allowed)\b"
+    r"|cannot import name|has no attribute|has been (?:re)?moved|renamed|deprecat"
 )
-# Steps that make something ready for another one.
-PREPARES = frozenset(
-    {"install", "add", "build", "rebuild", "mkdir", "chmod", "chown", "login", "auth", "init", "up", "submodule"}
-    | {"generate", "gen", "codegen", "sync", "migrate", "tidy", "download", "restore", "clean", "prune", "unset"}
-    | {"use", "switch", "trust", "tap", "link", "enable", "disable", "unlock", "config", "configure", "setup"}
-    | {"bootstrap", "venv", "ci", "start", "pull"}
+# A complaint that the same input always brings, whatever the time and the machine's state.
+CONSTANT = re2.compile(
+    r"(?i)\bTS\d{4}\b|\bE\d{4}\b|supported|requires?|must|invalid|unknown|unrecogni[sz]ed|declaration|cannot use|deprecated|schema|syntax|parse|option"
 )
-# A package, image or tool with the version that is wanted of it: the name, and what binds the version to it.
-VERSIONED = re2.compile(r"^['\"]?([@\w./\[\]-]*[A-Za-z\]])(==|~=|>=|<=|!=|>|<|@\^?|:|=)[\^~]?v?\d[\w.*+-]*['\"]?$")
-CONTAINERS = frozenset({"docker", "podman", "nerdctl", "buildah"})
-# Options that only choose what is run or how much is printed: adding one mends nothing.
-CHOOSES = frozenset(
-    {"-v", "-vv", "-vvv", "--verbose", "-k", "-run", "--filter", "-t", "--grep", "-x", "--only", "-q", "--quiet"}
-    | {"-s", "--silent", "--tail", "-n", "-p", "--debug", "--", "-count=1"}
+# Words with which a person takes back what was done, or says that it did not help.
+TAKEN_BACK = re2.compile(
+    r"(?i)\b(?:revert|undo|un-do|roll(?:ed)? (?:it |that )?back|(?:put|change|set) (?:it|that|this) back|take (?:it|that) back|still (?:fail|broken|the same|not|doesn)"
+    r"|(?:did|does)(?:n['’]t| not) (?:help|work)|rückgängig|zurücknehmen|mach das (?:weg|zurück)|immer noch|annule|remets|toujours pas|deshaz|revierte|sigue (?:sin|fallando)"
+    r"|desfaz|reverte|ainda (?:não|falha))\b|撤销|还原|恢复原|还是不|元に戻|取り消|まだ(?:動|失敗)"
 )
-# Programs whose errors are mostly those of the script they run.
-INTERPRETERS = frozenset({"node", "python", "python3", "ruby", "perl", "php", "deno", "java", "lua", "Rscript", "tsx", "ts-node"})
-# Rules about layout and leftovers, which every run of a formatter mends.
-LAYOUT = frozenset(
-    {"gofmt", "goimports", "gofumpt", "gci", "typecheck", "unused", "deadcode", "lll", "whitespace", "wsl"}
-    | {"nlreturn", "misspell", "prettier/prettier", "import/order", "no-unused-vars", "ineffassign", "indent", "semi"}
-    | {"quotes", "F401", "F841", "E501", "E302", "E303", "E305", "W191", "W291", "W292", "W293", "I001", "Q000"}
-    | {"no-trailing-spaces", "eol-last", "comma-dangle", "godot", "dupl", "unused-import", "unused-imports"}
-    | {"unused-variable", "trailing-whitespace", "unparam", "line-too-long", "no-multiple-empty-lines"}
+# What undoes what a step placed or set.
+TAKES_AWAY = re2.compile(r"(?i)uninstall|remove|rm|del|delete|--?unset|unset|disable|unlink|purge|logout")
+
+# Kinds of failures, and the words of a step that does something about such a one.
+KINDS = (
+    (
+        re2.compile(
+            r"(?i)connection refused|econnrefused|could not connect|can't connect|cannot connect|connect: no such file|is the .{0,30}running|not running"
+        ),
+        re2.compile(r"(?i)up|start|restart|run|serve|server|boot|launch|daemon|open|bootstrap|colima|emulator|forward"),
+    ),
+    (
+        re2.compile(
+            r"(?i)eaddrinuse|already in use|address in use|port .{0,20}(?:allocated|occupied|taken|busy)|resource busy|text file busy"
+        ),
+        re2.compile(r"(?i)kill|pkill|killall|fuser|stop|down|rm|taskkill|quit|shutdown"),
+    ),
+    (
+        re2.compile(r"(?i)permission denied|eacces|eperm|not permitted|unprotected private key|not writable|read-only file"),
+        re2.compile(r"(?i)chmod|chown|sudo|usermod|setfacl|chgrp|icacls|remount|xattr|unlock"),
+    ),
+    (
+        re2.compile(
+            r"(?i)\bnot found\b|no module named|cannot find (?:module|package)|can't resolve|could not resolve|module not found"
+            r"|unresolved import|no required module|package .{0,60}is not|cannot load such file|class not found|could not find|executable doesn.t exist"
+            r"|no such file|enoent|does not exist|doesn't exist|not installed|is missing|missing go\.sum|no matching package|cannot open shared object"
+        ),
+        re2.compile(
+            r"(?i)install|ci|i|add|get|sync|build|rebuild|compile|link|tidy|restore|update|generate|gen|codegen|download|pull|fetch|init|setup|bootstrap"
+            r"|mkdir|touch|cp|ln|submodule|activate|tap|use|venv|corepack|require|prepare"
+        ),
+    ),
+    (
+        re2.compile(
+            r"(?i)unauthori[sz]ed|\b401\b|\b403\b|forbidden|not logged in|credential|authenticat|log ?in|expired|access denied|no signing key|token|could not read username"
+        ),
+        re2.compile(r"(?i)login|auth|configure|config|setup|sso|credential\w*|ssh-add|unlock|gpg|token|kinit|refresh"),
+    ),
+    (
+        re2.compile(
+            r"(?i)lockfile|lock file|frozen|out of (?:date|sync)|integrity|checksum|go\.sum|not up to date|does not satisfy"
+        ),
+        re2.compile(r"(?i)install|i|lock|relock|update|tidy|sync|generate"),
+    ),
+    (
+        re2.compile(r"(?i)no space left|enospc|disk (?:is )?full|quota|out of memory|heap"),
+        re2.compile(r"(?i)prune|clean|rm|purge|gc|autoremove|resize"),
+    ),
+    (
+        re2.compile(
+            r"(?i)engine|incompatible|unsupported .{0,30}version|requires .{0,30}(?:version|[<>=^~]|\d)|version .{0,40}(?:required|mismatch)|older than|too old"
+        ),
+        re2.compile(
+            r"(?i)use|install|i|upgrade|update|nvm|fnm|volta|pyenv|rbenv|rustup|sdk|asdf|mise|default|override|toolchain|switch|local|global"
+        ),
+    ),
+    (
+        re2.compile(
+            r"(?i)no such table|relation .{0,80}does not exist|unknown column|no such column|pending migration|unapplied migration|schema .{0,40}(?:out|behind)|table .{0,60}doesn't exist"
+        ),
+        re2.compile(r"(?i)migrate|migration\w*|upgrade|push|deploy|reset|load|seed|setup|up"),
+    ),
+    (
+        re2.compile(
+            r"(?i)\.lock\b|another .{0,30}(?:process|instance)|could not get lock|is locked|database is locked|pid file|already running"
+        ),
+        re2.compile(r"(?i)rm|kill|pkill|killall|stop|unlock|force-unlock|remove"),
+    ),
+    (
+        re2.compile(r"(?i)stale|cache|corrupt|invalid (?:build|artifact)|previous build"),
+        re2.compile(r"(?i)rm|clean|clear|prune|purge|reset|invalidate"),
+    ),
+    (
+        re2.compile(
+            r"(?i)not set|undefined variable|unbound variable|must (?:be set|specify|provide)|missing .{0,30}(?:env|variable|setting)|keyerror|not configured|not initiali[sz]ed|no .{0,30}configured"
+        ),
+        re2.compile(r"(?i)export|config|configure|set|setup|init|cp|env|tee|direnv|allow|add"),
+    ),
+    (
+        re2.compile(
+            r"(?i)unknown (?:host|revision)|not a git repository|dubious ownership|detached|shallow|unrelated histories|no upstream|does not have any commits"
+        ),
+        re2.compile(r"(?i)config|init|unshallow|fetch|set-upstream|checkout"),
+    ),
 )
-# Files that configure rather than run, by their ending or name.
-CONFIG_ENDINGS = (
-    ".yml",
-    ".yaml",
-    ".toml",
-    ".json",
-    ".jsonc",
-    ".ini",
-    ".cfg",
-    ".conf",
-    ".env",
-    ".properties",
-    ".mod",
-    ".xml",
-    ".gradle",
-    ".config.js",
-    ".config.ts",
-    ".config.mjs",
-    ".config.cjs",
-    "rc",
+
+# Files that configure rather than run.
+CONFIG = re2.compile(
+    r"(?i)(?:.*\.(?:ya?ml|toml|jsonc?|ini|cfg|conf|env|properties|mod|xml|gradle|kts|tf|nix|plist|lock)|.*\.config\.[cm]?[jt]s|\.?[\w.-]*rc(?:\.\w+)?|\.env\S*"
+    r"|(?:Docker|Make|Proc|Gem|Pip|Rake|Brew|Vagrant|Jenkins|Caddy)file(?:\.\w+)?|justfile|CMakeLists\.txt|requirements[\w.-]*\.txt|\.git\w+|\.tool-versions|\.nvmrc|\.node-version|\.python-version|build\.sbt|mix\.exs)"
 )
-CONFIG_NAMES = frozenset(
-    {"Dockerfile", "Makefile", "justfile", "Procfile", "Gemfile", "requirements.txt", "go.work", ".gitignore"} | {".gitattributes"}
-)
-# Programs of the machine, not of a project: how they want to be called is true everywhere on it.
-MACHINE = frozenset(
-    {
-        "grep",
-        "egrep",
-        "fgrep",
-        "sed",
-        "awk",
-        "cat",
-        "find",
-        "xargs",
-        "date",
-        "readlink",
-        "realpath",
-        "stat",
-        "tar",
-        "base64",
-        "timeout",
-    }
-    | {
-        "md5sum",
-        "sha256sum",
-        "shasum",
-        "seq",
-        "head",
-        "tail",
-        "sort",
-        "cp",
-        "mv",
-        "rm",
-        "ls",
-        "ln",
-        "ps",
-        "mktemp",
-        "du",
-        "df",
-        "tr",
-    }
-    | {
-        "cut",
-        "wc",
-        "tee",
-        "touch",
-        "chmod",
-        "chown",
-        "zip",
-        "unzip",
-        "kill",
-        "lsof",
-        "netstat",
-        "ss",
-        "ping",
-        "which",
-        "python",
-        "pip",
-    }
-    | {"open", "xdg-open", "pbcopy", "xclip", "watch", "tree", "jq", "rg", "fd", "apt", "apt-get", "brew", "dnf", "pacman"}
+# Words of errors that name nothing.
+UNTELLING = re2.compile(
+    r"(?i)errors?|cannot|could|find|found|modules?|files?|directory|such|packages?|commands?|failed|server|connect|connection|refused|address|already"
+    r"|ports?|unable|resolve|dependency|dependencies|tree|with|from|must|specify|this|that|have|does|needs?|needed|updates?|install|build|tests?"
+    r"|project|config|configuration|permission|denied|requested|access|token|line|imports?|unknown|invalid|options?|arguments?|expected|missing|required?"
+    r"|please|running|using|version|fatal|warning|code|exit|status|process|true|false|null|none|undefined|default|main|home|local|user|users|work|data"
+    r"|value|values|type|types|name|names|path|paths|object|function|class|property|there|when|then|your|into|only|other|been|were|will|which|after"
+    r"|before|while|script|scripts|source|output|input|http|https|localhost|node|python|listen|exception|index|the|and|for|not|run|src|lib|app|bin|use|set|add|all|new|get"
 )
