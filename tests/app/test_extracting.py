@@ -1,10 +1,10 @@
 """A long thread is extracted stretch by stretch: each commits by itself, and together they say what one would say."""
 
 import pytest
-from talking import OTHER, RULE, say
 
 from kept.app import extracting
 from kept.app.running import Options, run
+from talking import OTHER, RULE, say
 
 PROMPTS = [RULE if n == 3 else OTHER if n == 31 else f"Now look at part {n} and tell me why it is slow." for n in range(70)]
 SMALL = 45  # more than the longest episode
