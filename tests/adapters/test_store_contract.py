@@ -477,3 +477,40 @@ def test_the_threads_of_a_project_come_by_when_they_ended_and_by_when_they_began
     assert [each.session for each in store.archive.ended(["/x", "/y"], AT, AT + timedelta(hours=9), 2)] == ["d", "c"]
     assert [each.session for each in store.archive.begun(["/x"], AT, AT + timedelta(hours=3))] == ["b", "d"]
     assert list(store.archive.begun(["/z"], AT, AT + timedelta(hours=9))) == []
+
+
+LONG = (
+    "Before a release the change log is read aloud " * 3 + "and every entry of it is checked against the list of merged requests."
+)
+
+
+def test_a_long_passage_that_comes_again_in_another_session_is_told_with_both_and_the_first_waits_again(store):
+    archive(store, event("a", text=f"look:\n{LONG}\nwhy?"))
+    (thread,) = store.archive.threads()
+    store.archive.progressed(thread.id, extracted=1, seen=1)
+    assert [*store.archive.threads(pending=True)] == []
+    archive(store, event("b", session="t", text=f"again: \n{LONG.upper()}", at=AT + timedelta(days=1)), path="g")
+    assert [each.session for each in store.archive.threads(pending=True)] == ["s", "t"]
+    first, second = (store.archive.event(key) for key in "ab")
+    assert first.repeated == second.repeated != ()
+    assert store.archive.events(thread.id, 0, 1) == (first,)
+
+
+def test_words_that_came_once_in_a_copy_or_in_short_are_not_told_as_repeated(store):
+    archive(store, event("a", text=LONG), event("b", text=f"{LONG}\nwe squash", at=AT + timedelta(days=1)))
+    archive(
+        store,
+        event("c", session="t", text=LONG, at=AT + timedelta(seconds=30)),
+        event("d", session="t", text="we squash"),
+        path="g",
+    )
+    assert [store.archive.event(key).repeated for key in "acd"] == [(), store.archive.event("b").repeated, ()]
+
+
+def test_a_passage_that_is_erased_in_one_session_is_no_longer_repeated_in_the_other(store):
+    archive(store, event("a", text=LONG))
+    archive(store, event("b", session="t", text=LONG, at=AT + timedelta(days=1)), path="g")
+    assert store.archive.event("b").repeated
+    store.archive.erase("a", [LONG], FORGOTTEN_MARK)
+    assert store.archive.event("b").repeated == ()
+    assert not store.damage()

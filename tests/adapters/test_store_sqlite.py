@@ -195,7 +195,7 @@ def old_store(path: Path, version: int) -> None:
         tables = {row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'")}
         for name in [each for each in names if each in tables and each != "migrations"]:
             columns = ", ".join(row[1] for row in raw.execute(f"PRAGMA table_info({name})"))
-            raw.execute(f"INSERT INTO {name} ({columns}) SELECT {columns} FROM new.{name}")
+            raw.execute(f"INSERT OR REPLACE INTO {name} ({columns}) SELECT {columns} FROM new.{name}")
         raw.execute(f"PRAGMA user_version = {version}")
     raw.close()
 

@@ -1,11 +1,12 @@
 """Whose words the spans of a prompt are."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 from kept.model.event import Author, Event, Kind, Origin, Pointer, Precision
-from kept.model.spans import SpanKind, labelled, origin_of_quote, spans, typed_text
+from kept.model.spans import SpanKind, labelled, origin_of_quote, passages_of, spans, typed_text
 
 
 def typed(text: str) -> str:
@@ -111,3 +112,14 @@ def test_a_persons_journal_is_theirs_but_for_what_is_set_apart_in_it():
 
 def test_foreign_words_are_shown_as_such():
     assert labelled(prompt("why?\n> We squash.")) == "why?\n[quoted: > We squash.]"
+
+
+def test_a_long_passage_that_came_in_another_session_is_repeated_and_the_words_around_it_are_typed():
+    passage = (
+        "Always publish the release notes before the tag is made and never after it, because the site reads them when the tag arrives and "
+        "shows nothing else to anybody."
+    )
+    text = f"what do you say to this?\n\n{passage}\n\nI like it."
+    event = replace(prompt(text), repeated=tuple(each.hash for each in passages_of(prompt(passage))))
+    assert typed_text(event) == "what do you say to this?\n\nI like it."
+    assert passage in typed_text(prompt(text))

@@ -106,6 +106,7 @@ PLANTED = {
     "words missing from the index of memories": "INSERT INTO memory_index (memory_index) VALUES ('delete-all')",
     "words missing from the index of turns": "INSERT INTO turn_index (turn_index) VALUES ('delete-all')",
     "words missing from the index of replies": "INSERT INTO reply_index (reply_index) VALUES ('delete-all')",
+    "a passage noted that nobody said": "INSERT INTO passage_hashes (hash, event, session, at) VALUES (1, 1, 's', NULL)",
     "a forgotten statement that may come back": "DELETE FROM forgotten",
     "another key of forgetting": "UPDATE settings SET value = '00' || substr(value, 3) WHERE name = 'key:forget'",
     "how a project is called, gone": "DELETE FROM projects",

@@ -10,11 +10,13 @@ from kept.adapters.store import archive_care as care
 from kept.adapters.store.blocks import BLOCK_EVENTS, Blocks, columns, index, is_indexed, unindex
 from kept.adapters.store.database import ERASING, Database, checksum, phrase
 from kept.adapters.store.records import likeness_of, retold, withheld
+from kept.adapters.store.repeats import all_repeated, repeated_by, with_repeats
 from kept.adapters.store.values import EventRow, FileRow, FileState, Mention, OptedOut, Row, Sitting, Thread, ThreadRow
 from kept.model.codec import canonical, dump, load
 from kept.model.errors import DamagedError
 from kept.model.event import FORGOTTEN_MARK, Account, Author, Cursor, Event, Kind
 from kept.model.project import Project
+from kept.model.spans import passages_of
 from kept.model.text import index_words
 from kept.model.threads import Tree
 from kept.model.times import from_text, to_text
@@ -86,6 +88,9 @@ class SqliteArchive:
         told = [(each, found or self._known(each)) for each, found in zip(events, known, strict=True)]
         self._join_threads(file, [(each, row["id"]) for each, row in told])
         self._retell([(each, found) for each, found in zip(events, known, strict=True) if found is not None])
+        said = {each.key for each in fresh if passages_of(each)}
+        if again := repeated_by(self._database, [row["id"] for each, row in told if each.key in said]):
+            self._wait_again(again)  # what was taken for typed in an earlier session is told apart from now on
         return len(fresh)
 
     def _known(self, event: Event) -> Any:
@@ -214,13 +219,13 @@ class SqliteArchive:
         rows = self._database.run("thread_slice", thread=thread, start=start, stop=stop).fetchall()
         return tuple(
             replace(event, author=Author.ABANDONED, label_reason="a later rewind replaced it") if row["abandoned"] else event
-            for row, event in zip(rows, self._blocks.events(rows), strict=True)
+            for row, event in zip(rows, with_repeats(self._database, rows, tuple(self._blocks.events(rows))), strict=True)
         )
 
     def event(self, key: str) -> Event | None:
         """The event of that key, or None."""
         row = self._database.one("event_place", key=key)
-        return self._blocks.event(row) if row else None
+        return with_repeats(self._database, (row,), (self._blocks.event(row),))[0] if row else None
 
     def around(self, key: str, before: int, after: int) -> tuple[Event, ...]:
         """An event in its conversation, with so many events before and after it; empty where it is unknown."""
@@ -334,6 +339,11 @@ class SqliteArchive:
     def reindex(self) -> None:
         """Recreate what turns are found by from the archive alone."""
         care.reindex(self._database, self._blocks)
+
+    def wait_for_repeats(self) -> None:
+        """Let the threads wait for extraction that say a long passage of another session: an older format did not tell them apart."""
+        if again := all_repeated(self._database):
+            self._wait_again(again)
 
     def rows(self) -> Iterator[Row]:
         """The archive written out: files, events in order, threads, projects, conversations that opted out."""

@@ -11,6 +11,7 @@ from kept.adapters.store.blocks import Blocks, differs, index, is_indexed
 from kept.adapters.store.checking import misquoted
 from kept.adapters.store.database import Database, all_of
 from kept.adapters.store.records import block_hash
+from kept.adapters.store.repeats import wrong_passages
 from kept.adapters.store.values import EventRow, FileRow, Row, ThreadRow
 from kept.model.codec import canonical, load
 from kept.model.errors import DamagedError
@@ -34,6 +35,7 @@ def damage(database: Database, blocks: Blocks) -> Iterator[str]:
         yield f"thread {row['id']}: {what}"
     yield from _wrong_events(database)
     yield from _lost_entries(database, blocks)
+    yield from wrong_passages(database, blocks)
 
 
 def _wrong_events(database: Database) -> Iterator[str]:
@@ -95,6 +97,7 @@ def reindex(database: Database, blocks: Blocks) -> None:
     with database.transaction():
         database.run("clear_turn_index")
         database.run("clear_reply_index")
+        database.run("clear_passage_hashes")
         database.run("unembed_turns")
         for row in database.run("places_all").fetchall():
             index(database, row["id"], blocks.event(row))

@@ -9,6 +9,7 @@ from kept.adapters.store.database import Database
 from kept.adapters.store.records import block_hash, pack, unpack
 from kept.model.errors import DamagedError
 from kept.model.event import FORGOTTEN_MARK, Author, Event, Kind
+from kept.model.spans import passages_of
 from kept.model.text import index_words
 from kept.model.threads import link
 from kept.model.times import to_text
@@ -113,7 +114,12 @@ def is_indexed(event: Event) -> bool:
 
 
 def index(database: Database, number: int, event: Event) -> None:
-    """Let a turn (its row number) be found by its words: what a person said by one index, what an assistant said by another."""
+    """Let a turn (its row number) be found by its words: what a person said by one index, what an assistant said by another; and note
+    the long passages of what a person said.
+    """
+    at = to_text(event.at) if event.at else None
+    for passage in passages_of(event):
+        database.run("add_passage_hash", hash=passage.hash, event=number, session=event.session, at=at)
     if is_indexed(event):
         name = "index_reply" if event.author is Author.ASSISTANT else "index_turn"
         database.run(name, id=number, words=index_words(event.text))
@@ -121,6 +127,7 @@ def index(database: Database, number: int, event: Event) -> None:
 
 def unindex(database: Database, number: int, event: Event) -> None:
     """Let a turn be found no more; ``event`` is as it was indexed."""
+    database.run("drop_passage_hashes", event=number)
     if is_indexed(event):
         name = "unindex_reply" if event.author is Author.ASSISTANT else "unindex_turn"
         database.run(name, id=number, words=index_words(event.text))

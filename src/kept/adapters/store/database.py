@@ -20,7 +20,7 @@ from kept.adapters.store.schema import foreign_objects, foreign_programs, migrat
 from kept.model.errors import DamagedError, StoreError
 from kept.model.text import phrase_words
 
-FORMAT = 3  # PRAGMA user_version of the newest schema
+FORMAT = 4  # PRAGMA user_version of the newest schema
 ERASING = "erasing"  # the setting that stands from the commit that erases words until the file was rewritten without them
 TALLIED = (
     "settings",

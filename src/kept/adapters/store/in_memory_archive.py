@@ -11,6 +11,7 @@ from kept.adapters.store.records import likeness_of, retold, withheld
 from kept.adapters.store.values import EventRow, FileRow, FileState, Mention, OptedOut, Sitting, Thread, ThreadRow
 from kept.model.event import FORGOTTEN_MARK, Account, Author, Cursor, Event, Kind
 from kept.model.project import Project
+from kept.model.spans import is_copy, passages_of
 from kept.model.text import index_words, phrase_words
 from kept.model.threads import Tree, abandoned, tree_of
 
@@ -62,7 +63,8 @@ class InMemoryArchive:
                 told.setdefault(event.session, []).append((event, key or event.key))
             for session, members in told.items():
                 self._join(source, path, session, members)
-            self._retold(again)
+            said = [event for event in events if event.key in self._state.events and passages_of(event)]
+            self._retold([*again, *(key for event in said for key in self._elsewhere(event))])
             return len(self._state.events) - before
 
     def _known(self, event: Event) -> str | None:
@@ -149,14 +151,28 @@ class InMemoryArchive:
         return tuple(
             replace(event, author=Author.ABANDONED, label_reason="a later rewind replaced it")
             if ordinal in row.abandoned
-            else event
+            else self._with_repeats(event)
             for ordinal in range(max(0, start), min(stop, len(row.events)))
             for event in (self._state.events[row.events[ordinal]].event,)
         )
 
     def event(self, key: str) -> Event | None:
         row = self._state.events.get(key)
-        return row.event if row else None
+        return self._with_repeats(row.event) if row else None
+
+    def _elsewhere(self, event: Event) -> dict[str, set[int]]:
+        """The events of other sessions that have long passages of this one, and which."""
+        said = {each.hash for each in passages_of(event)}
+        others = (row.event for row in self._state.events.values() if said and row.event.session != event.session)
+        return {
+            each.key: shared
+            for each in others
+            if not is_copy(each.at, event.at) and (shared := said & {passage.hash for passage in passages_of(each)})
+        }
+
+    def _with_repeats(self, event: Event) -> Event:
+        shared = set[int]().union(*self._elsewhere(event).values())
+        return replace(event, repeated=tuple(sorted(shared))) if shared else event
 
     def around(self, key: str, before: int, after: int) -> tuple[Event, ...]:
         row = next((each for each in self._state.threads if key in each.events), None)

@@ -49,6 +49,30 @@ INSERT OR IGNORE INTO likenesses (mark, event, path, checksum) VALUES (:mark, :e
 -- name: drop_likeness
 DELETE FROM likenesses WHERE event = :event;
 
+-- name: add_passage_hash
+INSERT OR IGNORE INTO passage_hashes (hash, event, session, at) VALUES (:hash, :event, :session, :at);
+
+-- name: drop_passage_hashes
+DELETE FROM passage_hashes WHERE event = :event;
+
+-- name: clear_passage_hashes
+DELETE FROM passage_hashes;
+
+-- name: all_passage_hashes
+SELECT hash, event, session, at FROM passage_hashes;
+
+-- name: prompt_places
+SELECT id, key, block, place FROM events WHERE kind = 'prompt' AND author = 'human' ORDER BY block, place;
+
+-- name: passages_elsewhere
+SELECT p.event, p.hash, p.at, q.event AS other, q.at AS other_at
+FROM passage_hashes AS p JOIN passage_hashes AS q ON q.hash = p.hash AND q.session <> p.session
+WHERE p.event IN (SELECT value FROM json_each(:events));
+
+-- name: all_passages_elsewhere
+SELECT p.event, p.hash, p.at, q.event AS other, q.at AS other_at
+FROM passage_hashes AS p JOIN passage_hashes AS q ON q.hash = p.hash AND q.session <> p.session;
+
 -- name: put_event
 UPDATE events SET
     twin = CASE WHEN EXISTS (SELECT 1 FROM events AS o WHERE o.twin = :twin AND o.id <> :id) THEN twin ELSE :twin END,
@@ -212,7 +236,7 @@ SELECT EXISTS (SELECT 1 FROM thread_events WHERE thread = :thread AND abandoned)
 UPDATE thread_events SET abandoned = :abandoned WHERE thread = :thread AND ordinal = :ordinal;
 
 -- name: thread_slice
-SELECT te.ordinal, te.abandoned, e.block, e.place
+SELECT te.ordinal, te.abandoned, e.id, e.block, e.place
 FROM thread_events AS te JOIN events AS e ON e.id = te.event
 WHERE te.thread = :thread AND te.ordinal >= :start AND te.ordinal < :stop
 ORDER BY te.ordinal;

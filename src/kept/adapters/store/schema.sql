@@ -1,5 +1,5 @@
 -- The store of kept. Canonical: runs, passes, operations, candidates, sealed, blocks, events, threads, thread_events, files, settings, summaries.
--- Derived, rebuilt by `kept rebuild`: mentions, memories, memory_index, turn_index, reply_index, unembedded, candidates.live, forgotten.
+-- Derived, rebuilt by `kept rebuild`: mentions, memories, memory_index, turn_index, reply_index, passage_hashes, unembedded, candidates.live, forgotten.
 -- Of this machine: outputs, dirty, uses, looks.
 --
 -- A `checksum` is the CRC-32 of the row's other columns (statement `wrong_checksums` says which): it names rot, as the hash chain
@@ -128,6 +128,16 @@ CREATE TABLE likenesses (
     checksum INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 CREATE INDEX likenesses_event ON likenesses (event);
+
+-- Hashes of long passages in what people said, to tell what came in several sessions and so was not typed anew. Derived; compared by `check`.
+CREATE TABLE passage_hashes (
+    hash    INTEGER NOT NULL,
+    event   INTEGER NOT NULL REFERENCES events (id),
+    session TEXT NOT NULL,
+    at      TEXT,
+    PRIMARY KEY (hash, event)
+) WITHOUT ROWID;
+CREATE INDEX passage_hashes_event ON passage_hashes (event);
 
 CREATE TABLE runs (
     id         INTEGER PRIMARY KEY,

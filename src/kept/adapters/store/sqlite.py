@@ -48,6 +48,7 @@ class SqliteStore:
         if self._database.one("setting", name=_REINDEXING) is not None:  # an older format told the indexes of turns less apart
             with self._database.transaction():
                 self._archive.reindex()
+                self._archive.wait_for_repeats()
                 self._database.run("drop_setting", name=_REINDEXING)
 
     @property

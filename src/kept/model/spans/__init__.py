@@ -12,16 +12,19 @@ from kept.model.spans.marks import Marks, Span, SpanKind
 from kept.model.spans.output import is_output
 from kept.model.spans.programs import mark_command, mark_program
 from kept.model.spans.prose import mark_paragraphs
+from kept.model.spans.repeats import LongPassage, is_copy, long_passages
 from kept.model.spans.speech import mark_speech
 from kept.model.text import one_line
 
 __all__ = [
     "Span",
     "SpanKind",
+    "is_copy",
     "is_output",
     "labelled",
     "labelled_text",
     "origin_of_quote",
+    "passages_of",
     "spans",
     "spans_of",
     "typed_spans",
@@ -38,12 +41,18 @@ _NOTE = (mark_tags, mark_fences, mark_quotes)
 
 
 @lru_cache(maxsize=256)
-def spans(text: str, *, note: bool = False) -> tuple[Span, ...]:
-    """The spans of a prompt (or of an entry in a person's journal) in order; together they cover it."""
+def spans(text: str, *, note: bool = False, repeated: tuple[int, ...] = ()) -> tuple[Span, ...]:
+    """The spans of a prompt (or of an entry in a person's journal) in order; together they cover it.
+
+    ``repeated`` are hashes of long passages that came in other sessions as well.
+    """
     visible, places = _visible(text if note else text[:LONGEST])
     marks = Marks(visible)
     for rule in _NOTE if note else _PROMPT:
         rule(marks)
+    for passage in long_passages(visible) if repeated else ():
+        if passage.hash in repeated:
+            marks.mark(passage.start, passage.end, SpanKind.REPEATED)
     found = [Span(start=places[span.start], end=places[span.end], kind=span.kind) for span in marks.spans()]
     if found and places[0]:
         found[0] = Span(start=0, end=found[0].end, kind=found[0].kind)
@@ -56,8 +65,15 @@ def spans(text: str, *, note: bool = False) -> tuple[Span, ...]:
 def spans_of(event: Event) -> tuple[Span, ...]:
     """The spans of an event's text. Only a person's prompt holds typed ones; what others wrote is one foreign span."""
     if event.kind is Kind.PROMPT and event.author is Author.HUMAN:
-        return spans(event.text, note=is_note(event))
+        return spans(event.text, note=is_note(event), repeated=event.repeated)
     return (Span(start=0, end=len(event.text), kind=_kind(event.author)),) if event.text else ()
+
+
+def passages_of(event: Event) -> tuple[LongPassage, ...]:
+    """The long passages of a person's prompt, by which it is known when they come again; an entry of a journal has none."""
+    if event.kind is Kind.PROMPT and event.author is Author.HUMAN and not is_note(event):
+        return long_passages(event.text)
+    return ()
 
 
 def typed_spans(event: Event) -> tuple[Span, ...]:
