@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kept.model.event import Author, Event, Kind, Pointer, Precision, Tool
-from kept.model.handover import REMINDER, START, fenced
+from kept.model.handover import OPEN, REMINDER, START, fenced
 from kept.stages.clean import Cleaned, Limits, clean
 from kept.stages.redact import redact
 
@@ -236,5 +236,6 @@ def test_of_a_long_edit_both_sides_stay_in_equal_parts():
 
 
 def test_what_hooks_say_about_handing_over_is_no_word_of_the_person() -> None:
-    said = prompt(f"{fenced(START)}\nfix the lock\n{fenced(REMINDER)}")
+    listed = fenced(f"{OPEN}\n" + "- never say <b> or </kept> here\n" * 60)
+    said = prompt(f"{fenced(START)}\nfix the lock\n{fenced(REMINDER)}{listed}")
     assert cleaned(said).event.text.strip() == "fix the lock"

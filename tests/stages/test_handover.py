@@ -192,3 +192,10 @@ def test_at_most_three_last_lines_of_a_reply_are_read():
     assert reply_lines('a\nkept: "one"\n\nkept: "two"') == ("two",)
     assert reply_lines('kept: "one"\nkept: "two"\n') == ("one", "two")
     assert reply_lines("nothing kept: here") == ()
+
+
+def test_a_short_quoted_name_inside_of_a_typed_sentence_is_part_of_it_and_a_quoted_sentence_is_not():
+    words = 'mark up league tables with a generic "bold" class instead'
+    assert only(user(words), suggest(words)).trigger == CAUSE
+    quoted = 'the reviewer wrote "always deploy the billing service on Friday evenings without tests"'
+    assert only(user(quoted), suggest("always deploy the billing service on Friday evenings")).trigger == REWORDED

@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from cli_world import kept
+from cli_world import kept, transcript
 from hook_world import hook, injected, payload
 
 from kept.app.reminding import costs, is_interactive
 from kept.model.context import tokens_of
-from kept.model.handover import ASK, REMINDER, START, fenced
+from kept.model.handover import ASK, OPEN, REMINDER, START, fenced
 
 RULE = "no, never push to main without a review"
 CALL = {"type": "tool_use", "id": "t1", "name": "mcp__kept__suggest", "input": {"text": "never push to main without a review"}}
@@ -133,3 +133,25 @@ def test_only_the_tool_that_hands_over_is_called_without_a_question(remembering,
     assert decided("Bash") == ""
     assert kept(capsys, "config", "set", "handover", "off")[0] == 0
     assert decided("mcp__plugin_kept_kept__suggest") == ""
+
+
+def test_what_is_open_before_a_compaction_is_listed_once_after_it(remembering, capsys):
+    path = transcript(remembering / "open" / "s9.jsonl", "look at the parser", f"fix it.\n{RULE}", "and run the tests")
+    body = payload("PreCompact", trigger="auto", transcript_path=str(path))
+    assert hook("pre-compact", body) == (0, "", "")
+    text = start("compact")
+    assert text.startswith(fenced(START))
+    assert OPEN in text
+    assert f"- {RULE}" in text
+    assert "parser" not in text
+    assert start("compact") == fenced(START)
+
+
+def test_what_was_handed_over_is_not_open_at_a_compaction(remembering, capsys):
+    path = transcript(remembering / "open" / "s9.jsonl", RULE)
+    with path.open("a", encoding="utf-8") as file:
+        record = json.loads(path.read_text(encoding="utf-8").splitlines()[-1])
+        message = {"role": "assistant", "id": "m9", "content": [CALL]}
+        file.write(json.dumps(record | {"uuid": "u9", "parentUuid": record["uuid"], "message": message}) + "\n")
+    assert hook("pre-compact", payload("PreCompact", trigger="auto", transcript_path=str(path))) == (0, "", "")
+    assert start("compact") == fenced(START)

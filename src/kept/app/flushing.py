@@ -4,14 +4,16 @@ import os
 from pathlib import Path
 
 from kept.adapters.files import locked
+from kept.app import reminding
 from kept.app.desk import find_home, opened
 from kept.app.projects import record
 from kept.app.reading import discover, read
+from kept.app.unanswered import open_prompts
 from kept.model.errors import BusyError, KeptError
 
 
-def flush(root: str, path: str, *, most: int) -> str:
-    """Archive what is new in a transcript. Returns what was in the way, in words; empty where nothing was.
+def flush(root: str, path: str, *, most: int, session: str = "") -> str:
+    """Archive what is new in a transcript, and note what its ``session`` has open. Returns what was in the way, in words; empty where nothing was.
 
     A run under way reads it by itself; more than ``most`` new bytes are left to the next run, for a client waits.
     """
@@ -26,6 +28,8 @@ def flush(root: str, path: str, *, most: int) -> str:
             with locked(home.lock):
                 skipped = read(desk, found).skipped
                 record(desk)
+            if session and desk.settings.handover != reminding.OFF:
+                reminding.leave_open(str(home.state), session, open_prompts(desk, path))
     except BusyError:
         return ""  # a run is under way, and the transcript is in its queue or in the next one's
     except KeptError as error:

@@ -120,7 +120,7 @@ def _field(text: str, redact: Callable[[str], Redaction], most: int, ledger: _Le
 
 # What kept put before a session or gave to a tool, wherever it turns up again: as it was, quoted, or as JSON writes it; cut short or not.
 _OWN = re2.compile(rf"(?s)<{TAG}>(?:\s|\\n|>)*{re2.escape(NOTICE[:30])}.*?(?:<\\?/{TAG}>|\z)")
-_REMINDER = re2.compile(rf"(?s)<{FENCE}>[^<]{{1,1000}}<\\?/{FENCE}>")
+_REMINDER = re2.compile(rf"(?s)<{FENCE}>.+?<\\?/{FENCE}>")
 
 
 def _without_own(text: str) -> str:

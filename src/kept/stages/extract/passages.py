@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import re2
 
 from kept.model.event import Author, Event, Kind
-from kept.model.spans import typed_spans
+from kept.model.spans import Span, SpanKind, spans_of
 from kept.model.text import NEGATIONS, is_cjk, tokens, word_set
 
 _FOREIGN = "\0"  # stands for a character that the person did not type
@@ -39,6 +39,7 @@ _ITEM = re2.compile(
     r"(?mi)^[ \t]*(?:[-*+>][ \t]+|#{1,6}[ \t]+)?\W{0,3}(?:option|variante|opci[oó]n|op[cç][aã]o)?[ \t]*\(?(?P<mark>\d{1,2}|[A-H])[.):][*_ \t]"
 )
 _SENTENCE = re2.compile(r"[.!?。！？]\s+|\n")
+_NAME = 30  # characters of a name in quotation marks
 _ANSWER = 60  # characters of an answer that is a bare choice
 _FUNCTION_WORDS = word_set(
     "a an the this that these those it its is are be been was were am do does did to of in on at by for from with as and or so but then "
@@ -153,12 +154,17 @@ def _needle(words: str) -> str:
 
 
 def _typed(event: Event) -> str:
-    """The text of a prompt with a mark in the place of each character that is foreign."""
+    """The text of a prompt with a mark in the place of each character that is foreign; a name in quotation marks is typed."""
     parts, at = [], 0
-    for span in typed_spans(event):
+    for span in (span for span in spans_of(event) if span.is_typed or _is_name(event.text, span)):
         parts += [_FOREIGN * (span.start - at), event.text[span.start : span.end]]
         at = span.end
     return "".join([*parts, _FOREIGN * (len(event.text) - at)])
+
+
+def _is_name(text: str, span: Span) -> bool:
+    words = text[span.start : span.end]
+    return span.kind is SpanKind.QUOTED and len(words) <= _NAME and "\n" not in words and not words.lstrip().startswith(">")
 
 
 def _fold(text: str) -> tuple[str, list[int]]:

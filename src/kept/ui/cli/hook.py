@@ -281,7 +281,7 @@ def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:
     if path and os.path.isfile(os.path.join(state, "kept.db")):  # noqa: PTH113, PTH118 - see spooling
         from kept.app.flushing import flush  # noqa: PLC0415 - reading a transcript needs everything; no other hook does
 
-        problem = flush(root, path, most=_FLUSHED)
+        problem = flush(root, path, most=_FLUSHED, session=_text(payload, "session_id"))
         if problem:
             _complain(root, "pre-compact", problem)
     return ""
