@@ -14,6 +14,7 @@ from kept.app.installing import hooked, install_hooks, leave, leave_system, plan
 from kept.app.running import Options, run
 from kept.app.scheduling import install
 from kept.model.errors import ConfigError
+from kept.model.handover import START
 from talking import RULE, say
 
 
@@ -218,6 +219,17 @@ def test_where_the_store_is_gone_already_hooks_and_schedule_go_all_the_same(home
     left = leave_system(place, {}, run=quiet)
     assert left.problems == []
     assert tree(home) == before
+
+
+def test_a_section_tells_how_to_hand_over_where_no_hook_does(sectioned_desk, home):
+    place = find_home(None, {"HOME": str(home)})
+    run(sectioned_desk, [], Options())
+    assert START in (home / ".codex" / "AGENTS.md").read_text()
+    assert START in (home / ".gemini" / "GEMINI.md").read_text()
+    install_hooks(place)
+    run(sectioned_desk, [], Options())
+    assert START not in (home / ".codex" / "AGENTS.md").read_text()
+    assert START in (home / ".gemini" / "GEMINI.md").read_text()
 
 
 def test_lines_a_person_added_to_a_section_are_kept_aside_and_the_rest_of_the_file_is_as_before(sectioned_desk, home):

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from cli_world import kept, transcript
+from cli_world import kept, told, transcript
 from hook_world import hook, injected, payload
 
 from kept.app.reminding import costs, is_interactive
@@ -155,3 +155,15 @@ def test_what_was_handed_over_is_not_open_at_a_compaction(remembering, capsys):
         file.write(json.dumps(record | {"uuid": "u9", "parentUuid": record["uuid"], "message": message}) + "\n")
     assert hook("pre-compact", payload("PreCompact", trigger="auto", transcript_path=str(path))) == (0, "", "")
     assert start("compact") == fenced(START)
+
+
+def test_the_status_tells_what_it_cost(remembering, capsys):
+    start()
+    injected("user-prompt", prompt(remembering, RULE))
+    spent = {
+        "start": {"times": 1, "tokens": tokens_of(fenced(START))},
+        "reminder": {"times": 1, "tokens": tokens_of(fenced(REMINDER))},
+    }
+    assert told(capsys, "status")["handover"] == {"setting": "remind", **spent}
+    total = sum(each["tokens"] for each in spent.values())
+    assert f"Agents hand over your words: 1 reminder, {total} tokens in all" in kept(capsys, "status")[1]

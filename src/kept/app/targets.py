@@ -6,11 +6,14 @@ from datetime import date
 from enum import StrEnum
 from pathlib import Path
 
-from kept.adapters.clients import READERS, Client
+from kept.adapters import files
+from kept.adapters.clients import READERS, Client, has_hooks, has_plugin
 from kept.app.desk import Desk
+from kept.app.reminding import OFF
 from kept.app.summarising import told
 from kept.model.artifact import artifacts
 from kept.model.document import Document, Line
+from kept.model.handover import START
 from kept.model.memory import USER_SCOPE, Memory
 from kept.model.profile import Place, Profile
 from kept.model.project import root_of
@@ -210,17 +213,30 @@ def document_of(desk: Desk, book: Book, target: Target, reserved: int) -> Docume
             return _card(desk, book, target, reserved)
         case _:
             found = _Sheet(desk=desk, book=book, target=target, reserved=reserved).of(_shown(desk, book, target))
-            return found if target.scope or not target.heading else _told_apart(found, target)
+            return found if target.scope or not target.heading else _told_apart(desk, found, target)
 
 
-def _told_apart(found: Document, target: Target) -> Document:
+def _told_apart(desk: Desk, found: Document, target: Target) -> Document:
     """The document of a section that is about several projects: each title names its own, for a section has no headings above them."""
-    if target.part == _GONE or not found.sections:
+    if target.part == _GONE:
         return Document(sections=())
     sections = tuple(
         each if each.scope == USER_SCOPE else replace(each, title=f"{each.name}: {each.title}") for each in found.sections
     )
-    return replace(found, sections=sections, header=("What kept remembers from earlier sessions; what is said now outranks it.",))
+    remembered = ("What kept remembers from earlier sessions; what is said now outranks it.",) if sections else ()
+    return replace(found, sections=sections, header=(*remembered, *_handing_over(desk, target)))
+
+
+def _handing_over(desk: Desk, target: Target) -> tuple[str, ...]:
+    """How an agent hands the person's words over, where no hook tells it so."""
+    reader = next(each for each in READERS if target.path == desk.home.root / each.folder / each.instructions)
+    root = desk.home.root
+    called = bool(reader.file) and has_hooks(_settings_text(reader.path(root)))
+    return () if called or has_plugin(_settings_text(reader.plugins_path(root))) or desk.settings.handover == OFF else (START,)
+
+
+def _settings_text(path: Path) -> str:
+    return files.read(path).data.decode("utf-8", "replace")
 
 
 def scopes_apart(desk: Desk) -> dict[tuple[str, str], str]:

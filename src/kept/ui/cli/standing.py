@@ -18,6 +18,8 @@ from kept.app.failures import standing_failures
 from kept.app.indexing import Standing, standing
 from kept.app.ledger import costs
 from kept.app.nightly import NIGHT, last_night
+from kept.app.reminding import OFF
+from kept.app.reminding import costs as handover_costs
 from kept.app.routing import Extracted, extracted, routed
 from kept.app.spending import usage_body
 from kept.app.summarising import by_whom, week
@@ -85,6 +87,7 @@ def _state_lines(desk: Desk, found: State, due: Sequence[Doomed], missed: Mappin
             yield origin_line(each)
     yield from standing_lines(desk.settings.llm, costs(desk))
     yield _meaning_line(standing(desk))
+    yield _handover_line(desk)
     night = last_night(desk.home)
     for step in night.failed if night else ():
         yield line((f"Last night, {step.name}: {step.detail}", "red"), (" → kept doctor", "dim"))
@@ -101,6 +104,15 @@ def _state_lines(desk: Desk, found: State, due: Sequence[Doomed], missed: Mappin
             f"{show.moment(run.started_at, desk.zone)}  {run.command:<9}",
             *ending(run),
         )
+
+
+def _handover_line(desk: Desk) -> Line:
+    """What it cost to tell agents about handing over."""
+    if desk.settings.handover == OFF:
+        return line("Agents are not asked to hand over your words", (" → kept config set handover remind", "dim"))
+    told = handover_costs(str(desk.home.state))
+    times, tokens = told.get("reminder", (0, 0))[0], sum(spent for _, spent in told.values())
+    return line("Agents hand over your words", (f": {counted(times, 'reminder')}, {counted(tokens, 'token')} in all", "dim"))
 
 
 def _due_lines(desk: Desk, due: Sequence[Doomed]) -> Iterator[Line]:
@@ -149,6 +161,10 @@ def _state_body(desk: Desk, found: State, due: Sequence[Doomed]) -> dict[str, An
         "deleted_soon": [{"source": each.source, "files": each.files, "from": to_text(each.since)} for each in due],
         "outputs": list(found.outputs),
         "meaning": _meaning_body(standing(desk)),
+        "handover": {
+            "setting": desk.settings.handover,
+            **{kind: {"times": times, "tokens": tokens} for kind, (times, tokens) in handover_costs(str(desk.home.state)).items()},
+        },
         "profile": desk.profile.id,
         "profiles": [each.id for each in desk.profiles],
         "timezone": str(desk.zone),
