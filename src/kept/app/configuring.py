@@ -11,6 +11,8 @@ from typing import Any
 
 from kept import profiles
 from kept.adapters import files, settings
+from kept.adapters.settings.feeds import Feed
+from kept.adapters.settings.roots import Root
 from kept.app.desk import Home
 from kept.model.codec import digest, dump
 from kept.model.errors import ConfigError, StaleError, TerminalOnlyError, UsageError
@@ -192,10 +194,10 @@ def _file_revision(data: bytes) -> str:
 
 
 def _kind(name: str, usual: Any) -> str:
-    return "table" if name in ("projects", "use", "feed") else _KINDS[type(usual)]
+    return "table" if name in ("projects", "use", "feed", "root") else _KINDS[type(usual)]
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
-    return dump(value) if isinstance(value, Use | settings.Feed) else value
+    return dump(value) if isinstance(value, Use | Feed | Root) else value

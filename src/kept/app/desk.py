@@ -20,6 +20,7 @@ from kept.adapters import settings as settings_file
 from kept.adapters.checkouts import checkout_of
 from kept.adapters.scanner import scanner
 from kept.adapters.settings import Settings
+from kept.adapters.settings.roots import is_vault, root_above
 from kept.adapters.sources.entries import ENTRY, entries
 from kept.adapters.store import SqliteStore, Store
 from kept.app.asking import Asker, Redact
@@ -144,7 +145,9 @@ class Desk:
     def profile_for(self, source: str, directory: str, path: str = "") -> Profile:
         """The profile that remembers what is said in a directory and told by a source; ``path`` is the transcript's."""
         place = place_of(directory, path)
-        usual = VAULT if source == VAULT and (Path(root_of(place)) / VAULT_MARKER).is_file() else ""
+        root = root_above(self.settings.root, Path(path), self.home.user) if path else None
+        vault = root is not None and is_vault(root, self.home.user)
+        usual = VAULT if vault or (source == VAULT and (Path(root_of(place)) / VAULT_MARKER).is_file()) else ""
         usual = JOURNAL if source == ENTRY else usual
         uses = [
             replace(each, projects=tuple(_expanded(one, self.home.user) for one in each.projects)) for each in self.settings.use
@@ -286,7 +289,8 @@ def opened(
         chosen = replace(chosen, use=(Use(profile=profile),))
     named = dict.fromkeys((profile or chosen.profile, chosen.profile, *chosen.profiles, *(each.profile for each in chosen.use)))
     entered = (JOURNAL,) if next(entries(home.root / chosen.journal.folder), None) else ()
-    wanted = dict.fromkeys((*named, *also, *entered))
+    vaults = (VAULT,) if any(is_vault(root, home.user) for root in chosen.root) else ()
+    wanted = dict.fromkeys((*named, *also, *vaults, *entered))
     made = tuple(each if each.id in named else _aside(each) for each in (_made(home, one, chosen.profile) for one in wanted))
     name = zone or chosen.timezone
     local = settings_file.zone(name) if name else _local_zone()

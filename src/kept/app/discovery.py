@@ -8,13 +8,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from sys import intern
 
-from kept.adapters.sources import Skip, Skipped, encoding_of, examine, find_files
+from kept.adapters.settings.roots import Root
+from kept.adapters.sources import Skip, Skipped, encoding_of, examine, find_files, in_tool_folder
 from kept.adapters.sources.entries import ENTRY, entries
 from kept.adapters.sources.formats import LEFT_OUT, SOURCES, in_zone
 from kept.adapters.sources.retention import days_kept
 from kept.adapters.store import OptedOut, Thread
 from kept.app.desk import Desk
-from kept.app.reading import is_excluded, places, printable
+from kept.app.reading import format_of, is_excluded, places, printable
 from kept.app.unread import unread
 from kept.model.errors import UsageError
 from kept.model.event import Account, Event
@@ -87,13 +88,13 @@ def survey(desk: Desk) -> Survey:
     others, excluded = Counter[str](), Counter[str]()
     named: list[tuple[str, str]] = []
     seen: set[str] = set()
-    for path, place_of_tool in _paths(desk, tools):
+    for path, place_of_tool, root in _paths(desk, tools):
         seen.add(str(path))
         pattern = next((each for each in desk.settings.exclude if is_excluded(str(path), [each])), None)
         if pattern is not None:
             excluded[pattern] += 1
             place_of_tool.excluded += 1
-        elif reason := _count(desk, path, place_of_tool, tools, states):
+        elif reason := _count(desk, path, (place_of_tool, root), tools, states):
             others[reason] += 1
             if len(named) < _NAMED:
                 named.append((printable(path), reason))
@@ -137,8 +138,8 @@ def _archived(desk: Desk, accounts: Mapping[str, Account]) -> Iterator[Tool]:
         )  # fmt: skip
 
 
-def _paths(desk: Desk, tools: Mapping[str, Tool]) -> Iterator[tuple[Path, Tool]]:
-    """Every file in the places of a tool, each once."""
+def _paths(desk: Desk, tools: Mapping[str, Tool]) -> Iterator[tuple[Path, Tool, Root | None]]:
+    """Every file in the places of a tool, then in the roots of the settings (with the root), each once."""
     seen: set[Path] = set()
     for source in SOURCES:
         roots = dict.fromkeys((desk.home.user, desk.home.root))
@@ -151,14 +152,22 @@ def _paths(desk: Desk, tools: Mapping[str, Tool]) -> Iterator[tuple[Path, Tool]]
             for path in find_files(place) if there else ():
                 if path not in seen:
                     seen.add(path)
-                    yield path, tools[source.name]
+                    yield path, tools[source.name], None
         if source.name == ENTRY:
             tools[source.name].places = ((journal, bool(found)),)  # of what lies there, the entries alone are looked at
+    for root in desk.settings.root:
+        place = root.place(desk.home.user)
+        for path in find_files(place) if place.exists() else ():
+            if path not in seen:
+                seen.add(path)
+                yield path, tools.get(root.format, tools["generic"]), root
 
 
-def _count(desk: Desk, path: Path, place_of: Tool, tools: Mapping[str, Tool], states: _States) -> str:
-    """Count one file; the reason where it is no transcript."""
-    found = examine(path, sources=in_zone(desk.zone), owner=place_of.name)
+def _count(desk: Desk, path: Path, lies: tuple[Tool, Root | None], tools: Mapping[str, Tool], states: _States) -> str:
+    """Count one file; the reason where it is no transcript. ``lies`` tells in whose place it lies, or in which root."""
+    place_of, root = lies
+    owner = in_tool_folder(path) if root else place_of.name
+    found = format_of(path, in_zone(desk.zone), root, owner=owner)
     if isinstance(found, Skipped):
         if found.reason in (Skip.UNKNOWN_FORMAT, Skip.EMPTY, Skip.MACHINERY):
             return found.reason.value

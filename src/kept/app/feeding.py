@@ -12,7 +12,7 @@ from pathlib import Path
 from kept.adapters import files
 from kept.adapters.feeds import Fetch, bring, fetch
 from kept.adapters.scanner import scanner
-from kept.adapters.settings import Feed
+from kept.adapters.settings.feeds import Feed
 from kept.app.desk import Desk
 from kept.app.wording import Wording, forgotten, words_of
 from kept.model.codec import digest, dump, load

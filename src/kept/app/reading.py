@@ -4,13 +4,15 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any, cast
 
 from kept.adapters.scanner import scanner
+from kept.adapters.settings.roots import Root, root_above
 from kept.adapters.sources import Skip, Skipped, examine, find_files, in_tool_folder
 from kept.adapters.sources.base import Source
 from kept.adapters.sources.entries import ENTRY, entries
@@ -27,6 +29,7 @@ from kept.stages.clean import Limits, clean
 from kept.stages.redact import Redacted, redact
 
 LIMITS = Limits()
+_WORDS = (".md", ".markdown", ".mdx", ".txt", ".log", ".jsonl", ".ndjson", ".json")  # files that may be of the format a root names
 REWRITTEN = "rewritten-file"  # what a source notes when it starts over
 _SHORT = 200  # characters
 BATCH_BYTES = 8 * 2**20
@@ -97,11 +100,13 @@ class Reading:
 class _Candidate:
     """A path to examine. ``owner`` is the format whose tool's folder it lies in.
 
-    ``named`` tells that a person named this very file, ``asked`` that they named it or a folder above it.
+    ``named`` tells that a person named this very file, ``asked`` that they named it or a folder above it. ``root`` is the root of the
+    settings that it lies in.
     """
 
     path: Path
     owner: str = ""
+    root: Root | None = None
     named: bool = False
     asked: bool = False
 
@@ -116,6 +121,9 @@ def discover(desk: Desk, paths: Sequence[Path], *, force: bool = False) -> Found
     skipped: list[tuple[str, str]] = []
     left: list[tuple[str, str]] = []
     sources = in_zone(desk.zone)
+    if not paths:
+        gone = [place for root in desk.settings.root if not os.path.lexists(place := root.place(desk.home.user))]
+        skipped += [(printable(place), "a root that is not there: kept sources remove ends following it") for place in gone]
     for candidate in _candidates(desk, paths):
         path, shown = candidate.path, printable(candidate.path)
         if _excluded(desk, path):
@@ -126,7 +134,7 @@ def discover(desk: Desk, paths: Sequence[Path], *, force: bool = False) -> Found
             continue
         try:
             with contained("its format cannot be told", str(path)):
-                source = examine(path, sources=sources, named=candidate.named, owner=candidate.owner)
+                source = format_of(candidate.path, sources, candidate.root, named=candidate.named, owner=candidate.owner)
         except SourceError as error:
             skipped.append((shown, error.what))
             continue
@@ -138,6 +146,24 @@ def discover(desk: Desk, paths: Sequence[Path], *, force: bool = False) -> Found
             case _:
                 files[str(path)] = source
     return Found(files=files, unchanged=Counter(unchanged.values()), skipped=tuple(skipped), left=tuple(left))
+
+
+def format_of(
+    path: Path, sources: Sequence[Source], root: Root | None = None, *, named: bool = False, owner: str = ""
+) -> Source | Skipped:
+    """The format of a file as :func:`examine` tells it, with what a person says of the root it lies in."""
+    source = examine(path, sources=sources, named=named, owner=owner)
+    if root is None:
+        return source
+    if isinstance(source, Skipped):
+        chosen = next((each for each in sources if each.name == root.format), None)
+        if chosen is None or source.reason is not Skip.UNKNOWN_FORMAT or path.suffix.lower() not in _WORDS:
+            return source
+        source = chosen
+    if root.author and is_dataclass(source) and any(each.name == "author" for each in fields(source)):
+        author = Author.HUMAN if root.author == "person" else Author.ASSISTANT
+        return cast("Source", replace(cast("Any", source), author=author))
+    return source
 
 
 def printable(path: Path) -> str:
@@ -179,6 +205,9 @@ def _candidates(desk: Desk, paths: Sequence[Path]) -> Iterator[_Candidate]:
     if not paths:
         for source, place in places(desk):
             yield from (_Candidate(path=path, owner=source.name) for path in find_files(place))
+        for root in desk.settings.root:
+            files = find_files(root.place(desk.home.user)) if root.place(desk.home.user).exists() else ()
+            yield from (_Candidate(path=path, owner=in_tool_folder(path), root=root) for path in files)
         return
     known = tuple((source.name, Path(os.path.realpath(place))) for source, place in places(desk))
     for path in paths:
@@ -186,7 +215,8 @@ def _candidates(desk: Desk, paths: Sequence[Path]) -> Iterator[_Candidate]:
             raise UsageError("there is no such file or directory", where=str(path))
         named = not path.is_dir()
         for file in (path.absolute(),) if named else find_files(path):
-            yield _Candidate(path=file, owner=_owner(file, known), named=named, asked=True)
+            above = root_above(desk.settings.root, file, desk.home.user)
+            yield _Candidate(path=file, owner=_owner(file, known), root=above, named=named, asked=True)
 
 
 def _owner(path: Path, known: Sequence[tuple[str, Path]]) -> str:
@@ -264,7 +294,7 @@ def _read_file(desk: Desk, each: Input, without_secrets: Callable[[str], Redacte
             continue  # nothing but an unfinished last record: nothing is written
         rewritten = rewritten or REWRITTEN in piece.account.noted
         restarted = anew or REWRITTEN in piece.account.noted
-        usable, account = _usable(desk, piece, result)
+        usable, account = _usable(desk, _filed(desk, each.path, piece), result)
         with contained("it cannot be cleaned", path):
             cleaned = [clean(event, redact=without_secrets, limits=LIMITS) for event in usable]
         for done in cleaned:
@@ -284,6 +314,15 @@ def _read_file(desk: Desk, each: Input, without_secrets: Callable[[str], Redacte
     if grown:
         result.files += 1
         archive.put_look(source, path, stamp)
+
+
+def _filed(desk: Desk, path: Path, piece: Slice) -> Slice:
+    """A slice with its events filed under the project that the file's root names, where it names one."""
+    root = root_above(desk.settings.root, path, desk.home.user)
+    if root is None or not root.project:
+        return piece
+    directory = next((each.directory for each in desk.store.archive.projects() if each.name == root.project), root.project)
+    return replace(piece, events=tuple(replace(event, project=directory) for event in piece.events))
 
 
 def _pieces(each: Input, cursor: Cursor) -> Iterator[Slice]:

@@ -31,7 +31,8 @@ def note_unread(desk: Desk, paths: Sequence[Path], found: Found, skipped: Sequen
     Raises KeptError where the list cannot be written.
     """
     before = unread(desk.home)
-    roots = tuple(Path(os.path.realpath(path)) for path in (paths or [place for _, place in places(desk)]))
+    known = [place for _, place in places(desk)] + [root.place(desk.home.user) for root in desk.settings.root]
+    roots = tuple(Path(os.path.realpath(path)) for path in paths or known)
     stays = {path: reason for path, reason in before.items() if path not in found.files and _stays(desk, Path(path), roots)}
     now = dict(sorted({**stays, **dict(skipped)}.items())[:_MOST])
     if now != before:

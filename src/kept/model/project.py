@@ -51,8 +51,8 @@ def folder_of(path: str) -> str:
 
 
 def name_of(directory: str) -> str:
-    """The last component of a directory, for people: any operating system's separators, control characters removed."""
-    return "".join(char for char in _pure(directory).name.lstrip(".") if char.isprintable())[:80] or "project"
+    """The last component of a directory or identity, for people: any operating system's separators, control characters removed."""
+    return "".join(char for char in _pure(directory.removeprefix(FOLDER)).name.lstrip(".") if char.isprintable())[:80] or "project"
 
 
 def scope_of(identity: str) -> str:

@@ -1,7 +1,7 @@
 """``kept run``: the main job, its progress and its report; on a machine without transcripts, on the bundled sample."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from kept.app.desk import Desk, Home, now, opened
+from kept.app.following import follow as follow_root
+from kept.app.following import unfollowed
 from kept.app.installing import note_program
 from kept.app.nightly import SESSION, note_failures
 from kept.app.progress import Progress, silent
@@ -19,7 +21,7 @@ from kept.model.errors import BusyError, KeptError
 from kept.model.profile import Occasion
 from kept.ui.cli import show
 from kept.ui.cli.call import Call
-from kept.ui.cli.front import asked, at_desk, home_of, one_of
+from kept.ui.cli.front import asked, at_desk, home_of, key, on_terminal, one_of
 from kept.ui.cli.report import idle, idle_line, report_lines, troubles
 from kept.ui.cli.show import line
 
@@ -44,6 +46,7 @@ def run(
     occasion: Annotated[
         str, typer.Option(metavar="WHEN", help="real-time, session-end or nightly: profiles that are not extracted then wait.")
     ] = Occasion.NIGHTLY.value,
+    follow: Annotated[bool, typer.Option("--follow", help="Read the given folders at every later run as well.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> int:
     """Read what is new, remember what matters, write the memory file.
@@ -62,7 +65,10 @@ def run(
             if not dry_run:
                 note_program(desk.home)
             if not _empty(desk, report, paths):
-                return _tell(desk, report, options, call, as_json=as_json)
+                code = _tell(desk, report, options, call, as_json=as_json)
+                if report.sources and not dry_run:
+                    _offer(desk, paths or [], follow=follow, told=not (as_json or call.quiet))
+                return code
             home = desk.home
         return _on_sample(home, options, call, as_json=as_json)
     except BusyError as busy:
@@ -70,6 +76,21 @@ def run(
             show.write_json({"busy": str(busy)})
             return 0
         raise
+
+
+def _offer(desk: Desk, paths: Sequence[Path], *, follow: bool, told: bool) -> None:
+    """Follow the folders a person named, where they said so or say so now."""
+    for place in unfollowed(desk, paths):
+        wanted = follow
+        if not follow and told and on_terminal():
+            show.write([line(f"Read {show.place(place)} at every run from now on? ", ("[y/n] ", "dim"))])
+            wanted = key("yn") == "y"
+        if wanted:
+            follow_root(desk.home, place)
+            if told:
+                show.write([line((show.place(place), "bold"), " is read by every run from now on.")])
+        elif told:
+            show.write([line((f"{show.place(place)} was read this once", "dim"), (" → kept sources add PATH", "dim"))])
 
 
 @contextmanager

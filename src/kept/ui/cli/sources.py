@@ -1,20 +1,21 @@
 """``kept sources``: what is on this machine and read, what is not and why; switching sources off and on; a session's turns."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from kept.app import configuring
+from kept.adapters.settings.roots import Root
+from kept.app import configuring, following
 from kept.app.browsing import plain
 from kept.app.desk import Desk, find_home
 from kept.app.discovery import Survey, Tool, survey
 from kept.model.errors import UsageError
 from kept.model.event import Account
 from kept.ui.cli import show
-from kept.ui.cli.front import asked, at_desk, one_of
+from kept.ui.cli.front import asked, at_desk, home_of, one_of
 from kept.ui.cli.report import account_text, unread_lines
 from kept.ui.cli.show import Line, counted, entry, line
 from kept.ui.cli.turns import show_session
@@ -40,13 +41,27 @@ _IN_PROJECTS = ("aider", "specstory")  # keep their files in each project's fold
 
 def sources(
     context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="[disable|enable|exclude|include", help="What to switch.")] = "",
-    item: Annotated[str, typer.Argument(metavar="NAME or GLOB]", help="A source, or a pattern of paths or project folders.")] = "",
+    action: Annotated[str, typer.Argument(metavar="[add|remove|list|disable|enable|exclude|include", help="What to do.")] = "",
+    item: Annotated[
+        str,
+        typer.Argument(metavar="PATH, NAME or GLOB]", help="A folder or file, a source, or a pattern of paths or project folders."),
+    ] = "",
     *,
+    source: Annotated[str, typer.Option("--as", metavar="FORMAT", help="add: the format of files that show none.")] = "",
+    project: Annotated[str, typer.Option("--project", metavar="NAME", help="add: the project all of it is filed under.")] = "",
+    author: Annotated[str, typer.Option("--author", metavar="person|agent", help="add: who wrote notes that nobody signed.")] = "",
     session: Annotated[str, typer.Option("--session", metavar="ID", help="Print the archived turns of a session.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """What is read, from where, and what is not and why. With --verbose the account of every record: kept, or set aside and why."""
+    """What is read, from where, and what is not and why. With --verbose the account of every record: kept, or set aside and why.
+
+    Example: kept sources add ~/notes --as journal --author person. Every run reads what is added; `kept sources list` shows it.
+    """
+    if action in ("add", "remove", "list"):
+        _follow(context, action, item, Root(path=item, format=source, project=project, author=author), as_json=as_json)
+        return
+    if source or project or author:
+        raise UsageError("--as, --project and --author go with `kept sources add`", hint="kept sources add PATH --as FORMAT")
     if action:
         _switch(context, action, item, as_json=as_json)
         return
@@ -59,6 +74,40 @@ def sources(
             show.write_json(_body(desk, found))
         else:
             show.write(_lines(desk, found, verbose=asked(context).verbose))
+
+
+def _follow(context: typer.Context, action: str, item: str, wanted: Root, *, as_json: bool) -> None:
+    """Follow a folder or file, end that, or list what is followed."""
+    home = home_of(context)
+    if action != "list":
+        if not item:
+            raise UsageError(f"`kept sources {action}` needs a folder or file", hint=f"kept sources {action} PATH")
+        if action == "add":
+            root = following.follow(home, Path(item), source=wanted.format, project=wanted.project, author=wanted.author)
+        else:
+            root = following.unfollow(home, Path(item))
+        told = "is read by every run from now on." if action == "add" else "is followed no more."
+        more = " → kept run" if action == "add" else " What was remembered stays."
+        if not as_json:
+            show.write([line((show.place(root.place(home.user)), "bold"), f" {told}", (more, "dim"))])
+            return
+    roots = following.followed(home)
+    if as_json:
+        show.write_json({"roots": [following.root_body(each, home.user) for each in roots]})
+    elif roots:
+        show.write(_root_lines(roots, home.user))
+    else:
+        show.write([line("No folder is followed beside the known places of the tools.", (" → kept sources add PATH", "dim"))])
+
+
+def _root_lines(roots: Sequence[Root], user: Path) -> Iterator[Line]:
+    """What is followed, with what the person says of it."""
+    for root in roots:
+        place = root.place(user)
+        said = [("as ", root.format), ("project ", root.project), ("by default the words of ", root.author)]
+        about = ", ".join(f"{what}{value}" for what, value in said if value)
+        gone = "" if place.exists() else "  is not there"
+        yield line("  ", show.place(place), (f"  {about}" if about else "", "dim"), (gone, "yellow"))
 
 
 def _switch(context: typer.Context, action: str, item: str, *, as_json: bool) -> None:
@@ -102,6 +151,9 @@ def _lines(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
         yield line(("What `kept run` reads", "bold"), ("  each time, what is new of it", "dim"))
     for tool in here:
         yield from _tool_lines(desk, tool, verbose=verbose)
+    if desk.settings.root:
+        yield line(("Followed", "bold"), ("  because you said so", "dim"))
+        yield from _root_lines(desk.settings.root, desk.home.user)
     if not here:
         yield line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))
     if desk.home.store.exists():
@@ -268,6 +320,7 @@ def _body(desk: Desk, found: Survey) -> dict[str, Any]:
             {"name": each.name, "places": [str(place) for place, _ in each.places]} for each in found.tools if not each.known
         ],
         "other_files": dict(found.others),
+        "roots": [following.root_body(root, desk.home.user) for root in desk.settings.root],
         "not_read": [{"path": path, "reason": reason} for path, reason in found.unread.items()],
         "other_files_named": [{"path": path, "reason": reason} for path, reason in found.named],
         "excluded": {each: found.excluded[each] for each in desk.settings.exclude},

@@ -1,7 +1,7 @@
 """The user's settings: one TOML file, read strictly, written back with the user's comments kept."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from importlib.resources import files
@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
+from kept.adapters.settings.feeds import Feed
+from kept.adapters.settings.feeds import checked as checked_feed
+from kept.adapters.settings.roots import Root
+from kept.adapters.settings.roots import checked as checked_root
 from kept.model.errors import ConfigError
 from kept.model.profile import Use
 from kept.model.recall import Recall
 
 SECTIONED = frozenset({"codex", "gemini"})
-_LISTS = frozenset({"use", "feed"})
+_LISTS = frozenset({"use", "feed", "root"})
 _TABLES = _LISTS | {"projects"}
-FEEDS = ("git", "rss", "opml", "notes", "calendar", "mail", "bookmarks", "history", "pages")
-FETCHED = ("rss", "calendar")
 _ADAPTERS = ("none", "command", "anthropic", "openai", "scripted", "recorded")
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "llm.adapter": _ADAPTERS,
@@ -30,7 +32,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 TERMINAL_ONLY = frozenset(
     {
         *("llm.adapter", "llm.command", "llm.base_url", "llm.key_env", "llm.env", "llm.script", "llm.recording"),
-        *("feed", "projects", "journal.folder", "linked_folders"),
+        *("feed", "root", "projects", "journal.folder", "linked_folders"),
     }
 )
 _KINDS = {bool: "switch (true or false)", int: "whole number", float: "number", str: "text", tuple: "list of texts"}
@@ -74,20 +76,6 @@ class Llm:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Feed:
-    """A table ``[[feed]]``: one external source of the journal. ``share`` is its weight among them.
-
-    ``path`` is a file or folder, ``url`` an address (only for kinds that are fetched); ``name`` is what entries call it.
-    """
-
-    kind: str = ""
-    name: str = ""
-    path: str = ""
-    url: str = ""
-    share: float = 1.0
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Journal:
     """The table ``[journal]``: where entries lie below the home, and what they are made of.
 
@@ -122,7 +110,8 @@ class Settings:
     ``linked_folders`` are folders below the home that the files kept writes may lie in by a link; without them a link leads within its
     own folder only.
     ``context_meaning`` lets the hook before a prompt also look for facts by meaning, which loads the model each time.
-    ``llm``, ``recall`` and ``journal`` are tables; ``feed`` are the external sources of the journal, a table each.
+    ``llm``, ``recall`` and ``journal`` are tables; ``feed`` are the external sources of the journal and ``root`` the
+    folders that every run reads beside the known ones, a table each.
     """
 
     timezone: str = ""
@@ -144,10 +133,11 @@ class Settings:
     recall: Recall = field(default_factory=Recall)
     journal: Journal = field(default_factory=Journal)
     feed: tuple[Feed, ...] = ()
+    root: tuple[Root, ...] = ()
 
 
 _SECTIONS = (Llm, Recall, Journal)
-Section = TypeVar("Section", Llm, Recall, Journal, Feed)
+Section = TypeVar("Section", Llm, Recall, Journal, Feed, Root)
 
 
 def read(path: Path) -> Settings:
@@ -221,7 +211,9 @@ def _value(name: str, value: object, where: str) -> Any:
         case "journal" if isinstance(value, dict):
             return _journal(_section(Journal(), value, f"{where}, [{name}]"), where)
         case "feed" if isinstance(value, list):
-            return tuple(_feed(each, f"{where}, [[feed]] number {number}") for number, each in enumerate(value, 1))
+            return tuple(checked_feed(feed, f"{where}, [[feed]]") for feed in _tables(Feed(), value, name, where))
+        case "root" if isinstance(value, list):
+            return tuple(checked_root(root, f"{where}, [[root]]") for root in _tables(Root(), value, name, where))
         case _:
             raise ConfigError(f"{name} has a value of the wrong kind", where=where, hint="see `kept config --help`")
 
@@ -260,18 +252,13 @@ def _journal(made: Journal, where: str) -> Journal:
     return made
 
 
-def _feed(body: object, where: str) -> Feed:
-    if not isinstance(body, dict):
-        raise ConfigError("a feed is a table", where=where)
-    made = _section(Feed(), body, where)
-    if made.kind not in FEEDS:
-        raise ConfigError(f"there is no kind of feed {made.kind!r}", where=where, hint=f"kinds: {', '.join(FEEDS)}")
-    if bool(made.path) == bool(made.url) or (made.url and made.kind not in FETCHED):
-        kinds = " or ".join(FETCHED)
-        raise ConfigError(f"a feed has a path, or, where its kind is {kinds}, a url", where=where)
-    if made.url and not made.url.startswith(("https://", "http://")):
-        raise ConfigError("a feed's url begins with https:// or http://", where=where)
-    return made
+def _tables(usual: Section, body: Sequence[object], name: str, where: str) -> Iterator[Section]:
+    """The items of a list of tables."""
+    for number, table in enumerate(body, 1):
+        place = f"{where}, [[{name}]] number {number}"
+        if not isinstance(table, dict):
+            raise ConfigError(f"a {name} is a table", where=place)
+        yield _section(usual, table, place)
 
 
 def _use(body: object, where: str) -> Use:

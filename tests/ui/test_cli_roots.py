@@ -1,0 +1,77 @@
+"""Folders that a person says every run is to read."""
+
+import json
+
+import pytest
+from cli_world import OTHER, RULE, kept, told, transcript
+
+
+def note(path, words, answer="Understood."):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"---\ndate: 2026-01-05\n---\n# A talk\n\n**User:** {words}\n\n**Assistant:** {answer}\n")
+
+
+@pytest.fixture
+def vault(tmp_path, home):
+    place = tmp_path / "elsewhere" / "my vault"
+    (place / ".obsidian").mkdir(parents=True)
+    (place / ".obsidian" / "app.json").write_text("{}")
+    (place / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    note(place / "chats" / "2026-01-05-1000-a.md", RULE)
+    return place
+
+
+def test_a_vault_anywhere_is_read_again_by_every_run_as_it_grows(capsys, vault):
+    assert kept(capsys, "sources", "add", vault)[0] == 0
+    first = told(capsys, "run", "--no-llm")
+    assert (first["sources"], first["skipped"]) == ({"vault": 1}, [])
+    note(vault / "chats" / "2026-01-06-1000-b.md", OTHER)
+    second = told(capsys, "run", "--no-llm")
+    assert (second["sources"]["vault"], second["events"]) == (2, 2)
+    assert {each["profile"] for each in told(capsys, "list", "--all")} <= {"vault"}
+
+
+def test_what_is_followed_is_listed_and_can_be_ended(capsys, vault):
+    kept(capsys, "sources", "add", vault, "--as", "vault", "--project", "garden", "--author", "person")
+    (root,) = told(capsys, "sources", "list")["roots"]
+    assert root == {"path": str(vault), "as": "vault", "project": "garden", "author": "person", "exists": True}
+    assert "project garden" in kept(capsys, "sources", "list")[1]
+    assert kept(capsys, "sources", "add", vault)[0] == 2
+    assert kept(capsys, "sources", "remove", vault)[0] == 0
+    assert told(capsys, "sources", "list")["roots"] == []
+    assert kept(capsys, "sources", "remove", vault)[0] == 2
+
+
+@pytest.mark.parametrize("options", [("--as", "nonsense"), ("--author", "cat")])
+def test_what_a_root_cannot_be_is_refused(capsys, vault, options):
+    assert kept(capsys, "sources", "add", vault, *options)[0] == 2
+    assert told(capsys, "sources", "list")["roots"] == []
+
+
+def test_a_root_that_is_gone_is_named_by_every_run(capsys, vault, tmp_path):
+    kept(capsys, "sources", "add", vault)
+    vault.rename(tmp_path / "moved")
+    code, out, _ = kept(capsys, "run", "--json", "--no-llm")
+    assert (code, [each["path"] for each in json.loads(out)["skipped"]]) == (1, [str(vault)])
+
+
+def test_the_project_and_the_author_of_a_root_hold_for_what_lies_in_it(capsys, home, tmp_path):
+    diary = tmp_path / "diary"
+    diary.mkdir()
+    (diary / "2026-01-05.md").write_text("# Today\n\nI always write dates as ISO 8601 in UTC in this project.\n")
+    (diary / "thoughts.txt").write_text("I never use pip here, always `uv sync` instead.\n")
+    kept(capsys, "sources", "add", diary, "--as", "journal", "--project", "garden", "--author", "person")
+    body = told(capsys, "run", "--no-llm")
+    assert body["sources"] == {"journal": 2}
+    assert list(told(capsys, "sources")["projects"]) == ["garden"]
+
+
+def test_a_named_folder_is_followed_where_the_person_says_so(capsys, home, tmp_path):
+    transcript(tmp_path / "talks" / "a.jsonl", RULE)
+    out = kept(capsys, "run", tmp_path / "talks", "--no-llm")[1]
+    assert "was read this once" in out
+    assert told(capsys, "sources", "list")["roots"] == []
+    kept(capsys, "run", tmp_path / "talks", "--follow", "--no-llm")
+    transcript(tmp_path / "talks" / "b.jsonl", OTHER)
+    assert told(capsys, "run", "--no-llm")["events"] == 2
+    assert "was read this once" not in kept(capsys, "run", tmp_path / "talks", "--no-llm")[1]
