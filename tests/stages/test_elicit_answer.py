@@ -1,6 +1,7 @@
 """What may be taken from a model's reply: only what the conversation itself says."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from talk import LEXICON, PROFILE, agent, found, output, talk, user
@@ -163,9 +164,11 @@ def test_a_claim_about_what_was_read_before_is_refused():
 
 
 def test_a_known_fix_carries_the_mark_of_its_error():
-    failed = (Kind.TOOL_OUTPUT, Author.TOOL, "grep: invalid option -- P", Tool(name="Bash", ok=False, exit_code=2))
-    worked = (Kind.TOOL_CALL, Author.ASSISTANT, "", Tool(name="Bash", target="grep -E 'a+' notes.txt"))
-    where = reading((user("count them"), failed, worked, output("12")))
+    first = Tool(name="Bash", call="a", target="grep -P 'a+' notes.txt")
+    failed = (Kind.TOOL_OUTPUT, Author.TOOL, "grep: invalid option -- P", replace(first, ok=False, exit_code=2))
+    second = Tool(name="Bash", call="b", target="grep -E 'a+' notes.txt")
+    worked = (Kind.TOOL_CALL, Author.ASSISTANT, "", second)
+    where = reading((user("count them"), failed, worked, (Kind.TOOL_OUTPUT, Author.TOOL, "12", replace(second, ok=True))))
     body = claim(
         "`grep: invalid option -- P`: use `grep -E` instead.", ("e1", "grep: invalid option -- P"), ("e2", "grep -E 'a+' notes.txt"),
         category="known_fix",

@@ -108,7 +108,8 @@ def _reworded(candidate: Candidate, content: str, reading: Reading) -> Claim:
     made = replace(
         _confirmed(candidate), content=content.strip()[:_CONTENT_CHARS], artifacts=artifacts(content), reasoning=reasoning
     )
-    return reading.claim(made, reading.unsupported(made.content, reading.cited(candidate)))
+    places = reading.cited(candidate)
+    return reading.claim(made, reading.unsupported(made.content, places) or reading.distorted(made, places))
 
 
 def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim:
@@ -130,7 +131,8 @@ def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim
         fault = "unknown category"
     if not fault and not any(reading.chunk.start <= place < reading.chunk.stop for place in places):
         fault = "belongs to another part"
-    fault = fault or reading.unsupported(content, places) or ("duplicate" if _again(candidate, before) else "")
+    fault = fault or reading.unsupported(content, places) or reading.distorted(candidate, places)
+    fault = fault or ("duplicate" if _again(candidate, before) else "")
     return reading.claim(candidate, fault)
 
 

@@ -16,6 +16,7 @@ from kept.model.text import one_line
 from kept.stages.elicit.chunks import Chunk
 from kept.stages.elicit.question import Hint
 from kept.stages.elicit.support import failure, fields, share
+from kept.stages.elicit.trust import never_helped, turned_around
 
 TRIGGER = "model"
 FIX = "known_fix"
@@ -85,6 +86,16 @@ class Reading:
         around = sorted({place + step for place in places for step in range(-_NEIGHBOURS, _NEIGHBOURS + 1)} & self.events.keys())
         near = one_line("\n".join(text for place in around for text in fields(self.events[place]))).casefold()
         return "" if all(one_line(name).casefold() in near for name in artifacts(content)) else "names what is not there"
+
+    def distorted(self, candidate: Candidate, places: Sequence[int]) -> str:
+        """How a claim breaks trust: a fix that nobody ran, or words that turn around what they rest on. Empty: it does not."""
+        if candidate.category == FIX:
+            cited = [self.events[place] for place in places]
+            near = [self.events[place] for place in sorted(self.events)]
+            return "a remedy that never helped" if never_helped(candidate.content, cited, near) else ""
+        return turned_around(
+            candidate.content, candidate.evidence, {self.events[place].key: self.events[place] for place in places}
+        )
 
     def trust(self, content: str, evidence: Sequence[Evidence], places: Sequence[int]) -> tuple[Origin, tuple[str, ...]]:
         """Whose claim it is: the user's where their words carry it, or grant what the assistant said before; else the least trusted's."""

@@ -1,0 +1,335 @@
+"""What a sentence denies, restricts or makes general, and which numbers go with which words: so that no rewording turns it around.
+
+Reads markers of seven languages side by side, for a claim may be worded in another language than what it rests on. Two texts are
+compared by the words that they share: those behind a marker in one must stand behind a marker of the same kind in the other.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+_READ = 4_000
+_SCOPE = 3  # telling words behind a marker that it is said of
+_CLAUSE = re.compile(
+    r"[,;.:!?—()\n、。，；！？]+|\s[-–]\s|\b(?:but|and|sondern|aber|und|sino|pero|mais|mas|et|y|e)\b|[和但而]", re.IGNORECASE
+)
+_TOKEN = re.compile(r"[^\W_][\w'’./@+-]*[^\W_]|[^\W_]")
+_DENIES = re.compile(
+    r"(?i)(?:\b(?:not|never|no longer|no|cannot|don['’]?t|doesn['’]?t|didn['’]?t|won['’]?t|can['’]?t|isn['’]?t|aren['’]?t|shouldn['’]?t|mustn['’]?t|\w+n['’]t|avoid|stop|without|neither|nor|instead of|rather than"
+    r"|nicht|nie|niemals|kein\w{0,2}|nimmer|ohne|anstatt|statt|vermeide\w?"
+    r"|nunca|jamás|tampoco|evita\w?|sin|en vez de|en lugar de|ne|n['’](?=\w)|jamais|aucune?|sans|évite\w?|au lieu d\w|não|nem|sem|em vez de|evite)(?!\w)"
+    r"|不要|不再|不能|不用|不|没有|沒有|没|別|别|勿|禁止|避免|而不是|ではなく|じゃなく|せずに?|しない|ない|ません|禁止)"
+)
+_BACKWARD = re.compile(r"(?i)nicht|nie|niemals|ではなく|じゃなく|せずに?|しない|ない|ません")
+_RESTRICTS = re.compile(
+    r"(?i)(?:\b(?:only|solely|exclusively|nothing but|except|unless|nur|ausschließlich|lediglich|außer|sólo|solo|solamente|únicamente|excepto|seulement|uniquement"
+    r"|ne [^,.;]{1,30}? que|sauf|somente|apenas|exceto|just one)(?!\w)|只|仅|僅|唯一|だけ|のみ|しか)"
+)
+_GENERAL = re.compile(
+    r"(?i)(?:\b(?:always|every|each|all|any|must|from now on|whenever|everywhere|never|immer|jede\w?|alle\w?|stets|muss|müssen|nie|siempre|todos?|todas?|cada|debe\w?|toujours|chaque|tou(?:s|tes)"
+    r"|doit|doivent|sempre|tod[oa]s?|deve\w?)(?!\w)|总是|始终|永远|每|都|必须|一律|常に|必ず|いつも|毎|すべて)"
+)
+_ALWAYS = re.compile(r"(?i)(?:\b(?:always|immer|stets|siempre|toujours|sempre)(?!\w)|总是|始终|永远|常に|必ず|いつも)")
+_SOMETIMES = re.compile(
+    r"(?i)(?:\b(?:sometimes|usually|often|mostly|maybe|perhaps|manchmal|meistens|vielleicht|a veces|quizás?|parfois|peut-être|às vezes|talvez)(?!\w)|有时|可能|也许|時々|たぶん)"
+)
+# Denials in form that order what they are said of.
+_IDIOMS = re.compile(
+    r"(?i)\b(?:(?:do not|don['’]?t|never) forget(?: to)?|not (?:only|just)|why not|no (?:problem|worries)|no doubt|if not|or not|not sure"
+    r"|nicht (?:vergessen|nur)|vergiss nicht|no (?:te )?olvides|no sólo|n['’]oubliez? pas|pas seulement|não (?:se )?esque[cç]\w+|não só)\b|不要忘|别忘|忘れず"
+)
+# Words that name nothing a marker could be said of.
+_EMPTY = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "this",
+        "that",
+        "these",
+        "those",
+        "it",
+        "its",
+        "is",
+        "are",
+        "be",
+        "been",
+        "was",
+        "were",
+        "do",
+        "does",
+        "did",
+        "done",
+        "doing",
+        "use",
+        "uses",
+        "used",
+        "using",
+        "we",
+        "you",
+        "i",
+        "they",
+        "our",
+        "my",
+        "your",
+        "to",
+        "of",
+        "in",
+        "on",
+        "at",
+        "by",
+        "for",
+        "from",
+        "with",
+        "as",
+        "or",
+        "so",
+        "then",
+        "than",
+        "there",
+        "here",
+        "if",
+        "please",
+        "should",
+        "will",
+        "would",
+        "can",
+        "could",
+        "may",
+        "have",
+        "has",
+        "had",
+        "make",
+        "makes",
+        "want",
+        "need",
+        "any",
+        "every",
+        "each",
+        "all",
+        "again",
+        "ever",
+        "also",
+        "just",
+        "more",
+        "der",
+        "die",
+        "das",
+        "den",
+        "dem",
+        "des",
+        "ein",
+        "eine",
+        "einen",
+        "einem",
+        "einer",
+        "zu",
+        "im",
+        "am",
+        "auf",
+        "für",
+        "von",
+        "mit",
+        "bitte",
+        "soll",
+        "sollen",
+        "muss",
+        "müssen",
+        "wir",
+        "ich",
+        "man",
+        "verwende",
+        "verwenden",
+        "benutze",
+        "benutzen",
+        "nutze",
+        "nutzen",
+        "es",
+        "el",
+        "la",
+        "los",
+        "las",
+        "un",
+        "una",
+        "unos",
+        "unas",
+        "o",
+        "de",
+        "del",
+        "en",
+        "por",
+        "para",
+        "con",
+        "se",
+        "usa",
+        "usar",
+        "use",
+        "uses",
+        "usamos",
+        "le",
+        "les",
+        "du",
+        "des",
+        "ou",
+        "dans",
+        "sur",
+        "pour",
+        "avec",
+        "utilise",
+        "utiliser",
+        "on",
+        "il",
+        "faut",
+        "pas",
+        "plus",
+        "que",
+        "qu",
+        "os",
+        "as",
+        "um",
+        "uma",
+        "do",
+        "da",
+        "em",
+        "no",
+        "na",
+        "usamos",
+        "it's",
+        "sie",
+    ]
+)
+_UNITS = {
+    "one": "1",
+    "two": "2",
+    "three": "3",
+    "four": "4",
+    "five": "5",
+    "six": "6",
+    "seven": "7",
+    "eight": "8",
+    "nine": "9",
+    "ten": "10",
+}
+_UNITS |= {
+    "zwei": "2",
+    "drei": "3",
+    "vier": "4",
+    "fünf": "5",
+    "dos": "2",
+    "tres": "3",
+    "deux": "2",
+    "trois": "3",
+    "dois": "2",
+    "três": "3",
+    "twice": "2",
+}
+_NUMBER = re.compile(r"(?<![\w.])v?(\d+(?:[.,]\d+)*)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Marked:
+    """The telling words of a text, and for each marker those of them that it is said of."""
+
+    words: frozenset[str]
+    denied: tuple[frozenset[str], ...]
+    restricted: tuple[frozenset[str], ...]
+
+
+def distortion(claim: str, cited: Iterable[str]) -> str:
+    """How a claim turns what it cites around: its polarity, its restriction or its numbers; empty where it does not."""
+    sources = tuple(text[:_READ] for text in cited)
+    said, rests = _marked(claim[:_READ]), [_marked(text) for text in sources]
+    words = frozenset[str]().union(*(text.words for text in rests))
+    if _turned(said.denied, [group for text in rests for group in text.denied], said.words, words):
+        return "polarity"
+    if _turned(said.restricted, [group for text in rests for group in text.restricted], said.words, words):
+        return "restriction"
+    whole = "\n".join(sources)
+    if _ALWAYS.search(claim) and _SOMETIMES.search(whole) and not _GENERAL.search(whole):
+        return "restriction"
+    return "numbers" if _numbers_differ(claim, sources) else ""
+
+
+def _turned(
+    claimed: Sequence[frozenset[str]], cited: Sequence[frozenset[str]], said: frozenset[str], words: frozenset[str]
+) -> bool:
+    """Whether a marker stands on one side only: none of the shared words behind it is behind such a one on the other side.
+
+    A marker of the claim behind which no cited word stands says something new, unless there is such a marker on the other side too.
+    """
+    ours, theirs = (frozenset[str]().union(*groups) for groups in (claimed, cited))
+    shared = said & words
+    added = any(not group & theirs and (bool(group & shared) or not cited) for group in claimed)
+    lost = any(bool(group & shared) and not group & ours for group in cited)
+    return added or lost or (not shared and bool(claimed) != bool(cited))
+
+
+@lru_cache(maxsize=256)
+def _marked(text: str) -> _Marked:
+    words: set[str] = set()
+    denied: list[frozenset[str]] = []
+    restricted: list[frozenset[str]] = []
+    for clause in _clauses(_IDIOMS.sub(" ", text)):
+        spans = [(match.start(), match.end(), _telling(match[0])) for match in _TOKEN.finditer(clause)]
+        telling = [(start, end, word) for start, end, word in spans if word and not _is_marker(clause[start:end])]
+        words |= {word for _, _, word in telling}
+        for pattern, marks in ((_DENIES, denied), (_RESTRICTS, restricted)):
+            for match in pattern.finditer(clause):
+                marks.append(_scope(match, telling))
+    return _Marked(words=frozenset(words), denied=tuple(denied), restricted=tuple(restricted))
+
+
+def _scope(match: "re.Match[str]", telling: list[tuple[int, int, str]]) -> frozenset[str]:
+    """The telling words that a marker is said of: the first behind it; where the language puts it last, those before it too."""
+    behind = [word for start, _, word in telling if start >= match.end()][:_SCOPE]
+    ahead = [word for _, end, word in telling if end <= match.start()][-_SCOPE:]
+    # Where words are not parted by spaces a marker is a piece of one.
+    around = [word for start, end, word in telling if start <= match.start() and match.end() <= end]
+    return frozenset((*around, *(ahead if _BACKWARD.fullmatch(match[0]) or not behind else ()), *behind))
+
+
+def _clauses(text: str) -> Iterator[str]:
+    return (clause for clause in _CLAUSE.split(text) if clause and clause.strip())
+
+
+def _is_marker(token: str) -> bool:
+    return any(pattern.fullmatch(token) for pattern in (_DENIES, _RESTRICTS, _ALWAYS))
+
+
+def _telling(token: str) -> str:
+    """The stem of a word that names something; empty for one that does not."""
+    word = token.casefold().strip(".'’-/")
+    if word in _EMPTY or not word or word.isdigit():
+        return ""
+    for ending in ("ing", "ed", "es", "s", "en", "e"):
+        if len(word) - len(ending) >= 4 and word.endswith(ending) and word.isalpha():
+            return word.removesuffix(ending)
+    return word
+
+
+def _numbers_differ(claim: str, sources: Iterable[str]) -> bool:
+    """Whether a claim holds a number that is not cited, or puts a cited one to other words than those it stands with."""
+    cited = [pair for text in sources for pair in _numbers(text)]
+    for number, words in _numbers(claim):
+        near = [others for same, others in cited if same == number]
+        if not near:
+            return True
+        elsewhere = frozenset[str]().union(*(others for same, others in cited if same != number))
+        if words & elsewhere and not any(words & others for others in near):
+            return True
+    return False
+
+
+@lru_cache(maxsize=256)
+def _numbers(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    """The numbers of a text, each with the telling words of its clause."""
+    found: list[tuple[str, frozenset[str]]] = []
+    for clause in re.split(r"[,;!?\n、。，；](?!\d)|\.(?=\s|$)|\b(?:and|und|et|y|e)\b|[和と]", text):
+        tokens = [match[0] for match in _TOKEN.finditer(clause)]
+        words = frozenset(word for token in tokens if (word := _telling(token)) and not _NUMBER.fullmatch(token))
+        numbers = [match[1] for match in _NUMBER.finditer(clause)] + [
+            _UNITS[word] for token in tokens if (word := token.casefold()) in _UNITS
+        ]
+        found += [(number.replace(",", "").rstrip("."), words) for number in numbers]
+    return tuple(found)
