@@ -1,5 +1,8 @@
 """Saved screens of Claude Code and Codex: who said what, with the wraps of the terminal undone."""
 
+import subprocess
+import sys
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -369,3 +372,52 @@ def test_a_recording_of_codex_gives_what_it_scrolled_up_above_its_input_line(tmp
     events = read_bytes(READER, tmp_path / "typescript", recording.encode())
     wanted = said(read_bytes(READER, tmp_path / "a.txt", CODEX.encode()))
     assert [pair for pair in said(events) if not pair[1].startswith("Script")] == wanted
+
+
+def test_answers_that_lost_their_margin_stay_the_assistants(tmp_path):
+    screen = (
+        "› make a branch for the chatbot, then read the sources and tell me what there is of a\nsearch already\n\n"
+        "• I will make the branch first, and then read the sources to see what there is of a se-\nmantic search.\n\n"
+        "• Ran git status --short\n└ M Dockerfile\n\n• Ran git branch\n\n"
+        "• The branch is made.\n\nThere is a search already.\n\n> It says so itself.\n\n› go on\n\n• Good.\n"
+    )
+    events, account, _ = (path := tmp_path / "a.md").write_text(screen) and read(READER, path)
+    assert human(events) == [
+        "make a branch for the chatbot, then read the sources and tell me what there is of a search already",
+        "go on",
+    ]
+    assert said(events)[-4:-2] == [("assistant", "There is a search already."), ("assistant", "> It says so itself.")]
+    assert account.noted == {"doubt:answer-without-glyph": 2}
+
+
+def test_a_recording_cannot_make_rows_of_nothing(tmp_path):
+    recording = "❯ hi\n\n⏺ Hello.\n\n" + "\x1b[99999;99999Hx\x1b[99999B\x1b[99999C\n" * 300
+    events = read_bytes(READER, tmp_path / "typescript", recording.encode())
+    assert human(events) == ["hi"]
+    assert sum(len(event.text) for event in events) < 1_000 * 600
+
+
+# The counter of the memory map begins with the program; that of getrusage would begin with the process that started it.
+MEASURED = r"""
+import re, sys
+from pathlib import Path
+from kept.adapters.sources.console import Console
+from kept.model.event import Cursor
+events = sum(len(part.events) for part in Console().read(Path(sys.argv[1]), Cursor()))
+print(events, re.search(r"VmHWM:\s+(\d+)", open("/proc/self/status").read())[1])
+"""
+
+
+@pytest.mark.slow
+def test_a_screen_of_a_hundred_megabytes_is_read_in_bounded_memory(tmp_path):
+    if not Path("/proc/self/status").exists():
+        pytest.skip("the system does not tell how much memory a process held")
+    turns, number = CLAUDE.split("\n\n", 1)[1], 0
+    with (path := tmp_path / "2026-02-03.txt").open("w", encoding="utf-8") as file:
+        while file.tell() < 100 * 2**20:
+            number += 1
+            file.write(f"❯ prompt {number}\n\n{turns}\n")
+    done = subprocess.run([sys.executable, "-c", MEASURED, str(path)], capture_output=True, text=True, check=True)
+    events, peak = map(int, done.stdout.split())
+    assert events > number
+    assert peak < 200 * 1024

@@ -75,6 +75,7 @@ _CODEX_CALL = re.compile(
 )
 _CODEX_CHANGE = re.compile(r"^(?:Edited|Added|Deleted|Proposed Change)\b.*\(\+\d+ -\d+\)$")
 _CODEX_STATUS = re.compile(r"^(?:Working|Thinking|Running|Exploring|Calling|Searching|Queued|Model changed|Permissions updated)\b")
+_CODEX_DONE = ("Ran ", "You ran ")
 _NOTICE = "■⚠✔✗※✘⚡↓"
 _SPACES = (" ", "\u00a0")
 _SIDES = ("│", "╰", "┃")
@@ -246,7 +247,7 @@ class _Scan:
                 return self._codex_action(number), head
             case "⎿" if self.client is Client.CLAUDE_CODE:
                 return Form.RESULT, head
-            case "└" | "│" if self.client is Client.CODEX and space and "│" not in text[1:]:
+            case "└" if self.client is Client.CODEX and space:
                 return Form.RESULT, head
             case "╭" | "│" | "╰" | "┃" if self.boxed[number]:
                 return Form.BOX, head
@@ -304,7 +305,8 @@ class _Scan:
             return Form.STATUS if _CODEX_STATUS.match(text) else Form.ANSWER
         following = (text for text in self.texts[number + 1 : number + 200])
         after = next((text for text in following if not text.lstrip().startswith("│")), "")
-        if after.lstrip().startswith("└") or _CODEX_CHANGE.match(text):
+        done = text.startswith(_CODEX_DONE) and text[-1] not in ".!?:"
+        if done or after.lstrip().startswith("└") or _CODEX_CHANGE.match(text):
             return Form.CALL
         return Form.STATUS if _CODEX_STATUS.match(text) and is_blank(after) else Form.ANSWER
 

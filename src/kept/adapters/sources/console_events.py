@@ -187,7 +187,7 @@ def _entry(rows: Sequence[Row], texts: Sequence[_Said], number: int, reading: Re
     place = place_of(rows, block.first, block.after)
     place = place._replace(line=place.line + line)
     if block.form not in SAID:
-        return Entry(place=place, dropped=block.form, session=reading.session)
+        return Entry(place=place, dropped=block.form.value, session=reading.session)
     if _is_repaint(texts, number, reading):
         return Entry(place=place, dropped="repainted", session=reading.session)
     template = replace(template_of(When(zone=reading.zone, stamp=reading.stamp)), text=said.text)

@@ -15,8 +15,9 @@ _PIECE = re.compile(
 )
 _HEIGHT = re.compile(r'LINES="(\d{1,4})"')
 _MOVES = re.compile(rb"\x1b\[[0-9;]{0,20}[ABCEFGHJKLMSTXdf]")
-_LEAST_HEIGHT, _HIGHEST = 24, 1_000
-_COLUMNS = 10_000
+# No larger screens exist; a recording that jumps further would make rows of nothing.
+_LEAST_HEIGHT, _HIGHEST = 24, 200
+_COLUMNS = 500
 _HELD = 4_000  # rows that scrolled out are given in runs of about so many
 
 
@@ -78,7 +79,7 @@ class Terminal:
         self._fill(self._y)
         text = self._rows[self._y].text
         self._put(text[: self._x].ljust(self._x) + words + text[self._x + len(words) :])
-        self._x = min(self._x + len(words), _COLUMNS)
+        self._x += len(words)
 
     def _put(self, text: str) -> None:
         row = self._rows[self._y]
@@ -127,7 +128,7 @@ class Terminal:
 
     def _move(self, y: int, x: int) -> None:
         self._y = max(self._top, min(y, self._top + self._height - 1))
-        self._x = max(0, min(x, _COLUMNS))
+        self._x = max(0, min(x, max(self._x, _COLUMNS)))
         self._fill(self._y)
 
     def _control(self, final: str, arguments: str) -> None:
