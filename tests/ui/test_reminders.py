@@ -167,3 +167,17 @@ def test_the_status_tells_what_it_cost(remembering, capsys):
     assert told(capsys, "status")["handover"] == {"setting": "remind", **spent}
     total = sum(each["tokens"] for each in spent.values())
     assert f"Agents hand over your words: 1 reminder, {total} tokens in all" in kept(capsys, "status")[1]
+
+
+def test_what_the_transcript_tells_of_kepts_own_words_and_tools_is_no_hand_over(remembering):
+    with (remembering / "s.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"type": "attachment", "attachment": {"content": [start()]}}) + "\n")
+        file.write(json.dumps({"type": "attachment", "attachment": {"addedNames": ["mcp__kept__suggest"]}}) + "\n")
+    assert injected("user-prompt", prompt(remembering, RULE)) == fenced(REMINDER)
+
+
+def test_a_turn_that_ended_with_the_line_is_not_asked_about(remembering, capsys):
+    assert kept(capsys, "config", "set", "handover", "ask")[0] == 0
+    injected("user-prompt", prompt(remembering, RULE))
+    body = stop(remembering, last_assistant_message=f'Done.\n\nkept: "{RULE}"')
+    assert hook("stop", body, env={"CLAUDE_CODE_ENTRYPOINT": "cli"}) == (0, "", "")

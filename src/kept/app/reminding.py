@@ -24,8 +24,10 @@ _BEFORE = 12_000
 _BYTES = 12  # of a transcript for one token that the session holds: most of a record is not shown to the model
 _TAIL = 1_000_000  # bytes of the end of a transcript that are searched for a hand-over
 _COSTS = 64_000  # bytes of the file of costs
-_CALL = re.compile(
-    rb'"name"\s*:\s*"(?:[^"\\]{0,80}[_./])?kept(?:__?|[./])suggest"|"(?:command|cmd|arguments)"\s*:[^\n]{0,200}?\bkept suggest |\bkept: ?\\"[^\n]{1,2000}?\\"'
+# A call as transcripts write it. Compiled where it is needed: most prompts fire no trigger.
+_CALL = (
+    rb'"name"\s*:\s*"(?:[^"\\]{0,80}[_./])?kept(?:__?|[./])suggest"'
+    rb'|"(?:command|cmd)"\s*:\s*"(?:[^"\\]|\\.){0,200}?\bkept suggest '
 )
 
 
@@ -75,7 +77,8 @@ def at_stop(state: str, session: str, payload: Mapping[str, Any], env: Mapping[s
         return ""
     transcript = str(payload.get("transcript_path") or "")
     turns, size = _turns(state, session), _size(transcript)
-    unanswered = turns.reminded and not _handed_over(transcript, turns.began, size)
+    last = str(payload.get("last_assistant_message") or "")
+    unanswered = turns.reminded and 'kept: "' not in last[-4_000:] and not _handed_over(transcript, turns.began, size)
     question = fenced(ASK)
     cost = tokens_of(question)
     affordable = turns.spent + cost <= _SHARE * (_BEFORE + size / _BYTES)
@@ -91,13 +94,13 @@ def is_interactive(env: Mapping[str, str]) -> bool:
     """
     if env.get("CLAUDE_CODE_ENTRYPOINT") not in _INTERACTIVE:
         return False
-    clients = [line for line in _ancestors(os.getppid()) if _CLIENT.search(line)]
-    return len(clients) < 2 and not any(_PRINTS.search(line) for line in clients)
+    clients = [line for line in _ancestors(os.getppid()) if re.search(_CLIENT, line)]
+    return len(clients) < 2 and not any(re.search(_PRINTS, line) for line in clients)
 
 
 _INTERACTIVE = ("cli", "claude-vscode", "claude-desktop")
-_CLIENT = re.compile(r"(?:^|[/\0])claude(?:[\0/. ]|$)")
-_PRINTS = re.compile(r"\0(?:-p|--print)(?:[\0=]|$)")
+_CLIENT = r"(?:^|[/\0])claude(?:[\0/. ]|$)"
+_PRINTS = r"\0(?:-p|--print)(?:[\0=]|$)"
 _GENERATIONS = 12
 
 
@@ -167,7 +170,7 @@ def _handed_over(transcript: str, began: int, size: int) -> bool:
     try:
         with open(transcript, "rb") as file:  # noqa: PTH123 - see spooling
             file.seek(max(began, size - _TAIL))
-            return _CALL.search(file.read(_TAIL)) is not None
+            return re.search(_CALL, file.read(_TAIL)) is not None
     except OSError:
         return False
 

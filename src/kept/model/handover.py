@@ -3,8 +3,6 @@
 A hook waits for this module: it imports next to nothing.
 """
 
-import re
-
 FENCE = "kept"
 CAUSE = "handed over"  # the trigger of a memory that is a person's own passage, selected by the agent of the session
 REWORDED = "suggested in other words"  # the trigger of one that an agent worded: it waits for the person
@@ -19,32 +17,17 @@ ASK = (
 )
 OPEN = "The conversation was compacted. The user typed this before, and nothing of it was handed over; suggest what later sessions need:"
 
-_TOOL = re.compile(r"(?:^|[_./])kept(?:__?|[./])suggest$")
-_BODY = re.compile(r"<(?=/?kept\b)", re.IGNORECASE)
-_MARKS = "*_`> \t"
-_LINE = re.compile(r"""(?i:kept)\s*:\s*(?:"([^"\n]+)"|“([^”\n]+)”|„([^“”\n]+)[“”]|«\s*([^»\n]+?)\s*»|「([^」\n]+)」)\.?""")
-_MOST_LINES = 3  # a reply hands over so many passages at most
+_NAMES = ("kept__suggest", "kept_suggest", "kept.suggest", "kept/suggest")
 
 
 def fenced(text: str) -> str:
     """A text of kept's own in its fence; nothing in it can end the fence."""
-    return f"<{FENCE}>{_BODY.sub('(', text)}</{FENCE}>"
+    return f"<{FENCE}>{text.replace('<', '(')}</{FENCE}>"
 
 
 def is_suggestion_tool(name: str) -> bool:
     """True if a tool of this name is kept's ``suggest``, as clients call the tools of a server or of a plugin's server."""
-    return _TOOL.search(name) is not None
+    return any(name.endswith(own) and name[: -len(own)][-1:] in ("", "_", ".", "/") for own in _NAMES)
 
 
-def reply_lines(reply: str) -> tuple[str, ...]:
-    """The passages that a reply hands over in its last lines, each as ``kept: "exact words"``, in their order."""
-    passages: list[str] = []
-    for line in reversed(reply.rstrip().rsplit("\n", _MOST_LINES)[-_MOST_LINES:]):
-        match = _LINE.fullmatch(line.strip(_MARKS))
-        if match is None:
-            break
-        passages.append(str(match[match.lastindex or 0]))
-    return tuple(reversed(passages))
-
-
-__all__ = ["ASK", "CAUSE", "FENCE", "OPEN", "REMINDER", "REWORDED", "START", "fenced", "is_suggestion_tool", "reply_lines"]
+__all__ = ["ASK", "CAUSE", "FENCE", "OPEN", "REMINDER", "REWORDED", "START", "fenced", "is_suggestion_tool"]

@@ -8,8 +8,10 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import re2
+
 from kept.model.event import Author, Event, Kind, Tool
-from kept.model.handover import is_suggestion_tool, reply_lines
+from kept.model.handover import is_suggestion_tool
 
 _SHELLS = ("bash", "shell", "terminal", "exec", "command", "cmd")
 _COMMAND = "kept suggest"
@@ -17,6 +19,9 @@ _MOST = 2_000  # characters of a passage
 _QUOTE = 400
 _OPTIONS = {"--type": "category", "--replaces": "replaces", "--project": ""}
 _ENDS = frozenset((";", "&&", "||", "|", "&"))
+_LINE = re2.compile(r"""(?:(?i:kept))\s*:\s*(?:"([^"\n]+)"|“([^”\n]+)”|„([^“”\n]+)[“”]|«\s*([^»\n]+?)\s*»|「([^」\n]+)」)\.?""")
+_MARKS = "*_`> \t"
+_MOST_LINES = 3  # a reply hands over so many passages at most
 _REFUSED = ("The user doesn't want to", "Permission to use ", "[Request interrupted by user")
 
 
@@ -45,6 +50,17 @@ def suggestions(events: Sequence[Event], start: int, stop: int) -> Iterator[Sugg
             given = _arguments(event.tool)
             if given.get("text", "").strip() and not _refused(events, place, stop):
                 yield _suggestion(place, event, event.tool, given)
+
+
+def reply_lines(reply: str) -> tuple[str, ...]:
+    """The passages that a reply hands over in its last lines, each as ``kept: "exact words"``, in their order."""
+    passages: list[str] = []
+    for line in reversed(reply.rstrip().rsplit("\n", _MOST_LINES)[-_MOST_LINES:]):
+        match = _LINE.fullmatch(line.strip(_MARKS))
+        if match is None:
+            break
+        passages.append(str(match[match.lastindex or 0]))
+    return tuple(reversed(passages))
 
 
 def _suggestion(place: int, event: Event, tool: Tool, given: dict[str, str]) -> Suggestion:
@@ -111,4 +127,4 @@ def _refused(events: Sequence[Event], place: int, stop: int) -> bool:
     return False
 
 
-__all__ = ["Suggestion", "suggestions"]
+__all__ = ["Suggestion", "reply_lines", "suggestions"]
