@@ -24,7 +24,7 @@ TURNED = [
     ("Use jQuery na página.", "não use jQuery na página"),
     ("使用 jQuery 写前端。", "不要 使用 jQuery 写前端"),
     ("jQuery を使う。", "jQuery は使わない"),
-    ("Use jQuery.", "不要用 axios"),
+    ("Use axios.", "不要用 axios"),
     ("The timeout is 5 seconds, retries 30.", "set the timeout to 30 seconds, retries 5"),
     ("The timeout is 60 seconds.", "the timeout is 30 seconds"),
     ("Use Node 18 in CI.", "use Node 20 in CI"),

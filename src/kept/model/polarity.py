@@ -11,14 +11,18 @@ from functools import lru_cache
 
 _READ = 4_000
 _SCOPE = 3  # telling words behind a marker that it is said of
+_ALIKE = 0.6  # share of the shorter clause's words from which two clauses say the same
+_MANY = 6
+_HEADS = 2  # those that it is surely said of
 _CLAUSE = re.compile(
     r"[,;.:!?—()\n、。，；！？]+|\s[-–]\s|\b(?:but|and|sondern|aber|und|sino|pero|mais|mas|et|y|e)\b|[和但而]", re.IGNORECASE
 )
-_TOKEN = re.compile(r"[^\W_][\w'’./@+-]*[^\W_]|[^\W_]")
+# A word, or a character of a script without spaces; kana bend words and name little.
+_TOKEN = re.compile(r"[\u3400-\u9fff]|[\u30a0-\u30ff]{2,}|(?![\u3040-\u9fff])[^\W_](?:(?![\u3040-\u9fff])[\w'’./@+-])*")
 _DENIES = re.compile(
-    r"(?i)(?:\b(?:not|never|no longer|no|cannot|don['’]?t|doesn['’]?t|didn['’]?t|won['’]?t|can['’]?t|isn['’]?t|aren['’]?t|shouldn['’]?t|mustn['’]?t|\w+n['’]t|avoid|stop|without|neither|nor|instead of|rather than"
+    r"(?i)(?:(?<![\w-])(?:not|never|no longer|no|cannot|don['’]?t|doesn['’]?t|didn['’]?t|won['’]?t|can['’]?t|isn['’]?t|aren['’]?t|shouldn['’]?t|mustn['’]?t|\w+n['’]t|avoid|stop|without|neither|nor|instead of|rather than"
     r"|nicht|nie|niemals|kein\w{0,2}|nimmer|ohne|anstatt|statt|vermeide\w?"
-    r"|nunca|jamás|tampoco|evita\w?|sin|en vez de|en lugar de|ne|n['’](?=\w)|jamais|aucune?|sans|évite\w?|au lieu d\w|não|nem|sem|em vez de|evite)(?!\w)"
+    r"|nunca|jamás|tampoco|evita\w?|sin|en vez de|en lugar de|ne|n['’](?=\w)|jamais|aucune?|sans|évite\w?|au lieu d\w|não|nem|sem|em vez de|evite)(?![\w-])"
     r"|不要|不再|不能|不用|不|没有|沒有|没|別|别|勿|禁止|避免|而不是|ではなく|じゃなく|せずに?|しない|ない|ません|禁止)"
 )
 _BACKWARD = re.compile(r"(?i)nicht|nie|niemals|ではなく|じゃなく|せずに?|しない|ない|ません")
@@ -224,69 +228,80 @@ _UNITS |= {
     "três": "3",
     "twice": "2",
 }
-_NUMBER = re.compile(r"(?<![\w.])v?(\d+(?:[.,]\d+)*)")
+_CODE = re.compile(r"`[^`\n]*`")
+_NUMBER = re.compile(r"(?<![\w./:#-])v?(\d+(?:[.,]\d+)*)(?![\w/-]|:\d)(?:\s?(?:ms|s|m|h|d|px|kb|mb|gb|%))?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Marker:
+    """What a marker is said of: the words nearest to it, those within its reach, and all telling words of its clause."""
+
+    heads: frozenset[str]
+    scope: frozenset[str]
+    clause: frozenset[str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Marked:
-    """The telling words of a text, and for each marker those of them that it is said of."""
+    """The telling words of a text clause by clause, and its markers."""
 
-    words: frozenset[str]
-    denied: tuple[frozenset[str], ...]
-    restricted: tuple[frozenset[str], ...]
+    clauses: tuple[frozenset[str], ...]
+    denied: tuple[_Marker, ...]
+    restricted: tuple[_Marker, ...]
 
 
-def distortion(claim: str, cited: Iterable[str]) -> str:
-    """How a claim turns what it cites around: its polarity, its restriction or its numbers; empty where it does not."""
+def distortion(claim: str, cited: Iterable[str], around: Iterable[str] = ()) -> str:
+    """How a claim turns the sentences it cites around: its polarity, its restriction or its numbers; empty where it does not.
+
+    A number may also stand in the texts ``around`` them. What a claim denies that nobody spoke of is no distortion, but new.
+    """
     sources = tuple(text[:_READ] for text in cited)
-    said, rests = _marked(claim[:_READ]), [_marked(text) for text in sources]
-    words = frozenset[str]().union(*(text.words for text in rests))
-    if _turned(said.denied, [group for text in rests for group in text.denied], said.words, words):
+    said, rests = _marked(claim[:_READ]), _marked("\n".join(sources))
+    if _turned(said.denied, rests, rests.denied) or _turned(rests.denied, said, said.denied):
         return "polarity"
-    if _turned(said.restricted, [group for text in rests for group in text.restricted], said.words, words):
+    if _turned(said.restricted, rests, rests.restricted) or _turned(rests.restricted, said, said.restricted):
         return "restriction"
     whole = "\n".join(sources)
     if _ALWAYS.search(claim) and _SOMETIMES.search(whole) and not _GENERAL.search(whole):
         return "restriction"
-    return "numbers" if _numbers_differ(claim, sources) else ""
+    return "numbers" if _numbers_differ(claim, sources, tuple(around)) else ""
 
 
-def _turned(
-    claimed: Sequence[frozenset[str]], cited: Sequence[frozenset[str]], said: frozenset[str], words: frozenset[str]
-) -> bool:
-    """Whether a marker stands on one side only: none of the shared words behind it is behind such a one on the other side.
+def _turned(markers: Sequence[_Marker], other: _Marked, others: Sequence[_Marker]) -> bool:
+    """Whether a clause of the other text says without a marker, in mostly the same words, what stands behind one here."""
+    theirs = frozenset[str]().union(*(marker.scope for marker in others))
+    return any(
+        not marker.scope & theirs and any(marker.heads & clause and _near(marker.clause, clause) for clause in other.clauses)
+        for marker in markers
+    )
 
-    A marker of the claim behind which no cited word stands says something new, unless there is such a marker on the other side too.
-    """
-    ours, theirs = (frozenset[str]().union(*groups) for groups in (claimed, cited))
-    shared = said & words
-    added = any(not group & theirs and (bool(group & shared) or not cited) for group in claimed)
-    lost = any(bool(group & shared) and not group & ours for group in cited)
-    return added or lost or (not shared and bool(claimed) != bool(cited))
+
+def _near(left: frozenset[str], right: frozenset[str]) -> bool:
+    return len(left & right) >= _ALIKE * min(len(left), len(right)) and 2 * len(left & right) >= min(len(left), _MANY)
 
 
 @lru_cache(maxsize=256)
 def _marked(text: str) -> _Marked:
-    words: set[str] = set()
-    denied: list[frozenset[str]] = []
-    restricted: list[frozenset[str]] = []
+    clauses: list[frozenset[str]] = []
+    denied: list[_Marker] = []
+    restricted: list[_Marker] = []
     for clause in _clauses(_IDIOMS.sub(" ", text)):
         spans = [(match.start(), match.end(), _telling(match[0])) for match in _TOKEN.finditer(clause)]
         telling = [(start, end, word) for start, end, word in spans if word and not _is_marker(clause[start:end])]
-        words |= {word for _, _, word in telling}
+        whole = frozenset(word for _, _, word in telling)
+        clauses.append(whole)
         for pattern, marks in ((_DENIES, denied), (_RESTRICTS, restricted)):
-            for match in pattern.finditer(clause):
-                marks.append(_scope(match, telling))
-    return _Marked(words=frozenset(words), denied=tuple(denied), restricted=tuple(restricted))
+            marks += [_marker(match, telling, whole) for match in pattern.finditer(clause)]
+    return _Marked(clauses=tuple(clauses), denied=tuple(denied), restricted=tuple(restricted))
 
 
-def _scope(match: "re.Match[str]", telling: list[tuple[int, int, str]]) -> frozenset[str]:
-    """The telling words that a marker is said of: the first behind it; where the language puts it last, those before it too."""
+def _marker(match: "re.Match[str]", telling: list[tuple[int, int, str]], clause: frozenset[str]) -> _Marker:
+    """A marker is said of the first words behind it; where the language puts it last, of those before it too."""
     behind = [word for start, _, word in telling if start >= match.end()][:_SCOPE]
-    ahead = [word for _, end, word in telling if end <= match.start()][-_SCOPE:]
-    # Where words are not parted by spaces a marker is a piece of one.
-    around = [word for start, end, word in telling if start <= match.start() and match.end() <= end]
-    return frozenset((*around, *(ahead if _BACKWARD.fullmatch(match[0]) or not behind else ()), *behind))
+    ahead = [word for _, end, word in telling if end <= match.start()][::-1][:_SCOPE]
+    before = ahead if _BACKWARD.fullmatch(match[0]) or not behind else []
+    heads = frozenset((*behind[:_HEADS], *before[:_HEADS]))
+    return _Marker(heads=heads, scope=frozenset((*before, *behind)), clause=clause)
 
 
 def _clauses(text: str) -> Iterator[str]:
@@ -308,15 +323,20 @@ def _telling(token: str) -> str:
     return word
 
 
-def _numbers_differ(claim: str, sources: Iterable[str]) -> bool:
-    """Whether a claim holds a number that is not cited, or puts a cited one to other words than those it stands with."""
+def _numbers_differ(claim: str, sources: Iterable[str], around: Sequence[str]) -> bool:
+    """Whether a claim holds a number that stands nowhere, or puts a cited one to other words than those it stands with."""
     cited = [pair for text in sources for pair in _numbers(text)]
-    for number, words in _numbers(claim):
+    known = "\n".join(around)
+    for number, words in _numbers(_CODE.sub(" ", claim)):  # what stands in code is a name
         near = [others for same, others in cited if same == number]
-        if not near:
+        if (
+            not near
+            and number not in known
+            and (number not in _UNITS.values() or number in claim or any(words & others for _, others in cited))
+        ):
             return True
         elsewhere = frozenset[str]().union(*(others for same, others in cited if same != number))
-        if words & elsewhere and not any(words & others for others in near):
+        if near and words & elsewhere and not any(words & others for others in near):
             return True
     return False
 

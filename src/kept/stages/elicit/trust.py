@@ -28,7 +28,9 @@ _SHELL = re2.compile(r"[|;&]|\$\(|^(?:sudo|curl|wget|bash|sh|rm|iex|powershell|e
 
 def turned_around(content: str, evidence: Sequence[Evidence], events: Mapping[str, Event]) -> str:
     """How a claim turns around the sentences that it quotes; empty where it does not."""
-    kind = distortion(content, [_sentences_around(each.quote, events[each.event]) for each in evidence if each.event in events])
+    cited = [(passage.quote, events[passage.event]) for passage in evidence if passage.event in events]
+    around = [text for _, event in cited for text in fields(event)]
+    kind = distortion(content, [_sentences_around(quote, event) for quote, event in cited], around)
     return f"{kind} is not that of the words it cites" if kind else ""
 
 
