@@ -397,6 +397,16 @@ def test_a_recording_cannot_make_rows_of_nothing(tmp_path):
     assert sum(len(event.text) for event in events) < 1_000 * 600
 
 
+def test_a_screen_that_shows_a_record_of_a_transcript_stays_a_screen(tmp_path):
+    record = '{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"never lint"}}'
+    path = tmp_path / "2026-02-03.txt"
+    path.write_text(f"❯ show it\n\n⏺ Bash(head -1 s.jsonl)\n  ⎿  a\n\n{record}\n\n⏺ Done.\n")
+    found = examine(path)
+    assert not isinstance(found, Skipped)
+    assert found.name == "console"
+    assert human(read(found, path)[0]) == ["show it"]
+
+
 # The counter of the memory map begins with the program; that of getrusage would begin with the process that started it.
 MEASURED = r"""
 import re, sys

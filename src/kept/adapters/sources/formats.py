@@ -1,4 +1,4 @@
-"""The list of formats, in the order in which they are tried: each tool's own, third parties', then what many things could be.
+"""The list of formats, in the order in which they are tried: kept's entries, saved screens, each tool's own, third parties', then what many things could be.
 
 Third parties add a format as an entry point of the group ``kept.sources``: a class or a function without arguments that gives a
 Source, or a Source itself. One that cannot be loaded is left out, and :data:`LEFT_OUT` says why.
@@ -63,7 +63,8 @@ _TOOLS: tuple[Source, ...] = (
 )
 _PLUGINS, LEFT_OUT = load_plugins(entry_points(group=GROUP))
 PLUGINS = frozenset(each.name for each in _PLUGINS)
-SOURCES: tuple[Source, ...] = (*_TOOLS, Entries(), Console(), *_PLUGINS, Vault(), Journal(), Generic())
+# A screen may show a record of a transcript, and stays a screen.
+SOURCES: tuple[Source, ...] = (Entries(), Console(), *_TOOLS, *_PLUGINS, Vault(), Journal(), Generic())
 
 
 def in_zone(zone: ZoneInfo, sources: Sequence[Source] = SOURCES) -> tuple[Source, ...]:
