@@ -14,6 +14,7 @@ from kept.adapters import files, settings
 from kept.adapters.settings.feeds import Feed
 from kept.adapters.settings.roots import Root
 from kept.app.desk import Home
+from kept.app.secret_check import refuse_secrets
 from kept.model.codec import digest, dump
 from kept.model.errors import ConfigError, StaleError, TerminalOnlyError, UsageError
 from kept.model.profile import Use
@@ -153,6 +154,8 @@ def rewrite(home: Home, new: str, *, if_match: str = "", remote: bool = False) -
 def _put(home: Home, new: str, before: files.Content, *, remote: bool) -> None:
     """Write the file, where every profile that it newly names is there: with one that is not, nothing else would open any more."""
     data, where = new.encode("utf-8", "replace"), str(home.settings)
+    hint = "name the environment variable that holds it (llm.key_env); nothing was changed"
+    refuse_secrets(new, before=before.data.decode("utf-8", "replace"), where=where, hint=hint)
     old, asked = settings.Settings(), settings.parse(data, where)
     known: tuple[str, ...] = ()
     with suppress(ConfigError):

@@ -299,7 +299,7 @@ def opened(
         raise RefusedPathError("a link lies in kept's own folder", where=str(link), hint="put what it leads to in its place")
     if not anew:
         _miss(home)
-    with SqliteStore(home.store) as store:
+    with SqliteStore(home.store, redact=_redactor()) as store:
         asking = asker(
             chosen.llm, replies=home.replies, env=given, clock=clock, redact=_redaction(store),
             day_start=lambda: datetime.combine(clock().astimezone(local).date(), time(), local).astimezone(UTC),
@@ -334,6 +334,12 @@ def _miss(home: Home) -> None:
     if copies and not home.store.exists():
         hint = f"bring it back: kept restore {copies[-1]} (or begin with an empty one: --new-store)"
         raise StoreError("the store is gone, but backups of it are there", where=str(home.store), hint=hint)
+
+
+def _redactor() -> Callable[[str, bytes], str]:
+    """What takes the secrets out of every text on its way into the store."""
+    more = cache(scanner)
+    return lambda text, key: redact(text, key=key, more=more()).text
 
 
 def _redaction(store: Store) -> Redact:

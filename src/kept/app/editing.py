@@ -16,6 +16,7 @@ from kept.adapters import files
 from kept.adapters.files import Content
 from kept.app.desk import Desk
 from kept.app.running import RunNumber, settle
+from kept.app.secret_check import refuse_secrets
 from kept.app.targets import Target, bind, targets
 from kept.app.viewing import views
 from kept.app.writing import Written, write_outputs
@@ -278,6 +279,7 @@ def save(desk: Desk, name: str, text: str, *, if_match: str, accept_loss: bool =
     content = files.read(known.path)
     _expect(known, content, if_match)
     data = _whole(known, content, text)
+    refuse_secrets(text, before=content.data.decode("utf-8", "replace"), where=name)
     if not accept_loss:
         _guard(desk, known, data)
 

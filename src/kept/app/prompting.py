@@ -12,6 +12,7 @@ from kept import profiles
 from kept.adapters import files, settings
 from kept.adapters.files import Content
 from kept.app.desk import Home
+from kept.app.secret_check import refuse_secrets
 from kept.model.errors import ConfigError, MissingError, StaleError, UsageError
 from kept.model.profile import Profile
 from kept.profiles.prompts import BUILT_IN, Prompt, composed, default, own_path, prompt
@@ -120,6 +121,7 @@ def _followed(draft: Draft, text: str) -> None:
 
 
 def _put(home: Home, draft: Draft, text: str, before: Content) -> None:
+    refuse_secrets(text, before=before.data.decode("utf-8", "replace"), where=str(draft.own))
     files.write(draft.own, text.encode("utf-8", "replace"), expect=before.stamp, root=home.root)
 
 

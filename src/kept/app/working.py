@@ -158,7 +158,7 @@ def _redacted(value: Any, key: bytes) -> Any:
         case str():
             return redact(value, key=key).text
         case Mapping():
-            return {str(name): _redacted(each, key) for name, each in value.items()}
+            return {redact(str(name), key=key).text: _redacted(each, key) for name, each in value.items()}
         case list() | tuple():
             return [_redacted(each, key) for each in value]
     return value

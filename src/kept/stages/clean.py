@@ -70,14 +70,28 @@ def clean(event: Event, *, redact: Callable[[str], Redaction], limits: Limits) -
         name, ledger = _line(tool.name, redact, limits.place, ledger)
         target, ledger = _field(tool.target, redact, limits.target, ledger)
         detail, ledger = _field(tool.detail, redact, limits.detail, ledger)
-        tool = replace(tool, name=name, target=target, detail=detail)
+        call, ledger = _line(tool.call, redact, limits.place, ledger)
+        tool = replace(tool, name=name, call=call, target=target, detail=detail)
     project, ledger = _line(event.project, redact, limits.place, ledger)
     branch, ledger = _line(event.branch, redact, limits.place, ledger)
     return Cleaned(
-        event=replace(event, text=shorter, tool=tool, project=project, branch=branch),
+        event=replace(_named(event, redact), text=shorter, tool=tool, project=project, branch=branch),
         removed={reason: count for reason, count in ledger.removed.items() if count},
         secrets=ledger.secrets,
     )
+
+
+def _named(event: Event, redact: Callable[[str], Redaction]) -> Event:
+    """The event without secrets in what it is called and where it stands: names that a client chose, and paths, may hold one.
+
+    Equal names stay equal, so records, threads and files still belong together.
+    """
+    names = (event.key, event.session, event.record, event.parent, event.turn, event.label_reason, event.pointer.path)
+    if not redact(" ".join(names)).found:
+        return event
+    key, session, record, parent, turn, reason, path = (redact(each).text for each in names)
+    pointer = replace(event.pointer, path=path)
+    return replace(event, key=key, session=session, record=record, parent=parent, turn=turn, label_reason=reason, pointer=pointer)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any
 from kept.adapters.store import archive_care as care
 from kept.adapters.store.blocks import BLOCK_EVENTS, Blocks, columns, index, is_indexed, unindex
 from kept.adapters.store.database import ERASING, Database, checksum, phrase
+from kept.adapters.store.door import safe_cursor, safe_value
 from kept.adapters.store.records import likeness_of, retold, withheld
 from kept.adapters.store.repeats import all_repeated, repeated_by, with_repeats
 from kept.adapters.store.values import EventRow, FileRow, FileState, Mention, OptedOut, Row, Sitting, Thread, ThreadRow
@@ -31,7 +32,7 @@ class SqliteArchive:
 
     def cursor(self, source: str, path: str) -> Cursor | None:
         """How far a file was read; None where it never was."""
-        row = self._database.one("file", source=source, path=path)
+        row = self._database.one("file", source=source, path=self._database.safe(path))
         if row is None:
             return None
         if row["wrong"]:
@@ -47,18 +48,20 @@ class SqliteArchive:
 
     def looked(self, path: str) -> tuple[str, str] | None:
         """The source of a file that was read to its end, and the stamp noted then; None where no stamp is noted."""
-        row = self._database.one("look", path=path)
+        row = self._database.one("look", path=self._database.safe(path))
         return (row["source"], row["stamp"]) if row else None
 
     def put_look(self, source: str, path: str, stamp: str) -> None:
         """Note of a file that was read to its end what it looked like."""
-        self._database.run("put_look", source=source, path=path, stamp=stamp)
+        self._database.run("put_look", source=source, path=self._database.safe(path), stamp=stamp)
 
     def add(self, source: str, path: str, events: Sequence[Event], account: Account, cursor: Cursor, *, anew: bool) -> int:
         """Archive a slice of a file and move its cursor, in one transaction. Returns how many of the events were new.
 
         ``account`` is that of the slice; ``anew`` says that it is the first of the file or of a file read again from its start.
         """
+        safe = self._database.safe
+        path, account, cursor = safe(path), safe_value(account, safe), safe_cursor(cursor, safe)
         with self._database.transaction():
             row = self._database.one("file", source=source, path=path)
             before = Account() if anew or row is None else load(Account, json.loads(row["account"]))
@@ -264,12 +267,12 @@ class SqliteArchive:
 
     def project(self, directory: str) -> Project | None:
         """What a directory was found to be, or None."""
-        row = self._database.one("project", directory=directory)
+        row = self._database.one("project", directory=self._database.safe(directory))
         return Project(**dict(row)) if row else None
 
     def put_project(self, project: Project) -> None:
         """Note what a directory is."""
-        self._database.run("put_project", **dump(project))
+        self._database.run("put_project", **dump(safe_value(project, self._database.safe)))
 
     def projects(self) -> tuple[Project, ...]:
         """What every directory was found to be, by directory."""
@@ -281,6 +284,7 @@ class SqliteArchive:
 
     def opt_out(self, session: str, path: str) -> int:
         """Note that a conversation is not to be remembered, and erase the words of it that no other conversation has."""
+        session, path = self._database.safe(session), self._database.safe(path)
         with self._database.transaction():
             self._database.run("opt_out", session=session, path=path)
             rows = self._database.run("events_of_session_alone", session=session).fetchall()

@@ -15,6 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from kept.adapters.store.door import Safe
 from kept.adapters.store.paths import flush, free_name, make_folder
 from kept.adapters.store.schema import foreign_objects, foreign_programs, migration_statements, schema_statements
 from kept.model.errors import DamagedError, StoreError
@@ -22,18 +23,8 @@ from kept.model.text import phrase_words
 
 FORMAT = 4  # PRAGMA user_version of the newest schema
 ERASING = "erasing"  # the setting that stands from the commit that erases words until the file was rewritten without them
-TALLIED = (
-    "settings",
-    "files",
-    "projects",
-    "opted_out",
-    "likenesses",
-    "runs",
-    "dirty",
-    "outputs",
-    "notes",
-    "summaries",
-)  # their rows are counted
+# Their rows are counted.
+TALLIED = ("settings", "files", "projects", "opted_out", "likenesses", "runs", "dirty", "outputs", "notes", "summaries")
 _BUSY_MS = 30_000
 _HERE = files("kept.adapters.store")
 
@@ -89,6 +80,7 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.safe: Safe = str  # how a text loses its secrets on its way in; the store that opens this says so
         self._pid = os.getpid()
         self._depth = 0
         self._proofs: dict[Hashable, Callable[[], bool]] = {}

@@ -9,6 +9,7 @@ from datetime import date, datetime
 from typing import Any
 
 from kept.adapters.store.database import Database
+from kept.adapters.store.door import safe_value
 from kept.adapters.store.rows import UNREADABLE
 from kept.adapters.store.values import Noted, Pointed
 from kept.model.codec import canonical, dump, load
@@ -111,7 +112,7 @@ class SqliteDays:
             for row in self._database.run("points_from", thread=thread, start=start, stop=stop).fetchall():
                 self._database.run("drop_passage", row=row["row"])
             for each in points:
-                self._put(each)
+                self._put(safe_value(each, self._database.safe))
 
     def points(self, start: datetime, stop: datetime) -> tuple[Pointed, ...]:
         """The points in [start, stop), in the order of their times."""
@@ -130,6 +131,7 @@ class SqliteDays:
 
     def own(self, passage: Passage) -> None:
         """Have a person's words, in the place of those of the same id."""
+        passage = safe_value(passage, self._database.safe)
         with self._database.transaction():
             for row in self._database.run("passages_told", id=passage.id).fetchall():
                 self._take_away(row)

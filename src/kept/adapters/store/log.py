@@ -11,6 +11,7 @@ from typing import Any
 
 from kept.adapters.store.checking import IMPORTED, broken_log, disagreements, fingerprints_of, wrong_fingerprints
 from kept.adapters.store.database import ERASING
+from kept.adapters.store.door import safe_draft, safe_value
 from kept.adapters.store.memories import SqliteMemories, fields, listed
 from kept.adapters.store.rows import Appended, appended, candidates_of, effects, operation_of, proposal_of, put_together
 from kept.adapters.store.values import (
@@ -42,13 +43,15 @@ class SqliteLog(SqliteMemories):
     def start_run(self, command: str, now: datetime) -> int:
         """Begin a run and return its number."""
         with self._database.transaction():
-            (number,) = self._database.one("start_run", command=command, started_at=to_text(now))
+            (number,) = self._database.one("start_run", command=self._database.safe(command), started_at=to_text(now))
             self._database.run("sum_run", id=number)
         return int(number)
 
     def end_run(self, run: int, now: datetime, report: Mapping[str, Any]) -> None:
         """Note that a run came to its end, and its report."""
-        self._database.run("end_run", id=run, ended_at=to_text(now), report=canonical(dict(report)))
+        self._database.run(
+            "end_run", id=run, ended_at=to_text(now), report=canonical(safe_value(dict(report), self._database.safe))
+        )
 
     def runs(self, limit: int = 1000) -> tuple[Run, ...]:
         """The last runs, newest first."""
@@ -68,6 +71,7 @@ class SqliteLog(SqliteMemories):
         Raises StoreError, with nothing changed, where the pass does not fit the memories (it names one that does not exist, or
         would make two memories supersede each other).
         """
+        draft = safe_draft(draft, self._database.safe)
         with self._database.transaction():
             last = self._database.one("last_pass")
             written = appended(

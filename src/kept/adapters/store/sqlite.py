@@ -12,6 +12,7 @@ from kept.adapters.store.archive import SqliteArchive
 from kept.adapters.store.checking import citations
 from kept.adapters.store.database import ERASING, Database
 from kept.adapters.store.days import SqliteDays
+from kept.adapters.store.door import Redact, unredacted
 from kept.adapters.store.log import SqliteLog
 from kept.adapters.store.memories import indexed
 from kept.adapters.store.paths import drop, flush
@@ -31,10 +32,15 @@ _TAKEN = 500  # events of one archive block when a store is loaded
 
 
 class SqliteStore:
-    """An open store file, made where there is none. Raises StoreError where it cannot be opened."""
+    """An open store file, made where there is none. Raises StoreError where it cannot be opened.
 
-    def __init__(self, path: Path) -> None:
+    ``redact`` takes the secrets out of every text that comes in (see :mod:`kept.adapters.store.door`).
+    """
+
+    def __init__(self, path: Path, *, redact: Redact = unredacted) -> None:
         self._database = Database(path)
+        if redact is not unredacted:
+            self._database.safe = lambda text: redact(text, self.key("redaction")) if text else text
         self.path = path
         self._archive = SqliteArchive(self._database)
         self._log = SqliteLog(self._database)

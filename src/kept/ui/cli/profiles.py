@@ -13,6 +13,7 @@ from kept.app import configuring
 from kept.app.desk import Home, find_home
 from kept.app.migrating import Migrated, migrate
 from kept.app.running import settle
+from kept.app.secret_check import refuse_secrets
 from kept.model.codec import dump
 from kept.model.errors import ConfigError, UsageError
 from kept.model.profile import INTENTS, Category, Occasion, Profile
@@ -175,6 +176,7 @@ def _category(found: Profile, each: Category) -> Iterator[Line]:
 def _new(home: Home, name: str, like: str) -> int:
     if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
         raise UsageError(f"a profile cannot be called {name!r}", hint="letters, digits, - and _")
+    refuse_secrets(name)
     if name in known.names(_folder(home)):
         raise UsageError(f"there is a profile {name!r} already", hint=f"kept profiles show {name}")
     text, _ = known.source(like, _folder(home))
