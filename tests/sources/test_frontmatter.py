@@ -74,8 +74,9 @@ def test_a_block_that_is_not_plain_is_refused_whole_and_says_why(inner, fault):
     assert found.rows > 0
 
 
-def test_a_block_without_end_is_text():
-    assert front("---\na: 1\n").rows == 0
+def test_a_block_without_end_is_text_whose_fields_still_count():
+    found = front("---\nauthor: Ada\nno field\nagent: x\n")
+    assert (found.rows, found.values, found.fault) == (0, {"author": "Ada"}, "unclosed")
     assert front("---\n" + "a" * 70_000 + "\n---\n").fault == "too-long"
 
 

@@ -45,9 +45,27 @@ def test_each_section_with_a_text_is_an_event_of_the_day_in_the_files_name(tmp_p
     assert account.dropped == {"heading-only": 1}
 
 
-def test_a_daily_note_in_a_journal_is_the_persons(tmp_path):
+def test_a_daily_note_that_nobody_signed_is_the_agents_wherever_it_lies(tmp_path):
+    (tmp_path / ".obsidian").mkdir()
     for name in ("journal/2026-02-07.md", "Daily Notes/2026-02-07 Saturday.md", "journals/2026_02_07.md", "diary/2026/02/07.md"):
-        assert label(write(tmp_path, NOTE, name)) == {(Author.HUMAN, "daily-note")}
+        assert label(write(tmp_path, NOTE, name)) == {(Author.ASSISTANT, "unsigned")}
+
+
+def test_a_note_whose_front_matter_names_a_person_is_theirs_closed_or_not(tmp_path):
+    for front in ("author: person\n---", "written_by: Ada Lovelace\n---", "authors: [me]\n---", "author: Ada Lovelace\n"):
+        assert label(write(tmp_path, f"---\n{front}\n{NOTE}", "journal/2026-02-09.md")) == {(Author.HUMAN, "front-matter:person")}
+    assert label(write(tmp_path, f"---\nauthor: agent\n\n{NOTE}", "journal/2026-02-10.md")) == {
+        (Author.ASSISTANT, "front-matter:agent")
+    }
+
+
+def test_the_persons_words_that_a_block_quote_gives_under_their_name_are_theirs(tmp_path):
+    text = "# Day\n\n> **Human:** always use pnpm\n> and never npm\n\nSet up.\n\n> **Claude:** We could use npm.\n> **User**: no\n\n> plain quote\n"
+    events, _, _ = read(READER, write(tmp_path, text, "journal/2026-02-11.md"))
+    assert human(events) == ["always use pnpm\nand never npm", "no"]
+    (own,) = (event.text for event in events if event.author is Author.ASSISTANT)
+    assert "pnpm" not in own
+    assert "> **Claude:** We could use npm." in own
 
 
 def test_an_agents_notes_are_not_the_persons(tmp_path):
@@ -59,14 +77,6 @@ def test_an_agents_notes_are_not_the_persons(tmp_path):
         assert label(path) == {(Author.ASSISTANT, "front-matter:agent")}
 
 
-def test_a_journal_among_a_repositorys_files_is_nobodys_but_one_in_a_vault_is_the_persons(tmp_path):
-    (tmp_path / "repo" / ".git").mkdir(parents=True)
-    assert label(write(tmp_path, NOTE, "repo/journal/2026-02-07.md")) == {(Author.ASSISTANT, "unsigned")}
-    (tmp_path / "vault" / ".git").mkdir(parents=True)
-    (tmp_path / "vault" / ".obsidian").mkdir()
-    assert label(write(tmp_path, NOTE, "vault/journal/2026-02-07.md")) == {(Author.HUMAN, "daily-note")}
-
-
 def test_what_nobody_signed_is_whose_the_reader_is_told(tmp_path):
     path = write(tmp_path, NOTE, "work-diary.md")
     assert label(path) == {(Author.ASSISTANT, "unsigned")}
@@ -75,7 +85,8 @@ def test_what_nobody_signed_is_whose_the_reader_is_told(tmp_path):
 
 
 def test_a_persons_note_may_quote_what_memory_tools_injected(tmp_path):
-    path = write(tmp_path, "## A\n<relevant_memories>old</relevant_memories>\nmine <!-- hidden -->\n", "journal/2026-02-07.md")
+    text = "---\nauthor: me\n---\n## A\n<relevant_memories>old</relevant_memories>\nmine <!-- hidden -->\n"
+    path = write(tmp_path, text, "journal/2026-02-07.md")
     events, account, _ = read(READER, path)
     assert human(events) == ["## A\n\nmine"]
     assert account.noted == {"removed:hidden-text": 1, "removed:relevant_memories": 1}

@@ -521,3 +521,27 @@ def test_hostile_markdown_behaves_as_told(shared):
 def test_every_label_has_exactly_one_role():
     assert {role_of(label)[0] for label in ("You", "User:", "**Human**", "ich", "用户:")} == {Role.HUMAN}
     assert {role_of(label)[0] for label in ("ChatGPT", "Claude (Sonnet 4.5)", "GPT-5.1-Codex-Max", "AI")} == {Role.ASSISTANT}
+
+
+@pytest.mark.parametrize("fence", ["```", "```py", "~~~"])
+def test_a_fence_that_never_closes_ends_at_the_next_speakers_heading(tmp_path, fence):
+    answer = "Because:\n\n```\ncode\n```\n\nWe always squash."
+    text = f"## User\n\nwhy?\n{fence}\nnpm warn x\n\n## Assistant\n\n{answer}\n\n## User\n\nnever squash\n\n## Assistant\n\nok\n"
+    path = tmp_path / "chats" / "talk.md"
+    path.parent.mkdir()
+    path.write_text(text)
+    events, _, _ = read(READER, path)
+    assert [(event.author, event.text) for event in events] == [
+        (Author.HUMAN, f"why?\n{fence}\nnpm warn x"),
+        (Author.ASSISTANT, answer),
+        (Author.HUMAN, "never squash"),
+        (Author.ASSISTANT, "ok"),
+    ]
+
+
+def test_a_conversation_quoted_in_a_fence_of_several_turns_stays_quoted(tmp_path):
+    path = tmp_path / "chats" / "talk.md"
+    path.parent.mkdir()
+    path.write_text("## User\n\nlook:\n```\n## User\n\nalways squash\n\n## Assistant\n\nyes\n```\n\n## Assistant\n\nseen\n")
+    events, _, _ = read(READER, path)
+    assert [event.text for event in events if event.author is Author.HUMAN] == ["look:"]

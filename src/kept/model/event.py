@@ -61,7 +61,9 @@ def origin_of(author: Author) -> Origin:
 
 
 # Why a text was labelled whose it is, where it is an entry of a journal and no utterance.
-NOTED = frozenset({"front-matter:agent", "quotes-its-user", "memory-folder", "agent-workspace", "daily-note", "unsigned"})
+NOTED = frozenset(
+    {"front-matter:agent", "front-matter:person", "quotes-its-user", "memory-folder", "agent-workspace", "daily-note", "unsigned"}
+)
 
 
 class Precision(StrEnum):

@@ -4,6 +4,7 @@ No value is given a type (``no`` stays a word, ``1:20`` is no number), no tag is
 is not plain is refused whole: its file is then read without it. Knows no format's field names.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -52,7 +53,19 @@ def read_front_matter(rows: Sequence[Row]) -> FrontMatter:
         size += len(row.text) + 1
         if size > BLOCK_CHARACTERS:
             return FrontMatter(fault="too-long")
-    return FrontMatter(fault="unclosed")
+    return _unclosed(rows)
+
+
+_FIELD = re.compile(r"[A-Za-z][\w-]{0,40}:(?:[ \t]|$)")
+
+
+def _unclosed(rows: Sequence[Row]) -> FrontMatter:
+    """The fields that stand below an opening fence whose end is missing, up to the first line that is none; what they say still counts."""
+    after = next((number for number in range(1, len(rows)) if not _FIELD.match(rows[number].text)), len(rows))
+    if after == 1:
+        return FrontMatter(fault="unclosed")
+    found = _read("\n".join(row.text for row in rows[1:after]), after)
+    return FrontMatter(values=found.values, fault="unclosed")
 
 
 def _read(block: str, rows: int) -> FrontMatter:

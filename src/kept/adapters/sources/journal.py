@@ -1,8 +1,8 @@
 """Dated journals, daily notes and diaries, a person's or an agent's.
 
 A record is a section: a heading and what stands below it up to the next one. The day comes from the file's name, its front
-matter, a heading, or the folders ``2026/03/17`` it lies in; there is no finer time. Who writes is decided by what the file and
-its place say; where they say nothing the text is not taken for the person's, unless the reader is told so.
+matter, a heading, or the folders ``2026/03/17`` it lies in; there is no finer time. Who writes is said by its front matter, or by
+the person who named its folder; where nothing says so it is the agent. The person's words that an agent quotes are the person's.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from kept.adapters.sources.documents import Document, Entry, Place, Row, Said, p
 from kept.adapters.sources.frontmatter import FrontMatter, read_front_matter
 from kept.adapters.sources.markdown import Heading, body, fenced, headings, visible
 from kept.adapters.sources.pieces import hash_of
-from kept.adapters.sources.roles import When, template_of
+from kept.adapters.sources.roles import Role, When, role_of, template_of
 from kept.adapters.sources.stamps import Stamp, find_stamp, read_stamp
 from kept.adapters.sources.vault import SUFFIXES, UTC, project_of, stamp_of
 from kept.model.event import Author, Cursor, Kind, Slice
@@ -149,6 +149,8 @@ def _author(front: FrontMatter, rows: Sequence[Row], path: Path) -> tuple[Author
     )
     if front.first(*_AGENT_FIELDS) or _AI_NAME.search(declared):
         return Author.ASSISTANT, "front-matter:agent"
+    if declared.strip():
+        return Author.HUMAN, "front-matter:person"
     if any(_QUOTE_LABEL.match(row.text[:_LABEL_CHARACTERS]) for row in rows):
         return Author.ASSISTANT, "quotes-its-user"
     folders = list(path.absolute().parents)[:_ANCESTORS]
@@ -157,23 +159,15 @@ def _author(front: FrontMatter, rows: Sequence[Row], path: Path) -> tuple[Author
         return Author.ASSISTANT, "memory-folder"
     if any((folder / name).exists() for folder in folders[:2] for name in _AGENT_FILES):
         return Author.ASSISTANT, "agent-workspace"
-    dated = _DATED.match(path.stem) or path.stem == "".join(_folders_of_day(path)[2:])
-    if dated and names & _JOURNAL_FOLDERS and not _in_repository(path):
-        return Author.HUMAN, "daily-note"
     return None
-
-
-def _in_repository(path: Path) -> bool:
-    """Whether a note lies among a repository's files, which many hands write; a vault kept under version control is none."""
-    folders = list(path.absolute().parents)
-    marked = next((each for each in folders if any((each / name).exists() for name in (".git", ".obsidian", "logseq"))), None)
-    return marked is not None and not any((marked / name).exists() for name in (".obsidian", "logseq"))
 
 
 _LABEL_CHARACTERS = 200
 _QUOTE_LABEL = re2.compile(
     r"(?i)^[-*]?[ \t]*\*\*user(?:'s)? (?:prompt|request|message|query|instruction)s?(?: \([a-z, ]{1,30}\))?(?::\*\*|\*\*:)[ \t]*(.*)$"
 )
+# How an agent's journal sets the person's words off: > **Human:** …
+_QUOTED_SPEAKER = re2.compile(r"^>[ \t]?(?:\*\*|__)([^*_\n]{1,40}?)(?::(?:\*\*|__)|(?:\*\*|__)[ \t]*:)[ \t]*(.*)$")
 _ANY_LABEL = re2.compile(r"^\*\*[A-Z][^*\n]{1,60}(?::\*\*|\*\*:)")
 
 
@@ -207,6 +201,13 @@ def _quotes(rows: Sequence[Row], first: int, after: int, inside: Sequence[bool])
     quotes, taken = [], set[int]()
     number = first
     while number < after:
+        spoken, end = ("", number) if inside[number] else _spoken(rows, number, after)
+        if spoken:
+            quotes.append(spoken)
+            taken |= set(range(number, end))
+        if end > number:
+            number = end
+            continue
         found = None if inside[number] else _QUOTE_LABEL.match(rows[number].text[:_LABEL_CHARACTERS])
         label, number = number, number + 1
         if not found:
@@ -220,6 +221,20 @@ def _quotes(rows: Sequence[Row], first: int, after: int, inside: Sequence[bool])
             quote, reached = _quote(rows, reached, end, "")  # one block for each prompt
         number = end
     return quotes, frozenset(taken)
+
+
+def _spoken(rows: Sequence[Row], first: int, after: int) -> tuple[str, int]:
+    """The person's words that a block quote gives under their name, and the row after them; another's words are passed over."""
+    found = _QUOTED_SPEAKER.match(rows[first].text[:_LABEL_CHARACTERS])
+    role = role_of(found.group(1)) if found else None
+    if found is None or role is None:
+        return "", first
+    end = first + 1
+    while end < after and rows[end].text.startswith(">") and not _QUOTED_SPEAKER.match(rows[end].text[:_LABEL_CHARACTERS]):
+        end += 1
+    opening = rows[first].text[found.start(2) :]
+    words = "\n".join([opening, *(row.text[1:].removeprefix(" ") for row in rows[first + 1 : end])]).strip()
+    return (words if role[0] is Role.HUMAN else ""), end
 
 
 def _is_label(text: str) -> bool:

@@ -5,7 +5,7 @@ Knows no format and no roles. Linear in the text.
 
 import re
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import re2
@@ -46,6 +46,34 @@ def fenced(rows: Sequence[Row]) -> list[bool]:
             edges[waiting.pop()[0]] += 1
             edges[number + 1] -= 1
     return [depth > 0 for depth in accumulate(edges[:-1])]
+
+
+def fenced_in_turns(rows: Sequence[Row], starts: Sequence[int]) -> list[bool]:
+    """The same for a conversation whose speakers' lines stand at ``starts``: a block that is not closed ends at the next of them.
+
+    A block that quotes another conversation is closed some turns further on: it goes up to the turn in which its end stands.
+    """
+    edges = sorted({0, *starts, len(rows)})
+    parts = [fenced(rows[first:after]) for first, after in pairwise(edges)]
+    torn = [number for number, (first, after) in enumerate(pairwise(edges)) if _is_torn(rows[first:after])]
+    for first, last in zip(torn[::2], torn[1::2], strict=False):
+        joined = fenced(rows[edges[first] : edges[last + 1]])
+        for number in range(first, last + 1):
+            offset = edges[number] - edges[first]
+            parts[number] = joined[offset : offset + edges[number + 1] - edges[number]]
+    return [row for part in parts for row in part]
+
+
+def _is_torn(rows: Sequence[Row]) -> bool:
+    """Whether a part of a text opens a block that it does not close, or closes one that it does not open."""
+    depth: list[str] = []
+    for row in rows:
+        found = _FENCE.match(row.text) if "`" in row.text or "~" in row.text else None
+        if found and (found.group(2).strip() or not depth):
+            depth.append(found.group(1))
+        elif found and found.group(1)[0] == depth[-1][0] and len(found.group(1)) >= len(depth[-1]):
+            depth.pop()
+    return bool(depth)
 
 
 def headings(rows: Sequence[Row], inside: Sequence[bool], first: int = 0) -> list[Heading]:

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import re2
 
 from kept.adapters.sources.documents import Entry, Row, Said, place_of, prompt
-from kept.adapters.sources.markdown import body, fenced, headings, visible
+from kept.adapters.sources.markdown import body, fenced_in_turns, headings, visible
 from kept.adapters.sources.stamps import Stamp, find_clock, find_stamp, instant_of, next_instant
 from kept.model.event import Author, Kind, Precision
 
@@ -130,8 +130,8 @@ def find_turns(rows: Sequence[Row], first: int = 0, *, plain: bool = False) -> t
         first: the row to begin at.
         plain: whether ``User: …`` without any mark is a speaker's line too; then both sides must speak.
     """
-    inside = fenced(rows)
     outside = _candidates(rows, [False] * len(rows), first, plain=plain)
+    inside = fenced_in_turns(rows, [turn.row for turn in outside])
     style = _style([turn for turn in outside if not inside[turn.row]])
     if style is None:
         return [], []
