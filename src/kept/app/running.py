@@ -19,6 +19,7 @@ from kept.adapters.store import Run
 from kept.app.advising import Advised, take_advice
 from kept.app.asking import Asker
 from kept.app.backups import safeguard
+from kept.app.client_memory import take_up_notes
 from kept.app.covering import Covered, Covering
 from kept.app.curating import Curated, curate_dirty
 from kept.app.daybook import Daybook, write_days
@@ -169,8 +170,7 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
     before = desk.store.log.ids()
     progress("discovering", 0, 0)
     found = discover(desk, paths, force=options.force)
-    if not paths and not options.dry:
-        found = _with_queued(desk, found, force=options.force)
+    found = found if paths or options.dry else _with_queued(desk, found, force=options.force)
     report = Report(sources=found.sources, resumed=_interrupted(desk))
     report.written.dry = options.dry
     if desk.asking is not None:
@@ -179,6 +179,7 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
     absorb_edits(desk, run_number, report.written, allow=options.allow)
     report.reading = _read(desk, (found, paths), options, progress, late)
     record(desk)
+    _take_up_notes(desk, paths, options, run_number)
     moved = move(desk, run_number(), progress) if misplaced(desk) else Moved()
     report.moved = moved.memories
     grown = ready(desk, options.occasion, force=options.force)
@@ -230,6 +231,12 @@ def _read(desk: Desk, what: tuple[Found, Sequence[Path]], options: Options, prog
     if not options.dry:
         note_unread(desk, paths, found, reading.skipped)
     return reading
+
+
+def _take_up_notes(desk: Desk, paths: Sequence[Path], options: Options, run: Callable[[], int]) -> None:
+    """Take up what clients remember themselves, where the settings name them and the run is about everything."""
+    if not (paths or options.dry):
+        take_up_notes(desk, run)
 
 
 def _named(desk: Desk) -> str:

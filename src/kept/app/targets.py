@@ -7,7 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from kept.adapters import files
-from kept.adapters.clients import READERS, Client, has_hooks, has_plugin
+from kept.adapters.clients import CLIENTS, GEMINI, READERS, Client, has_hooks, has_plugin
+from kept.app.client_memory import injected
 from kept.app.desk import Desk
 from kept.app.reminding import OFF
 from kept.app.summarising import told
@@ -17,6 +18,7 @@ from kept.model.handover import START
 from kept.model.memory import USER_SCOPE, Memory
 from kept.model.profile import Place, Profile
 from kept.model.project import root_of
+from kept.model.text import normal_form
 from kept.stages.compose import Page, compose, days, pages
 
 REMEMBERED = "Remembered"  # the heading of kept's section in the note of a day
@@ -57,7 +59,8 @@ class Target:
 class Book:
     """What there is to write: all memories, the names of projects, and of each profile (by id) the notes of days and the pages.
 
-    ``projects`` are the folders of projects below the home, with their scopes.
+    ``projects`` are the folders of projects below the home, with their scopes. ``injected`` is what clients put before their sessions
+    anyway, by their name.
     """
 
     memories: tuple[Memory, ...]
@@ -65,6 +68,7 @@ class Book:
     projects: Mapping[Path, str]
     days: Mapping[str, Mapping[date, Document]] = field(default_factory=dict)
     pages: Mapping[str, tuple[Page, ...]] = field(default_factory=dict)
+    injected: Mapping[str, frozenset[tuple[str, str]]] = field(default_factory=dict)
 
 
 Summaries = Callable[[Desk], Mapping[date, Sequence[Line]]]
@@ -82,6 +86,7 @@ def bind(desk: Desk, summaries: Summaries = told) -> Book:
         projects=_projects(desk) if any(_in_projects(each) for each in desk.profiles) else {},
         days={each.id: days(memories, (each,), names=names, zone=desk.zone, summaries=lines) for each in noting},
         pages={each.id: pages(memories, each, as_of=desk.clock(), names=names, zone=desk.zone) for each in paging},
+        injected=injected(desk),
     )
 
 
@@ -254,7 +259,18 @@ def _shown(desk: Desk, book: Book, target: Target) -> list[Memory]:
     if target.scope:
         return [each for each in book.memories if each.scope == target.scope]
     elsewhere = {(scope, one.id) for scope in set(book.projects.values()) for one in desk.profiles if _in_projects(one)}
-    return [each for each in book.memories if (each.scope, each.profile) not in elsewhere]
+    known = book.injected.get(_client_of(desk, target), frozenset())
+    return [
+        memory
+        for memory in book.memories
+        if (memory.scope, memory.profile) not in elsewhere and (memory.scope, normal_form(memory.content)) not in known
+    ]
+
+
+def _client_of(desk: Desk, target: Target) -> str:
+    """The agent that reads a file by itself in every session; empty where none does."""
+    folders = {desk.home.root / client.folder: client.name for client in (*CLIENTS, GEMINI)}
+    return next((folders[folder] for folder in target.path.parents if folder in folders), "")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

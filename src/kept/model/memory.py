@@ -14,6 +14,7 @@ USER_SCOPE = "user"
 DISMISSED = "turned down by the model"
 DOUBTED = "doubted by the model"
 SUGGESTED = "suggested"  # the trigger of a memory that an agent proposed by a call
+CLIENT_MEMORY = "client memory"  # and of one that stands in a client's own memory
 
 
 class Status(StrEnum):

@@ -18,6 +18,7 @@ from kept.model.errors import ConfigError
 from kept.model.profile import Use
 from kept.model.recall import Recall
 
+REMEMBERING = frozenset({"claude", "codex", "gemini", "blocks"})
 SECTIONED = frozenset({"codex", "gemini"})
 _LISTS = frozenset({"use", "feed", "root"})
 _TABLES = _LISTS | {"projects"}
@@ -107,6 +108,7 @@ class Settings:
     turn), or ``off`` (nothing, and what agents hand over waits).
     ``night_minutes`` is how long the night's job may read, extract and ask (0: as long as it takes); what is left waits for the next one.
     ``sections`` names agents (codex, gemini) whose own file of instructions gets a section with what is remembered.
+    ``client_memory`` names tools (claude, codex, gemini, blocks) whose own memory every run takes up as waiting.
     ``linked_folders`` are folders below the home that the files kept writes may lie in by a link; without them a link leads within its
     own folder only.
     ``context_meaning`` lets the hook before a prompt also look for facts by meaning, which loads the model each time.
@@ -127,6 +129,7 @@ class Settings:
     handover: str = "remind"
     night_minutes: int = 240
     sections: tuple[str, ...] = ()
+    client_memory: tuple[str, ...] = ()
     linked_folders: tuple[str, ...] = ()
     trust_agents: bool = False
     context_meaning: bool = False
@@ -187,6 +190,8 @@ def _value(name: str, value: object, where: str) -> Any:
         case "context_tokens" if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS:
             return value
         case "sections" if isinstance(value, list) and set(value) <= SECTIONED:
+            return tuple(value)
+        case "client_memory" if isinstance(value, list) and set(value) <= REMEMBERING:
             return tuple(value)
         case "night_minutes" if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             return value

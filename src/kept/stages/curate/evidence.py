@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from kept.model.codec import digest
 from kept.model.event import Origin
 from kept.model.lifecycle import Rules, gather, in_short
-from kept.model.memory import SUGGESTED, Accepted, Candidate, Evidence, Judged, Memory, Status
+from kept.model.memory import CLIENT_MEMORY, SUGGESTED, Accepted, Candidate, Evidence, Judged, Memory, Status
 from kept.model.operation import Facts
 from kept.model.statement import statement
 from kept.model.text import normal_form
@@ -158,8 +158,8 @@ def moved(memory: Memory, facts: Facts) -> bool:
 
 
 def is_offered(memory: Memory) -> bool:
-    """True for what an agent suggested by a call alone: it becomes one with what the transcript of that session says of the same words."""
-    return memory.trigger == SUGGESTED and not memory.candidates and memory.status in (Status.HELD, Status.ACTIVE)
+    """True for what an agent suggested by a call, or keeps in its own memory: it becomes one with the words that say the same."""
+    return memory.trigger in (SUGGESTED, CLIENT_MEMORY) and not memory.candidates and memory.status in (Status.HELD, Status.ACTIVE)
 
 
 def new_id(candidate: Candidate, taken: set[str]) -> str:
