@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kept.adapters.settings import Llm, Settings, read, values, write
+from kept.adapters.settings import Llm, Settings, read, values
+from kept.adapters.settings.writing import write
 from kept.model.errors import ConfigError
 
 

@@ -4,12 +4,13 @@ import json
 import shutil
 
 import pytest
-from talking import OTHER, RULE, say
 
-from kept.app import person
+from kept.app import kinship, person
 from kept.app.history import undo
+from kept.app.kinship import suggestions
 from kept.app.running import Options, run
 from kept.model.memory import USER_SCOPE, Status
+from talking import OTHER, RULE, say
 
 
 def settings(home, **projects):
@@ -129,3 +130,94 @@ def test_nothing_moves_where_nothing_was_corrected(desk_at, home, force):
         run(desk, [], Options(force=force))
         assert active(desk) == before
         assert not [each for each in desk.store.log.passes() if each.stage == "move"]
+
+
+def places(desk):
+    """Where the memories of the directories that were seen belong."""
+    return {desk.scope(each.directory) for each in desk.store.archive.projects()}
+
+
+def pushed(path, cwd, words, remote="git@example.org:office/harbor.git"):
+    """A session in a directory that is gone, in which the person says something and git pushes."""
+    base = {"sessionId": path.stem, "cwd": cwd, "timestamp": "2026-01-05T10:00:00.000Z"}
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "git push origin main"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": f"To {remote}\n   1a2b3c4..5d6e7f8  main -> main"}
+    records = [("user", words), ("assistant", [{"type": "text", "text": "Done."}, call]), ("user", [result])]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [
+        base | {"type": role, "uuid": f"{path.stem}-{n}", "parentUuid": f"{path.stem}-{n - 1}" if n else None, "message": {"role": role, "content": content}}
+        for n, (role, content) in enumerate(records)
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def test_folders_that_are_gone_are_one_project_where_git_named_one_repository_in_both(desk_at, home):
+    folder = home / ".claude" / "projects" / "p"
+    pushed(folder / "s1.jsonl", "/Users/a/code/harbor", RULE)
+    pushed(folder / "s2.jsonl", "/Users/a/moved/harbor-2", OTHER, remote="https://example.org/office/harbor")
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        assert len(places(desk)) == 1
+        assert {each.identity for each in desk.store.archive.projects()} == {"git:example.org/office/harbor"}
+        assert run(desk, [], Options()).run == 0
+
+
+def test_memories_follow_when_git_names_the_repository_later(desk_at, home):
+    folder = home / ".claude" / "projects" / "p"
+    one = repository(home / "a" / "harbor", "git@example.org:office/harbor.git")
+    say(home, "s1", RULE, cwd=one)
+    say(home, "s2", OTHER, cwd="/gone/harbor")
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        assert len(places(desk)) == 2
+        pushed(folder / "s3.jsonl", "/gone/harbor", "Thanks, looks fine.")
+        run(desk, [], Options())
+        assert len(places(desk)) == 1
+        assert desk.store.damage() == ()
+
+
+def test_workspaces_of_a_manager_belong_to_the_one_project_of_that_name(desk_at, home):
+    one = repository(home / "a" / "harbor", "git@example.org:office/harbor.git")
+    say(home, "s1", RULE, cwd=one)
+    say(home, "s2", OTHER, cwd=f"{home}/conductor/workspaces/harbor/lima")
+    say(
+        home, "s3", "Always run `make check` before you push, never push without it.", cwd="/Users/x/.codex/worktrees/7f/harbor/src"
+    )
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        assert len(places(desk)) == 1
+
+
+def test_two_projects_of_the_name_of_a_workspace_decide_nothing_and_are_suggested(desk_at, home):
+    say(home, "s1", RULE, cwd="/a/harbor")
+    say(home, "s2", OTHER, cwd="/b/harbor")
+    say(home, "s3", "Always run `make check` before you push, never push without it.", cwd="/u/conductor/workspaces/harbor/lima")
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        assert len(places(desk)) == 3
+        assert len(suggestions(desk.store.archive.projects())) == 3
+
+
+def test_a_clone_of_a_folder_on_this_machine_is_the_same_project(desk_at, home):
+    one = repository(home / "a" / "harbor")
+    two = repository(home / "b" / "copy", str(one))
+    say(home, "s1", RULE, cwd=one)
+    say(home, "s2", OTHER, cwd=two)
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        assert len(places(desk)) == 1
+
+
+def test_a_repository_that_was_renamed_is_one_project_by_its_first_commit(desk_at, home, monkeypatch):
+    one = repository(home / "a" / "harbor", "git@example.org:office/harbor.git")
+    two = repository(home / "b" / "port", "git@example.org:office/port.git")
+    other = repository(home / "c" / "mill", "git@example.org:office/mill.git")
+    commits = {one / ".git": "1" * 40, two / ".git": "1" * 40, other / ".git": "2" * 40}
+    monkeypatch.setattr(kinship, "first_commit", lambda git: commits[git])
+    say(home, "s1", RULE, cwd=one)
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        say(home, "s2", OTHER, cwd=two)
+        say(home, "s3", "Always run `make check` before you push, never push without it.", cwd=other)
+        run(desk, [], Options())
+        assert len(places(desk)) == 2

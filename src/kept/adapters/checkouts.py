@@ -14,10 +14,15 @@ _URL = re.compile(r"^(?:[a-z+]+://)?(?:[^@/\s]+@)?(?P<host>[^:/\s]+)(?::\d+/|[:/
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Checkout:
-    """Where a repository lies (its main worktree), and what its ``origin`` is called: host and path, without user or scheme."""
+    """Where a repository lies (its main worktree) and its ``.git``, and its ``origin``.
+
+    ``remote`` is what the origin is called: host and path, without user or scheme. ``local`` is its folder where it is one on this machine.
+    """
 
     root: Path
+    git: Path
     remote: str
+    local: str = ""
 
 
 def checkout_of(directory: str) -> Checkout | None:
@@ -29,7 +34,7 @@ def checkout_of(directory: str) -> Checkout | None:
         git = folder / ".git"
         try:
             if git.is_dir():
-                return Checkout(root=folder, remote=_remote(git))
+                return _checkout(folder, git)
             if git.is_file():
                 return _of_worktree(folder, git)
         except OSError:
@@ -45,18 +50,29 @@ def _of_worktree(folder: Path, git: Path) -> Checkout | None:
     own = folder / words.removeprefix("gitdir:").strip()
     common = own / (_read(own / "commondir").strip() or ".")
     resolved = common.resolve()
-    return Checkout(root=resolved.parent if resolved.name == ".git" else folder, remote=_remote(resolved))
+    return _checkout(resolved.parent if resolved.name == ".git" else folder, resolved)
 
 
-def _remote(git: Path) -> str:
+def _checkout(root: Path, git: Path) -> Checkout:
+    url = _origin(git)
+    local = url.removeprefix("file://")
+    return Checkout(root=root, git=git, remote=remote_name(url), local=local if local.startswith("/") else "")
+
+
+def remote_name(url: str) -> str:
+    """What a repository's address names: host and path in lower case; empty for a folder, or what is no address."""
+    found = _URL.match(url[:1000])
+    return f"{found['host']}/{found['path']}".lower() if found else ""
+
+
+def _origin(git: Path) -> str:
     section = ""
     for line in _read(git / "config").splitlines():
         words = line.strip()
         if words.startswith("["):
             section = words
         elif section == '[remote "origin"]' and words.partition("=")[0].strip() == "url":
-            found = _URL.match(words.partition("=")[2].strip()[:1000])
-            return f"{found['host']}/{found['path']}".lower() if found else ""
+            return words.partition("=")[2].strip()
     return ""
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from kept import profiles
 from kept.adapters import files, settings
+from kept.adapters.settings import writing
 from kept.adapters.settings.feeds import Feed
 from kept.adapters.settings.roots import Root
 from kept.app.desk import Home
@@ -99,7 +100,7 @@ def change(home: Home, name: str, value: str | Sequence[str], *, if_match: str =
     before = files.read(home.settings)
     if if_match:
         _expect(if_match, _revision(name, setting(home, name)), name)
-    _put(home, settings.write(home.settings, name, value), before, remote=remote)
+    _put(home, writing.write(home.settings, name, value), before, remote=remote)
     return setting(home, name)
 
 
@@ -120,7 +121,7 @@ def append(home: Home, table: str, item: Mapping[str, Any], *, if_match: str = "
         _expect(if_match, _revision(table, setting(home, table)), table)
     _put(
         home,
-        settings.write_item(home.settings, table, {name: value for name, value in item.items() if value}),
+        writing.write_item(home.settings, table, {name: value for name, value in item.items() if value}),
         before,
         remote=remote,
     )
@@ -134,8 +135,14 @@ def drop(home: Home, table: str, number: int, *, if_match: str = "", remote: boo
     before = files.read(home.settings)
     if if_match:
         _expect(if_match, _revision(table, setting(home, table)), table)
-    _put(home, settings.write_item(home.settings, table, None, number=number), before, remote=remote)
+    _put(home, writing.write_item(home.settings, table, None, number=number), before, remote=remote)
     return setting(home, table)
+
+
+def map_projects(home: Home, changes: Mapping[str, str]) -> None:
+    """Say which directories are the same project as others (or, with an empty one, no longer). Raises ConfigError, ChangedError."""
+    before = files.read(home.settings)
+    _put(home, writing.write_projects(home.settings, changes), before, remote=False)
 
 
 def text(home: Home) -> tuple[str, str]:

@@ -17,7 +17,7 @@ import tzlocal
 from kept import profiles
 from kept.adapters import files
 from kept.adapters import settings as settings_file
-from kept.adapters.checkouts import checkout_of
+from kept.adapters.checkouts import Checkout, checkout_of
 from kept.adapters.scanner import scanner
 from kept.adapters.settings import Settings
 from kept.adapters.settings.roots import is_vault, root_above
@@ -38,6 +38,8 @@ from kept.stages.redact import redact
 
 VAULT, VAULT_MARKER = "vault", ".memory-loop.json"
 JOURNAL = "journal"  # the profile that remembers what kept's own entries tell
+
+_CLONES = 3  # clones of clones that are followed
 
 Clock = Callable[[], datetime]
 
@@ -211,12 +213,21 @@ class Desk:
 
     def found(self, place: str) -> str:
         """What a directory is now: its repository's origin, else the repository, else itself."""
+        checkout = self.checkout(place)
+        for _ in range(_CLONES):
+            original = self.checkout(checkout.local) if checkout and checkout.local else None
+            if original is None:
+                break
+            checkout = original  # a clone of a folder of this machine
+        if checkout is None:
+            return FOLDER + root_of(place)
+        return REMOTE + checkout.remote if checkout.remote else FOLDER + str(checkout.root)
+
+    def checkout(self, place: str) -> Checkout | None:
+        """The repository a directory lies in; a home under version control is no project of all below it."""
         above = (self.home.user, *self.home.user.parents)
-        for each in (place, root_of(place)):
-            checkout = checkout_of(each)
-            if checkout is not None and checkout.root not in above:  # a home under version control is no project of all below it
-                return REMOTE + checkout.remote if checkout.remote else FOLDER + str(checkout.root)
-        return FOLDER + root_of(place)
+        found = (checkout_of(each) for each in (place, root_of(place)))
+        return next((each for each in found if each is not None and each.root not in above), None)
 
     def names(self) -> dict[str, str]:
         """What each project scope is called, for people; those of the same name get as much of a parent as tells them apart."""

@@ -1,14 +1,17 @@
 """Projects: what each directory is, recorded when it is first seen; and memories that move when a person corrects that."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from kept.adapters.store import Draft, Proposal
 from kept.app.desk import Desk, place_of
 from kept.app.extracting import extract_anew
+from kept.app.kinship import Remotes, first_commits, identities
 from kept.app.progress import Progress, silent
 from kept.app.rehearing import moved
-from kept.model.memory import Actor, Judged, Memory
+from kept.model.errors import UsageError
+from kept.model.memory import Actor, Judged, Memory, Status
 from kept.model.operation import Move
 from kept.model.project import Project, name_of, scope_of
 
@@ -21,15 +24,29 @@ class Moved:
     memories: int = 0
 
 
-def record(desk: Desk) -> None:
-    """Note what every directory is that was not seen before. One that disappears later keeps what was noted. Raises StoreError."""
+def record(desk: Desk, remotes: Remotes | None = None, *, keep: bool = True) -> None:
+    """Note what every directory is that was not seen before, and what evidence says of those that were.
+
+    One that disappears later keeps what was noted. ``remotes`` are the repositories that git named while transcripts were read. Where
+    evidence gives a known directory another identity, its memories lie elsewhere than they belong: see :func:`misplaced`. Raises StoreError.
+    """
     archive = desk.store.archive
     places = {place for directory, path in archive.directories() if (place := place_of(directory, path))}
     fresh = sorted(places - {each.directory for each in archive.projects()})
-    if fresh:
-        with desk.store.transaction():
-            for place in fresh:
-                note(desk, place)
+    if not fresh and not remotes:
+        return
+    with desk.store.transaction():
+        for place in fresh:
+            note(desk, place)
+        known = archive.projects()
+        found = identities(known, remotes or {}, first_commits(desk, known, keep=keep))
+        for project in known:
+            if found[project.directory] != project.identity:
+                identity = found[project.directory]
+                archive.put_project(replace(project, identity=identity, name=name_of(identity)))
+        for place in fresh:  # nothing of it is remembered yet: its memories lie where they belong from the beginning
+            if (noted := archive.project(place)) is not None:
+                archive.put_project(replace(noted, scope=desk.scope(place)))
 
 
 def note(desk: Desk, place: str) -> None:
@@ -68,6 +85,48 @@ def move(desk: Desk, run: int, progress: Progress = silent) -> Moved:
         scopes=frozenset({each.scope for each in changed.values()} | {desk.scope(each) for each in changed}),
         memories=len(operations),
     )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Family:
+    """One project: its scope, what it is called, its identity, its directories, and how many active memories are filed under it."""
+
+    scope: str
+    name: str
+    identity: str
+    directories: tuple[str, ...]
+    memories: int
+
+
+def families(desk: Desk) -> tuple[Family, ...]:
+    """Every project, by name."""
+    names, held = (
+        desk.names(),
+        Counter(each.scope for each in desk.store.log.memories() if each.status_at(desk.clock()) is Status.ACTIVE),
+    )
+    directories: dict[str, list[Project]] = {}
+    for project in desk.store.archive.projects():
+        directories.setdefault(desk.scope(project.directory), []).append(project)
+    found = (
+        Family(
+            scope=scope, name=names.get(scope, scope), identity=desk.identity(members[0].directory), memories=held[scope],
+            directories=tuple(member.directory for member in members),
+        )
+        for scope, members in directories.items()
+    )  # fmt: skip
+    return tuple(sorted(found, key=lambda family: (family.name, family.scope)))
+
+
+def family(desk: Desk, word: str) -> Family:
+    """The project that a person means: by a directory of it, its name or its scope. Raises UsageError where none or several fit."""
+    known = families(desk)
+    place = str(Path(word).expanduser().absolute())
+    fits = [each for each in known if word in (each.scope, each.name) or place in each.directories or word in each.directories]
+    fits = fits or [each for each in known if name_of(each.identity) == word]
+    if len(fits) != 1:
+        what = f"{word!r} could be {len(fits)} projects" if fits else f"there is no project {word!r}"
+        raise UsageError(what, hint="name a directory of it: kept projects")
+    return fits[0]
 
 
 def misplaced(desk: Desk) -> tuple[Project, ...]:

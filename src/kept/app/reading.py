@@ -22,6 +22,7 @@ from kept.app.batches import batches
 from kept.app.desk import Desk
 from kept.app.faults import contained
 from kept.app.identities import distinguish
+from kept.app.kinship import Remotes, note_remotes
 from kept.app.progress import Late, Progress, never, silent
 from kept.model.errors import SourceError, UsageError
 from kept.model.event import Account, Author, Cursor, Event, Kind, Slice
@@ -75,6 +76,7 @@ class Reading:
     """What was read so far: files that had something new, its days, the accounts by source, bytes before and after cleaning.
 
     ``opted_out`` are the sessions that are not to be remembered; ``erased`` counts the archived events of theirs that were erased.
+    ``remotes`` counts by directory the repositories that git named there.
     """
 
     files: int = 0
@@ -89,6 +91,7 @@ class Reading:
     secrets: int = 0
     opted_out: set[str] = field(default_factory=set)
     erased: int = 0
+    remotes: Remotes = field(default_factory=dict)
 
     @property
     def account(self) -> Account:
@@ -307,6 +310,7 @@ def _read_file(desk: Desk, each: Input, without_secrets: Callable[[str], Redacte
         with desk.store.transaction():
             events = list(distinguish(archive, (done.event for done in cleaned), rewritten=rewritten))
             result.fresh += archive.add(source, path, events, account, piece.cursor, anew=restarted)
+            note_remotes(result.remotes, events)
             if source == ENTRY:
                 _leave(desk, path, {event.key for event in events})
         result.accounts[source] = result.accounts.get(source, Account()) + account

@@ -178,7 +178,7 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
     run_number = RunNumber(desk)
     absorb_edits(desk, run_number, report.written, allow=options.allow)
     report.reading = _read(desk, (found, paths), options, progress, late)
-    record(desk)
+    record(desk, report.reading.remotes, keep=not options.dry)
     _take_up_notes(desk, paths, options, run_number)
     moved = move(desk, run_number(), progress) if misplaced(desk) else Moved()
     report.moved = moved.memories

@@ -11,7 +11,20 @@ from pathlib import PurePosixPath, PureWindowsPath
 
 from kept.model.codec import digest
 
-_WORKTREE = re.compile(r"^(?P<root>.+?)[/\\](?:\.claude[/\\]worktrees|\.worktrees|worktrees|\.git[/\\]worktrees)[/\\][^/\\]+")
+_SEP = r"[/\\]"
+_NAME = r"[^/\\]+"
+# Worktrees inside of a repository or beside it: git's own, those of agents, and of editors.
+_WORKTREE = re.compile(
+    rf"^(?P<root>.+?)(?:{_SEP}(?:\.git{_SEP}|\.{_NAME}{_SEP})?\.?worktrees|{_SEP}\.conductor|[.-]worktrees){_SEP}{_NAME}"
+)
+# Workspace managers that keep the worktrees of all repositories in one place: by the repository, or by a task and then the repository.
+_BY_REPOSITORY = re.compile(
+    rf"^(?P<root>.*{_SEP}(?:conductor{_SEP}workspaces|\.conductor{_SEP}workspaces|(?:\.cursor|\.superset|superpowers|home{_SEP}{_NAME}|Users{_SEP}{_NAME}|root){_SEP}worktrees){_SEP}"
+    rf"(?P<repository>{_NAME})){_SEP}{_NAME}"
+)
+_BY_TASK = re.compile(rf"^(?P<root>.*{_SEP}(?:\.codex|vibe-kanban){_SEP}worktrees){_SEP}{_NAME}{_SEP}(?P<repository>{_NAME})")
+# Managers whose folders say nothing of the repository: each worktree is known by its own ``.git`` alone.
+_NAMELESS = re.compile(rf"{_SEP}\.claude-squad{_SEP}worktrees{_SEP}")
 _SLUG = re.compile(r"[^a-z0-9]+")
 PROJECT = "project:"
 REMOTE, FOLDER = "git:", "dir:"  # how an identity begins: what a repository's origin is called, or a folder
@@ -32,8 +45,19 @@ class Project:
 
 def root_of(directory: str) -> str:
     """The directory a project is known by: that of the checkout a worktree belongs to, without a trailing separator."""
-    found = _WORKTREE.match(directory[:4096])
+    place = directory[:4096]
+    if _NAMELESS.search(place):
+        return directory.rstrip("/\\") or directory
+    if by_task := _BY_TASK.match(place):
+        return f"{by_task['root']}/{by_task['repository']}"
+    found = _BY_REPOSITORY.match(place) or _WORKTREE.match(place)
     return (found["root"] if found else directory).rstrip("/\\") or directory
+
+
+def managed_repository(directory: str) -> str:
+    """The name of the repository of which a workspace manager made a directory, by how the manager names its folders; empty for others."""
+    found = _BY_REPOSITORY.match(directory[:4096]) or _BY_TASK.match(directory[:4096])
+    return found["repository"] if found else ""
 
 
 # Folders that only hold a tool's own files: they say nothing of what was worked on.

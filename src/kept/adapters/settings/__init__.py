@@ -20,8 +20,9 @@ from kept.model.recall import Recall
 
 REMEMBERING = frozenset({"claude", "codex", "gemini", "blocks"})
 SECTIONED = frozenset({"codex", "gemini"})
-_LISTS = frozenset({"use", "feed", "root"})
-_TABLES = _LISTS | {"projects"}
+#: Settings that are lists of tables, and all that are tables.
+LISTS = frozenset({"use", "feed", "root"})
+TABLES = LISTS | {"projects"}
 _ADAPTERS = ("none", "command", "anthropic", "openai", "scripted", "recorded")
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "llm.adapter": _ADAPTERS,
@@ -36,7 +37,8 @@ TERMINAL_ONLY = frozenset(
         *("feed", "root", "projects", "journal.folder", "linked_folders"),
     }
 )
-_KINDS = {bool: "switch (true or false)", int: "whole number", float: "number", str: "text", tuple: "list of texts"}
+#: What the value of each kind of setting is called.
+KINDS = {bool: "switch (true or false)", int: "whole number", float: "number", str: "text", tuple: "list of texts"}
 _MOST_TOKENS = 3_000  # a client cuts what a hook gives it at 10,000 characters
 _MOST = 1_000_000  # bytes; a settings file beyond this is a mistake
 
@@ -244,7 +246,7 @@ def _section(usual: Section, body: Mapping[str, Any], where: str) -> Section:
             case tuple(), list() if all(isinstance(each, str) for each in value):
                 values[name] = tuple(value)
             case default, _:
-                raise ConfigError(f"{name} must be a {_KINDS[type(default)]}", where=where)
+                raise ConfigError(f"{name} must be a {KINDS[type(default)]}", where=where)
     return replace(usual, **values)
 
 
@@ -305,7 +307,7 @@ def given(path: Path) -> frozenset[str]:
         body = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
         return frozenset()
-    tables = {name for name, value in body.items() if isinstance(value, dict) and name not in _TABLES}
+    tables = {name for name, value in body.items() if isinstance(value, dict) and name not in TABLES}
     return frozenset(body) - tables | {f"{name}.{own}" for name in tables for own in body[name]}
 
 
@@ -314,85 +316,3 @@ def meanings() -> tuple[tuple[str, str, Mapping[str, str]], ...]:
     """What each setting is for, in groups: their ids and titles, and the meanings by name."""
     body = tomllib.loads(files(__package__).joinpath("meanings.toml").read_text(encoding="utf-8"))
     return tuple((each["id"], each["title"], each["settings"]) for each in body["groups"])
-
-
-def write(path: Path, name: str, value: str | Sequence[str]) -> str:
-    """The text of the settings file with one setting changed (a list as such, or comma-separated; empty removes it).
-
-    Comments and order are kept. Nothing is written here. Raises ConfigError for an unknown setting or a wrong value.
-    """
-    import tomlkit  # noqa: PLC0415 - heavy, and reading the settings does without
-
-    usual = values(Settings())
-    if name not in usual or name in _TABLES:
-        raise ConfigError(
-            f"unknown setting {name!r}",
-            hint=f"settings: {', '.join(sorted(usual.keys() - _TABLES))}; edit {' and '.join(sorted(_TABLES))} in the file itself",
-        )
-    document = _document(path)
-    section, _, own = name.rpartition(".")
-    table: Any = document.setdefault(section, tomlkit.table()) if section else document
-    if not isinstance(table, dict):
-        raise ConfigError(f"{section} has a value of the wrong kind", where=str(path))
-    if value:
-        table[own] = _written(name, usual[name], value)
-    else:
-        table.pop(own, None)
-    text = tomlkit.dumps(document)
-    _checked(tomllib.loads(text), str(path))
-    return text
-
-
-def write_item(path: Path, table: str, item: Mapping[str, Any] | None, *, number: int = 0) -> str:
-    """The text of the settings file with an item more at the end of a list of tables, or without the one of that number (from 0).
-
-    Raises ConfigError for a table that is no such list, a number that it has not, and what would be no setting.
-    """
-    import tomlkit  # noqa: PLC0415 - as in :func:`write`
-
-    if table not in _LISTS:
-        raise ConfigError(f"{table!r} is no list of tables", hint=f"one of: {', '.join(sorted(_LISTS))}")
-    document = _document(path)
-    listed: Any = document.setdefault(table, tomlkit.aot())
-    if not isinstance(listed, list) or (item is None and number >= len(listed)):
-        raise ConfigError(f"{table} has no item {number + 1}", where=str(path))
-    if item is None:
-        del listed[number]
-        if not listed:
-            document.pop(table)
-    else:
-        listed.append(tomlkit.item({name: list(value) if isinstance(value, tuple) else value for name, value in item.items()}))
-    text = tomlkit.dumps(document)
-    parse(text.encode(), str(path))
-    return text
-
-
-def _document(path: Path) -> Any:
-    """The settings file as it can be changed with its comments kept. Raises ConfigError."""
-    import tomlkit  # noqa: PLC0415 - as in :func:`write`
-    import tomlkit.exceptions  # noqa: PLC0415
-
-    try:
-        return tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
-    except (tomlkit.exceptions.TOMLKitError, UnicodeDecodeError, OSError) as error:
-        raise ConfigError(f"the settings cannot be read: {error}", where=str(path)) from error
-
-
-def _written(name: str, usual: object, value: str | Sequence[str]) -> Any:
-    """A value as TOML holds it, of the kind of its default. Raises ConfigError."""
-    if isinstance(usual, tuple):
-        items = value.split(",") if isinstance(value, str) else value
-        return [each.strip() for each in items if each.strip()]
-    text = value if isinstance(value, str) else ",".join(value)
-    try:
-        match usual:
-            case bool():
-                return {"true": True, "false": False, "yes": True, "no": False}[text.lower()]
-            case int():
-                return int(text)
-            case float():
-                return float(text)
-            case _:
-                return text
-    except (KeyError, ValueError) as error:
-        raise ConfigError(f"{name} must be a {_KINDS[type(usual)]}, not {text!r}") from error

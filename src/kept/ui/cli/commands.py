@@ -124,6 +124,10 @@ GROUPS = {
             ("kept prompt", "kept prompt show --whole", "kept prompt edit", "kept prompt diff", 'kept prompt declare health "What concerns my health."', "kept prompt reset"),
         ),
         Command(
+            "projects", "projects:projects", "which directories are one project; join two, or take that back",
+            ("kept projects", "kept projects join ~/old/harbor ~/code/harbor", "kept projects undo"),
+        ),
+        Command(
             "profiles",
             "profiles:profiles",
             "the ways of remembering",

@@ -159,7 +159,7 @@ def _lines(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
     if desk.home.store.exists():
         yield line((f"What was read is archived in {show.place(desk.home.store)}", "dim"))
     yield from _not_read(desk, found, verbose=verbose)
-    yield from _project_lines(desk, found, verbose=verbose)
+    yield from _project_lines(found, verbose=verbose)
     if verbose:
         yield from _file_lines(desk)
 
@@ -286,7 +286,7 @@ def _meant(tool: Tool) -> str:
     return f"{tool.name} ({_MEANT[tool.name]})" if tool.name in _MEANT else tool.name
 
 
-def _project_lines(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
+def _project_lines(found: Survey, *, verbose: bool) -> Iterator[Line]:
     if not found.projects:
         return
     yield line()
@@ -295,12 +295,7 @@ def _project_lines(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line
         shown = directories if verbose else directories[:_SHOWN]
         more = f" … {len(directories) - len(shown):,} more" if len(shown) < len(directories) else ""
         yield entry([(f"  {name}  ", "cyan")], ", ".join(show.place(each) for each in shown), (more, "dim"))
-    yield line(
-        (
-            f'  Are two of them one? Say so in {show.place(desk.home.settings)}, then kept run: [projects] "/one/folder" = "/the/other"',
-            "dim",
-        )
-    )
+    yield line(("  Are two of them one?", "dim"), (" → kept projects", "dim"))
 
 
 def _file_lines(desk: Desk) -> Iterator[Line]:

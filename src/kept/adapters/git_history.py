@@ -1,0 +1,195 @@
+"""The first commit of a repository, read off its object files without running anything.
+
+Knows loose objects, packs (index version 2) and deltas, as far as commits need them. Everything is bounded: a repository is a stranger's.
+"""
+
+import mmap
+import re
+import stat
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+_COMMITS = 20_000  # a longer history has no first commit here
+_OBJECT_BYTES = 2**20
+_CHAIN = 60
+_SMALL = 256 * 1024
+_SHA = re.compile(r"^[0-9a-f]{40}$")
+_PARENT = re.compile(rb"^parent ([0-9a-f]{40})$", re.MULTILINE)
+_INDEX_MAGIC = b"\xfftOc\0\0\0\2"
+_FANOUT, _NAMES = 8, 8 + 256 * 4
+_COMMIT, _OFFSET_DELTA, _REF_DELTA = 1, 6, 7
+
+
+def first_commit(git: Path) -> str:
+    """The first commit that a repository's HEAD goes back to by first parents; empty where that cannot be told.
+
+    ``git`` is the folder ``.git`` of the main worktree. A shallow clone tells nothing: its history is cut off.
+    """
+    if (git / "shallow").exists():
+        return ""
+    sha = _head(git)
+    try:
+        with _objects(git) as objects:
+            for _ in range(_COMMITS):
+                body = objects.commit(sha) if sha else b""
+                if not body:
+                    return ""
+                parent = _PARENT.search(body.partition(b"\n\n")[0])
+                if parent is None:
+                    return sha
+                sha = parent.group(1).decode()
+    except (OSError, ValueError, struct.error, zlib.error, IndexError):
+        pass
+    return ""
+
+
+def _head(git: Path) -> str:
+    """The commit that HEAD names."""
+    words = _read(git / "HEAD").strip()
+    name = words.removeprefix("ref: ")
+    if words == name:
+        return words if _SHA.match(words) else ""
+    if not name.startswith("refs/") or ".." in name:
+        return ""
+    sha = _read(git / name).strip()
+    if not sha:
+        packed = (line.split(" ", 1) for line in _read(git / "packed-refs").splitlines() if " " in line)
+        sha = next((commit for commit, ref in packed if ref == name), "")
+    return sha if _SHA.match(sha) else ""
+
+
+def _read(path: Path) -> str:
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return ""
+        with path.open("rb") as file:
+            return file.read(_SMALL).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+class _Objects:
+    """The objects of a repository: its packs (index and pack, as bytes) and the folder of its loose ones."""
+
+    def __init__(self, folder: Path, packs: list[tuple[mmap.mmap, mmap.mmap]]) -> None:
+        self._folder = folder
+        self._packs = packs
+
+    def commit(self, sha: str) -> bytes:
+        """The text of a commit; empty where there is none. Raises ValueError and its like for a damaged one."""
+        kind, body = self._get(sha, 0)
+        return body if kind == _COMMIT else b""
+
+    def _get(self, sha: str, depth: int) -> tuple[int, bytes]:
+        for index, pack in self._packs:
+            offset = _offset(index, bytes.fromhex(sha))
+            if offset is not None:
+                return self._unpacked(pack, offset, depth)
+        path = self._folder / sha[:2] / sha[2:]
+        if not path.is_file():
+            return 0, b""
+        with path.open("rb") as file:
+            header, _, body = _inflated(file.read(_OBJECT_BYTES)).partition(b"\0")
+        return (_COMMIT if header.startswith(b"commit ") else 0), body
+
+    def _unpacked(self, pack: mmap.mmap, offset: int, depth: int) -> tuple[int, bytes]:
+        if depth > _CHAIN:
+            raise ValueError("a chain of deltas without end")
+        byte, position = pack[offset], offset + 1
+        kind = byte >> 4 & 7
+        while byte & 0x80:
+            byte, position = pack[position], position + 1
+        if kind == _OFFSET_DELTA:
+            back, position = _distance(pack, position)
+            base_kind, base = self._unpacked(pack, offset - back, depth + 1)
+        elif kind == _REF_DELTA:
+            base_kind, base = self._get(pack[position : position + 20].hex(), depth + 1)
+            position += 20
+        else:
+            return (kind, _inflated(pack[position : position + _OBJECT_BYTES])) if kind == _COMMIT else (kind, b"")
+        return (base_kind, _applied(base, _inflated(pack[position : position + _OBJECT_BYTES]))) if base else (base_kind, b"")
+
+
+@contextmanager
+def _objects(git: Path) -> Iterator[_Objects]:
+    folder = git / "objects"
+    with ExitStack() as stack:
+        packs = []
+        for path in sorted((folder / "pack").glob("*.idx")):
+            maps = [stack.enter_context(_mapped(each)) for each in (path, path.with_suffix(".pack"))]
+            if maps[0][: len(_INDEX_MAGIC)] == _INDEX_MAGIC:
+                packs.append((maps[0], maps[1]))
+        yield _Objects(folder, packs)
+
+
+@contextmanager
+def _mapped(path: Path) -> Iterator[mmap.mmap]:
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise ValueError("no regular file")
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        yield data
+
+
+def _offset(index: mmap.mmap, name: bytes) -> int | None:
+    """Where a pack holds an object; None where it does not."""
+    total = int.from_bytes(index[_NAMES - 4 : _NAMES])
+    low = int.from_bytes(index[_FANOUT + 4 * (name[0] - 1) : _FANOUT + 4 * name[0]]) if name[0] else 0
+    high = int.from_bytes(index[_FANOUT + 4 * name[0] : _FANOUT + 4 * name[0] + 4])
+    while low < high:
+        middle = (low + high) // 2
+        found = index[_NAMES + 20 * middle : _NAMES + 20 * middle + 20]
+        if found == name:
+            offsets = _NAMES + 24 * total
+            offset = int.from_bytes(index[offsets + 4 * middle : offsets + 4 * middle + 4])
+            if offset & 0x80000000:
+                large = offsets + 4 * total + 8 * (offset & 0x7FFFFFFF)
+                offset = int.from_bytes(index[large : large + 8])
+            return offset
+        low, high = (middle + 1, high) if found < name else (low, middle)
+    return None
+
+
+def _distance(pack: mmap.mmap, position: int) -> tuple[int, int]:
+    """How far back the base of a delta lies, and the position after that number."""
+    byte, position = pack[position], position + 1
+    value = byte & 0x7F
+    while byte & 0x80:
+        byte, position = pack[position], position + 1
+        value = (value + 1) << 7 | byte & 0x7F
+    return value, position
+
+
+def _inflated(data: bytes) -> bytes:
+    return zlib.decompressobj().decompress(data, _OBJECT_BYTES)
+
+
+def _applied(base: bytes, delta: bytes) -> bytes:
+    """What a delta makes of its base."""
+    position = _after_size(delta, _after_size(delta, 0))
+    parts: list[bytes] = []
+    size = 0
+    while position < len(delta) and size <= _OBJECT_BYTES:
+        code, position = delta[position], position + 1
+        if not code & 0x80:
+            part, position = delta[position : position + code], position + code
+        else:
+            start = length = 0
+            for bit in range(4):
+                if code >> bit & 1:
+                    start, position = start | delta[position] << 8 * bit, position + 1
+            for bit in range(3):
+                if code >> (4 + bit) & 1:
+                    length, position = length | delta[position] << 8 * bit, position + 1
+            part = base[start : start + (length or 0x10000)]
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)
+
+
+def _after_size(delta: bytes, position: int) -> int:
+    while delta[position] & 0x80:
+        position += 1
+    return position + 1
