@@ -18,6 +18,7 @@ from pathlib import Path
 
 from kept.adapters.sources import Skipped, examine, find_files
 from kept.model.event import Author, Cursor, Kind, is_note
+from kept.model.spans import spans
 
 SEED = 20261122
 UNITS = 8  # units of one prompt, so that a few long ones do not make up the sample
@@ -40,6 +41,44 @@ def main() -> None:
     options = parser.parse_args()
     if options.command == "sample":
         sample(options.folder, options.out)
+    else:
+        score(options.sample, options.labels, options.show)
+
+
+def score(drawn: Path, labels: Path, show: int) -> None:
+    """Print the confusion table of labels and rules; a unit is typed where most of its visible characters are."""
+    prompts_by_id = {row["id"]: row for row in map(json.loads, drawn.read_text(encoding="utf-8").splitlines())}
+    table = Counter[tuple[str, str]]()
+    wrong: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for label in map(json.loads, labels.read_text(encoding="utf-8").splitlines()):
+        row = prompts_by_id[label["id"]]
+        start, end = row["units"][label["unit"]]
+        pair = (label["label"], predicted(row["text"], start, end))
+        table[pair] += 1
+        if pair[0] != pair[1]:
+            wrong[pair].append(f"{row['id']} {row['source']}: {row['text'][start:end][:160]!r}")
+    print(f"{'':10} {'typed':>8} {'foreign':>8}   (rules)")
+    for own in ("typed", "foreign"):
+        total = sum(table[own, found] for found in ("typed", "foreign"))
+        other = "foreign" if own == "typed" else "typed"
+        print(
+            f"{own:10} {table[own, 'typed']:8} {table[own, 'foreign']:8}   taken for {other}: {table[own, other] / max(1, total):.1%}"
+        )
+    for pair, found in sorted(wrong.items()):
+        for words in found[:show]:
+            print(f"{pair[0]} taken for {pair[1]}: {words}")
+
+
+def predicted(text: str, start: int, end: int) -> str:
+    typed = sum(
+        1
+        for span in spans(text)
+        if span.is_typed
+        for place in range(max(span.start, start), min(span.end, end))
+        if not text[place].isspace()
+    )
+    visible = sum(1 for char in text[start:end] if not char.isspace())
+    return "typed" if typed * 2 > visible else "foreign"
 
 
 def sample(folder: Path, out: Path) -> None:

@@ -17,17 +17,17 @@ _SHAPES = re2.compile(
     r"|(?:\d{1,3}\.){3}\d{1,3}[ :]|(?:get|post|put|patch|delete|head|options) (?:/|https?:)\S*|http/\d"  # servers
     r"|::\w+[^\n:]*::|(?-i:[A-Z][A-Z-]{3,}(?:;[^:\n]{0,80})?:\S)"  # a build's annotations, comments of queries, calendars
     r"|(?:" + _LEVELS + r"|\w*error|\w*exception)\s?(?:\[[^\]]*\]|\([^)]*\)|\s[\w-]*\d+)?\s?(?::|\||-|–|—)\s*\S"
-    r"|(?-i:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|PANIC|FAIL|PASS|SKIP|OK)\b[\s:\[(]"
+    r"|(?-i:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|PANIC)\b[\s:\[(]|(?:FAIL|PASS|SKIP)(?:\s*:|\s+\S*[/.]\S|\s*$)|OK\s*\("
     r"|(?:npm|yarn|pnpm|pip|cargo|bun|deno|brew|apt|gem|composer|bundler|nuget|gradle|maven|webpack|vite|rollup|esbuild|tsc|eslint|jest|pytest)"
     r"(?:@\S+)?:? (?:warn\w*|err(?:or|!)?|notice|info|verb\w*|deprecated|http|timing)\b"
     r"|\w*warn(?:ing)?: |(?:\w+\.)*\w*(?:warning|error|exception): |error ts\d|[a-z]{1,4}\d{3,5}: |\S+\(\d+,\d+\): "  # compilers
     r"|(?:fehler(?:meldung)?|warnung|erreur|avertissement|errore?|erro|aviso|advertencia|错误|报错|警告|エラー)\s?[:：]\s*\S"
-    r"|(?:===|\*\*\*)\s|-{2,3} (?:fail|pass|skip)|(?:fail|pass|ok|run|\?)\s+\S*[/.]\S+|(?:=== )?(?:run|pause|cont) +test\w+"
+    r"|(?:===|\*\*\*)\s|-{2,3} (?:fail|pass|skip)|(?:fail|pass|ok|run|\?)\s+\S*[/.]\S+|=== (?:run|pause|cont)\b|\(node:\d+\) "
     r"|[✖✗✘✓✔✅❌⨯●⏺⎿•└├│┌┐┘─━═║╔╚╭╮╯╰▪▶▸►☰⠀-⣿█▓▒░✻✢✳✶✽∴※⏵⏸⧉]"
     r"|[\x{1F300}-\x{1FAFF}\x{2600}-\x{26FF}\x{1F000}-\x{1F2FF}]\x{FE0F}?\s*\S"
     r"|\S+\.\w{1,5}(?:\?\S*)?:\d+|[\w./?=&%+@~()-]+:\d+(?::\d+)?(?:\s+\S|\s*$)|commit [0-9a-f]{7,}|[0-9a-f]{7,40} \S"
     r"|(?:author|date|commitdate|merge):\s+\S|[\w -]{2,20}:\t|\S+\s+\|\s+\d+|create mode|total \d+$|[dl-][rwxst-]{9}"
-    r"|(?:const|let|var|val)\s+[\w{\[$, }\]]+\s*[:=]|(?:async )?(?:def|func|fn|function|class|struct|enum|interface|trait|impl)\s+\w+.*[({:<]"
+    r"|(?:const|let|var|val)\s+(?:\w+|[{\[][^}\]]*[}\]])\s*(?::\s*[\w<>\[\]]+\s*)?=|(?:async )?(?:def|func|fn|function|class|struct|enum|interface|trait|impl)\s+\w+.*[({:<]"
     r"|(?:if|for|while|switch|catch|elif|else if|foreach)\s*\(.*|(?:\} )?else\s*[{:]|(?:return|throw|raise|yield|await)\b.*[;(]|import .* from |import [\w.]+$|from [\w.]+ import"
     r"|(?:export|package|public|private|protected|static|abstract|override|using|namespace|#include|#define|@import)\s+\S+.*[{;(=>\"]\s*$|package \w+$"
     r"|[\w\"'.$@-]+\s*[:=]\s*[\[{\"'].*[\]},\"';]?\s*$|[\w.$]+\s*=\s*[\w.]+[\[(.]\S|[\[{].{20,}[\]}][,;]?\s*$|\\?\"[\w -]+\\?\":\s|(?:[^;\n]*;(?:[^ ;\n]|;)){4,}|[{}\[\]();]+,?\s*$|//|/\*|\*/|#!|\.\w[\w-]*\s*\{|@\w+(?:\(.*\))?$|\{[%{].*[%}]\}"

@@ -31,6 +31,8 @@ _STAMPED = re2.compile(
 )
 # A line with a day alone: a diary's heading.
 _DAY = re2.compile(r"(?i)^\s*(?:#+ )?(?:\pL+,? )?\d{4}-\d\d-\d\d(?:,? \(?\pL+\)?)?:?\s*$")
+_UNDERLINE = re2.compile(r"^(?:={3,}|-{3,})\s*$")
+_TITLE = 60  # characters of a heading that is underlined
 _FRONT = re2.compile(r"(?m)^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n){1,20}---[ \t]*$")
 _LABEL = re2.compile(r"^\s*(?:[-*] |\d+[.)] )?\*\*[^*\n]{2,60}(?::\*\*|\*\*:)")
 _CLAUSE = re2.compile(r"[.!?;。！？；] ?|, ")
@@ -95,7 +97,8 @@ def _mark_paragraph(marks: Marks, lines: list[_Line], state: _State) -> None:
         if lead < len(lines):
             marks.mark(lines[lead].start, end, kind)
         # One line alone (an address, an error) is no beginning of a paste that goes on.
-        state.pasted, state.shaped = kind if len(lines) - lead > 1 or not shaped else None, shaped
+        goes_on = len(lines) - lead > 1 or not shaped or is_screen(words)
+        state.pasted, state.shaped = kind if goes_on else None, shaped
     elif _is_reported(words):
         marks.mark(_title(marks, start), end, SpanKind.REPORTED)
         state.pasted, state.shaped = SpanKind.REPORTED, False
@@ -110,8 +113,7 @@ def _announce(marks: Marks, lines: list[_Line], state: _State) -> None:
     if not marks.typed_parts(last.start, last.end) or not _INTRO.search(last.text):
         return
     tail = last.text[-200:].strip()
-    clause = _CLAUSE.split(tail)[-1]
-    if has("material", clause) or has("sources", tail) or opens("digests", _POLITE.sub("", clause)):
+    if has("material", _CLAUSE.split(tail)[-1]) or has("sources", tail) or _digests(tail):
         state.pasted, state.shaped, state.announced = SpanKind.DOCUMENT, False, True
     else:
         state.listing = len(marks.text) < 1_500
@@ -132,13 +134,21 @@ def _mark_lines(marks: Marks, lines: list[_Line]) -> bool:
             marks.mark(line.start, line.end, SpanKind.PASTED)
             shown = True
         else:
-            shown = bool(_INTRO.search(line.text)) and has("material", line.text[-120:])
+            shown = bool(_INTRO.search(line.text)) and (has("material", line.text[-120:]) or _digests(line.text))
     return shown
+
+
+def _digests(words: str) -> bool:
+    """Whether somebody asks for a text to be worked on."""
+    return opens("digests", _POLITE.sub("", _CLAUSE.split(words[-200:].strip())[-1]))
 
 
 def _attached(line: str) -> int:
     """Where output begins that a person pasted behind their words on the same line; 0 where none does."""
     for match in _JOINT.finditer(line):
+        rest = line[match.end() :]
+        if match[0][0] in ":：" and _digests(line[: match.start()]) and len(rest.split()) >= _ARTICLE:
+            return int(match.end())
         if is_output(line[match.end() :]) and len(line) - match.end() >= 15 and _is_natural(line[: match.start()]):
             return int(match.end())
     return 0
@@ -253,6 +263,8 @@ def _document(text: str) -> int:
     lines = text.splitlines(keepends=True)
     for place, line in enumerate(lines):
         fenced = fenced != line.lstrip().startswith(("```", "~~~"))
+        if not fenced and place and _UNDERLINE.match(line) and 0 < len(lines[place - 1].strip()) <= _TITLE:
+            headings.append(at - len(lines[place - 1]))
         if not fenced and (_DAY.match(line) or (_HEADING.match(line) and not _is_comment(lines, place))):
             headings.append(at)
         at += len(line)

@@ -15,8 +15,10 @@ _END = re2.compile(
 # The text that something is to show is the person's.
 _WANTED = re2.compile(r"(?i)\b(?:should|must|shall|to|soll\w*|muss|doit|debe|deve)\s+(?:\pL+\s+)?\W*$")
 _CLAIMS = re2.compile(
-    r"(?:^|[.!?]\s+|\n)\s*(\p{Lu}[\w.-]{1,30}(?: \p{Lu}[\w.-]{1,30})?) (?:claims?|claimed|insists?|argues?|asserts?)(?: that)?[:,]? "
+    r"(?:^|[.!?]\s+|\n)\s*(?:\p{Lu}[\w.-]{0,30}(?: \p{Lu}[\w.-]{1,30})?) "
+    r"(?:claims?|claimed|insists?|argues?|asserts?|says|said|writes|wrote|thinks|recommends?|suggests?)(?: that)?[:,]? "
 )
+_OWN_VOICE = re2.compile(r"\b(?:We|You|I|What|Who|This|That|It|Nobody|Somebody|Someone|Anyone)\b")
 
 
 def mark_speech(marks: Marks) -> None:
@@ -68,7 +70,7 @@ def _according() -> "re2._Regexp":
     """A sentence is a source's: "according to the docs …", "laut Handbuch …"."""
     return re2.compile(
         rf"(?i)(?:\b{spaced('according')}{_BETWEEN}{spaced('sources')}\b"
-        rf"|{unspaced('according')}[^。！？\n]{{0,12}}?{unspaced('sources')}[^。！？\n，：:]{{0,12}}[，：:]|{unspaced('sources')}{unspaced('according')}[、，]?)"
+        rf"|{unspaced('according')}[^。！？\n]{{0,12}}?{unspaced('sources')}[^。！？\n，：:,]{{0,12}}[，：:,]|{unspaced('sources')}{unspaced('according')}[、，]?)"
     )
 
 
@@ -77,7 +79,7 @@ def _taken() -> "re2._Regexp":
     """A sentence names where the rest of it is from: "from the vendor docs: …"."""
     return re2.compile(
         rf"(?im)(?:^|[.!?][ \t]+)[\s>*_-]{{0,4}}(?:\pL+[ \t]+)??{spaced('taken')}{_BETWEEN}{spaced('sources')}\b[^.!?\n:：]*[:：][ \t]*"
-        rf"|{unspaced('taken')}[^。！？\n，：:]*{unspaced('sources')}[^。！？\n，：:]*[：:]"
+        rf"|{unspaced('taken')}[^。！？\n，：:,]*{unspaced('sources')}[^。！？\n，：:,]*[：:]"
     )
 
 
@@ -86,7 +88,7 @@ def _labelled() -> "re2._Regexp":
     """A line that begins with who speaks, and a colon."""
     return re2.compile(
         rf"(?im)^[ \t*_>#-]{{0,6}}(?:(?:the|a|an|our|my|their|der|die|das|le|la|les|el|los|o|a)[ \t]+)?(?:[\pL\pN-]+[ \t]+)??"
-        rf"(?:{spaced('sources')}|{unspaced('sources')})(?:[ \t]?\([^)\n]*\))?[*_]*[ \t]?[:：][*_]*[ \t]*"
+        rf"(?:{spaced('speakers')}|{unspaced('speakers')})(?:[ \t]+(?:comments?|feedback|notes?|review))?(?:[ \t]?\([^)\n]*\))?[*_]*[ \t]?[:：][*_]*[ \t]*"
     )
 
 
@@ -97,5 +99,7 @@ def _mark_reports(marks: Marks) -> None:
         marks.mark(match.start(), len(text) if end < 0 else end, SpanKind.REPORTED)
     for pattern in (_said(), _according(), _taken(), _CLAIMS):
         for match in pattern.finditer(text):
+            if pattern is _CLAIMS and _OWN_VOICE.search(match[0]):
+                continue
             stop = _END.search(text, match.end())
             marks.mark(match.start(), stop.start() + 1 if stop else len(text), SpanKind.REPORTED)
