@@ -24,6 +24,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kept.model.context import tokens_of
+from kept.model.event import Author, Event, Kind, Pointer, Precision, Tool
+from kept.model.handover import CAUSE
+from kept.profiles import profile
+from kept.stages.extract.handover import propose
 
 KEPT = Path(sys.executable).with_name("kept")
 MOST_TURNS = 120  # of a longer session the first turns are shown
@@ -180,13 +184,15 @@ def score(args: argparse.Namespace) -> None:
         for passage in handed
         if any(row["label"] == "keep" and alike(passage.words, row["quote"]) for row in labels[passage.turn])
     ]
-    exact = [passage for passage in handed if form(passage.words) in form(texts[passage.turn]["text"])]
+    certain = [passage for passage in handed if is_certain(passage.words, texts[passage.turn])]
     turns = sum(len(session["turns"]) for session in answered)
     reminded = sum(1 for session in answered for tokens in session["spent"] if tokens)
     spent = sum(session["start"] + sum(session["spent"]) for session in answered)
     called = sum(tokens_of(passage.words) for passage in handed)
     print(f"{len(answered)} sessions, {turns} turns: {len(handed)} passages handed over")
-    print(f"right: {len(right)} of {len(handed)} ({_share(len(right), len(handed))}); exact words of their turn: {len(exact)}")
+    print(
+        f"right: {len(right)} of {len(handed)} ({_share(len(right), len(handed))}); active as an unbroken typed passage: {len(certain)}"
+    )
     for level in (3, 2, 1):
         wanted = [(turn, row) for turn, row in keeps if row["importance"] == level]
         got = [1 for turn, row in wanted if any(passage.turn == turn and alike(passage.words, row["quote"]) for passage in handed)]
@@ -198,6 +204,25 @@ def score(args: argparse.Namespace) -> None:
     for turn, row in keeps if args.show else ():
         if row["importance"] == 3 and not any(passage.turn == turn and alike(passage.words, row["quote"]) for passage in handed):
             print(f"  missed: {row['quote'][:160]}")
+
+
+def is_certain(words: str, turn: Row) -> bool:
+    """True if kept would make the words active: it reads the turn as a transcript in which the agent calls ``suggest`` with them."""
+    target = json.dumps({"text": words}, ensure_ascii=False)
+    said = (
+        (Kind.RESPONSE, Author.ASSISTANT, turn["before"], None),
+        (Kind.PROMPT, Author.HUMAN, turn["text"], None),
+        (Kind.TOOL_CALL, Author.ASSISTANT, target, Tool(name="mcp__kept__suggest", target=target)),
+    )
+    events = [
+        Event(
+            key=str(place), twin="", session="replay", record="", parent="", turn="", kind=kind, author=author, label_reason="", text=text,
+            at=None, precision=Precision.NONE, project="", branch="", tool=tool, pointer=Pointer(path="", line=place, start=0, end=0),
+        )
+        for place, (kind, author, text, tool) in enumerate(said)
+    ]  # fmt: skip
+    made = propose(events, 0, len(events), profile=profile("coding"), scope=lambda _: "project:replay")
+    return any(candidate.trigger == CAUSE and candidate.confidence > 0.9 for candidate in made)
 
 
 def _share(part: int, whole: int) -> str:
