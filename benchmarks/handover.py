@@ -189,7 +189,7 @@ def score(args: argparse.Namespace) -> None:
     reminded = sum(1 for session in answered for tokens in session["spent"] if tokens)
     spent = sum(session["start"] + sum(session["spent"]) for session in answered)
     called = sum(tokens_of(passage.words) for passage in handed)
-    print(f"{len(answered)} sessions, {turns} turns: {len(handed)} passages handed over")
+    print(f"{len(answered)} sessions, {turns} turns; passages handed over: {len(handed)}")
     print(
         f"right: {len(right)} of {len(handed)} ({_share(len(right), len(handed))}); active as an unbroken typed passage: {len(certain)}"
     )

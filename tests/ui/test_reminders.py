@@ -82,6 +82,7 @@ def test_one_setting_turns_all_of_it_off(remembering, capsys):
     assert hook("stop", stop(remembering), env={"CLAUDE_CODE_ENTRYPOINT": "cli"}) == (0, "", "")
 
 
+@pytest.mark.skipif(not is_interactive({"CLAUDE_CODE_ENTRYPOINT": "cli"}), reason="a client that prints runs these tests")
 def test_only_where_the_person_wants_it_the_end_of_an_unanswered_turn_is_asked_about_and_only_once(remembering, capsys):
     cli = {"CLAUDE_CODE_ENTRYPOINT": "cli"}
     injected("user-prompt", prompt(remembering, RULE))

@@ -125,7 +125,7 @@ def _session_start(root: str, payload: Mapping[str, Any], client: str) -> str:
     if _text(payload, "source") not in ("resume", "fork") and session:
         spooling.start(state, session)
     failed = untold(state)
-    reminder = _reminder(root, lambda: reminding.at_start(state, session, _text(payload, "source")))
+    reminder = _about_handover(root, lambda: reminding.at_start(state, session, _text(payload, "source")))
     return _inject(root, payload, client, "SessionStart", message="", first=line_of(failed) if failed else "", reminder=reminder)
 
 
@@ -135,16 +135,16 @@ def _user_prompt(root: str, payload: Mapping[str, Any], client: str) -> str:
         return ""
     state, message = spooling.state_of(root), _text(payload, "prompt")
     session, transcript = _text(payload, "session_id"), _text(payload, "transcript_path")
-    reminder = _reminder(root, lambda: reminding.before_prompt(state, session, transcript, message))
+    reminder = _about_handover(root, lambda: reminding.before_prompt(state, session, transcript, message))
     return _inject(root, payload, client, "UserPromptSubmit", message=message, reminder=reminder)
 
 
-def _reminder(root: str, remind: Callable[[], str]) -> str:
+def _about_handover(root: str, tell: Callable[[], str]) -> str:
     """What the agent is told about handing over; nothing where the settings say so, kept was never run, or it cannot be noted."""
     if not os.path.isfile(os.path.join(spooling.state_of(root), "kept.db")):  # noqa: PTH113, PTH118 - see spooling
         return ""
     try:
-        return "" if _settings(root).handover == reminding.OFF else remind()
+        return "" if _settings(root).handover == reminding.OFF else tell()
     except (OSError, ValueError) as error:
         _complain(root, "handover", str(error))
         return ""
@@ -270,7 +270,7 @@ def _stop(root: str, payload: Mapping[str, Any], client: str) -> str:
     _enqueue(root, payload)
     asking = client == "claude" and _settings(root).handover == reminding.ASKING
     state, session = spooling.state_of(root), _text(payload, "session_id")
-    question = _reminder(root, lambda: reminding.at_stop(state, session, payload, os.environ, asking=asking))
+    question = _about_handover(root, lambda: reminding.at_stop(state, session, payload, os.environ, asking=asking))
     return json.dumps({"decision": "block", "reason": question}) + "\n" if question else ""
 
 
@@ -304,7 +304,7 @@ def _allow(root: str, payload: Mapping[str, Any], _: str) -> str:
     """The plugin's tool that hands the person's words over is called without a question; every other tool is the client's matter."""
     allowed = is_suggestion_tool(_text(payload, "tool_name"))
     said = "kept's `suggest` only notes words of the user's" if allowed else ""
-    if not _reminder(root, lambda: said):
+    if not _about_handover(root, lambda: said):
         return ""
     decision = {"hookEventName": "PreToolUse", "permissionDecision": "allow", "permissionDecisionReason": said}
     return json.dumps({"hookSpecificOutput": decision}) + "\n"
