@@ -1,5 +1,7 @@
 """Asking: cache, second tries, retries, budgets, redaction, and what is left when something fails."""
 
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Barrier
@@ -8,6 +10,7 @@ import pytest
 from asks import GOOD, Played, Time, ask, asker, paid, silence
 
 from kept.adapters.replies import Replies
+from kept.app.asking import TRIES
 from kept.app.spending import Limits
 from kept.model.ask import Answered, Fault, Unaffordable, Unreachable, Unreadable
 from kept.model.errors import ConfigError
@@ -177,8 +180,34 @@ def test_a_question_nobody_answers_readably_is_left_alone_after_three_runs(tmp_p
     for _ in range(5):
         (reply,) = asker(model, replies=Replies(path))([ask()])
     assert isinstance(reply, Unreadable)
-    assert "not asked again" in reply.reason
+    assert "`kept run --force`" in reply.reason
     assert len(model.asked) == 6
+
+
+def test_a_question_that_was_set_aside_is_asked_again_when_forced_or_by_a_mended_program(tmp_path: Path) -> None:
+    path = tmp_path / "replies.db"
+    for _ in range(4):
+        asker(Played("?"), replies=Replies(path), program="one")([ask(about=("s1",))])
+    assert Replies(path).set_aside(TRIES) == {"s1": "malformed"}
+    forced = asker(Played("?"), replies=Replies(path), program="one")
+    forced.retry = True
+    assert isinstance(forced([ask(about=("s1",))])[0], Unreadable)
+    (reply,) = asker(Played(paid(GOOD)), replies=Replies(path), program="two")([ask(about=("s1",))])
+    assert isinstance(reply, Answered)
+    assert Replies(path).set_aside(TRIES) == {}
+
+
+def test_a_file_of_replies_from_before_is_taken_over(tmp_path: Path) -> None:
+    path = tmp_path / "replies.db"
+    asker(Played(paid(GOOD)), replies=Replies(path))([ask()])
+    with closing(sqlite3.connect(path)) as file:
+        file.executescript(
+            "DROP TABLE unreadable; CREATE TABLE unreadable (key TEXT PRIMARY KEY, tries INTEGER NOT NULL, fault TEXT NOT NULL);"
+            "INSERT INTO unreadable VALUES ('k', 3, 'schema'); PRAGMA user_version = 1;"
+        )
+    (reply,) = asker(Played(), replies=Replies(path))([ask()])
+    assert isinstance(reply, Answered)
+    assert Replies(path).set_aside(1) == {}
 
 
 def test_a_budget_of_money_stops_a_run_before_it_is_exceeded_and_says_so_first() -> None:

@@ -1,5 +1,7 @@
 """``kept prompt``: which prompt is in force is always told, and one's own can be begun, compared and put away."""
 
+import json
+
 import pytest
 from cli_world import RULE, kept, told, transcript
 
@@ -117,3 +119,25 @@ def test_without_a_model_a_run_reads_as_before_and_no_llm_asks_nothing(capsys, h
     code, out, _ = kept(capsys, "run")
     assert code == 1
     assert "1 session not read to the end" in out
+
+
+def test_a_session_whose_reply_cannot_be_used_is_set_aside_where_people_look_and_asked_about_again(capsys, home):
+    program = home / "answer.sh"
+    program.write_text("#!/bin/sh\ncat > /dev/null\necho what\n")
+    program.chmod(0o755)
+    (home / ".config/kept").mkdir(parents=True)
+    (home / ".config/kept/config.toml").write_text(f'[llm]\nadapter = "command"\ncommand = "{program}"\n')
+    transcript(home / ".claude/projects/p/s.jsonl", RULE)
+    for _ in range(3):
+        assert kept(capsys, "run")[0] == 1
+    _, out, _ = kept(capsys, "run")
+    assert "`kept run --force`" in out
+    assert "1 session set aside: the language model's reply could not be used (malformed)" in kept(capsys, "status")[1]
+    assert json.loads(kept(capsys, "status", "--json")[1])["set_aside"] == {"s": "malformed"}
+    assert "set aside" in kept(capsys, "doctor")[1]
+    nothing = json.dumps(
+        {"hints": [], "memories": [], "notes": {"problems": [], "solutions": [], "decisions": [], "questions": []}}
+    )
+    program.write_text(f"#!/bin/sh\ncat > /dev/null\necho '{nothing}'\n")
+    kept(capsys, "run")
+    assert "set aside" not in kept(capsys, "status")[1]

@@ -25,7 +25,7 @@ from kept.model.errors import ConfigError
 from kept.model.reply import Wrong
 from kept.model.times import from_text, to_text
 
-_TRIES = 3  # runs in which an unreadable reply is asked for again
+TRIES = 3  # runs in which an unreadable reply is asked for again
 _SILENCES = 3  # questions in a row without a reply after which no more are asked
 _MANY = 20  # questions, about which a person is told before they are asked
 _TYPICAL = 0.25  # of the tokens a reply may have, what it has; only for estimates
@@ -59,18 +59,20 @@ class Asker:
     """Asks in, replies out (an :data:`kept.model.ask.Asking`), for the time of one run.
 
     ``made`` gives the model, when it is first needed; a ConfigError of it makes every reply Unreachable. ``day_start`` is the instant
-    at which the day of the budget began. ``tell`` is told at once what a person should know before money is spent.
+    at which the day of the budget began. ``program`` identifies what answers: replies that another could not give are asked for again. ``tell`` is told at once what a person should know before money is spent.
     """
 
     def __init__(
         self, made: Callable[[], Model], *, replies: Replies | None = None, clock: Callable[[], datetime] = _now,
         day_start: Callable[[], datetime] | None = None, limits: Sequence[Limits] = (), day: Limits | None = None, pace: Pace | None = None,
-        price: Price | None = None, redact: Redact = _unchanged, batch: bool = False,
+        price: Price | None = None, redact: Redact = _unchanged, batch: bool = False, program: str = "",
     ) -> None:  # fmt: skip
         self.tally = Tally()
         self.tell: Callable[[str], None] = lambda _: None
         self.progress: Progress = silent
         self.dry = False
+        self.retry = False  # whether questions that were set aside are asked again
+        self._program = program
         self._made = made
         self._model: Model | None = None
         self._replies = replies or Replies(None)
@@ -162,9 +164,9 @@ class Asker:
             return Answered(body=body, cached=True)
         if key in pending:
             return Awaited(reason="its reply is being made in a batch of the provider; a later run collects it")
-        tries, fault = self._replies.failures(key)
-        if tries >= _TRIES:
-            reason = f"its reply could not be read in {tries} runs ({fault}); it is not asked again until the prompt or the model changes"
+        tries, fault = self._replies.failures(key, self._program)
+        if tries >= TRIES and not self.retry:
+            reason = f"its reply could not be read in {tries} runs ({fault}); `kept run --force`, another model or a mended program asks again"
             return Unreadable(reason=reason, fault=Fault(fault))
         tokens = estimate(whole(ask))
         if tokens > self._pace.prompt_tokens:
@@ -274,7 +276,7 @@ class Asker:
                 waiting.appendleft(replace(one, ask=_once_more(one.ask, wrong), again=True, told=wrong))
             case _, Wrong() as wrong:
                 self._silences = 0
-                self._replies.failed(one.key, wrong.fault.value)
+                self._replies.failed(_note(one.key, one.ask), wrong.fault.value, self._program)
                 replies[one.key] = Unreadable(reason=wrong.reason, fault=wrong.fault, usage=one.spent)
             case _, body:
                 self._silences = 0
@@ -370,7 +372,7 @@ class Asker:
                 self._pay(note.purpose, usage)
                 read = read_spoken(spoken, note.schema)
                 if isinstance(read, Wrong):
-                    self._replies.failed(note.key, read.fault.value)
+                    self._replies.failed(note, read.fault.value, self._program)
                 elif read is not None:
                     self._remember(note, read, usage)
             self._replies.drop_batch(batch.id)

@@ -20,6 +20,7 @@ from kept.app.desk import Desk, Home, now, opened
 from kept.app.discovery import survey
 from kept.app.failures import standing_failures
 from kept.app.installing import hooked, plugged, sectioned, used
+from kept.app.ledger import set_aside
 from kept.app.nightly import NIGHT, last_night
 from kept.app.scheduling import standing
 from kept.app.spooling import complaints
@@ -101,6 +102,7 @@ def _store(home: Home, profile: str | None, zone: str | None) -> Iterator[Findin
             name="store", well=not damage, detail=damage[0] if damage else "whole", fix="kept check, then kept restore FILE"
         )
         yield from _sources(desk)
+        yield from _set_aside(desk)
         copies = sorted(home.backups.glob("kept-*.db")) if home.backups.is_dir() else []
         newest = (desk.clock().timestamp() - copies[-1].stat().st_mtime) / 86_400 if copies else None
         yield Finding(
@@ -127,6 +129,15 @@ def _sources(desk: Desk) -> Iterator[Finding]:
         yield Finding(
             name="vanishing", well=False, detail=f"{doomed} transcripts will be deleted by their tool within a week", fix="kept run"
         )
+
+
+def _set_aside(desk: Desk) -> Iterator[Finding]:
+    aside = set_aside(desk)
+    if aside:
+        session, fault = next(iter(aside.items()))
+        detail = f"the language model's reply about {len(aside)} sessions could not be used, such as {session} ({fault})"
+        fix = "kept run --force asks again; so does another model or a mended program"
+        yield Finding(name="set aside", well=False, detail=detail, fix=fix)
 
 
 def _model() -> Iterator[Finding]:

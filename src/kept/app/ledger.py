@@ -7,6 +7,7 @@ from datetime import UTC, datetime, time
 from typing import Any
 
 from kept.adapters.replies import Replies, Spent
+from kept.app.asking import TRIES
 from kept.app.desk import Desk
 from kept.model.ask import Usage
 from kept.model.fingerprint import recognised
@@ -35,6 +36,14 @@ def costs(desk: Desk) -> Costs:
             ever=replies.spent(datetime(1, 1, 1, tzinfo=UTC)),
             awaited=sum(len(each.items) for each in replies.batches()),
         )
+
+
+def set_aside(desk: Desk) -> Mapping[str, str]:
+    """The sessions that no model has read because its reply could not be used in several runs, with what was wrong. Raises StoreError."""
+    with closing(Replies(desk.home.replies)) as replies:
+        found = replies.set_aside(TRIES)
+    unheard = {thread.session for thread, _ in desk.store.archive.unheard()} if found else set()
+    return {session: fault for session, fault in sorted(found.items()) if session in unheard}
 
 
 def forget_replies(

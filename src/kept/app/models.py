@@ -1,7 +1,11 @@
 """From settings to a language model: which one is asked, with which limits. Opens no connection and starts no program."""
 
+import shlex
+import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
+from importlib.metadata import version
 from pathlib import Path
 
 from kept.adapters.llm import Anthropic, Command, Model, OpenAI, Recorded, Recording, script
@@ -12,7 +16,10 @@ from kept.app.asking import Asker, Redact
 from kept.app.spending import Limits
 from kept.app.trying import Pace
 from kept.model.ask import GUARD
+from kept.model.codec import digest
 from kept.model.errors import ConfigError
+
+_WORDS = 4  # of a command line, in which its program and its script stand
 
 
 def asker(
@@ -37,8 +44,19 @@ def asker(
         pace=Pace(
             attempts=settings.attempts, concurrency=settings.concurrency, rate=settings.rate, prompt_tokens=settings.prompt_tokens
         ),
-        price=price, redact=redact, batch=settings.batch,
+        price=price, redact=redact, batch=settings.batch, program=_program(settings, env),
     )  # fmt: skip
+
+
+def _program(settings: Llm, env: Mapping[str, str]) -> str:
+    """What identifies the program or server that answers, and this one; a program that was replaced is another."""
+    parts = [version("kept"), settings.adapter, settings.command, settings.base_url]
+    for word in shlex.split(settings.command)[:_WORDS] if settings.adapter == "command" else ():
+        found = shutil.which(word, path=env.get("PATH"))
+        with suppress(OSError):
+            stat = Path(found or word).expanduser().stat()
+            parts.append(f"{stat.st_size}:{stat.st_mtime_ns}")
+    return digest(*parts)
 
 
 def model(settings: Llm, env: Mapping[str, str]) -> Model:

@@ -252,7 +252,8 @@ def _late(seconds: float) -> Late:
 
 
 def _announce(desk: Desk, asking: Asker, options: Options, within: Within | None) -> None:
-    """Have a person told what is going to be asked, before it is."""
+    """Have a person told what is going to be asked, before it is; what was set aside is asked again where everything is."""
+    asking.retry = options.force
     if options.dry:
         return
     with suppress(ConfigError):  # it is told with the first question

@@ -19,7 +19,7 @@ from kept.model.ask import Usage
 from kept.model.errors import StoreError
 from kept.model.times import to_text
 
-FORMAT = 1
+FORMAT = 2
 _BUSY_MS = 30_000
 
 
@@ -80,14 +80,18 @@ class Replies:
         self._write("put_reply", *values)
         self._write("drop_failures", note.key)
 
-    def failed(self, key: str, fault: str) -> None:
-        """Count a reply that could not be read."""
-        self._write("count_failure", key, fault)
+    def failed(self, note: Note, fault: str, program: str) -> None:
+        """Count a reply that could not be read; ``program`` identifies what answered."""
+        self._write("count_failure", note.key, fault, json.dumps(note.about), program)
 
-    def failures(self, key: str) -> tuple[int, str]:
-        """How often a question's reply could not be read, and what was wrong the last time."""
-        row = self._one("failures", key)
+    def failures(self, key: str, program: str) -> tuple[int, str]:
+        """How often a program's reply to a question could not be read, and what was wrong the last time."""
+        row = self._one("failures", key, program)
         return (row[0], row[1]) if row else (0, "")
+
+    def set_aside(self, tries: int) -> dict[str, str]:
+        """The sessions of which a question got no readable reply in so many runs, with what was wrong the last time."""
+        return {session: row[2] for row in self._rows("every_failure") if row[1] >= tries for session in json.loads(row[3])}
 
     def spend(self, purpose: str, model: str, usage: Usage, at: datetime) -> None:
         """Note what a question cost."""
@@ -147,6 +151,8 @@ class Replies:
         keys = [row[0] for row in self._rows("every_reply") if gone & set(json.loads(row[1])) or tells(json.loads(row[2]))]
         for key in keys:
             self._write("drop_reply", key)
+        for key in [row[0] for row in self._rows("every_failure") if gone & set(json.loads(row[3]))]:
+            self._write("drop_failures", key)
         for batch in self.batches():
             left = {name: each for name, each in batch.items.items() if not gone & set(each.about)}
             if len(left) < len(batch.items):
@@ -217,8 +223,10 @@ def _open(path: Path | None) -> sqlite3.Connection:
     for pragma in pragmas:
         connection.execute(f"PRAGMA {pragma}")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version == 0:
-        connection.executescript(f"BEGIN EXCLUSIVE; {_text('schema.sql')} PRAGMA user_version = {FORMAT}; COMMIT;")
+    if version < FORMAT:
+        # Format 1 noted failures without their sessions: those questions are asked again.
+        drop = "DROP TABLE IF EXISTS unreadable;"
+        connection.executescript(f"BEGIN EXCLUSIVE; {drop} {_text('schema.sql')} PRAGMA user_version = {FORMAT}; COMMIT;")
     elif version != FORMAT:
         connection.close()
         raise sqlite3.DatabaseError(f"it has format {version}, this program knows {FORMAT}")

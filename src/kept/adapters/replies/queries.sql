@@ -7,10 +7,13 @@ DELETE FROM replies WHERE key = ?
 -- name: every_reply
 SELECT key, about, body FROM replies
 -- name: failures
-SELECT tries, fault FROM unreadable WHERE key = ?
+SELECT tries, fault FROM unreadable WHERE key = ? AND program = ?
+-- name: every_failure
+SELECT key, tries, fault, about FROM unreadable ORDER BY key
 -- name: count_failure
-INSERT INTO unreadable (key, tries, fault) VALUES (?, 1, ?)
-ON CONFLICT (key) DO UPDATE SET tries = tries + 1, fault = excluded.fault
+INSERT INTO unreadable (key, tries, fault, about, program) VALUES (?, 1, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE
+SET tries = CASE program WHEN excluded.program THEN tries + 1 ELSE 1 END, fault = excluded.fault, program = excluded.program
 -- name: drop_failures
 DELETE FROM unreadable WHERE key = ?
 -- name: spend

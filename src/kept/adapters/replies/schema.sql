@@ -12,11 +12,13 @@ CREATE TABLE IF NOT EXISTS replies (
     body    TEXT NOT NULL
 ) WITHOUT ROWID;
 
--- Questions whose replies could not be read, and how often; no words of them.
+-- Questions whose replies could not be read, and how often, by which program; no words of them. `about` are the sessions that were asked about.
 CREATE TABLE IF NOT EXISTS unreadable (
-    key   TEXT PRIMARY KEY,
-    tries INTEGER NOT NULL,
-    fault TEXT NOT NULL
+    key     TEXT PRIMARY KEY,
+    tries   INTEGER NOT NULL,
+    fault   TEXT NOT NULL,
+    about   TEXT NOT NULL,
+    program TEXT NOT NULL
 ) WITHOUT ROWID;
 
 -- What was spent, one row a question that was sent. `cost` is in USD, NULL where unknown; `at` in UTC.

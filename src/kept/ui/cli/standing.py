@@ -16,7 +16,7 @@ from kept.app.desk import Desk
 from kept.app.discovery import Doomed, doomed
 from kept.app.failures import standing_failures
 from kept.app.indexing import Standing, standing
-from kept.app.ledger import costs
+from kept.app.ledger import costs, set_aside
 from kept.app.nightly import NIGHT, last_night
 from kept.app.reminding import OFF
 from kept.app.reminding import costs as handover_costs
@@ -82,6 +82,9 @@ def _state_lines(desk: Desk, found: State, due: Sequence[Doomed], missed: Mappin
         yield line((f"{counted(found.unread, 'session')} archived but not analysed yet", "yellow"), (" → kept run", "dim"))
     if found.unheard:
         yield line((f"{counted(found.unheard, 'session')} not read by the language model yet", "yellow"), (" → kept run", "dim"))
+    if aside := set_aside(desk):
+        told = f"{counted(len(aside), 'session')} set aside: the language model's reply could not be used ({', '.join(sorted(set(aside.values())))})"
+        yield line((told, "yellow"), (" → kept run --force", "dim"))
     for each in found.prompts:
         if each.overridden or desk.asking is not None:
             yield origin_line(each)
@@ -154,6 +157,7 @@ def _state_body(desk: Desk, found: State, due: Sequence[Doomed]) -> dict[str, An
         "undated_events": found.undated,
         "unread_sessions": found.unread,
         "unheard_sessions": found.unheard,
+        "set_aside": dict(set_aside(desk)),
         "prompts": [
             {"profile": each.profile, "origin": each.origin, "overridden": each.overridden, "version": each.version}
             for each in found.prompts
