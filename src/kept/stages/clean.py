@@ -17,6 +17,7 @@ from kept.model.context import NOTICE, TAG
 from kept.model.event import Author, Event, Kind, Tool
 from kept.model.handover import FENCE
 from kept.model.invisible import strip_invisible
+from kept.model.results import unwrapped
 
 
 class Redaction(Protocol):
@@ -63,6 +64,9 @@ def clean(event: Event, *, redact: Callable[[str], Redaction], limits: Limits) -
     """The event as it may be stored and shown to a model. Pure; cleaning a clean event changes nothing."""
     ledger = _Ledger(removed={}, secrets=0)
     text, ledger = _purge(event.text, redact, ledger)
+    if event.kind is Kind.TOOL_OUTPUT:
+        bare = unwrapped(text)
+        text, ledger = bare, ledger.took("envelope", text, bare)
     shorter, reason = _shorten(event, text, limits)
     ledger = ledger.took(reason, text, shorter)
     tool = event.tool

@@ -163,12 +163,18 @@ def _user(state: State, value: Mapping[str, Any], place: _Place, noted: dict[str
     return pieces or "no-text"
 
 
+# Why a prompt was taken for a program's; told in the account, for it may have been a person's after all.
+_PROGRAMS = frozenset({"entrypoint-sdk", "promptSource-machine"})
+
+
 def _prompt(state: State, text: Any, label: tuple[Author, str] | None, index: int, noted: dict[str, int]) -> list[Piece]:
     """The pieces of a text that stands in the user's name."""
     words = cut(words_of(text), noted)
     if not words:
         return []
     if label is not None:
+        if label[1] in _PROGRAMS:
+            _note(noted, f"program-prompt:{label[1]}")
         return [Piece(kind=Kind.PROMPT, author=label[0], reason=label[1], text=words, index=index)]
     split = split_text(words)
     for what, count in split.removed.items():

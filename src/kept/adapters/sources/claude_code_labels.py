@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import re2
 
+from kept.adapters.sources.attended import is_unattended
 from kept.model.event import Author
 
 
@@ -28,6 +29,9 @@ class Parts:
     removed: Mapping[str, int] = field(default_factory=dict)
 
 
+_PRINTED = "sdk-cli"  # the entrypoint of `claude -p`, at a terminal or in a script
+
+
 def label_record(value: Mapping[str, Any], *, subagent_file: bool) -> tuple[Author, str] | None:
     """The author that a user record's own fields decide; None where its text has to be looked at.
 
@@ -39,6 +43,7 @@ def label_record(value: Mapping[str, Any], *, subagent_file: bool) -> tuple[Auth
     message = value.get("message")
     role = message.get("role") if isinstance(message, dict) else None
     entry, source = value.get("entrypoint"), value.get("promptSource")
+    printed = entry == _PRINTED and not is_unattended(value.get("cwd"))
     found: tuple[tuple[Any, Author, str], ...] = (
         (subagent_file, Author.SUBAGENT, "subagent-file"),
         (value.get("isSidechain"), Author.SUBAGENT, "isSidechain"),
@@ -48,8 +53,9 @@ def label_record(value: Mapping[str, Any], *, subagent_file: bool) -> tuple[Auth
         (role is not None and role != "user", Author.INJECTED, "role-mismatch"),
         (value.get("planContent"), Author.INJECTED, "planContent"),
         (kind is not None and kind != "human", Author.INJECTED, "origin-not-human"),
-        (kind is None and isinstance(entry, str) and entry.startswith("sdk"), Author.INJECTED, "entrypoint-sdk"),
-        (kind is None and source in ("sdk", "system"), Author.INJECTED, "promptSource-machine"),
+        (kind is None and isinstance(entry, str) and entry.startswith("sdk") and not printed, Author.INJECTED, "entrypoint-sdk"),
+        (kind is None and source == "sdk" and not printed, Author.INJECTED, "promptSource-machine"),
+        (kind is None and source == "system", Author.INJECTED, "promptSource-machine"),
     )
     return next(((author, reason) for holds, author, reason in found if holds), None)
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from kept.adapters.sources.attended import is_unattended
 from kept.adapters.sources.claude_code_labels import opens_machine_session
 from kept.adapters.sources.codex_labels import (
     CALLS,
@@ -166,6 +167,7 @@ def _begin(state: State, value: Mapping[str, Any], meta: Mapping[str, Any], *, l
         _know_runner(state, meta.get("source"))
         state.cwd = name_of(meta.get("cwd"), PATH_LIMIT)
         git = meta.get("git")
+        state.unattended = meta.get("source") == "exec" and is_unattended(state.cwd)
         state.branch = name_of(git.get("branch"), PATH_LIMIT) if isinstance(git, dict) else ""
     if not state.chain:
         state.root, state.began = native or state.root, name_of(began)
@@ -319,8 +321,10 @@ def _prompt(state: State, text: str, reason: str, noted: dict[str, int]) -> list
         return [replace(piece, author=Author.SUBAGENT, reason="subagent-session") for piece in pieces]
     if not state.opened:
         state.opened = True
-        state.digest = opens_machine_session(text)
+        state.digest = opens_machine_session(text) or state.unattended
     if state.digest:
+        if state.unattended:
+            noted["program-prompt:exec"] = noted.get("program-prompt:exec", 0) + 1
         return [replace(piece, author=Author.INJECTED, reason="machine-session") for piece in pieces]
     return pieces
 

@@ -59,6 +59,7 @@ class State:
     machine: str = ""
     subagent: bool = False
     digest: bool = False
+    unattended: bool = False
     legacy: bool = False
     opened: bool = False
     told: bool = False

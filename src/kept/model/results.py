@@ -1,0 +1,47 @@
+"""What clients put around a tool's result: tags, lines above it about how the call went, lines below. The result alone is what it is
+compared and quoted by, so that the same result through two clients is one.
+"""
+
+import re2
+
+_TAGS = "untrusted_context|output|result|stdout|stderr|error|response|tool_result|tool_output|tool_use_error|function_results?|persisted-output"
+_OPENED = re2.compile(rf"(?i)^\s*<({_TAGS}|[a-z]+[_-][a-z_-]+)(?:\s[^<>\n]*)?>[ \t]*\n?")
+_HEAD = (
+    "Chunk ID|Wall time|Process exited with code|Process running with session ID|Exit code|Original token count|Total output lines|Command|Directory"
+    "|Duration|Status"
+)
+_ABOVE = re2.compile(rf"^\s*(?:(?:{_HEAD})\b[^\n]*\n)*(?:Output|Stdout):[ \t]*(?:\n|$)?")
+_BELOW = re2.compile(
+    r"\n(?:(?:Error|Stderr|Signal|Background PIDs|Process Group PGID|Exit Code|Exit code): ?(?:\(none\)|\(empty\)|null|-?\d+)[ \t]*(?:\n|$))+\s*$"
+)
+_NOTHING = frozenset({"(empty)", "(none)"})
+_LAYERS = 4  # envelopes within each other
+
+
+def unwrapped(text: str) -> str:
+    """A result without the envelopes around all of it; unwrapping it again changes nothing."""
+    for _ in range(_LAYERS):
+        inner = _without_lines(_without_tag(text))
+        if inner == text:
+            break
+        text = inner
+    return text
+
+
+def _without_tag(text: str) -> str:
+    opened = _OPENED.match(text)
+    if opened is None:
+        return text
+    closing = f"</{opened[1]}>"
+    bare = text.rstrip()
+    return bare[opened.end() : -len(closing)].strip("\n") if bare.casefold().endswith(closing.casefold()) else text
+
+
+def _without_lines(text: str) -> str:
+    above = _ABOVE.match(text)
+    if above is None:
+        return text
+    inner = _BELOW.sub("", "\n" + text[above.end() :]).removeprefix("\n").strip("\n")
+    head, mark, error = inner.partition("\nError: ")
+    inner = f"{head}\n{error}" if mark and "\n" not in error.strip() else inner
+    return "" if inner.strip() in _NOTHING else inner
