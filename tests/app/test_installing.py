@@ -1,6 +1,7 @@
 """Living on a machine, and leaving it as it was."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -241,3 +242,16 @@ def test_lines_a_person_added_to_a_section_are_kept_aside_and_the_rest_of_the_fi
     assert path.read_text() == MINE
     (aside,) = left.aside
     assert "Ask before you push." in Path(aside).read_text()
+
+
+def test_hooks_and_outputs_go_where_the_environment_says_an_agents_folder_is(home, monkeypatch):
+    own = home / "work" / "claude"
+    (own / "projects" / "p").mkdir(parents=True)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(own))
+    monkeypatch.setenv("CODEX_HOME", "/outside/codex")
+    place = find_home(None, os.environ)
+    assert [change.path for change in planned(place)] == [own / "settings.json"]
+    assert place.output(".claude/rules/memory.md") == own / "rules" / "memory.md"
+    assert place.output("notes/memory.md") == home / "notes" / "memory.md"
+    assert place.output(".codex/AGENTS.md") == home / ".codex" / "AGENTS.md"  # kept writes nothing outside the home
+    assert find_home(str(home / "trial"), os.environ).output(".claude/rules/memory.md").is_relative_to(home / "trial")

@@ -33,6 +33,9 @@ _OURS = re.compile(
 class Client:
     """A coding agent: its name, the folder whose presence shows that it is used, the file its hooks stand in and the one that tells which
     plugins are on, and the file of instructions that it reads in every session (empty: kept's memory file is one). All below the folder.
+
+    ``variable`` is the environment variable that names another place: for the folder itself, or where ``below`` says so for the home
+    that the folder lies in.
     """
 
     name: str
@@ -40,22 +43,32 @@ class Client:
     file: str
     plugins: str
     instructions: str = ""
+    variable: str = ""
+    below: bool = False
 
-    def path(self, home: Path) -> Path:
-        """The file its hooks stand in."""
-        return home / self.folder / self.file
-
-    def plugins_path(self, home: Path) -> Path:
-        """The file that tells which plugins are on."""
-        return home / self.folder / self.plugins
+    def place(self, home: Path, variables: Mapping[str, str]) -> Path:
+        """The folder: where its variable says, as far as that lies below the home; kept writes nowhere else."""
+        usual, named = home / self.folder, variables.get(self.variable, "")
+        if not named:
+            return usual
+        given = Path(named).expanduser() / (self.folder if self.below else "")
+        return given if given.is_absolute() and given.is_relative_to(home) and ".." not in given.parts else usual
 
 
 CLIENTS = (
-    Client(name="claude", folder=".claude", file="settings.json", plugins="settings.json"),
-    Client(name="codex", folder=".codex", file="hooks.json", plugins="config.toml", instructions="AGENTS.md"),
+    Client(name="claude", folder=".claude", file="settings.json", plugins="settings.json", variable="CLAUDE_CONFIG_DIR"),
+    Client(
+        name="codex", folder=".codex", file="hooks.json", plugins="config.toml", instructions="AGENTS.md", variable="CODEX_HOME"
+    ),
 )
 GEMINI = Client(  # its hooks come with the extension alone
-    name="gemini", folder=".gemini", file="", plugins="extensions/kept/gemini-extension.json", instructions="GEMINI.md"
+    name="gemini",
+    folder=".gemini",
+    file="",
+    plugins="extensions/kept/gemini-extension.json",
+    instructions="GEMINI.md",
+    variable="GEMINI_CLI_HOME",
+    below=True,
 )
 READERS = (*(each for each in CLIENTS if each.instructions), GEMINI)  # agents that read instructions of their own in every session
 

@@ -176,7 +176,7 @@ def _approve(desk: Desk, memory: Memory) -> None:
 
 def memory_text(desk: Desk) -> str:
     """The memories as the memory file shows them."""
-    path = desk.home.root / desk.profile.outputs.memory_file
+    path = desk.home.output(desk.profile.outputs.memory_file)
     desk.refuse_links(path)
     try:
         return framed(path.read_text(encoding="utf-8", errors="replace").splitlines())

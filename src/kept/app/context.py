@@ -113,22 +113,25 @@ def _present(glance: Glance, asked: Asked, user: str) -> tuple[frozenset[str], l
     """What the session has read by itself: keys of memories, and the words of other lines, in kept's files that the client loads."""
     keys: set[str] = set()
     texts: list[str] = []
-    own, theirs = _READS.get(asked.client, ("", ()))
+    own, variable, theirs = _READS.get(asked.client, ("", "", ()))
+    named = os.environ.get(variable, "").rstrip("/")
+    place = f"{named}/" if named and variable != "GEMINI_CLI_HOME" else f"{named or user}{own}"
     for path, lines in glance.outputs() if own else ():
         folder, _, name = path.rpartition("/")
         if name in theirs:
             continue
-        if path.startswith(f"{user}{own}") or asked.directory == folder or asked.directory.startswith(f"{folder}/"):
+        if path.startswith(place) or asked.directory == folder or asked.directory.startswith(f"{folder}/"):
             keys.update(key for key, _ in lines if key and ":" not in key)
             texts += [text.removeprefix("- ") for key, text in lines if not key and text.strip()]
     return frozenset(keys), texts
 
 
-# Below which folder of the user's home a client reads files of kept's, and which files in a project it does not read.
+# Below which folder of the user's home a client reads files of kept's, the variable that names another place (for Gemini: another
+# home), and which files in a project it does not read.
 _READS = {
-    "claude": ("/.claude/", ("AGENTS.md", "GEMINI.md")),
-    "codex": ("/.codex/", ("CLAUDE.md", "GEMINI.md")),
-    "gemini": ("/.gemini/", ("CLAUDE.md", "AGENTS.md")),
+    "claude": ("/.claude/", "CLAUDE_CONFIG_DIR", ("AGENTS.md", "GEMINI.md")),
+    "codex": ("/.codex/", "CODEX_HOME", ("CLAUDE.md", "GEMINI.md")),
+    "gemini": ("/.gemini/", "GEMINI_CLI_HOME", ("CLAUDE.md", "AGENTS.md")),
 }
 
 

@@ -18,6 +18,7 @@ from kept import profiles
 from kept.adapters import files
 from kept.adapters import settings as settings_file
 from kept.adapters.checkouts import Checkout, checkout_of
+from kept.adapters.clients import CLIENTS, GEMINI, Client
 from kept.adapters.scanner import scanner
 from kept.adapters.settings import Settings
 from kept.adapters.settings.roots import is_vault, root_above
@@ -46,10 +47,24 @@ Clock = Callable[[], datetime]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Home:
-    """Where kept lives: ``root`` is the home all outputs lie under, ``user`` the user's real home that transcripts are found in."""
+    """Where kept lives: ``root`` is the home all outputs lie under, ``user`` the user's real home that transcripts are found in.
+
+    ``variables`` are what the environment says of the folders of coding agents, by variable.
+    """
 
     root: Path
     user: Path
+    variables: tuple[tuple[str, str], ...] = ()
+
+    def of(self, client: Client) -> Path:
+        """The folder of a coding agent."""
+        return client.place(self.root, dict(self.variables))
+
+    def output(self, path: str) -> Path:
+        """A file that kept writes, given below the home; one below an agent's folder lies where the environment says that folder is."""
+        parts = Path(path).parts
+        client = next((each for each in (*CLIENTS, GEMINI) if parts[:1] == (each.folder,)), None)
+        return self.of(client).joinpath(*parts[1:]) if client else self.root / path
 
     @property
     def state(self) -> Path:
@@ -116,7 +131,8 @@ def find_home(option: str | None, env: Mapping[str, str]) -> Home:
         raise ConfigError("the home directory's name holds control characters or is no UTF-8", hint="give --home DIR")
     if root.exists() and not root.is_dir():
         raise ConfigError("the home is not a directory", where=str(root), hint="give --home DIR")
-    return Home(root=root, user=Path(user) if user else root)
+    variables = tuple((each.variable, env[each.variable]) for each in (*CLIENTS, GEMINI) if env.get(each.variable))
+    return Home(root=root, user=Path(user) if user else root, variables=variables)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -163,7 +163,7 @@ def _hooks(home: Home) -> Iterator[Finding]:
     for client in sectioned(home):
         if client in there or client in calling or client.name in read(home.settings).sections:
             continue
-        detail = f"nothing of memory arrives in ~/{client.folder}/{client.instructions}"
+        detail = f"nothing of memory arrives in {home.of(client) / client.instructions}"
         yield Finding(name=f"{client.name} section", well=None, detail=detail, fix="kept setup")
 
 
@@ -172,7 +172,7 @@ _LEAVE = {"claude": "claude plugin uninstall kept@kept", "codex": "codex plugin 
 
 def _called(home: Home, client: Client) -> Finding:
     """Whether the kept that a client's settings call is there."""
-    words = shlex.split(json.loads(f'"{program_of(client.path(home.root).read_text(encoding="utf-8"))}"'))
+    words = shlex.split(json.loads(f'"{program_of((home.of(client) / client.file).read_text(encoding="utf-8"))}"'))
     if words and words[0].startswith("/") and not os.access(words[0], os.X_OK):
         return Finding(name=client.name, well=False, detail=f"calls {words[0]}, which is not there", fix="kept setup")
     return Finding(name=client.name, well=True, detail="calls kept before each prompt")

@@ -77,22 +77,22 @@ def note_program(home: Home, *, anew: bool = False) -> None:
 
 def used(home: Home) -> tuple[Client, ...]:
     """The coding agents that are used on this machine and can call hooks."""
-    return tuple(each for each in CLIENTS if (home.root / each.folder).is_dir())
+    return tuple(each for each in CLIENTS if home.of(each).is_dir())
 
 
 def hooked(home: Home) -> tuple[Client, ...]:
     """Those whose settings call kept."""
-    return tuple(each for each in CLIENTS if has_hooks(_text(each.path(home.root))))
+    return tuple(each for each in CLIENTS if has_hooks(_text(home.of(each) / each.file)))
 
 
 def plugged(home: Home) -> tuple[Client, ...]:
     """Those in which kept's plugin or extension is on: it brings the hooks."""
-    return tuple(each for each in (*CLIENTS, GEMINI) if has_plugin(_text(each.plugins_path(home.root))))
+    return tuple(each for each in (*CLIENTS, GEMINI) if has_plugin(_text(home.of(each) / each.plugins)))
 
 
 def sectioned(home: Home) -> tuple[Client, ...]:
     """The agents used here that read instructions of their own, so that memory can arrive in a section of them."""
-    return tuple(each for each in READERS if (home.root / each.folder).is_dir())
+    return tuple(each for each in READERS if home.of(each).is_dir())
 
 
 def planned(home: Home, *, hooks: bool = True, allow: bool = True) -> tuple[Change, ...]:
@@ -105,7 +105,7 @@ def planned(home: Home, *, hooks: bool = True, allow: bool = True) -> tuple[Chan
     found = []
     there = plugged(home)
     for client in used(home):
-        path = client.path(home.root)
+        path = home.of(client) / client.file
         before = after = _text(path)
         what = []
         if hooks and (client not in there or has_hooks(before)):
@@ -166,7 +166,7 @@ def leave_system(home: Home, env: Mapping[str, str], *, run: Run = run_command) 
 def _leave_clients(home: Home, left: Left) -> None:
     noted = _noted(home)
     for client in CLIENTS:
-        path = client.path(home.root)
+        path = home.of(client) / client.file
         content = files.read(path)
         text = content.data.decode("utf-8", "replace")
         known = noted.get(str(path), {})
@@ -228,7 +228,7 @@ def _has_words_of_a_person(known: tuple[Output, ...], inside: bytes) -> bool:
 
 def _tidy(home: Home, folders: Sequence[Path]) -> None:
     """Remove folders that are left empty, up to the home; those of the agents themselves stay."""
-    stay = {home.root, *(home.root / each.folder for each in CLIENTS), home.root / ".config"}
+    stay = {home.root, *(home.of(each) for each in CLIENTS), home.root / ".config"}
     for folder in folders:
         each = folder
         while each not in stay and each.is_relative_to(home.root):

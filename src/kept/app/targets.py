@@ -111,13 +111,12 @@ def written_before(desk: Desk) -> tuple[Target, ...]:
 
 
 def _fixed(desk: Desk, projects: Mapping[Path, str]) -> list[Target]:
-    root = desk.home.root
     found = []
     for form, name in ((Form.MEMORY, "memory_file"), (Form.CARD, "card_file")):
         for path in dict.fromkeys(getattr(each.outputs, name) for each in desk.profiles):
             if path:
                 members = tuple(each for each in desk.profiles if getattr(each.outputs, name) == path)
-                found.append(Target(path=root / path, profiles=members, form=form))
+                found.append(Target(path=desk.home.output(path), profiles=members, form=form))
     writing = tuple(each for each in desk.profiles if each.outputs.project_section)
     ruling = tuple(each for each in desk.profiles if each.outputs.project_rules)
     readers = [each for each in READERS if each.name in desk.settings.sections]
@@ -141,7 +140,7 @@ def _instructions(desk: Desk, reader: Client, part: str = "") -> Target:
         )
         for each in writing
     )
-    path = desk.home.root / reader.folder / reader.instructions
+    path = desk.home.of(reader) / reader.instructions
     return Target(path=path, profiles=half, form=Form.SECTION, heading=REMEMBERED, part=part)
 
 
@@ -180,7 +179,7 @@ def _known(desk: Desk) -> list[Target]:
         if any(each.outputs.project_rules for each in desk.profiles)
         else {}
     )
-    sections = {str(root / each.folder / each.instructions): each for each in READERS}
+    sections = {str(desk.home.of(each) / each.instructions): each for each in READERS}
     for text in desk.store.outputs():
         path = Path(text)
         if text in sections:  # one that is wanted no more
@@ -234,10 +233,10 @@ def _told_apart(desk: Desk, found: Document, target: Target) -> Document:
 
 def _handing_over(desk: Desk, target: Target) -> tuple[str, ...]:
     """How an agent hands the person's words over, where no hook tells it so."""
-    reader = next(each for each in READERS if target.path == desk.home.root / each.folder / each.instructions)
-    root = desk.home.root
-    called = bool(reader.file) and has_hooks(_settings_text(reader.path(root)))
-    return () if called or has_plugin(_settings_text(reader.plugins_path(root))) or desk.settings.handover == OFF else (START,)
+    reader = next(each for each in READERS if target.path == desk.home.of(each) / each.instructions)
+    folder = desk.home.of(reader)
+    called = bool(reader.file) and has_hooks(_settings_text(folder / reader.file))
+    return () if called or has_plugin(_settings_text(folder / reader.plugins)) or desk.settings.handover == OFF else (START,)
 
 
 def _settings_text(path: Path) -> str:
@@ -269,7 +268,7 @@ def _shown(desk: Desk, book: Book, target: Target) -> list[Memory]:
 
 def _client_of(desk: Desk, target: Target) -> str:
     """The agent that reads a file by itself in every session; empty where none does."""
-    folders = {desk.home.root / client.folder: client.name for client in (*CLIENTS, GEMINI)}
+    folders = {desk.home.of(client): client.name for client in (*CLIENTS, GEMINI)}
     return next((folders[folder] for folder in target.path.parents if folder in folders), "")
 
 

@@ -58,7 +58,7 @@ class ClaudeCode:
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
         """``$CLAUDE_CONFIG_DIR/projects``, else ``~/.claude/projects``."""
         configured = env.get("CLAUDE_CONFIG_DIR", "")
-        return ((Path(configured) if configured else home / ".claude") / "projects",)
+        return ((Path(configured).expanduser() if configured else home / ".claude") / "projects",)
 
     def claims(self, path: Path, head: bytes) -> bool:
         """Whether the first record that tells a format tells this one."""

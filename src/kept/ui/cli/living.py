@@ -126,7 +126,7 @@ def _planned_lines(
         )
     for reader in readers:
         what = "  a section with what is remembered, in half the room of memory.md; the rest stays as it is"
-        yield entry([("  ", "")], show.place(home.root / reader.folder / reader.instructions), (what, "dim"))
+        yield entry([("  ", "")], show.place(home.of(reader) / reader.instructions), (what, "dim"))
     if any(each.name == "codex" for each in used(home)) and changes:
         yield line(("  Codex asks you once whether it may call these hooks", "dim"))
     if nightly:
@@ -137,7 +137,7 @@ def _planned_lines(
         )
     yield entry(
         [("  ", "")],
-        show.place(home.root / ".claude" / "rules" / "memory.md"),
+        show.place(home.output(".claude/rules/memory.md")),
         ("  what is remembered; edit it as you like", "dim"),
     )
     yield entry([("  ", "")], show.place(home.state), ("  the store; kept uninstall takes all of this away again", "dim"))
