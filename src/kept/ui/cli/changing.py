@@ -77,7 +77,7 @@ def suggest(
         return [answering.suggest(desk, text, kind, _folder(project or Path()))]
 
     if as_json or not on_terminal():
-        return _changed(context, "Waits for a decision in `kept review`:", act, as_json=as_json)
+        return _changed(context, "Waits until the session is read, or for you in `kept review`:", act, as_json=as_json)
 
     def decide(desk: Desk) -> list[Memory]:
         (memory,) = act(desk)
