@@ -255,3 +255,13 @@ def test_hooks_and_outputs_go_where_the_environment_says_an_agents_folder_is(hom
     assert place.output("notes/memory.md") == home / "notes" / "memory.md"
     assert place.output(".codex/AGENTS.md") == home / ".codex" / "AGENTS.md"  # kept writes nothing outside the home
     assert find_home(str(home / "trial"), os.environ).output(".claude/rules/memory.md").is_relative_to(home / "trial")
+
+
+def test_a_section_in_a_file_with_other_line_endings_that_nobody_edited_is_told_as_nobodys(sectioned_desk, home):
+    path, mine = home / ".codex" / "AGENTS.md", MINE.replace("\n", "\r\n").encode()
+    path.write_bytes(mine)
+    run(sectioned_desk, [], Options())
+    assert b"kept:begin" in path.read_bytes()
+    left = leave(sectioned_desk, {}, run=quiet)
+    assert left.aside == []
+    assert path.read_bytes() == mine

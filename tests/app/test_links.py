@@ -1,5 +1,7 @@
 """Links in the place of kept's files: where they are followed and where they are refused."""
 
+import shutil
+
 import pytest
 
 from kept.app.person import add
@@ -9,6 +11,11 @@ from kept.model.errors import RefusedPathError, StoreError
 from talking import RULE
 
 KEYS = "ssh-ed25519 AAAA somebody@home\n"
+
+
+def snapshot(folder):
+    """Every file below a folder, with its bytes."""
+    return {each: each.read_bytes() for each in folder.rglob("*") if each.is_file()}
 
 
 def remember(desk):
@@ -62,3 +69,21 @@ def test_a_store_that_is_a_link_is_not_opened(desk_at, home):
     place.symlink_to(real)
     with pytest.raises((RefusedPathError, StoreError)), desk_at(home):
         pass
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_home_that_was_copied_or_moved_writes_to_where_it_is_now_and_takes_edits_there(desk_at, tmp_path, moved):
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    with desk_at(first) as desk:
+        memory, _ = remember(desk)
+    shutil.move(first, second) if moved else shutil.copytree(first, second)
+    place, before = second / ".claude" / "rules" / "memory.md", snapshot(first)
+    place.write_text(place.read_text().replace("- ", "- By hand: ", 1))
+    with desk_at(second) as desk:
+        _, written = settle(desk, lambda: None)
+        assert all(each.startswith(f"{second}/") for each in desk.store.outputs())
+        now = desk.store.log.memory(memory.id)
+    assert written.problems == []
+    assert now.content.startswith("By hand: ")
+    assert snapshot(first) == before

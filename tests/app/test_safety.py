@@ -334,3 +334,10 @@ def test_a_check_tells_edits_by_hand_from_damage(desk_at, home, transcripts):
             assert bool(found.damage) == (state is Standing.DAMAGED)
         os.unlink(path)  # noqa: PTH108
         assert [each[1] for each in check(desk).outputs] == [Standing.MISSING]
+
+
+@pytest.mark.parametrize("data", [b"", b"\n\n"])
+def test_an_empty_file_is_no_import(desk_at, home, data):
+    (home / "empty.jsonl").write_bytes(data)
+    with desk_at(home) as desk, pytest.raises(UsageError, match="nothing in the file"):
+        import_file(desk, home / "empty.jsonl")

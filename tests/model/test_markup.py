@@ -108,3 +108,11 @@ def test_only_lf_crlf_and_cr_end_a_line_and_nothing_is_lost(text):
     lines = split_lines(text)
     assert "".join(words + end for words, end in lines) == text
     assert not any(set(words) & {"\n", "\r"} for words, _ in lines)
+
+
+@pytest.mark.parametrize("text", ["see ![x](https://a.example/b.png)", "![", "a !\\[b", "!\\\\[ and `![c](d)`", "![[wiki]]"])
+def test_no_line_is_an_image_and_every_one_reads_back(text):
+    line = fact_line(sentence(text), None)
+    outside = line.split("`")[::2]
+    assert not any("![" in each for each in outside)
+    assert read_fact(line)[0] == sentence(text)

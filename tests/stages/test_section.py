@@ -182,3 +182,9 @@ def test_no_byte_of_the_shared_shapes_changes(shared):
         assert blocks(data) == 1
         if not path.name.startswith(("c04", "c05")):
             assert data.startswith(original), path.name
+
+
+def test_two_sections_of_kepts_are_refused_and_named():
+    one = place(b"# Mine\n", "Remembered", ["- A fact."])
+    with pytest.raises(ChangedError, match="2 sections of kept's"):
+        find(one + one)

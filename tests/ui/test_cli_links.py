@@ -37,3 +37,17 @@ def test_what_a_killed_command_left_beside_its_files_is_gone_after_the_next_comm
         each.write_text("half")
     assert kept(capsys, "status")[0] == 0
     assert [each for each in left if each.exists()] == []
+
+
+def test_setup_that_only_shows_leaves_nothing(capsys, home):
+    (home / ".claude").mkdir()
+    before = sorted(home.rglob("*"))
+    assert kept(capsys, "setup", "--show")[0] == 0
+    assert sorted(home.rglob("*")) == before
+
+
+def test_what_was_taken_back_is_said_in_words(capsys, home):
+    number = told(capsys, "add", RULE, "--type", "constraint")["id"]
+    assert "no longer holds" in kept(capsys, "retire", number)[1]
+    assert kept(capsys, "undo")[1].startswith("Took back 1 retire (pass ")
+    assert kept(capsys, "redo")[1].startswith("Brought back 1 retire (pass ")

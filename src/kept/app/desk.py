@@ -5,7 +5,7 @@ Every path kept writes to lies below one home; a trial run with ``--home`` touch
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
@@ -24,6 +24,7 @@ from kept.adapters.settings import Settings
 from kept.adapters.settings.roots import is_vault, root_above
 from kept.adapters.sources.entries import ENTRY, entries
 from kept.adapters.store import SqliteStore, Store
+from kept.adapters.store.in_memory import InMemoryStore
 from kept.app.asking import Asker, Redact
 from kept.app.models import asker
 from kept.app.tongues import lexicon_of
@@ -303,9 +304,12 @@ def opened(
     clock: Clock = now,
     env: Mapping[str, str] | None = None,
     anew: bool = False,
+    dry: bool = False,
     also: Sequence[str] = (),
 ) -> Iterator[Desk]:
     """Open the desk, and close the store at the end. ``anew`` lets an empty store begin where one is gone whose backups are there.
+
+    ``dry`` is for looking: where there is no store yet, none is made.
 
     ``also`` are profiles that are at work whatever the settings say; that of the journal is where kept has written an entry.
 
@@ -326,7 +330,9 @@ def opened(
         raise RefusedPathError("a link lies in kept's own folder", where=str(link), hint="put what it leads to in its place")
     if not anew:
         _miss(home)
-    with SqliteStore(home.store, redact=_redactor()) as store:
+    with InMemoryStore() if dry and not home.store.exists() else SqliteStore(home.store, redact=_redactor()) as store:
+        if not dry:
+            _rehome(store, home, made)
         asking = asker(
             chosen.llm, replies=home.replies, env=given, clock=clock, redact=_redaction(store),
             day_start=lambda: datetime.combine(clock().astimezone(local).date(), time(), local).astimezone(UTC),
@@ -353,6 +359,24 @@ def sweep(desk: Desk) -> None:
         with suppress(BusyError), files.locked(desk.home.lock):
             for each in unfinished:
                 each.unlink(missing_ok=True)
+
+
+def _rehome(store: Store, home: Home, made: Sequence[Profile]) -> None:
+    """Where a home was copied or moved, have the files it writes be those of where it is now, with what was last written to them."""
+    stray = [each for each in store.outputs() if not Path(each).is_relative_to(home.root)]
+    files_of = [f"/{each.outputs.memory_file}" for each in made if each.outputs.memory_file]
+    roots = {path.removesuffix(name) for path in stray for name in files_of if path.endswith(name)}
+    with store.transaction() if roots else nullcontext():
+        for path in stray:
+            root = next((each for each in roots if path.startswith(f"{each}/")), None)
+            if root is not None:
+                here = f"{home.root}{path.removeprefix(root)}"
+                known = () if store.output(here) else store.output(path)
+                for output in known[:1]:
+                    store.wrote(here, output)
+                for output in known[1:]:
+                    store.intend(here, output)
+                store.drop_output(path)
 
 
 def _miss(home: Home) -> None:

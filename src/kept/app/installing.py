@@ -10,7 +10,6 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +38,7 @@ from kept.app.viewing import views
 from kept.app.writing import Written, absorb_edits
 from kept.model.codec import canonical
 from kept.model.errors import KeptError
+from kept.model.markup import BOM, split_lines
 from kept.stages import section
 
 
@@ -220,9 +220,9 @@ def _leave_outputs(desk: Desk, left: Left) -> None:
 
 
 def _has_words_of_a_person(known: tuple[Output, ...], inside: bytes) -> bool:
-    """Whether a file of kept's is not, byte for byte, what kept alone wrote."""
-    now = blake2b(inside, digest_size=16).hexdigest()
-    same = next((each for each in known if each.hash == now), None)
+    """Whether the lines of a file of kept's, however they end, are not those kept alone wrote."""
+    now = [line for line, _ in split_lines(inside.removeprefix(BOM.encode()).decode("utf-8", "replace"))]
+    same = next((each for each in known if [line.text for line in each.lines] == now), None)
     return same is None or any(line.users and line.text.strip() for line in same.lines)
 
 

@@ -192,13 +192,16 @@ def _additions(desk: Desk, bodies: Iterable[Mapping[str, Any]], result: Imported
 
 
 def _bodies(path: Path) -> Iterator[Mapping[str, Any]]:
-    number = 0
+    number = count = 0
     try:
         with path.open("rb") as file:
             while line := file.readline(_LONGEST + 1):
                 number += 1
                 if line.strip():
+                    count += 1
                     yield _body(line, number)
+        if not count:
+            raise UsageError("there is nothing in the file", where=str(path), hint="give what `kept export` wrote")
     except (ValueError, RecursionError) as error:
         hint = "give what `kept export` wrote; nothing was imported"
         raise UsageError(f"line {number} cannot be imported: {error}", where=str(path), hint=hint) from error

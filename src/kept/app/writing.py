@@ -72,7 +72,7 @@ def absorb_edits(desk: Desk, run: RunNumber, written: Written, *, allow: bool = 
     """Make a person's operations of what was changed by hand in any file of kept's. Raises StoreError."""
     with _alone(desk):
         for target in written_before(desk):
-            with suppress(RefusedPathError):  # told where it is to be written
+            with suppress(RefusedPathError, ChangedError):  # told where it is to be written
                 _absorb(desk, target, run, written, allow=allow)
         _absorb_views(desk, run, written, allow=allow)
 
@@ -310,10 +310,10 @@ def standing(desk: Desk) -> Iterator[tuple[str, Standing, str]]:
             continue
         try:
             desk.refuse_links(target.path)
-        except RefusedPathError as error:
+            inside = _inside(target, files.read(target.path))
+        except (RefusedPathError, ChangedError) as error:
             yield str(target.path), Standing.DAMAGED, error.what
             continue
-        inside = _inside(target, files.read(target.path))
         if inside is None:
             yield str(target.path), Standing.MISSING, ""
             continue

@@ -29,6 +29,7 @@ _BULLET = re.compile(r"(?:[-*+•]|\d{1,9}[.)])(?:\s+|$)")
 _BLOCK = re.compile(r"^()(\\*)(?:#{1,6}(?:\s|$)|>|[-+*](?:\s|$)|~~~|\[[ xX]\](?:\s|$)|\[[^\]]*\]:|[-*_ ]+$)")
 _ORDERED = re.compile(r"(\d{1,9})(\\*)[.)](?:\s|$)")
 _CLOSING = re.compile(r"^(|.* )(\\*)#+$")
+_IMAGE = re.compile(r"!(\\*)\[")
 _LINE_END = re.compile(r"(\r\n|\n|\r)")
 _SLASH = "\\"
 _AFTER_IMPORT = ".,;:!?)]}'\"*_"
@@ -147,13 +148,23 @@ def unescape(text: str) -> str:
 
 
 def escape_inline(text: str) -> str:
-    """The text with every ``<`` that could open a tag or a comment made a plain character."""
-    return "".join(_marks(piece, code=code, back=False) for code, piece in _pieces(text))
+    """The text with every ``<`` that could open a tag or a comment, and every ``![`` that could open an image, made plain characters."""
+    return "".join(_marks(piece if code else _without_images(piece), code=code, back=False) for code, piece in _pieces(text))
 
 
 def unescape_inline(text: str) -> str:
     """What :func:`escape_inline` was given."""
-    return "".join(_marks(piece, code=code, back=True) for code, piece in _pieces(text))
+    plain_pieces = ((code, _marks(piece, code=code, back=True)) for code, piece in _pieces(text))
+    return "".join(piece if code else _with_images(piece) for code, piece in plain_pieces)
+
+
+def _without_images(piece: str) -> str:
+    """An image would be fetched from wherever it names whenever the file is shown."""
+    return _IMAGE.sub(lambda found: f"!{_SLASH * (2 * len(found[1]) + 1)}[", piece)
+
+
+def _with_images(piece: str) -> str:
+    return _IMAGE.sub(lambda found: f"!{_SLASH * (len(found[1]) // 2)}[" if len(found[1]) % 2 else found[0], piece)
 
 
 def _escape_at(pattern: re.Pattern[str], text: str) -> str:

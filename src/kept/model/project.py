@@ -10,6 +10,7 @@ from itertools import count, groupby
 from pathlib import PurePosixPath, PureWindowsPath
 
 from kept.model.codec import digest
+from kept.model.scripts import with_scripts
 
 _SEP = r"[/\\]"
 _NAME = r"[^/\\]+"
@@ -100,7 +101,7 @@ def short_names(identities: Mapping[str, str]) -> dict[str, str]:
         )
         for scope in scopes:
             parents = "/".join(each for each in parts[scope][-1 - reach : -1] if each != "/")
-            named[scope] = name_of(identities[scope]) + (f" ({parents})" if parents else "")
+            named[scope] = with_scripts(name_of(identities[scope]) + (f" ({parents})" if parents else ""))
     return named
 
 

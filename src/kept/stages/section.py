@@ -168,6 +168,9 @@ def _find(text: _Text, where: str) -> Block | None:
         return None
     here = f"{where}:{marks[0] + 1}" if where else f"line {marks[0] + 1}"
     words = text.lines[marks[0]][0].rstrip().removeprefix(_BEGIN).removesuffix(_CLOSE).split()
+    begins = sum(text.lines[at][0].startswith(_BEGIN) for at in marks)
+    if begins > 1 and len(marks) == 2 * begins:
+        raise ChangedError(f"the file holds {begins} sections of kept's", where=here, hint="delete all but one")
     if len(marks) != 2 or text.lines[marks[1]][0].rstrip() != _END or len(words) != 3 or words[2] not in ("0", "1", "2"):
         raise ChangedError(
             "the comments that bound kept's section do not match",

@@ -51,7 +51,7 @@ def add(
         ends = desk.moment(until) if until else None
         return [person.add(desk, text, kind, project=_folder(project), until=ends)]
 
-    return _changed(context, "Remembered", act, as_json=as_json)
+    return _changed(context, "Remembered:", act, as_json=as_json)
 
 
 def suggest(
@@ -115,7 +115,7 @@ def edit(
             return [memory]
         return [person.edit(desk, memory.id, words, category=kind or None, if_match=seen)]
 
-    return _changed(context, "Now:", act, as_json=as_json)
+    return _changed(context, "Its words are yours now:", act, as_json=as_json)
 
 
 def retire(
@@ -131,7 +131,9 @@ def retire(
     def act(desk: Desk) -> list[Memory]:
         return [person.retire(desk, each, reason, if_match=if_match) for each in _all(desk, numbers, if_match)]
 
-    return _changed(context, "Retired:", act, as_json=as_json)
+    return _changed(
+        context, "It no longer holds, and the same proposal does not bring it back (`kept undo` does):", act, as_json=as_json
+    )
 
 
 def resolve(
@@ -148,7 +150,7 @@ def resolve(
     def act(desk: Desk) -> list[Memory]:
         return [person.resolve(desk, number, category, text, if_match=if_match)[1]]
 
-    return _changed(context, "Resolved; remembered now:", act, as_json=as_json)
+    return _changed(context, "The question is closed; the answer is remembered:", act, as_json=as_json)
 
 
 def merge(
@@ -164,7 +166,7 @@ def merge(
     def act(desk: Desk) -> list[Memory]:
         return [person.merge(desk, numbers, text, category=kind or None)]
 
-    return _changed(context, "One now:", act, as_json=as_json)
+    return _changed(context, "They are one now, with all they rest on:", act, as_json=as_json)
 
 
 def pin(
@@ -180,7 +182,9 @@ def pin(
     def act(desk: Desk) -> list[Memory]:
         return [person.pin(desk, each, on=not off, if_match=if_match) for each in _all(desk, numbers, if_match)]
 
-    return _changed(context, "Unpinned:" if off else "Pinned:", act, as_json=as_json)
+    return _changed(
+        context, "No longer pinned:" if off else "Pinned; always shown, and no machine changes it:", act, as_json=as_json
+    )
 
 
 def forget(

@@ -24,11 +24,12 @@ _END_OF_INPUT = "\x04"  # Ctrl-D
 
 
 @contextmanager
-def at_desk(context: typer.Context, also: Sequence[str] = ()) -> Iterator[Desk]:
-    """The desk the global options ask for, with the profiles ``also`` at work. Raises KeptError where it cannot be opened."""
+def at_desk(context: typer.Context, also: Sequence[str] = (), *, dry: bool = False) -> Iterator[Desk]:
+    """The desk the global options ask for, with the profiles ``also`` at work; ``dry`` makes no store. Raises KeptError where it cannot be opened."""
     call = asked(context)
-    with opened(home_of(context), profile=call.profile, zone=call.zone, anew=call.anew, also=also) as desk:
-        sweep(desk)
+    with opened(home_of(context), profile=call.profile, zone=call.zone, anew=call.anew, dry=dry, also=also) as desk:
+        if not dry:
+            sweep(desk)
         yield desk
 
 

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from kept.model.memory import USER_SCOPE, Memory, Status
 from kept.model.profile import Profile, title_of
 from kept.model.project import PROJECT
+from kept.model.scripts import mixed_scripts
 from kept.ui.cli import show
 from kept.ui.cli.show import Line, entry, line
 
@@ -44,7 +45,8 @@ def grouped(
 
 def memory_line(memory: Memory, zone: ZoneInfo, mark: str = "") -> Line:
     """One memory in a list."""
-    marks = ", ".join(filter(None, (mark, "pinned" if memory.pinned else "", show.day(memory.last_seen, zone))))
+    mixed = f"mixes {' and '.join(found)} letters" if (found := mixed_scripts(memory.content)) else ""
+    marks = ", ".join(filter(None, (mark, "pinned" if memory.pinned else "", mixed, show.day(memory.last_seen, zone))))
     return entry([("    ", ""), (memory.id, "yellow"), ("  ", "")], memory.content or FORGOTTEN, (f"  ({marks})", "dim"))
 
 

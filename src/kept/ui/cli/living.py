@@ -51,7 +51,7 @@ def setup(
 ) -> int:
     """Find what there is, say exactly what will be written where, do it, and run for the first time."""
     home = home_of(context)
-    with at_desk(context) as desk:
+    with at_desk(context, dry=show_) as desk:
         show.write(_found_lines(desk))
     changes = planned(home, hooks=hooks, allow=allow and setting(home, "handover") != "off")
     readers = tuple(each for each in sectioned(home) if sections and each.name not in setting(home, "sections"))

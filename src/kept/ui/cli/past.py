@@ -136,10 +136,17 @@ def _switch(
             later = [_later_body(each) for each in done.later]
             show.write_json({"passes": list(done.passes), "changed": _changes_body(desk, done.changed), "later": later})
         elif not asked(context).quiet:
-            show.write([line((f"{told} {counted(len(done.passes), 'pass', 'passes')}.", "green"))])
+            show.write([line((f"{told} {_done_in(desk, done.passes)}", "green"), (f" ({_passes(done.passes)})", "dim"))])
             show.write(_changes(done.changed, _CHANGES_SHOWN))
             show.write(_later_lines(done.later))
         return told_problems(written)
+
+
+def _done_in(desk: Desk, passes: Sequence[int]) -> str:
+    """What passes did, in words: ``1 retire, 2 add``; what they are called where they did nothing to a memory."""
+    made = tuple(desk.store.log.passes(passes))
+    kinds = Counter(type(operation).__name__.lower() for each in made for operation in each.operations)
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or ", ".join(sorted({each.stage for each in made}))
 
 
 def _later_lines(later: Sequence[Later]) -> Iterator[Line]:
