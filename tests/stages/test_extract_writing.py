@@ -71,7 +71,7 @@ def test_sentences_and_passages_lie_inside_the_text_in_order(text):
 
 
 def test_only_the_beginning_of_an_endless_prompt_is_read():
-    assert all(each.end <= PROMPT for each in passages("word " * 100_000, LEXICON))
+    assert all(each.end <= PROMPT for each in passages("word " * 100_000, LEXICON) if each.voice is Voice.OWN)
 
 
 def test_a_person_who_speaks_again_after_something_pasted_is_heard():

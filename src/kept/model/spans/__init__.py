@@ -17,6 +17,7 @@ from kept.model.spans.speech import mark_speech
 from kept.model.text import one_line
 
 __all__ = [
+    "LONGEST",
     "Span",
     "SpanKind",
     "is_copy",
