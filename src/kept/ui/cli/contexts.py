@@ -73,7 +73,9 @@ def context(
 
 
 def hook(
-    event: Annotated[str, typer.Argument(metavar="EVENT", help="session-start, user-prompt, stop, pre-compact or session-end.")],
+    event: Annotated[
+        str, typer.Argument(metavar="EVENT", help="session-start, user-prompt, stop, pre-compact, session-end or allow-suggest.")
+    ],
     client: Annotated[
         str, typer.Option(metavar="NAME", help="Which agent calls, where its payload does not show it: claude or codex.")
     ] = "",

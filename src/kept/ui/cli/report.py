@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from kept.adapters.sources import Skip
 from kept.app.covering import Covered
 from kept.app.hearing import Heard
 from kept.app.running import Options, Report
@@ -212,6 +213,8 @@ def troubles(report: Report, *, verbose: bool) -> Iterator[Line]:
         return
     yield line((f"Not read: {counted(len(skipped), 'file')}", "yellow"))
     yield from unread_lines(skipped, verbose=verbose)
+    if any(reason.startswith(Skip.UNKNOWN_FORMAT) for _, reason in skipped):
+        yield line(("  If you know the format of text among them: kept sources add PATH --as FORMAT, then kept run", "dim"))
 
 
 def unread_lines(skipped: Sequence[tuple[str, str]], *, verbose: bool, hint: str = "kept run --verbose") -> Iterator[Line]:
