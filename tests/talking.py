@@ -2,6 +2,9 @@
 
 import json
 
+from kept.app.erase.forget import forget, request_of
+from kept.app.person import find
+
 RULE = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 OTHER = "Never use pip in this repo, always use `uv sync` instead."
 
@@ -65,3 +68,8 @@ def _record(session, number, kind, *words):
             ended = {"tool_use_id": f"{session}-c{number - 1}", "content": words[0], "is_error": kind == "failed"}
             return "user", [{"type": "tool_result", **ended}]
     raise ValueError(kind)
+
+
+def forget_ids(desk, ids):
+    """Forget memories by id; what came of it."""
+    return forget(desk, request_of(desk, [find(desk, number) for number in ids]))

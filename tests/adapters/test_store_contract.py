@@ -12,6 +12,7 @@ from store_world import AT, DAWN, NOW, add, archive, commit, event, judged, memo
 from kept.adapters.store import IMPORTED, Output, Span, SqliteStore, Store
 from kept.adapters.store.in_memory import InMemoryStore
 from kept.model.document import Line
+from kept.model.erasure import Words
 from kept.model.errors import DamagedError, StoreError, UsageError
 from kept.model.event import FORGOTTEN_MARK, Origin
 from kept.model.fold import fold
@@ -320,6 +321,32 @@ def test_what_is_forgotten_is_nowhere_and_the_gaps_are_explained(store):
     assert store.log.every_proposal() == ()
     assert store.log.forgotten() == {"f1"}
     assert store.damage() == ()
+
+
+SENTENCE = "Never deploy the harbour service on Fridays, the tide crew is away."
+
+
+def test_words_are_taken_out_of_events_rows_and_reports_and_the_hashes_hold(store):
+    archive(store, event("a", text="ok, **NEVER deploy** the harbour service on\nfridays then"), event("b", text="nothing of it"))
+    evidence = replace(judged("c1").candidate.evidence[0], quote=SENTENCE)
+    proposal = judged("c1")
+    proposal = replace(proposal, candidate=replace(proposal.candidate, evidence=(evidence,)))
+    commit(store, stage="extract", span=Span(thread=1, start=0, judged=((0, proposal),)))
+    made = commit(store, add("m1", "Deploy on Mondays."), Retire(memory="m1", at=AT, reason=f"because {SENTENCE}"), note=SENTENCE)
+    store.log.end_run(made.run, NOW, {"problems": [SENTENCE]})
+    words = Words(sentences=(SENTENCE,))
+    assert [found.key for found in store.archive.holding(words)] == ["a"]
+    assert {name for name, text in store.log.texts() if words.stand_in(text)} == {
+        "proposal c1", "the history of memory m1", f"pass {made.id}", f"the report of run {made.run}",
+    }  # fmt: skip
+    assert store.archive.erase_words(words) == {"a"}
+    assert store.log.amend(words) == 3
+    assert store.archive.event("a").text == f"ok, **{FORGOTTEN_MARK} then"
+    assert store.log.memory("m1").reason == f"because {FORGOTTEN_MARK}."
+    assert not words.stand_in(repr(list(store.rows())))
+    assert store.archive.mentions("fridays", DAWN) == ()
+    assert store.damage() == ()
+    assert (store.archive.erase_words(words), store.log.amend(words)) == (frozenset(), 0)
 
 
 def test_words_that_an_event_does_not_say_are_damage_unless_they_were_imported(store):

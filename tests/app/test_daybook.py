@@ -7,20 +7,20 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
-from talking import RULE, say
 from test_hearing import NOTHING, Obedient, with_model
 
 from kept.adapters.store import SqliteStore
 from kept.adapters.store.in_memory import InMemoryStore
-from kept.app import person
 from kept.app.browsing import day
 from kept.app.context import assemble
 from kept.app.daybook import pages, write_days
+from kept.app.erase.forget import forget, request_of
 from kept.app.nearby import Asked, Place
 from kept.app.recalling import Kind, search
 from kept.app.running import Options, run
 from kept.app.safety import check, rebuild
 from kept.model.summary import Form, Part
+from talking import RULE, forget_ids, say
 
 DAY = date(2026, 1, 5)
 FOUR = (
@@ -207,10 +207,10 @@ def test_what_is_forgotten_is_forgotten_in_the_daybook_as_well(desk_at, home):
     with desk_at(home) as desk:
         run(with_model(desk, Obedient(answers)), [], Options())
         (memory,) = (each for each in desk.store.log.memories() if each.content == FOUR[2])
-        person.forget(desk, [memory.id])
+        forget_ids(desk, [memory.id])
         assert not [each for each in desk.store.days.passages() if "because the site needs it" in each.text]
         assert of(desk, Form.POINT)
-        person.forget_source(desk, str(home / ".claude" / "projects" / "p" / "one.jsonl"))
+        forget(desk, request_of(desk, source=str(home / ".claude" / "projects" / "p" / "one.jsonl")))
         assert desk.store.days.passages() == ()
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from kept.adapters.store import SqliteStore
-from kept.app import person
 from kept.app.browsing import exported
 from kept.app.history import redo, undo
 from kept.app.running import Options, run, settle
@@ -14,6 +13,7 @@ from kept.app.safety import export_archive, import_file
 from kept.model.errors import UsageError
 from kept.model.fingerprint import fingerprint, recognised
 from kept.model.memory import Status
+from talking import forget_ids
 
 pytestmark = pytest.mark.shared
 
@@ -42,7 +42,7 @@ def test_forgetting_outlasts_reading_again_importing_undoing_and_redoing(desk_at
         lines.write_text("".join(f"{json.dumps(exported(desk, each))}\n" for each in found))
         words = {each.id: each.content for each in found[::3]}
         assert len(words) >= 4
-        settle(desk, lambda: person.forget(desk, list(words)))
+        forget_ids(desk, list(words))
         gone(desk, words)
         run(desk, [sessions], Options(force=True))
         gone(desk, words)

@@ -4,18 +4,16 @@ import json
 from datetime import date
 
 import pytest
-from talking import say
 
 from kept.adapters import files
 from kept.adapters.llm import Recording, Scripted
 from kept.app.asking import Asker
+from kept.app.erase.forget import forget, request_of
 from kept.app.feeding import collect, items_between
-from kept.app.forgetting import forget
 from kept.app.journaling import work_of, write
-from kept.app.person import derived
 from kept.app.running import Options, run
-from kept.app.unwriting import told_again
 from kept.model.errors import KeptError
+from talking import say
 
 DAY = date(2026, 1, 5)
 SECRET = "Never speak of the wreck of the Esmeralda in `notices.md`, it is under seal."
@@ -69,8 +67,7 @@ def recorded(desk, home):
 
 
 def secret_ones(desk):
-    found = [each for each in desk.store.log.memories() if "Esmeralda" in each.content]
-    return [*found, *told_again(desk, found)]
+    return [each for each in desk.store.log.memories() if "Esmeralda" in each.content]
 
 
 def test_what_is_forgotten_leaves_no_eight_bytes_in_feeds_recording_entries_or_store(fed, home):
@@ -83,7 +80,7 @@ def test_what_is_forgotten_leaves_no_eight_bytes_in_feeds_recording_entries_or_s
         assert "Esmeralda" in (home / "recording.jsonl").read_text()
         said = [home / "feed.xml", home / ".claude" / "projects" / "p" / "a.jsonl"]  # the person's own files stay as they are
         assert len(holding(home, SECRET)) > len(said)
-        gone = forget(desk, secret_ones(desk))
+        gone = forget(desk, request_of(desk, secret_ones(desk)))
         assert gone.memories
         assert (gone.items, gone.problems) == (2, ())
         run(desk, [], Options())
@@ -97,7 +94,7 @@ def test_what_is_forgotten_leaves_no_eight_bytes_in_feeds_recording_entries_or_s
 def test_what_was_forgotten_is_not_put_by_when_a_source_brings_it_under_another_key(fed, home):
     with fed() as desk:
         run(desk, [], Options())
-        forget(desk, secret_ones(desk))
+        forget(desk, request_of(desk, secret_ones(desk)))
         collect(desk)
         (home / "feed.xml").write_text(f"<rss><channel>{ITEM.format(number=77, title=SECRET, text='y')}</channel></rss>")
         collect(desk)
@@ -114,7 +111,7 @@ def test_a_source_is_forgotten_by_name_or_file_out_of_what_it_brought_and_out_of
         entry = write(desk, work_of(desk), DAY).path
         assert "News from the quay" in entry.read_text()
         source = named if named == "quay" else str(home / named)
-        gone = forget(desk, derived(desk, source=source), source=source)
+        gone = forget(desk, request_of(desk, source=source))
         assert (gone.items, gone.memories) == (3, ())
         assert "News from the quay" not in entry.read_text()
         assert "tide reader" in entry.read_text()
@@ -138,7 +135,7 @@ def test_a_recording_that_cannot_be_written_is_told_and_the_rest_is_forgotten(fe
         collect(desk)
         (home / "recording.jsonl").write_text(json.dumps({"key": "k", "text": SECRET}) + "\n")
         monkeypatch.setattr(files, "write", refusing)
-        gone = forget(desk, secret_ones(desk))
+        gone = forget(desk, request_of(desk, secret_ones(desk)))
         assert gone.memories
         assert gone.items == 2
         assert not secret_ones(desk)
@@ -151,7 +148,7 @@ def test_a_line_of_a_recording_that_cannot_be_read_goes_where_it_tells_and_stays
         run(desk, [], Options())
         path = home / "recording.jsonl"
         path.write_text(f'{{"key": "k", "text": "{SECRET}\nhalf a line\n')
-        forget(desk, secret_ones(desk))
+        forget(desk, request_of(desk, secret_ones(desk)))
         assert path.read_text() == "half a line\n"
 
 
@@ -163,5 +160,5 @@ def test_a_recording_forgets_what_was_said_about_a_session_whatever_words_it_use
         path = home / "recording.jsonl"
         other = json.dumps({"key": "o", "text": "{}", "about": ["other"]})
         path.write_text(json.dumps({"key": "k", "text": "In other words.", "about": [thread.session]}) + "\n" + other + "\n")
-        forget(desk, secret_ones(desk))
+        forget(desk, request_of(desk, secret_ones(desk)))
         assert path.read_text() == other + "\n"

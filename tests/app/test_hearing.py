@@ -7,11 +7,10 @@ from datetime import date
 from itertools import permutations
 
 import pytest
-from talking import OTHER, RULE, say
 
 from kept.adapters.llm.scripted import Scripted
 from kept.adapters.replies import Replies
-from kept.app import browsing, hearing, person
+from kept.app import browsing, hearing
 from kept.app.asking import Asker, Pace
 from kept.app.history import redo, undo
 from kept.app.running import Options, run
@@ -19,6 +18,7 @@ from kept.model.ask import Answered, Fault, Unreachable
 from kept.model.memory import Held, Refused, Status
 from kept.model.summary import Part
 from obedient import obey
+from talking import OTHER, RULE, forget_ids, say
 
 FACT = "The importer must reject rows without a currency code in `rates.csv`."
 NOTHING = {"hints": [], "memories": [], "notes": {"problems": [], "solutions": [], "decisions": [], "questions": []}}
@@ -323,7 +323,7 @@ def test_what_was_forgotten_does_not_come_back_through_a_model(desk_at, home):
     with desk_at(home) as desk:
         run(with_model(desk, Obedient()), [], Options())
         (gone,) = [each for each in desk.store.log.memories() if "currency code" in each.content]
-        person.forget(desk, [gone.id])
+        forget_ids(desk, [gone.id])
         say(home, "two", FACT, day="2026-02-01")
         run(with_model(desk, Obedient()), [], Options())
         assert not any("currency code" in each for each in contents(desk))

@@ -11,6 +11,7 @@ from kept.app.recalling import cosines, search
 from kept.app.running import Options, run, settle
 from kept.app.safety import rebuild
 from kept.model.memory import Status
+from talking import forget_ids
 
 
 @pytest.fixture
@@ -82,7 +83,7 @@ def test_what_is_forgotten_leaves_no_vector(desk):
     row = next(each for each in vectors(desk).rows if each["kind"] == 1 and each["mark"] == indexing.mark_of(memory.content))
     stored = row["body"].tobytes()
     assert stored in desk.home.vectors.read_bytes()
-    person.forget(desk, [memory.id])
+    forget_ids(desk, [memory.id])
     assert stored not in desk.home.vectors.read_bytes()
     assert not any(each.id == memory.id for each in search(desk, "parquet predictions"))
 

@@ -9,10 +9,9 @@ import pytest
 from kept.adapters.llm.scripted import Scripted
 from kept.app.asking import Asker
 from kept.app.browsing import refused
-from kept.app.forgetting import forget
+from kept.app.erase.forget import forget, request_of
 from kept.app.journaling import State, backfill, heads, plan, work_of, write
 from kept.app.running import Options, run
-from kept.app.unwriting import told_again
 from kept.model.errors import ConfigError, UsageError
 from kept.model.event import Origin
 from kept.model.memory import Status
@@ -288,9 +287,11 @@ def test_what_is_forgotten_goes_out_of_the_entries_and_of_what_was_archived_of_t
     with journal_at() as desk:
         done = write_all(desk, [day(1), day(2)])
         found = [each for each in desk.store.log.memories() if "tides.sqlite" in each.content and each.profile == "coding"]
-        found += told_again(desk, found)
-        assert {each.profile for each in found} == {"coding", "journal"}
-        assert not forget(desk, found).problems
+        told = {each.id: each.profile for each in desk.store.log.memories() if "tides.sqlite" in each.content}
+        assert set(told.values()) == {"coding", "journal"}
+        gone = forget(desk, request_of(desk, found))
+        assert (gone.problems, gone.remains) == ((), ())
+        assert set(gone.memories) == set(told)
         assert all("tides.sqlite" not in each.path.read_text() for each in done)
         assert "harbour page number 1" in done[0].path.read_text()
         assert not edited(done[0].path.read_text())

@@ -11,13 +11,14 @@ from kept.adapters.files import locked
 from kept.adapters.index import Kind
 from kept.app import curating, person
 from kept.app.browsing import exported
-from kept.app.forgetting import forget as forget_all
+from kept.app.erase.forget import forget, request_of
 from kept.app.history import history, redo, undo
 from kept.app.recalling import search
 from kept.app.running import Options, run, settle
 from kept.model.errors import BusyError, UsageError
 from kept.model.memory import Status
 from kept.stages.guard import Stop
+from talking import forget_ids
 
 
 def snapshot(folder: Path) -> dict[str, tuple[str, int]]:
@@ -222,7 +223,7 @@ def test_what_is_forgotten_does_not_come_back(desk_at, home, transcripts):
         run(desk, [], Options())
         ids = [each.id for each in desk.store.log.memories() if "ISO 8601" in each.content]
         assert ids
-        settle(desk, lambda: person.forget(desk, ids))
+        forget_ids(desk, ids)
         with pytest.raises(UsageError, match="cannot be undone"):
             undo(desk)
         run(desk, [], Options(force=True))
@@ -313,7 +314,7 @@ def test_an_incident_is_forgotten_by_its_source_and_does_not_come_back(desk_at, 
         others = {each.id for each in desk.store.log.memories()} - {each.id for each in chosen}
         assert chosen
         assert others
-        settle(desk, lambda: (person.forget_source(desk, path), person.forget(desk, [each.id for each in chosen])))
+        forget(desk, request_of(desk, source=path))
         run(desk, [], Options(force=True))
         assert person.derived(desk, source=path) == ()
         assert {each.id for each in desk.store.log.memories() if each.content} >= others
@@ -327,7 +328,7 @@ def test_a_whole_source_is_forgotten_by_its_name(desk_at, home, transcripts):
         chosen = person.derived(desk, source="claude-code")
         assert {each.id for each in chosen} == {each.id for each in desk.store.log.memories()}
         assert person.derived(desk, source="codex") == ()
-        gone, _ = settle(desk, lambda: forget_all(desk, chosen, source="claude-code"))
+        gone = forget(desk, request_of(desk, source="claude-code"))
         assert len(gone.sessions) >= 2
         run(desk, [], Options(force=True))
         assert not [each for each in desk.store.log.memories() if each.content]

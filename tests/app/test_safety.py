@@ -11,9 +11,10 @@ import pytest
 
 from kept.adapters.files import locked
 from kept.adapters.store import SqliteStore
+from kept.adapters.store.backups import is_intact
 from kept.adapters.store.in_memory import InMemoryStore
 from kept.app import person
-from kept.app.backups import KEEP, backup, holding, safeguard
+from kept.app.backups import KEEP, backup, safeguard
 from kept.app.browsing import exported
 from kept.app.history import undo
 from kept.app.running import Options, run, settle
@@ -22,6 +23,7 @@ from kept.app.writing import Standing
 from kept.model.errors import BusyError, DamagedError, StoreError, UsageError
 from kept.model.event import Origin
 from kept.model.memory import Status
+from talking import forget_ids
 
 
 def memory_file(home):
@@ -211,24 +213,28 @@ def test_a_store_that_was_replaced_takes_no_more_writes_from_those_who_had_it_op
             person.add(desk, "Always run the linter before a commit.", "constraint")
 
 
-def test_forgetting_names_the_copies_that_still_hold_the_words(desk_at, home, transcripts, tmp_path):
+def test_forgetting_rewrites_the_copies_of_the_store_and_leaves_them_whole(desk_at, home, transcripts, tmp_path):
     with desk_at(home) as desk:
         empty = backup(desk, tmp_path / "empty.db")
         run(desk, [], Options())
         full = backup(desk, tmp_path / "full.db")
         memories = [each for each in desk.store.log.memories() if "ISO 8601" in each.content]
-        person.forget(desk, [each.id for each in memories])
-        after = backup(desk, tmp_path / "after.db")
-        assert holding(desk, memories) == (full,)
-        assert empty.exists()
-        assert after.exists()
+        before, others = empty.read_bytes(), [each for each in desk.store.log.memories() if each not in memories]
+        gone = forget_ids(desk, [each.id for each in memories])
+        assert (gone.remains, gone.problems) == ((), ())
+        assert empty.read_bytes() == before
+        for copy in (full, *(each for each in desk.home.backups.glob("kept-*.db") if is_intact(each))):
+            assert b"ISO 8601" not in copy.read_bytes()
+            with SqliteStore(copy) as store:
+                assert store.damage() == ()
+                assert [each for each in store.log.memories() if each.content] == others
 
 
 def test_an_archive_gives_an_empty_home_the_same_memories_history_and_evidence(desk_at, home, transcripts, tmp_path):
     with desk_at(home) as desk:
         run(desk, [], Options())
         ids = [each.id for each in desk.store.log.memories() if each.status is Status.ACTIVE]
-        person.forget(desk, ids[:1])
+        forget_ids(desk, ids[:1])
         person.pin(desk, ids[1])
         path = tmp_path / "kept.jsonl.gz"
         export_archive(desk, path)
@@ -292,7 +298,7 @@ def line(**changes) -> str:
 def test_an_import_brings_back_nothing_that_was_forgotten_and_trusts_nothing_that_was_not_the_users(desk_at, home):
     with desk_at(home) as desk:
         known = person.add(desk, "Always deploy from the release branch.", "constraint")
-        person.forget(desk, [known.id])
+        forget_ids(desk, [known.id])
         (home / "m.jsonl").write_text(
             line()
             + line(content="ALWAYS deploy from the release branch!", id="0123456789")

@@ -2,14 +2,12 @@
 
 from datetime import date
 
-from talking import OTHER, RULE, say
-
-from kept.app import person
 from kept.app.running import Options, run
 from kept.app.safety import rebuild
 from kept.app.summarising import summarise, summary, week
 from kept.app.summarising import told as note_lines
 from kept.model.summary import Part
+from talking import OTHER, RULE, forget_ids, say
 
 DAY = date(2026, 1, 5)
 
@@ -70,7 +68,7 @@ def test_what_is_forgotten_is_told_by_no_day(desk_at, home):
         run(desk, [], Options())
         ids = [each.id for each in desk.store.log.memories() if "uv sync" in each.content]
         assert ids
-        person.forget(desk, ids)
+        forget_ids(desk, ids)
         assert "uv sync" not in str(summary(desk, DAY))
         assert told(desk)
 

@@ -307,7 +307,7 @@ def test_forgetting_a_session_or_words_erases_the_replies_about_them(tmp_path: P
     kept = Replies(path)
     asks = [ask(str(number), about=(f"s{number}",)) for number in range(3)]
     asker(Played(*bodies), replies=kept)(asks)
-    assert kept.forget(["s0"], lambda body: "likes plums" in body["facts"]) == 2
+    assert kept.forget(["s0"], lambda text: "likes plums" in text) == 2
     assert b"figs" not in path.read_bytes()
     assert b"plums" not in path.read_bytes()
     model = Played(GOOD)

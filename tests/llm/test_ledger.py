@@ -10,10 +10,11 @@ from kept.adapters.replies import Replies
 from kept.app import person
 from kept.app.desk import find_home, opened
 from kept.app.ledger import costs, forget_replies
-from kept.app.running import Options, run, settle
+from kept.app.running import Options, run
 from kept.app.spending import Tally, usage_body
 from kept.model.ask import Usage
 from kept.ui.cli.spent import asked_lines, money, unanswered, usage_text
+from talking import forget_ids
 
 SAID = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 
@@ -46,7 +47,7 @@ def test_forgetting_a_memory_reaches_what_a_model_said_of_it(home: Path) -> None
     path = home / ".local/share/kept/replies.db"
     assert b"iso 8601" in path.read_bytes()
     with at(home) as desk:
-        settle(desk, lambda: person.forget(desk, [memory.id]))
+        forget_ids(desk, [memory.id])
         assert b"iso 8601" not in path.read_bytes()
         assert b"something else" in path.read_bytes()
         assert forget_replies(desk, ["s1"]) == 1
@@ -76,7 +77,7 @@ def test_the_file_of_replies_is_made_by_a_question_and_by_nothing_else(home: Pat
     with at(home) as desk:
         run(desk, [], Options())
         memory = person.add(desk, SAID, "convention")
-        person.forget(desk, [memory.id])
+        forget_ids(desk, [memory.id])
         assert not desk.home.replies.exists()
 
 

@@ -17,6 +17,7 @@ from kept.app.running import Options, run, settle
 from kept.app.safety import check, rebuild
 from kept.model.errors import UsageError
 from kept.model.markup import sentence
+from talking import forget_ids
 
 CATEGORIES = ("constraint", "decision", "preference")
 _MEMORY = Path("/dev/shm")  # nothing here is about disks
@@ -148,7 +149,7 @@ class Remembering(RuleBasedStateMachine):
     def forget(self, pick) -> None:
         if number := self.among(pick):
             change = {"content": "", "status": "retired", "pinned": False}
-            self.do(lambda: person.forget(self.desk, [number]), (number, change), forgets=True)
+            self.do(lambda: forget_ids(self.desk, [number]), (number, change), forgets=True)
 
     @rule()
     def undo(self) -> None:

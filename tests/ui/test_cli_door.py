@@ -71,7 +71,7 @@ def test_a_global_option_without_a_value_never_falls_back_to_the_default(capsys,
         (("status", "--tz", "Mars/Olympus"), "Europe/Berlin"),
         (("status", "--profile", "nope"), "profiles: "),
         (("run", "/nowhere/at/all"), "no such file"),
-        (("forget",), "give ids, --source or --since"),
+        (("forget",), "give ids, --words"),
         (("forget", "--source", "nobody", "--yes"), "name a source of `kept sources`"),
     ],
 )

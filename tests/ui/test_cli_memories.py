@@ -165,8 +165,12 @@ def test_forgetting_needs_a_yes_and_leaves_no_word_anywhere(capsys, home, rule):
     code, _, err = kept(capsys, "forget", rule)
     assert code == 2
     assert "cannot be undone" in err
-    assert told(capsys, "forget", rule, "--yes") == {
-        "forgotten": [rule], "sessions": [], "items": 0, "backups": [], "problems": [],
+    gone = told(capsys, "forget", rule, "--yes")
+    assert gone["places"].pop("the store")
+    (transcript,) = gone.pop("out_of_reach")
+    assert transcript.endswith("a.jsonl still says it: the file belongs to another program")
+    assert gone == {
+        "forgotten": [rule], "sessions": [], "items": 0, "places": {}, "near": [], "remains": [], "problems": [],
     }  # fmt: skip
     assert told(capsys, "list", "--all")[0]["content"] == ""
     (store,) = home.rglob("kept.db")

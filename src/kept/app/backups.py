@@ -1,15 +1,13 @@
-"""Backups: verified copies of the store, made by hand and by themselves; and which of them still hold what was forgotten.
+"""Backups: verified copies of the store, made by hand and by themselves.
 
 An older good one never goes for a newer bad one, and nothing is ever overwritten.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from kept.adapters.store.backups import add_copy, holds_words, kept_copies, rotate
+from kept.adapters.store.backups import add_copy, kept_copies, rotate
 from kept.app.desk import Desk
 from kept.model.errors import UsageError
-from kept.model.memory import Memory
 
 KEEP = 7  # intact backups made by themselves; as many days of work
 
@@ -44,15 +42,5 @@ def safeguard(desk: Desk) -> Path | None:
 def backups(desk: Desk) -> tuple[Path, ...]:
     """Every copy of the store that kept knows of and that is still there: made by itself, by hand, before a migration, put aside."""
     by_hand = (Path(str(each.report.get("path", ""))) for each in desk.store.log.runs() if each.command == "backup" and each.report)
-    found = (*desk.home.backups.glob("*.db"), *(desk.home.state / "aside").glob("*.db"), *by_hand)
+    found = (*desk.home.backups.glob("*.db"), *(desk.home.state / "aside").glob("*.db*"), *by_hand)
     return tuple(sorted({each for each in found if each.is_file()}))
-
-
-def holding(desk: Desk, memories: Sequence[Memory]) -> tuple[Path, ...]:
-    """The copies of the store that still hold the words of memories (as they were before they were forgotten), or may."""
-    quotes: dict[str, list[str]] = {}
-    for memory in memories:
-        for each in memory.evidence:
-            quotes.setdefault(each.event, []).append(each.quote)
-    ids = [each.id for each in memories]
-    return tuple(each for each in backups(desk) if holds_words(each, ids, quotes))

@@ -257,6 +257,18 @@ class Desk:
         """What one scope is called."""
         return self.names().get(scope) or scope.removeprefix(PROJECT)
 
+    def scope_named(self, name: str) -> str:
+        """The scope of a project that a person names, as it is called or by its folder. Raises UsageError."""
+        found = [scope for scope, title in self.names().items() if name in (title, scope)]
+        folder = str(Path(name).expanduser().absolute())
+        found = found or [scope for scope in (self.scope(folder),) if scope in self.names()]
+        if len(found) != 1:
+            known = ", ".join(sorted(self.names().values())) or "there are none"
+            raise UsageError(
+                f"no project {name!r}" if not found else f"{name!r} is the name of several projects", hint=f"projects: {known}"
+            )
+        return found[0]
+
     def day(self, text: str) -> date:
         """A day a person names: ``today``, ``yesterday`` or YYYY-MM-DD. Raises UsageError."""
         today = self.clock().astimezone(self.zone).date()

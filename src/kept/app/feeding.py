@@ -14,10 +14,10 @@ from kept.adapters.feeds import Fetch, bring, fetch
 from kept.adapters.scanner import scanner
 from kept.adapters.settings.feeds import Feed
 from kept.app.desk import Desk
-from kept.app.wording import Wording, forgotten, words_of
 from kept.model.codec import digest, dump, load
 from kept.model.entry import Item
 from kept.model.errors import ChangedError, SourceError
+from kept.model.fingerprint import says_any
 from kept.stages.redact import redact
 
 _MOST = 50_000  # items of a source that are kept, the newest
@@ -45,9 +45,12 @@ def _collect(desk: Desk, feed: Feed, fetching: Fetch) -> Iterator[str]:
     found = bring(
         feed.kind, name=name_of(feed), place=feed.url or feed.path, cursor=cursor, zone=desk.zone, now=desk.clock(), fetching=fetching
     )  # fmt: skip
-    gone = forgotten(desk)
+    prints, secret = desk.store.log.forgotten(), desk.store.key("forget")
     fresh = {each.key: _safe(desk, each) for each in found.items if each.key not in known}
-    fresh = {key: _emptied(each) if gone and _tells(each, gone.told_by) else each for key, each in fresh.items()}
+    fresh = {
+        key: _emptied(each) if prints and _tells(each, lambda text: says_any(text, prints, secret)) else each
+        for key, each in fresh.items()
+    }
     if fresh or dict(found.cursor) != dict(cursor):
         items = sorted({**known, **fresh}.values(), key=lambda each: (str(each.at), each.key))[-_MOST:]
         _put(desk, path, stamp, found.cursor, items)
@@ -105,11 +108,17 @@ def items_between(desk: Desk, start: datetime, stop: datetime) -> tuple[Item, ..
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Erased:
-    """What was erased of an external source: its name, how many items, and the words of theirs that other texts may tell."""
+    """What was erased of an external source: its name, how many items, and the texts of theirs that may stand elsewhere."""
 
     name: str
     items: int
-    said: Wording
+    texts: tuple[str, ...]
+
+
+def items_that(desk: Desk, tells: Callable[[str], bool]) -> Iterator[Item]:
+    """The items of all sources that tell something."""
+    for path in _paths(desk):
+        yield from (item for item in _stored(path)[2].values() if item.at is not None and _tells(item, tells))
 
 
 def erase_items(desk: Desk, tells: Callable[[str], bool]) -> int:
@@ -124,8 +133,8 @@ def erase_source(desk: Desk, source: str) -> Erased:
     erased: list[Item] = []
     for path in _paths(desk):
         erased += _erase(desk, path, (lambda _: True) if path in own else (lambda one: one.source == source))
-    said = words_of(desk, (text for each in erased for text in (each.title, each.text)))
-    return Erased(name=name, items=len(erased), said=said)
+    texts = tuple(dict.fromkeys(text for each in erased for text in (each.title, each.text) if text))
+    return Erased(name=name, items=len(erased), texts=texts)
 
 
 def _paths(desk: Desk) -> tuple[Path, ...]:

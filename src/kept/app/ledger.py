@@ -1,16 +1,14 @@
 """What language models replied and cost, as the use cases see it: what was spent, what waits with a provider, what is to be forgotten."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
-from typing import Any
 
 from kept.adapters.replies import Replies, Spent
 from kept.app.asking import TRIES
 from kept.app.desk import Desk
 from kept.model.ask import Usage
-from kept.model.fingerprint import recognised
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,27 +44,7 @@ def set_aside(desk: Desk) -> Mapping[str, str]:
     return {session: fault for session, fault in sorted(found.items()) if session in unheard}
 
 
-def forget_replies(
-    desk: Desk, sessions: Iterable[str], wanted: Iterable[str] = (), *, said: Callable[[str], bool] = lambda _: False
-) -> int:
-    """Erase the replies about those sessions, and those with a text that has one of the fingerprints or that ``said`` recognises.
-
-    Returns how many. Raises StoreError.
-    """
-    prints = frozenset(wanted) - {""}
-    key = desk.store.key("forget")
+def forget_replies(desk: Desk, sessions: Iterable[str]) -> int:
+    """Erase the replies about those sessions. Returns how many. Raises StoreError."""
     with closing(Replies(desk.home.replies)) as replies:
-        return replies.forget(
-            sessions, lambda body: any(said(each) or (prints and recognised(each, prints, key)) for each in _texts(body))
-        )
-
-
-def _texts(value: Any) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case list():
-            for each in value:
-                yield from _texts(each)
-        case Mapping():
-            yield from _texts(list(value.values()))
+        return replies.forget(sessions, lambda _: False)

@@ -1,28 +1,24 @@
-"""A person's own operations: add, edit, retire, resolve, pin, approve, reject, forget; and what an agent may suggest.
+"""A person's own operations: add, edit, retire, resolve, pin, approve, reject; what an agent may suggest; and what a request names.
 
 Each is one pass of its own run, so a bare ``undo`` takes it back. What a person says holds against every machine.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from kept.adapters.store import Draft, Thread
 from kept.app.desk import Desk
-from kept.app.indexing import drop_stale
-from kept.app.ledger import forget_replies
 from kept.app.projects import note
-from kept.app.summarising import summarise
 from kept.model.artifact import artifacts
 from kept.model.codec import digest
 from kept.model.errors import MissingError, StaleError, UsageError
-from kept.model.event import FORGOTTEN_MARK, Origin
-from kept.model.fingerprint import fingerprint, recognised
+from kept.model.event import Origin
 from kept.model.fold import FORGOTTEN
 from kept.model.invisible import strip_invisible
 from kept.model.memory import SUGGESTED, USER_SCOPE, Actor, Evidence, Memory, Refused, Status
-from kept.model.operation import Add, Approve, Forget, Merge, Operation, Pin, Reaffirm, Reject, Resolve, Retire, Revise, as_facts
+from kept.model.operation import Add, Approve, Merge, Operation, Pin, Reaffirm, Reject, Resolve, Retire, Revise, as_facts
 from kept.model.text import normal_form, one_line
 from kept.model.times import to_text
 from kept.stages.redact import redact
@@ -264,21 +260,25 @@ def admit(desk: Desk, candidate: str) -> Memory:
         return find(desk, number)
 
 
-def derived(desk: Desk, *, source: str = "", since: datetime | None = None) -> tuple[Memory, ...]:
-    """The memories that rest on a source (its name, a file, or a session id or the beginning of one), or were first seen at ``since``
-    or later.
+def derived(
+    desk: Desk, *, source: str = "", project: str = "", since: datetime | None = None, until: datetime | None = None
+) -> tuple[Memory, ...]:
+    """The memories of a source (its name, a file, or a session id or the beginning of one), of a project (its scope), and first seen
+    in a span of time: those that fit all that is asked for.
 
-    With both, those that fit both. A person's own memories count only by their time. Raises UsageError where nothing is asked for.
+    A person's own memories count only by their time and scope. Raises UsageError where nothing is asked for.
     """
-    if not source and since is None:
-        raise UsageError("say what to forget", hint="give ids, --source or --since")
+    if not (source or project or since or until):
+        raise UsageError("say what to forget", hint="give ids, --source, --session, --project, --since or --words")
     named = {each.path for each in desk.store.archive.threads() if each.source == source}
     return tuple(
         each
         for each in desk.store.log.memories()
         if each.content
         and (not source or any(quote.path in named or _is_of(source, quote) for quote in each.evidence))
+        and project in ("", each.scope)
         and (since is None or (each.first_seen is not None and each.first_seen >= since))
+        and (until is None or (each.first_seen is not None and each.first_seen < until))
     )
 
 
@@ -286,62 +286,33 @@ def _is_of(source: str, each: Evidence | Thread) -> bool:
     return source == each.path or (len(source) >= 8 and (each.session.startswith(source) or each.path.endswith(f"/{source}")))
 
 
-def forget_source(desk: Desk, source: str) -> tuple[str, ...]:
-    """Erase the archived turns of the conversations of a source, and never read them again. Returns their session ids."""
-    threads = {(each.session, each.path) for each in desk.store.archive.threads() if source == each.source or _is_of(source, each)}
-    for session, path in sorted(threads):
-        desk.store.archive.opt_out(session, path)
-    sessions = {session for session, _ in threads}
-    desk.store.days.drop(sessions=sessions)
-    drop_stale(desk)
-    forget_replies(desk, sessions)
-    return tuple(sorted(sessions))
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Conversations:
+    """Conversations that are asked for: their sessions, and where a span of time bounds them, the events (keys) inside it."""
+
+    sessions: frozenset[str]
+    events: frozenset[str]
 
 
-def forget(desk: Desk, numbers: Sequence[str]) -> tuple[str, ...]:
-    """Erase memories for good: words of the log, evidence in the archive, index, what models replied. Returns the ids. Raises UsageError.
-
-    What stays is that there was one, and a keyed fingerprint that keeps it from coming back. There is no undo.
-    """
-    memories = [find(desk, each) for each in numbers]
-    key = desk.store.key("forget")
-    with desk.store.transaction():
-        now = desk.clock()
-        run = desk.store.log.start_run("forget", now)
-        erased = [_erase(desk, run, each, key, now) for each in memories if each.content]
-        summarise(desk)
-        desk.store.log.end_run(run, now, {"forgotten": [each.id for each in memories]})
-        # Before the commit: a process that dies in between has lost some replies, and left none that say what was forgotten.
-        forget_replies(desk, frozenset().union(*(each for each, _ in erased)), frozenset().union(*(each for _, each in erased)))
-    desk.store.compact()
-    drop_stale(desk)
-    return tuple(each.id for each in memories)
-
-
-def _erase(desk: Desk, run: int, memory: Memory, key: bytes, now: datetime) -> tuple[frozenset[str], frozenset[str]]:
-    """Erase one memory; the sessions it rested on, and the fingerprints of its words."""
-    wanted = {fingerprint(memory.content, key)}
-    also = [each for each in desk.store.log.every_proposal() if recognised(each.candidate.content, wanted, key)]
-    wanted |= {fingerprint(each.candidate.content, key) for each in also}
-    candidates = {*memory.candidates, *(each.candidate.id for each in also)}
-    operation = Forget(
-        memory=memory.id, at=now, reason="forgotten by the user", fingerprints=tuple(sorted(wanted - {""})),
-        candidates=tuple(sorted(candidates)),
-    )  # fmt: skip
-    draft = Draft(
-        run=run, stage="forget", subject=memory.id, actor=Actor.PERSON, recorded_at=now, operations=(operation,)
-    )  # fmt: skip
-    evidence = {(each.event, each.quote) for each in memory.evidence}
-    evidence |= {(each.event, each.quote) for proposal in also for each in proposal.candidate.evidence}
-    made = desk.store.log.commit(draft)
-    desk.store.log.erase(memory.id, candidates, operation.fingerprints, made)
-    for event in sorted({event for event, _ in evidence}):
-        quotes = sorted((quote for each, quote in evidence if each == event), key=len, reverse=True)
-        desk.store.archive.erase(event, quotes, FORGOTTEN_MARK)
-    desk.store.days.drop(events={event for event, _ in evidence})
-    desk.store.days.erase([each.id for each in desk.store.days.passages() if recognised(each.text, wanted, key)])
-    sources = (memory.evidence, *(proposal.candidate.evidence for proposal in also))
-    return frozenset(each.session for one in sources for each in one), frozenset(wanted)
+def conversations(
+    desk: Desk, *, source: str = "", project: str = "", since: datetime | None = None, until: datetime | None = None
+) -> Conversations:
+    """The conversations of a source and project; with a span of time, what was said in it. Raises DamagedError."""
+    archive = desk.store.archive
+    threads = [
+        each
+        for each in archive.threads()
+        if (not source or source == each.source or _is_of(source, each))
+        and (not project or desk.scope(each.project, each.path) == project)
+        and (since is None or (each.last_at is not None and each.last_at >= since))
+        and (until is None or (each.first_at is not None and each.first_at < until))
+    ]
+    events: set[str] = set()
+    for each in threads if since or until else ():
+        for event in archive.events(each.id, 0, each.events):
+            if event.at is not None and (since is None or event.at >= since) and (until is None or event.at < until):
+                events.add(event.key)
+    return Conversations(sessions=frozenset(each.session for each in threads), events=frozenset(events))
 
 
 def _need(memory: Memory, *allowed: Status) -> None:

@@ -32,6 +32,11 @@ def views(desk: Desk) -> tuple[tuple[Path, Profile], ...]:
     return tuple((desk.home.root / name, each) for name, each in found.items())
 
 
+def is_as_written(desk: Desk, path: Path, content: Content) -> bool:
+    """True if a view, given as it is, is what was written or being written last."""
+    return any(output.hash == _hash(content.data) for output in desk.store.output(str(path)))
+
+
 def absorb_view(
     desk: Desk, path: Path, content: Content, profile: Profile, run: Callable[[], int], *, allow: bool, dry: bool
 ) -> tuple[list[str], str]:
@@ -40,7 +45,7 @@ def absorb_view(
     Raises StoreError.
     """
     known = desk.store.output(str(path))
-    if not known or content.stamp == files.MISSING or any(each.hash == _hash(content.data) for each in known):
+    if not known or content.stamp == files.MISSING or is_as_written(desk, path, content):
         return [], ""
     now = read_view(content.data)
     edits = now if isinstance(now, str) else compare(_entries(known[0]), now)

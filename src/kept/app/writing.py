@@ -159,7 +159,7 @@ def _alone(desk: Desk) -> Iterator[None]:
 def _absorb(desk: Desk, target: Target, run: RunNumber, written: Written, *, allow: bool) -> _Read:
     desk.refuse_links(target.path)
     content = written.read(target.path)
-    inside = _inside(target, content)
+    inside = inside_of(target, content)
     known = desk.store.output(str(target.path))
     base = _base(known, inside)
     if base is not None and inside and base.hash == _hash(inside):
@@ -183,7 +183,8 @@ def _absorb(desk: Desk, target: Target, run: RunNumber, written: Written, *, all
     return _Read(content=content, inside=inside, edits=result)
 
 
-def _inside(target: Target, content: Content) -> bytes | None:
+def inside_of(target: Target, content: Content) -> bytes | None:
+    """The part of a file that is kept's; None where there is none."""
     if content.stamp == files.MISSING:
         return None
     if not target.heading:
@@ -310,7 +311,7 @@ def standing(desk: Desk) -> Iterator[tuple[str, Standing, str]]:
             continue
         try:
             desk.refuse_links(target.path)
-            inside = _inside(target, files.read(target.path))
+            inside = inside_of(target, files.read(target.path))
         except (RefusedPathError, ChangedError) as error:
             yield str(target.path), Standing.DAMAGED, error.what
             continue
@@ -334,7 +335,7 @@ def start_over(desk: Desk) -> list[str]:
         for target in written_before(desk):
             desk.refuse_links(target.path)
             path, content = str(target.path), files.read(target.path)
-            inside = _inside(target, content)
+            inside = inside_of(target, content)
             known = desk.store.output(path)
             if inside is None or any(each.hash == _hash(inside) for each in known):
                 continue

@@ -7,8 +7,11 @@ store's key nobody can test guesses against it.
 from collections.abc import Iterable
 from hashlib import blake2b
 
+import re2
+
 from kept.model.text import tokens
 
+_END = re2.compile(r"[.!?]\s+|[。！？]|\n+")
 _WIDTH = 32  # hash functions; the standard error of the likeness is about 1/√32 ≈ 0.18
 _SAME = 0.6  # share of equal minima from which two statements count as the same
 
@@ -26,6 +29,12 @@ def recognised(text: str, known: Iterable[str], key: bytes) -> bool:
     """Whether a statement is, but for case, punctuation or small rewording, one whose fingerprint is known."""
     mine = fingerprint(text, key)
     return bool(mine) and any(_agreement(mine, each) >= _SAME for each in known)
+
+
+def says_any(text: str, known: Iterable[str], key: bytes) -> bool:
+    """Whether a text, or one of its sentences, is a statement whose fingerprint is known."""
+    prints = tuple(known)
+    return any(recognised(sentence, prints, key) for sentence in (text, *_END.split(text)))
 
 
 def _agreement(left: str, right: str) -> float:

@@ -142,13 +142,15 @@ class Replies:
         """Note that a batch is collected."""
         self._write("drop_batch", batch)
 
-    def forget(self, sessions: Iterable[str], tells: Callable[[Mapping[str, Any]], bool]) -> int:
-        """Erase the replies about those sessions and those that ``tells`` recognises, without a trace; how many there were.
-
-        What a batch will say about those sessions is not taken in.
-        """
+    def holding(self, sessions: Iterable[str], tells: Callable[[str], bool]) -> tuple[str, ...]:
+        """The keys of the replies about those sessions and of those whose text ``tells`` recognises."""
         gone = set(sessions)
-        keys = [row[0] for row in self._rows("every_reply") if gone & set(json.loads(row[1])) or tells(json.loads(row[2]))]
+        return tuple(row[0] for row in self._rows("every_reply") if gone & set(json.loads(row[1])) or tells(row[2]))
+
+    def forget(self, sessions: Iterable[str], tells: Callable[[str], bool]) -> int:
+        """Erase the replies of :meth:`holding`, without a trace; how many there were. What a batch will say of the sessions is not taken in."""
+        gone = set(sessions)
+        keys = self.holding(gone, tells)
         for key in keys:
             self._write("drop_reply", key)
         for key in [row[0] for row in self._rows("every_failure") if gone & set(json.loads(row[3]))]:

@@ -7,18 +7,20 @@ from datetime import datetime
 from typing import Any
 
 from kept.adapters.store import archive_care as care
-from kept.adapters.store.blocks import BLOCK_EVENTS, Blocks, columns, index, is_indexed, unindex
-from kept.adapters.store.database import ERASING, Database, checksum, phrase
+from kept.adapters.store.blocks import BLOCK_EVENTS, Blocks, columns, index, unindex
+from kept.adapters.store.database import ERASING, Database, all_of, checksum
 from kept.adapters.store.door import safe_cursor, safe_value
+from kept.adapters.store.erasing import event_without, json_without
 from kept.adapters.store.records import likeness_of, retold, withheld
 from kept.adapters.store.repeats import all_repeated, repeated_by, with_repeats
 from kept.adapters.store.values import EventRow, FileRow, FileState, Mention, OptedOut, Row, Sitting, Thread, ThreadRow
 from kept.model.codec import canonical, dump, load
+from kept.model.erasure import Words
 from kept.model.errors import DamagedError
 from kept.model.event import FORGOTTEN_MARK, Account, Author, Cursor, Event, Kind
 from kept.model.project import Project
 from kept.model.spans import passages_of
-from kept.model.text import index_words
+from kept.model.text import index_words, phrase_words
 from kept.model.threads import Tree
 from kept.model.times import from_text, to_text
 
@@ -306,7 +308,7 @@ class SqliteArchive:
 
     def mentions(self, name: str, since: datetime) -> tuple[Mention, ...]:
         """When a name was said last after a moment, by directory and file. Reads rows and the index, no archived text."""
-        rows = self._database.run("mentions", query=phrase(name), since=to_text(since)) if index_words(name) else ()
+        rows = self._database.run("mentions", query=all_of([phrase_words(name)]), since=to_text(since)) if index_words(name) else ()
         return tuple(Mention(project=row["project"], path=row["path"], at=from_text(row["at"])) for row in rows)
 
     def erase(self, key: str, quotes: Sequence[str], mark: str) -> bool:
@@ -314,23 +316,36 @@ class SqliteArchive:
         row = self._database.one("event_place", key=key)
         if row is None:
             return False
-        events = list(self._blocks.at(row["block"]))
-        event = events[row["place"]]
+        event = self._blocks.event(row)
         text, tool = event.text, event.tool
         for quote in quotes:
             text = text.replace(quote, mark)
             if tool is not None:
                 tool = replace(tool, target=tool.target.replace(quote, mark), detail=tool.detail.replace(quote, mark))
-        if text == event.text and tool == event.tool:
+        if (text, tool) == (event.text, event.tool):
             return False
         self._database.run("put_setting", name=ERASING, value="")
-        events[row["place"]] = erased = replace(event, text=text, tool=tool)
-        self._blocks.put(row["block"], events)
-        if is_indexed(event):
-            unindex(self._database, row["id"], event)
-            index(self._database, row["id"], erased)
-            self._database.run("unembed", kind="turn", item=row["id"])
+        self._rewrite({row["block"]: {row["place"]: (row["id"], replace(event, text=text, tool=tool))}})
         return True
+
+    def holding(self, words: Words, *, near: bool = False) -> Iterator[Event]:
+        """Every archived event in which words stand; with ``near``, also those that may say nearly the same. Raises DamagedError."""
+        return (event for _, event in care.with_words(self._database, self._blocks, words, near=near))
+
+    def erase_words(self, words: Words) -> frozenset[str]:
+        """Take words out of every archived event and out of what readers carry along; returns the keys of the events."""
+        with self._database.transaction():
+            found = [(row, event_without(event, words)) for row, event in care.with_words(self._database, self._blocks, words)]
+            changed: dict[int, dict[int, tuple[int, Event]]] = {}
+            for row, event in found:
+                changed.setdefault(row["block"], {})[row["place"]] = (row["id"], event)
+            carried = [row for row in self._database.run("all_files").fetchall() if words.stand_in(row["carry"])]
+            if changed or carried:
+                self._database.run("put_setting", name=ERASING, value="")
+            self._rewrite(changed)
+            for row in carried:
+                self._database.run("put_carry", source=row["source"], path=row["path"], carry=json_without(row["carry"], words))
+            return frozenset(event.key for _, event in found)
 
     def damage(self) -> Iterator[str]:
         """Every way in which the archive contradicts itself, its hashes and its index."""

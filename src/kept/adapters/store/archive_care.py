@@ -1,4 +1,4 @@
-"""The archive in SQLite looked at as a whole: what is wrong with it, its index made anew, its rows written out."""
+"""The archive in SQLite looked at as a whole: what is wrong with it, the events that hold certain words, its index made anew, its rows written out."""
 
 import json
 import zlib
@@ -10,12 +10,14 @@ from typing import Any
 from kept.adapters.store.blocks import Blocks, differs, index, is_indexed
 from kept.adapters.store.checking import misquoted
 from kept.adapters.store.database import Database, all_of
+from kept.adapters.store.erasing import has_words, said_in
 from kept.adapters.store.records import block_hash
 from kept.adapters.store.repeats import wrong_passages
 from kept.adapters.store.values import EventRow, FileRow, Row, ThreadRow
 from kept.model.codec import canonical, load
+from kept.model.erasure import Words
 from kept.model.errors import DamagedError
-from kept.model.event import Account, Author, Cursor
+from kept.model.event import Account, Author, Cursor, Event
 from kept.model.text import index_words
 
 _SAMPLED = 500  # turns of which `check` looks up the index entry: the rest derives from the same code
@@ -90,6 +92,19 @@ def misquotes(database: Database, blocks: Blocks, cited: Mapping[str, Sequence[t
         yield from misquoted(row["key"], event, cited[row["key"]])
     for key in sorted(cited.keys() - known):
         yield from misquoted(key, None, cited[key])
+
+
+def with_words(database: Database, blocks: Blocks, words: Words, *, near: bool = False) -> Iterator[tuple[Any, Event]]:
+    """Every event in which words stand (or nearly), with its row. A block is unpacked only where its text as a whole may hold them."""
+    for block, rows in groupby(database.run("places_all").fetchall(), key=itemgetter("block")):
+        text, places = blocks.text(block), list(rows)
+        named = any(row["key"] in words.events for row in places)
+        if named or words.may_stand_in(text) or (near and words.may_be_near(text)):
+            yield from (
+                (row, event)
+                for row, event in zip(places, blocks.events(places), strict=True)
+                if has_words(event, words) or (near and any(map(words.may_be_near, said_in(event))))
+            )
 
 
 def reindex(database: Database, blocks: Blocks) -> None:

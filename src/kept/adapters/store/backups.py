@@ -1,12 +1,11 @@
-"""Copies of a store file: kept in a folder, rotated, put in the store's place, asked whether they hold certain words.
+"""Copies of a store file: kept in a folder, rotated, put in the store's place, replaced by a changed copy.
 
 A kept copy has the hash of its bytes in its name, so that rot shows without opening it.
 """
 
 import shutil
 import sqlite3
-import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection
 from contextlib import ExitStack, closing, suppress
 from hashlib import file_digest
 from pathlib import Path
@@ -14,7 +13,6 @@ from pathlib import Path
 from kept.adapters.store.database import Database, new_file
 from kept.adapters.store.paths import drop, flush, free_name, make_folder
 from kept.adapters.store.protocol import Store
-from kept.adapters.store.records import unpack
 from kept.adapters.store.sqlite import SqliteStore
 from kept.model.codec import canonical
 from kept.model.errors import DamagedError, StoreError, UsageError
@@ -107,21 +105,39 @@ def _swap(staged: Path, place: Path, aside: Path) -> Path | None:
     return saved
 
 
-def holds_words(path: Path, memories: Iterable[str], quotes: Mapping[str, Sequence[str]]) -> bool:
-    """Whether a store file holds words of memories (ids), or quotes of archived events (by key). One that cannot be read may."""
+def has_turns(path: Path, keys: Collection[str], sessions: Collection[str]) -> bool:
+    """True if a store file holds any of these archived events or sessions, or cannot be asked."""
+    query = (
+        "SELECT EXISTS (SELECT 1 FROM events WHERE key IN (SELECT value FROM json_each(?)))"
+        " OR EXISTS (SELECT 1 FROM threads WHERE session IN (SELECT value FROM json_each(?)))"
+    )
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as store:
-            sealed = store.execute(
-                "SELECT 1 FROM sealed WHERE owner IN (SELECT 'o' || id FROM operations WHERE memory IN (SELECT value FROM json_each(?)))",
-                (canonical(sorted(memories)),),
-            ).fetchone()
-            if sealed:
-                return True
-            places = store.execute(
-                "SELECT e.key, b.body, e.place FROM events AS e JOIN blocks AS b ON b.id = e.block"
-                " WHERE e.key IN (SELECT value FROM json_each(?))",
-                (canonical(sorted(quotes)),),
-            )
-            return any(quote in unpack(body)[place].text for key, body, place in places for quote in quotes[key])
-    except (sqlite3.Error, OSError, ValueError, IndexError, zlib.error):
+            return bool(store.execute(query, (canonical(sorted(keys)), canonical(sorted(sessions)))).fetchone()[0])
+    except (sqlite3.Error, OSError):
         return True
+
+
+def copy_in(path: Path, folder: Path) -> Path:
+    """A working copy of a store file in a folder of its own, which is made empty. Raises StoreError, OSError."""
+    shutil.rmtree(folder, ignore_errors=True)
+    copy = folder / "copy.db"
+    with new_file(copy):
+        shutil.copyfile(path, copy)
+    journal = path.with_name(f"{path.name}-journal")
+    if journal.exists():  # without it the copy is not whole
+        shutil.copyfile(journal, copy.with_name(f"{copy.name}-journal"))
+    return copy
+
+
+def copy_over(copy: Path, path: Path) -> Path:
+    """Put a working copy in the place of the store file it was made of; a kept copy gets the name of its new bytes. Raises OSError."""
+    stem, _, digest = path.stem.rpartition(".")
+    place = path.with_name(f"{stem}.{_digest(copy)}.db") if digest and path.name.startswith("kept-") else path
+    flush(copy)
+    copy.replace(place)
+    if place != path:
+        path.unlink()
+    drop(path.with_name(f"{path.name}-journal"))
+    flush(path.parent)
+    return place

@@ -38,6 +38,14 @@ class Blocks:
             self._seen = seen
         return self._unpacked(number)
 
+    def text(self, number: int) -> str:
+        """A block as the text it is packed from: every word of its events stands in it. Raises DamagedError."""
+        row = self._database.one("block", id=number)
+        try:
+            return zlib.decompress(row["body"]).decode("utf-8", "replace")
+        except (TypeError, zlib.error) as error:
+            raise self._damaged(f"archive block {number} is damaged") from error
+
     def event(self, row: Any) -> Event:
         """The event that lies where a row with ``block`` and ``place`` says. Raises DamagedError."""
         (event,) = self.events((row,))

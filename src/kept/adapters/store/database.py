@@ -19,7 +19,6 @@ from kept.adapters.store.door import Safe
 from kept.adapters.store.paths import flush, free_name, make_folder
 from kept.adapters.store.schema import foreign_objects, foreign_programs, migration_statements, schema_statements
 from kept.model.errors import DamagedError, StoreError
-from kept.model.text import phrase_words
 
 FORMAT = 4  # PRAGMA user_version of the newest schema
 ERASING = "erasing"  # the setting that stands from the commit that erases words until the file was rewritten without them
@@ -339,11 +338,6 @@ def any_of(words: Iterable[str]) -> str:
 def all_of(words: Iterable[str]) -> str:
     """A full-text query that finds all of the words."""
     return " AND ".join(_quoted(words)) or '""'
-
-
-def phrase(name: str) -> str:
-    """A full-text query that finds a name: its words beside each other, whatever stands around them."""
-    return '"' + phrase_words(name) + '"'
 
 
 def _quoted(words: Iterable[str]) -> list[str]:

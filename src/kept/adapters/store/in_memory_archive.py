@@ -6,9 +6,11 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 
+from kept.adapters.store.erasing import event_without, has_words, json_without, said_in
 from kept.adapters.store.in_memory_state import Now, State
 from kept.adapters.store.records import likeness_of, retold, withheld
 from kept.adapters.store.values import EventRow, FileRow, FileState, Mention, OptedOut, Sitting, Thread, ThreadRow
+from kept.model.erasure import Words
 from kept.model.event import FORGOTTEN_MARK, Account, Author, Cursor, Event, Kind
 from kept.model.project import Project
 from kept.model.spans import is_copy, passages_of
@@ -248,6 +250,19 @@ class InMemoryArchive:
                 if wanted.strip() and spoken and event.at and event.at > since and wanted in f" {index_words(event.text)} ":
                     last[row.project, row.path] = max(event.at, last.get((row.project, row.path), event.at))
         return tuple(Mention(project=project, path=path, at=at) for (project, path), at in sorted(last.items()))
+
+    def holding(self, words: Words, *, near: bool = False) -> Iterator[Event]:
+        for row in self._state.events.values():
+            if has_words(row.event, words) or (near and any(map(words.may_be_near, said_in(row.event)))):
+                yield row.event
+
+    def erase_words(self, words: Words) -> frozenset[str]:
+        state, changed = self._state, {event.key: event_without(event, words) for event in self.holding(words)}
+        for key, event in changed.items():
+            state.events[key] = replace(state.events[key], event=event)
+        for place, file in state.files.items():
+            state.files[place] = replace(file, cursor=replace(file.cursor, carry=json_without(file.cursor.carry, words)))
+        return frozenset(changed)
 
     def reindex(self) -> None:
         """Nothing is derived."""

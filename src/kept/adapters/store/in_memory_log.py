@@ -1,16 +1,20 @@
 """The log of a store in memory."""
 # ruff: noqa: D102 - the protocol says what each of them does
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from kept.adapters.store.erasing import amended, json_without, texts_of
 from kept.adapters.store.in_memory_archive import Transaction
 from kept.adapters.store.in_memory_state import Now, State, best
 from kept.adapters.store.rows import appended, candidates_of, effects, operation_of, proposal_of, put_together, relived
 from kept.adapters.store.values import EXTRACT, CandidateRow, Draft, FingerprintRow, GroupRow, Proposal, Run, RunRow
+from kept.model.codec import canonical
+from kept.model.erasure import Words
 from kept.model.fold import fold, undone
 from kept.model.memory import Judged, Memory, Refused, Status
 from kept.model.operation import Operation, Pass, mentioned
@@ -169,6 +173,29 @@ class InMemoryLog:
         state.candidates = [replace(each, salt=None, words=None) if each.id in gone else each for each in state.candidates]
         for each in fingerprints:
             state.fingerprints.setdefault(each, FingerprintRow(fingerprint=each, pass_id=made.id))
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        yield from texts_of(self._state.operations)
+        yield from texts_of(self._state.candidates)
+        for head in self.heads():
+            yield f"pass {head.id}", f"{head.subject}\n{head.note}"
+        for row in self._state.runs:
+            yield f"the report of run {row.id}", canonical(dict(row.report))
+
+    def amend(self, words: Words, *, spared: Collection[str] = ()) -> int:
+        with self._transaction():
+            state = self._state
+            rows = amended(state.passes, state.operations, state.candidates, words, spared)
+            reports = [json.loads(json_without(canonical(dict(row.report)), words)) for row in state.runs]
+            changed: int = sum(report != dict(row.report) for row, report in zip(state.runs, reports, strict=True))
+            state.runs = [replace(row, report=report) for row, report in zip(state.runs, reports, strict=True)]
+            passes, operations = {row.head.id: row for row in rows.passes}, {row.id: row for row in rows.operations}
+            candidates = {row.row: row for row in rows.candidates}
+            state.passes = [passes.get(row.head.id, row) for row in state.passes]
+            state.operations = [operations.get(row.id, row) for row in state.operations]
+            state.candidates = [candidates.get(row.row, row) for row in state.candidates]
+            self._derive()
+            return rows.places + changed
 
     def forgotten(self) -> frozenset[str]:
         return frozenset(self._state.fingerprints)

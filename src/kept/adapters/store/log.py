@@ -4,7 +4,7 @@ Everything here commits in one transaction. Memories are a projection that :meth
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from kept.adapters.store.checking import IMPORTED, broken_log, disagreements, fingerprints_of, wrong_fingerprints
 from kept.adapters.store.database import ERASING
 from kept.adapters.store.door import safe_draft, safe_value
+from kept.adapters.store.erasing import amended, json_without, texts_of
 from kept.adapters.store.memories import SqliteMemories, fields, listed
 from kept.adapters.store.rows import Appended, appended, candidates_of, effects, operation_of, proposal_of, put_together
 from kept.adapters.store.values import (
@@ -28,6 +29,7 @@ from kept.adapters.store.values import (
     RunRow,
 )
 from kept.model.codec import canonical
+from kept.model.erasure import Words
 from kept.model.errors import DamagedError
 from kept.model.fold import fold, undone
 from kept.model.memory import Actor, Judged, Memory
@@ -230,6 +232,40 @@ class SqliteLog(SqliteMemories):
         self._database.run("unseal_operations", memory=memory)
         self._database.run("unseal_candidates", ids=listed(candidates))
         self._database.many("add_fingerprint", ({"fingerprint": each, "pass_id": made.id} for each in fingerprints))
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """Everything that the log and the runs hold as text, in pieces; each with what it is called."""
+        yield from texts_of(self._operations("operations"))
+        yield from texts_of(self._candidates("candidate_rows"))
+        for row in self._database.run("passes"):
+            yield f"pass {row['id']}", f"{row['subject']}\n{row['note']}"
+        for row in self._database.run("all_runs"):
+            yield f"the report of run {row['id']}", row["report"] or ""
+
+    def amend(self, words: Words, *, spared: Collection[str] = ()) -> int:
+        """Take words out of all rows and reports, and make the hashes and memories that follow from them anew."""
+        run = self._database.run
+        with self._database.transaction():
+            heads = tuple(_pass(row) for row in run("passes"))
+            rows = amended(heads, tuple(self._operations("operations")), tuple(self._candidates("candidate_rows")), words, spared)
+            reports = [row for row in run("all_runs").fetchall() if words.stand_in(row["report"] or "")]
+            if not (rows.passes or reports):
+                return 0
+            run("put_setting", name=ERASING, value="")
+            for row in reports:
+                run("put_report", id=row["id"], report=json_without(row["report"], words))
+            self._database.many("amend_pass", (_pass_values(row) for row in rows.passes))
+            self._database.many("amend_operation", (fields(row, "id", "body", "commitment") for row in rows.operations))
+            self._database.many("amend_candidate", (fields(row, "row", "body", "commitment", "verdict") for row in rows.candidates))
+            self._database.many(
+                "amend_words", ({"owner": f"o{row.id}", "words": row.words} for row in rows.operations if row.words)
+            )
+            self._database.many(
+                "amend_words", ({"owner": f"c{row.row}", "words": row.words} for row in rows.candidates if row.words)
+            )
+            if rows.operations:
+                self.rebuild()
+            return rows.places + len(reports)
 
     def forgotten(self) -> frozenset[str]:
         """The fingerprints of what must not come back."""

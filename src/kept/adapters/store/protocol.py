@@ -1,6 +1,6 @@
 """What a store must do, whatever it is made of. Knows no table, file or query language."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from kept.adapters.store.protocol_of_days import Days
 from kept.adapters.store.values import EXTRACT, Draft, FileState, Mention, OptedOut, Output, Proposal, Row, Run, Sitting, Thread
+from kept.model.erasure import Words
 from kept.model.event import Account, Cursor, Event
 from kept.model.memory import Judged, Memory, Status
 from kept.model.operation import Operation, Pass
@@ -157,6 +158,14 @@ class Archive(Protocol):
         """Replace quotes inside one archived event by a mark, wherever its words lie. False where nothing matched."""
         ...
 
+    def holding(self, words: Words, *, near: bool = False) -> Iterator[Event]:
+        """Every archived event in which words stand; with ``near``, also those that may say nearly the same. Raises DamagedError."""
+        ...
+
+    def erase_words(self, words: Words) -> frozenset[str]:
+        """Take words out of every archived event and out of what readers carry along; returns the keys of the events."""
+        ...
+
     def reindex(self) -> None:
         """Recreate what turns are found by from the archive alone."""
         ...
@@ -266,6 +275,18 @@ class Log(Protocol):
 
     def erase(self, memory: str, candidates: Iterable[str], fingerprints: Iterable[str], made: Pass) -> None:
         """Erase the words of every operation on a memory and of every candidate it rests on; keep the fingerprints."""
+        ...
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """Everything that the log and the runs hold as text, in pieces; each with what it is called."""
+        ...
+
+    def amend(self, words: Words, *, spared: Collection[str] = ()) -> int:
+        """Take words out of all rows and reports, and make the hashes and memories that follow from them anew.
+
+        Returns the number of rows. For what repeats the words of a memory that is to be forgotten; it and its candidates are
+        ``spared``, for their rows are erased whole.
+        """
         ...
 
     def forgotten(self) -> frozenset[str]:

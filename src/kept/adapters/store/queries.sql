@@ -277,6 +277,9 @@ UPDATE runs SET checksum = checksum(id, command, started_at, ended_at, report) W
 -- name: end_run
 UPDATE runs SET ended_at = :ended_at, report = :report, checksum = checksum(id, command, started_at, :ended_at, :report) WHERE id = :id;
 
+-- name: put_report
+UPDATE runs SET report = :report, checksum = checksum(id, command, started_at, ended_at, :report) WHERE id = :id;
+
 -- name: runs
 SELECT r.id, r.command, r.started_at, r.ended_at, r.report FROM runs AS r ORDER BY r.id DESC LIMIT :limit;
 
@@ -538,6 +541,20 @@ DELETE FROM sealed WHERE owner IN (
 -- name: unseal_candidates
 DELETE FROM sealed WHERE owner IN (SELECT 'c' || row FROM candidates WHERE id IN (SELECT value FROM json_each(:ids)));
 
+-- name: amend_pass
+UPDATE passes SET subject = :subject, note = :note, hash = :hash WHERE id = :id;
+
+-- name: amend_operation
+UPDATE operations SET body = :body, commitment = :commitment WHERE id = :id;
+
+-- name: amend_candidate
+UPDATE candidates SET body = :body, commitment = :commitment, verdict = :verdict,
+    checksum = checksum(row, pass, thread, ordinal, id, profile, scope, :verdict)
+WHERE row = :row;
+
+-- name: amend_words
+UPDATE sealed SET words = :words WHERE owner = :owner;
+
 -- name: memory_columns
 SELECT id, profile, category, scope, status FROM memories ORDER BY id;
 
@@ -612,6 +629,10 @@ SELECT id, key, block, place, at FROM events WHERE key IN (SELECT value FROM jso
 -- name: all_files
 SELECT source, path, inode, offset, prefix, line, carry, account FROM files ORDER BY source, path;
 
+-- name: put_carry
+UPDATE files SET carry = :carry, checksum = checksum(id, source, path, inode, offset, prefix, line, :carry, account)
+WHERE source = :source AND path = :path;
+
 -- name: all_events
 SELECT block, place, twin FROM events ORDER BY id;
 
@@ -656,7 +677,7 @@ INSERT INTO turn_index (turn_index) VALUES ('delete-all');
 INSERT INTO reply_index (reply_index) VALUES ('delete-all');
 
 -- name: places_all
-SELECT id, block, place FROM events ORDER BY block, place;
+SELECT id, key, block, place FROM events ORDER BY block, place;
 
 -- name: fill_mentions
 INSERT OR IGNORE INTO mentions (memory, operation)

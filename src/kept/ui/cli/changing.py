@@ -1,27 +1,23 @@
-"""``kept add``, ``suggest``, ``edit``, ``retire``, ``resolve``, ``pin``, ``forget``: what a person says holds against every machine."""
+"""``kept add``, ``suggest``, ``edit``, ``retire``, ``resolve``, ``pin``: what a person says holds against every machine."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kept.app import answering, person
-from kept.app.backups import holding
 from kept.app.browsing import exported
 from kept.app.desk import Desk
-from kept.app.forgetting import Gone
-from kept.app.forgetting import forget as forget_all
 from kept.app.running import settle
-from kept.app.unwriting import told_again
 from kept.app.writing import Written
 from kept.model.errors import UsageError
 from kept.model.memory import Memory
 from kept.ui.cli import show
 from kept.ui.cli.front import asked, at_desk, key, on_terminal, revised
 from kept.ui.cli.lists import memory_line
-from kept.ui.cli.show import Line, counted, line
+from kept.ui.cli.show import line
 
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="One sentence.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or its first characters.")]
@@ -185,70 +181,6 @@ def pin(
     return _changed(
         context, "No longer pinned:" if off else "Pinned; always shown, and no machine changes it:", act, as_json=as_json
     )
-
-
-def forget(
-    context: typer.Context,
-    numbers: Annotated[list[str] | None, typer.Argument(metavar="[ID…]", help="Memories, by id or the beginning of one.")] = None,
-    *,
-    source: Annotated[
-        str, typer.Option(metavar="X", help="All that rests on a session, a file or a source of `kept sources`, and its turns.")
-    ] = "",
-    since: Annotated[str, typer.Option(metavar="DATE", help="All that was first seen on this day or later.")] = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    as_json: AsJson = False,
-) -> int:
-    """Erase memories for good: their words in the log, in the archive and in the files. It cannot be undone.
-
-    What stays is that there was one, and a keyed fingerprint that keeps it from coming back.
-    """
-    with at_desk(context) as desk:
-        if numbers and (source or since):
-            raise UsageError("ids and --source or --since do not go together", hint="forget them one after the other")
-        first = desk.span(desk.day(since))[0] if since else None
-        memories = (
-            [person.find(desk, each) for each in numbers] if numbers else list(person.derived(desk, source=source, since=first))
-        )
-        memories += told_again(desk, memories)
-        if not yes:
-            _confirm(desk, memories)
-        gone, written = settle(desk, lambda: forget_all(desk, memories, source="" if since else source))
-        if source and not (since or gone.memories or gone.sessions or gone.items or gone.problems):
-            hint = "name a source of `kept sources`, a file, or a session by 8 characters of its id or more"
-            raise UsageError(f"nothing that was read is of {source!r}", hint=hint)
-        copies = holding(desk, memories)
-        if as_json:
-            show.write_json(
-                {
-                    "forgotten": list(gone.memories), "sessions": list(gone.sessions), "items": gone.items,
-                    "backups": [str(each) for each in copies], "problems": list(gone.problems),
-                }
-            )  # fmt: skip
-        elif not asked(context).quiet:
-            show.write(_gone(gone))
-        if copies and not as_json:
-            show.write([line(("These copies of the store still hold the words; delete them to be rid of them:", "yellow"))])
-            show.write(line(f"  {show.place(each)}") for each in copies)
-        show.write([line(f"kept: {each}") for each in gone.problems], sys.stderr)
-        return max(told_problems(written), int(bool(gone.problems)))
-
-
-def _gone(gone: Gone) -> Iterator[Line]:
-    yield line(("Forgotten: ", "green"), ", ".join(gone.memories) or "no memory")
-    if gone.sessions:
-        yield line(("Turns erased, never read again: ", "green"), ", ".join(gone.sessions))
-    if gone.items:
-        yield line(("Erased of external sources: ", "green"), counted(gone.items, "item"))
-
-
-def _confirm(desk: Desk, memories: list[Memory]) -> None:
-    if not on_terminal():
-        raise UsageError("forgetting cannot be undone, so it needs a yes", hint="add --yes")
-    show.write(memory_line(each, desk.zone) for each in memories)
-    what = "this memory" if len(memories) == 1 else f"these {counted(len(memories), 'memory', 'memories')}"
-    show.write([line((f"Erase {what} and the words it rests on? This cannot be undone. ", "bold red"), ("y/n", "dim"))])
-    if key("yn") != "y":
-        raise UsageError("nothing was forgotten")
 
 
 def _changed(context: typer.Context, told: str, act: Callable[[Desk], list[Memory]], *, as_json: bool) -> int:

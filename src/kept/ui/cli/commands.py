@@ -81,7 +81,10 @@ GROUPS = {
             ('kept resolve 3fa2b1c0de --as decision "The sync action uses a GitHub App\'s token."',),
         ),
         Command("pin", "changing:pin", "always show a memory; no machine touches it", ("kept pin 3fa2b1c0de", "kept pin 3fa2b1c0de --off")),
-        Command("forget", "changing:forget", "erase a memory for good", ("kept forget 3fa2b1c0de", "kept forget 3fa2b1c0de 77aa01b2c3 --yes")),
+        Command(
+            "forget", "forget:command", "erase a memory, a sentence, a session or a project for good, everywhere",
+            ("kept forget 3fa2b1c0de", 'kept forget --words "The vault code is under the mat."', "kept forget --session 0b1c2d3e --yes"),
+        ),
     ),
     "Go back": (
         Command("log", "past:log", "what happened, newest first", ("kept log", "kept log --limit 5 --json", "kept log --cost")),

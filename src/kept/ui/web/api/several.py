@@ -1,5 +1,6 @@
 """Several memories at once over the API: the same change to all or to none, one out of several, and forgetting."""
 
+from collections import Counter
 from enum import StrEnum
 from typing import Annotated, Any, assert_never
 
@@ -8,11 +9,8 @@ from pydantic import BaseModel, Field, StrictBool, StringConstraints
 from starlette.responses import Response
 
 from kept.app import person
-from kept.app.backups import holding
 from kept.app.desk import Desk
-from kept.app.forgetting import forget
-from kept.app.running import settle
-from kept.app.unwriting import told_again
+from kept.app.erase.forget import Gone, forget, places, request_of
 from kept.model.memory import Memory
 from kept.ui.web.api.forms import Body, Changed, Id, Name, change
 from kept.ui.web.room import at_desk, room_of
@@ -61,13 +59,27 @@ class Forgotten(Body):
 
     memories: Annotated[list[Number], Field(min_length=1, max_length=_MOST)]
     sure: StrictBool
+    also: list[Number] = Field(
+        default_factory=list, max_length=_MOST, description="Near copies, by their ids, to be erased as well."
+    )
+
+
+class NearCopy(BaseModel):
+    """Nearly the same in other words: it stays unless it is chosen."""
+
+    id: str
+    where: str
+    text: str
 
 
 class Erased(BaseModel):
-    """What was erased, and which copies of the store still hold the words."""
+    """What was erased; where ``sure`` was false, what would be."""
 
     forgotten: list[str]
-    backups: list[str] = Field(description="Copies of the store that still hold the words: delete them to be rid of them.")
+    places: dict[str, int] = Field(description="How many places, by what holds them.")
+    near: list[NearCopy] = Field(description="Near copies that were not chosen.")
+    remains: list[str] = Field(description="Files of kept's own that still hold the words: none, but where something went wrong.")
+    out_of_reach: list[str] = Field(description="What says it, or may, and is not kept's to change.")
     problems: list[str]
 
 
@@ -109,23 +121,27 @@ def merge_memories(request: Request, answer: Response, body: Merged) -> dict[str
 
 @router.post("/forget", response_model=Erased)
 def forget_memories(request: Request, body: Forgotten) -> dict[str, Any]:
-    """Erase memories for good: their words in the log, in the archive and in the files. There is no undo.
+    """Erase memories for good, and their words wherever kept has them, backups included. There is no undo.
 
     Where ``sure`` is false, nothing is erased and the answer tells what would be.
     """
     with room_of(request).writing, at_desk(request) as desk:
-        memories = to_forget(desk, body.memories)
-        if not body.sure:
-            return {"forgotten": [each.id for each in memories], "backups": [], "problems": []}
-        gone, written = settle(desk, lambda: forget(desk, memories))
-        copies = [str(each) for each in holding(desk, memories)]
-        return {"forgotten": list(gone.memories), "backups": copies, "problems": [*gone.problems, *written.problems]}
+        asked = request_of(desk, [person.find(desk, number) for number in dict.fromkeys(body.memories)])
+        if body.sure:
+            return _erased(forget(desk, asked, also=body.also))
+        found = places(desk, asked)
+        counts = Counter(place.holder for place in found if not place.near)
+        memories = tuple(memory.id for memory in asked.memories)
+        return _erased(Gone(memories=memories, places=counts, near=tuple(place for place in found if place.near)))
 
 
-def to_forget(desk: Desk, numbers: list[str]) -> list[Memory]:
-    """The memories that forgetting some would erase: those that an entry of the journal tells again go with them."""
-    memories = [person.find(desk, each) for each in dict.fromkeys(numbers)]
-    return [*memories, *told_again(desk, memories)]
+def _erased(gone: Gone) -> dict[str, Any]:
+    return {
+        "forgotten": list(gone.memories), "places": {name: count for name, count in gone.places.items() if count},
+        "near": [{"id": place.id, "where": place.where, "text": place.text} for place in gone.near],
+        "remains": list(gone.remains), "out_of_reach": list(gone.out_of_reach),
+        "problems": [*gone.problems, *(f"the words still stand in {place}" for place in gone.remains)],
+    }  # fmt: skip
 
 
 class Admitted(Body):

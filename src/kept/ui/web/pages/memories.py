@@ -11,20 +11,20 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from kept.app.backups import holding
 from kept.app.browsing import Filter, chosen
 from kept.app.desk import Desk
 from kept.app.discovery import survey
+from kept.app.erase.forget import places, request_of
 from kept.app.person import MOST, find, revision
 from kept.model.event import Origin
 from kept.model.memory import Memory, Status
 from kept.model.profile import kind_of, title_of
-from kept.ui.web.api.several import to_forget
 from kept.ui.web.navigation import Page
 from kept.ui.web.render import is_part, page, part
 from kept.ui.web.room import at_desk
 
 router = APIRouter()
+_PLACES = 4  # places of one holder that are shown before something is forgotten
 PAGE = Page(id="memories", title="Memories", path="/", key="m", router=router)
 
 _STRETCH = 100  # memories shown before "show more"
@@ -134,14 +134,14 @@ def merge(request: Request, number: Ids) -> Response:
 
 @router.get("/memories/forget")
 def forget(request: Request, number: Ids) -> Response:
-    """What forgetting would erase, before it does."""
+    """Where the words stand that forgetting would erase, and what says nearly the same, before it does."""
     with at_desk(request) as desk:
-        memories = to_forget(desk, number)
-        sessions = {one.session for each in memories for one in each.evidence}
-        return part(
-            desk, "memories_forget.html", memories=memories, more=len(memories) - len(set(number)), sessions=len(sessions),
-            copies=[str(each) for each in holding(desk, memories)],
-        )  # fmt: skip
+        asked = request_of(desk, [find(desk, each) for each in dict.fromkeys(number)])
+        found = places(desk, asked)
+        exact = sorted((place for place in found if not place.near), key=lambda place: place.holder)
+        held = [(holder, list(group)) for holder, group in groupby(exact, key=lambda place: place.holder)]
+        near = [place for place in found if place.near]
+        return part(desk, "memories_forget.html", memories=asked.memories, held=held, near=near, shown=_PLACES)
 
 
 @router.get("/memories/{number}/row")

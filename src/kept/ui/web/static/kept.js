@@ -136,8 +136,9 @@
   };
 
   // ---- questions ---------------------------------------------------------------------------------------------------------
+  // False where the answer is no; else what was ticked in the question, as a list of values by name.
   const ask = async (element) => {
-    if (!element.dataset.ask && !element.dataset.askFrom) return true;
+    if (!element.dataset.ask && !element.dataset.askFrom) return {};
     const dialog = make("dialog"), form = make("form"), what = make("div", element.dataset.ask || "", "stack");
     form.method = "dialog";
     if (element.dataset.askFrom) {
@@ -155,7 +156,13 @@
     document.body.append(dialog);
     dialog.showModal();
     no.focus();
-    return new Promise((resolve) => dialog.addEventListener("close", () => { dialog.remove(); element.focus(); resolve(dialog.returnValue === "yes"); }));
+    return new Promise((resolve) => dialog.addEventListener("close", () => {
+      const ticked = {};
+      for (const box of $$("input[type=checkbox]:checked", form)) (ticked[box.name] ||= []).push(box.value);
+      dialog.remove();
+      element.focus();
+      resolve(dialog.returnValue === "yes" && ticked);
+    }));
   };
 
   // ---- sending -----------------------------------------------------------------------------------------------------------
@@ -171,9 +178,10 @@
   };
 
   const send = async (element) => {
-    if (element.getAttribute("aria-busy") === "true" || !(await ask(element))) return;
+    const ticked = element.getAttribute("aria-busy") !== "true" && await ask(element);
+    if (!ticked) return;
     const [method, path] = element.dataset.send.split(" ");
-    const body = { ...JSON.parse(element.dataset.body || "{}"), ...(element.matches("form") ? fieldsOf(element) : {}) };
+    const body = { ...JSON.parse(element.dataset.body || "{}"), ...(element.matches("form") ? fieldsOf(element) : {}), ...ticked };
     const row = element.closest("[data-row]");
     element.setAttribute("aria-busy", "true");
     const { ok, status, value } = await call(method, path, body, element.dataset.revision);

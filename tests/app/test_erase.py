@@ -1,0 +1,252 @@
+"""Erasing everywhere: one sentence in every kind of place that kept writes to, and none of it left; near copies only when chosen."""
+
+import json
+import re
+import sqlite3
+import zlib
+from contextlib import closing
+from datetime import date
+
+import pytest
+
+from kept.adapters.replies import Note, Replies
+from kept.adapters.store import SqliteStore
+from kept.app import person
+from kept.app.backups import backup, safeguard
+from kept.app.erase.forget import forget, places, request_of
+from kept.app.erase.holders import holders, unclaimed
+from kept.app.erase.proof import remains
+from kept.app.feeding import collect
+from kept.app.history import undo
+from kept.app.journaling import work_of, write
+from kept.app.nightly import nightly
+from kept.app.running import Options, run
+from kept.app.safety import import_file
+from kept.app.spooling import complain
+from kept.model.erasure import Words
+from kept.model.errors import UsageError
+from kept.model.summary import Form, Passage
+from talking import converse, forget_ids, say
+
+DAY = date(2026, 1, 5)
+SAID = "Never deploy the harbour service on Fridays, because the tide crew is away."
+NEAR = "Don't deploy the harbour service on a Friday, the tide crew is away."
+ALIKE = "Never deploy the harbour service on Fridays: the tide crew is then away."
+LOUD = "AS I SAID: NEVER **DEPLOY** THE HARBOUR SERVICE\non Fridays, because the `tide crew` is away!"
+OTHER = "Never use pip in this repo, always use `uv sync` instead."
+STATE = (".local", "share", "kept")
+
+
+def words_in(text):
+    return re.findall(r"\w+", re.sub(r"[*_`>]", "", re.sub(r"\\n", " ", text)).casefold())
+
+
+def runs_of(text, size=6):
+    words = words_in(text)
+    return {" ".join(words[at : at + size]) for at in range(len(words) - size + 1)}
+
+
+def decoded(path):
+    """Everything in a file as text: rows and unpacked values of a database, and its bytes."""
+    data = path.read_bytes()
+    yield data.decode("utf-8", "ignore")
+    if data.startswith(b"SQLite format 3"):
+        with closing(sqlite3.connect(path)) as database:
+            for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                for row in database.execute(f'SELECT * FROM "{table}"'):
+                    for cell in row:
+                        if isinstance(cell, bytes) and cell[:1] == b"x":
+                            yield zlib.decompress(cell).decode()
+                        elif isinstance(cell, str):
+                            yield cell
+
+
+def holding(home, text=SAID):
+    """The files of kept's below a home that hold a run of six words of a text."""
+    wanted = runs_of(text)
+    own = [path for path in home.rglob("*") if path.is_file() and "projects" not in path.parts and path.name != "feed.xml"]
+    return [path for path in own if any(run in " ".join(words_in(piece)) for piece in decoded(path) for run in wanted)]
+
+
+@pytest.fixture
+def full(home, desk_at, tmp_path):
+    """A home in which the sentence stands in every kind of place; opens a desk there."""
+    state = home.joinpath(*STATE)
+    (home / ".config" / "kept").mkdir(parents=True)
+    (home / ".config" / "kept" / "config.toml").write_text(
+        f'[llm]\nrecording = "{home / "recording.jsonl"}"\n[[feed]]\nkind = "rss"\nname = "quay"\npath = "{home / "feed.xml"}"\n'
+    )
+    item = "<item><title>News</title><guid>1</guid><description>{}</description><pubDate>Mon, 05 Jan 2026 09:30:00 GMT</pubDate></item>"
+    (home / "feed.xml").write_text(f"<rss><channel>{item.format(f'They say: {SAID}')}</channel></rss>")
+    (home / "recording.jsonl").write_text(json.dumps({"key": "k", "text": json.dumps({"facts": [SAID]})}) + "\n")
+    converse(
+        home, "a", ("user", SAID), ("agent", f"Understood: {SAID} I will wait."), ("run", "cat notes.txt"),
+        ("out", '{"notes": "one\\nNever deploy the harbour service\\non Fridays, because the tide crew is away."}'),
+        ("user", LOUD), ("agent", "Yes."), ("user", f"{OTHER} And {NEAR}"), ("agent", "Done."),
+    )  # fmt: skip
+    say(home, "b", f"> {SAID}\n\nWhy did we say this?", OTHER, day="2026-01-06")
+    with desk_at(home, also=("journal",)) as desk:
+        run(desk, [], Options())
+        if not any(each.content == SAID for each in desk.store.log.memories()):
+            person.add(desk, SAID, "constraint")
+        collect(desk)
+        write(desk, work_of(desk), DAY)
+        kept = person.add(desk, "The harbour service is deployed by the night crew on Mondays.", "decision")
+        person.retire(desk, kept.id, f"it contradicts “{SAID}”")
+        at = desk.clock()
+        line = Passage(
+            id="0a0b0c0d0e0f00",
+            form=Form.OWN,
+            day=DAY,
+            scope="user",
+            thread=0,
+            ordinal=0,
+            at=at,
+            kind="decisions",
+            text=f"Decided: {SAID}",
+            events=(),
+        )
+        desk.store.days.own(line)
+        number = desk.store.log.start_run("run", at)
+        desk.store.log.end_run(number, at, {"problems": [f"not written: {SAID}"]})
+        with closing(Replies(desk.home.replies)) as replies:
+            replies.put(Note(key="k", purpose="facts", version="1", schema={}), "m", {"facts": [SAID]}, at)
+        safeguard(desk)
+        backup(desk, tmp_path / "by-hand.db")
+        complain(str(state), "2026-01-05T10:00:00Z", "prompt", f"could not say {SAID}")
+        (state / "night.log").write_text(f"2026-01-05 read: FAILED: {SAID}\n")
+        (state / "failures.json").write_text(json.dumps([["night read", "2026-01-05", SAID]]))
+        (state / "aside").mkdir(exist_ok=True)
+        (state / "aside" / "memory.md.1").write_text(f"# Memory\n- {SAID}\n")
+        (state / "agents").mkdir()
+        (state / "agents" / "x.jsonl").write_text(json.dumps({"text": f"so: {SAID}"}) + "\n")
+        (state / "jobs").mkdir()
+        (state / "jobs" / "q.md").write_text(f"# kept job\n{SAID}\n")
+        memory_file = home / ".claude" / "rules" / "memory.md"
+        memory_file.write_text(f"{memory_file.read_text()}\nMy own line: {SAID}\n")
+    return lambda: desk_at(home, also=("journal",))
+
+
+def the_memory(desk):
+    return next(each for each in desk.store.log.memories() if each.content.startswith("Never deploy"))
+
+
+KINDS = {
+    "the store", "backups", "the journal", "external sources", "what models replied", "the recording of a model", "what hooks left",
+    "logs and notes of runs", "files put aside", "what agents observed", "questions for the user's own agent", "the files kept writes",
+}  # fmt: skip
+
+
+def test_one_sentence_in_every_kind_of_place_leaves_none(full, home, tmp_path):
+    with full() as desk:
+        request = request_of(desk, [the_memory(desk)])
+        found = [place for place in places(desk, request) if not place.near]
+        assert {place.holder for place in found} == KINDS
+        turns = {place.where for place in found if place.where.startswith("a conversation")}
+        assert {where.rpartition(", ")[2] for where in turns} == {"you", "the assistant", "a tool"}
+        assert len(holding(home)) > 9
+        gone = forget(desk, request)
+        assert (gone.problems, gone.remains) == ((), ())
+        assert holding(home) == []
+        assert desk.store.damage() == ()
+        assert desk.store.log.memories()
+        assert any(OTHER in each.content for each in desk.store.log.memories())
+        retired = next(each for each in desk.store.log.memories() if "night crew" in each.content)
+        assert retired.reason == "it contradicts “[forgotten].”"
+        assert any("a.jsonl still says it" in told for told in gone.out_of_reach)
+    for copy in (tmp_path / "by-hand.db", *home.joinpath(*STATE, "backups").glob("*.db")):
+        with SqliteStore(copy) as store:
+            assert store.damage() == ()
+            assert any(OTHER in each.content for each in store.log.memories())
+
+
+def test_what_was_forgotten_does_not_come_back_by_reading_importing_undoing_or_in_other_words(full, home, tmp_path):
+    with full() as desk:
+        line = {"content": SAID, "category": "constraint", "profile": "coding"}
+        (tmp_path / "memories.jsonl").write_text(json.dumps(line) + "\n" + json.dumps(line | {"content": ALIKE}) + "\n")
+        number = the_memory(desk).id
+        forget_ids(desk, [number])
+        run(desk, [], Options(force=True))
+        assert import_file(desk, tmp_path / "memories.jsonl").left_out["forgotten"] == 2
+        with pytest.raises(UsageError, match="cannot be undone"):
+            undo(desk, next(str(head.id) for head in desk.store.log.heads() if head.stage == "forget"))
+        collect(desk)
+        nightly(desk)
+        assert holding(home) == []
+        assert not any("tide crew" in each.content for each in desk.store.log.memories() if each.id != number)
+
+
+def test_near_copies_are_shown_and_stay_unless_they_are_chosen(full, home):
+    with full() as desk:
+        request = request_of(desk, [the_memory(desk)])
+        near = [place for place in places(desk, request) if place.near]
+        assert any("Don't deploy the harbour service" in place.text for place in near)
+        with pytest.raises(UsageError, match="no near copy"):
+            forget(desk, request, also=["ffffffff"])
+        gone = forget(desk, request, also=[place.id for place in near])
+        assert (gone.near, gone.problems, gone.remains) == ((), (), ())
+    assert holding(home, NEAR) == []
+
+
+def test_a_sentence_that_never_was_a_memory_is_forgotten_by_its_words(full, home, desk_at):
+    say(home, "c", "The vault code of the lighthouse is under the third blue mat.", day="2026-01-07")
+    with full() as desk:
+        run(desk, [], Options())
+        said = "the vault code of the lighthouse is under the third blue mat"
+        gone = forget(desk, request_of(desk, said=[said]))
+        assert (gone.problems, gone.remains) == ((), ())
+        assert holding(home, said) == []
+        assert desk.store.damage() == ()
+        assert forget(desk, request_of(desk, said=[said])).places.total() == 0
+
+
+def test_the_proof_names_what_a_holder_forgot(full, home):
+    with full() as desk:
+        words = Words(sentences=(SAID,))
+        forget_ids(desk, [the_memory(desk).id])
+        assert remains(desk, words) == ()
+        left = home.joinpath(*STATE, "left.txt")
+        left.write_text(f"x {LOUD}")
+        assert remains(desk, words) == (f"{left} (bytes)",)
+        desk.store.log.start_run(f"planted: {SAID}", desk.clock())
+        assert f"{desk.home.store} (table runs)" in remains(desk, words)
+
+
+def test_a_holder_that_refuses_is_told_and_the_others_erase(full, home, monkeypatch):
+    with full() as desk:
+        request = request_of(desk, [the_memory(desk)])
+        log = home.joinpath(*STATE, "night.log")
+        log.unlink()
+        log.symlink_to(home / "elsewhere.log")
+        (home / "elsewhere.log").write_text(SAID)
+        (home / "recording.jsonl").chmod(0o600)
+        monkeypatch.setattr("kept.app.erase.models.without", _refuse)
+        gone = forget(desk, request)
+        assert any("the recording of a model" in problem for problem in gone.problems)
+        assert gone.remains == (f"{home / 'recording.jsonl'} (bytes)",)
+        assert the_memory_is_gone(desk)
+    assert (home / "elsewhere.log").read_text() == SAID
+
+
+def _refuse(text, sessions, tells):
+    from kept.model.errors import ConfigError  # noqa: PLC0415
+
+    if any(tells(line) for line in text.splitlines()):
+        raise ConfigError("no")
+    return text, 0
+
+
+def the_memory_is_gone(desk):
+    return not any(each.content.startswith("Never deploy") for each in desk.store.log.memories())
+
+
+def test_every_file_below_the_state_folder_has_a_holder(full, home):
+    with full() as desk:
+        nightly(desk)
+        assert unclaimed(desk) == ()
+        names = [holder.name for holder in holders(desk)]
+        assert len(set(names)) == len(names)
+        (home.joinpath(*STATE) / "diary.txt").write_text("new")
+        (home.joinpath(*STATE) / "new").mkdir()
+        (home.joinpath(*STATE) / "new" / "night.log").write_text("new")
+        assert [path.name for path in unclaimed(desk)] == ["diary.txt", "night.log"]
