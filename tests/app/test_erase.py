@@ -168,6 +168,7 @@ def test_what_was_forgotten_does_not_come_back_by_reading_importing_undoing_or_i
         forget_ids(desk, [number])
         run(desk, [], Options(force=True))
         assert import_file(desk, tmp_path / "memories.jsonl").left_out["forgotten"] == 2
+        (tmp_path / "memories.jsonl").unlink()
         with pytest.raises(UsageError, match="cannot be undone"):
             undo(desk, next(str(head.id) for head in desk.store.log.heads() if head.stage == "forget"))
         collect(desk)

@@ -108,16 +108,16 @@ class SqliteArchive:
 
     def _retell(self, told: Iterable[tuple[Event, Any]]) -> None:
         """Let copies that know more of time or place in the conversation take the place of those that were read before them."""
-        changed: dict[int, dict[int, tuple[int, Event]]] = {}
+        changed: list[tuple[Any, Event]] = []
         for event, row in told:
             if row["twin"] and (row["parent"] or not event.parent):
                 continue  # what is there has a time of its own and its place in the tree: nothing knows more
             better = retold(self._blocks.event(row), event)
             if better is not None:
-                changed.setdefault(row["block"], {})[row["place"]] = (row["id"], better)
+                changed.append((row, better))
         self._rewrite(changed)
         if changed:
-            self._wait_again([number for places in changed.values() for number, _ in places.values()])
+            self._wait_again([row["id"] for row, _ in changed])
 
     def _wait_again(self, events: Sequence[int]) -> None:
         """Let the threads that tell events (row numbers) wait for extraction."""
@@ -125,12 +125,15 @@ class SqliteArchive:
         self._database.run("sum_threads", ids=canonical([row["id"] for row in threads]))
         self._database.run("hear_again", events=canonical(events))
 
-    def _rewrite(self, changed: Mapping[int, Mapping[int, tuple[int, Event]]]) -> None:
-        """Put events (row number, event) in the places of others, by block and place."""
-        for block, places in changed.items():
+    def _rewrite(self, changed: Iterable[tuple[Any, Event]]) -> None:
+        """Put events in the places of others, whose rows are given with them."""
+        blocks: dict[int, list[tuple[Any, Event]]] = {}
+        for row, event in changed:
+            blocks.setdefault(row["block"], []).append((row, event))
+        for block, members in blocks.items():
             events = list(self._blocks.at(block))
-            for place, (number, event) in places.items():
-                before, events[place] = events[place], event
+            for row, event in members:
+                number, before, events[row["place"]] = row["id"], events[row["place"]], event
                 self._database.run("put_event", id=number, **columns(event))
                 unindex(self._database, number, before)
                 index(self._database, number, event)
@@ -290,11 +293,8 @@ class SqliteArchive:
         with self._database.transaction():
             self._database.run("opt_out", session=session, path=path)
             rows = self._database.run("events_of_session_alone", session=session).fetchall()
-            changed: dict[int, dict[int, tuple[int, Event]]] = {}
-            for row in rows:
-                event = withheld(self._blocks.event(row), FORGOTTEN_MARK)
-                changed.setdefault(row["block"], {})[row["place"]] = (row["id"], event)
-                self._database.run("drop_likeness", event=row["id"])
+            changed = [(row, withheld(self._blocks.event(row), FORGOTTEN_MARK)) for row in rows]
+            self._database.many("drop_likeness", ({"event": row["id"]} for row in rows))
             if rows:
                 self._database.run("put_setting", name=ERASING, value="")
             self._rewrite(changed)
@@ -325,7 +325,7 @@ class SqliteArchive:
         if (text, tool) == (event.text, event.tool):
             return False
         self._database.run("put_setting", name=ERASING, value="")
-        self._rewrite({row["block"]: {row["place"]: (row["id"], replace(event, text=text, tool=tool))}})
+        self._rewrite([(row, replace(event, text=text, tool=tool))])
         return True
 
     def holding(self, words: Words, *, near: bool = False) -> Iterator[Event]:
@@ -335,17 +335,14 @@ class SqliteArchive:
     def erase_words(self, words: Words) -> frozenset[str]:
         """Take words out of every archived event and out of what readers carry along; returns the keys of the events."""
         with self._database.transaction():
-            found = [(row, event_without(event, words)) for row, event in care.with_words(self._database, self._blocks, words)]
-            changed: dict[int, dict[int, tuple[int, Event]]] = {}
-            for row, event in found:
-                changed.setdefault(row["block"], {})[row["place"]] = (row["id"], event)
+            changed = [(row, event_without(event, words)) for row, event in care.with_words(self._database, self._blocks, words)]
             carried = [row for row in self._database.run("all_files").fetchall() if words.stand_in(row["carry"])]
             if changed or carried:
                 self._database.run("put_setting", name=ERASING, value="")
             self._rewrite(changed)
             for row in carried:
                 self._database.run("put_carry", source=row["source"], path=row["path"], carry=json_without(row["carry"], words))
-            return frozenset(event.key for _, event in found)
+            return frozenset(event.key for _, event in changed)
 
     def damage(self) -> Iterator[str]:
         """Every way in which the archive contradicts itself, its hashes and its index."""

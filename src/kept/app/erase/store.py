@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import islice
 
 from kept.adapters.store import Draft, Store
 from kept.adapters.store.erasing import said_in
@@ -200,7 +201,7 @@ def _without(lines: Sequence[Line], words: Words) -> Iterator[Line]:
     """The lines in which the words do not stand; a line of a view has several lines of text."""
     held = iter(words.lines_held(_text(lines)))
     for line in lines:
-        if not any([next(held) for _ in line.text.split("\n")]):
+        if not any(list(islice(held, line.text.count("\n") + 1))):  # all of them taken, whatever the first says
             yield line
 
 
