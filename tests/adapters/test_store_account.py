@@ -8,6 +8,7 @@ from store_world import AT, DAWN, NOW, archive, event
 
 from kept.adapters.store import SqliteStore, Store
 from kept.adapters.store.in_memory import InMemoryStore
+from kept.model.erasure import Words
 from kept.model.event import FORGOTTEN_MARK, Author, Kind, Pointer, Precision
 from kept.model.project import Project
 
@@ -100,7 +101,7 @@ def test_a_copy_that_knows_its_place_in_the_tree_gives_it(store):
 
 def test_what_was_forgotten_is_not_told_again_by_a_better_copy(store):
     archived(store, replace(NATIVE, twin="", precision=Precision.INFERRED), path="fork")
-    store.archive.erase("native-1", ["uv sync"], FORGOTTEN_MARK)
+    store.archive.erase_words(Words(sentences=(), cited=(("native-1", "uv sync"),)))
     archived(store, NATIVE, path="parent")
     assert "uv sync" not in store.archive.event("native-1").text
 

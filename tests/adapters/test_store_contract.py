@@ -313,7 +313,7 @@ def test_what_is_forgotten_is_nowhere_and_the_gaps_are_explained(store):
     store.key("forget")
     made = commit(store, Forget(memory="m1", at=AT, reason="x", fingerprints=("f1",), candidates=("c1",)))
     store.log.erase("m1", ("c1",), ("f1",), made)
-    assert store.archive.erase("a", ["use xylophone quartz"], FORGOTTEN_MARK)
+    assert store.archive.erase_words(Words(sentences=(), cited=(("a", "use xylophone quartz"),)))
     store.compact()
     assert "xylophone" not in repr(list(store.rows()))
     assert store.archive.mentions("xylophone", DAWN) == ()
@@ -381,7 +381,7 @@ def filled(store: Store) -> None:
     store.key("forget")
     forget = commit(store, Forget(memory="m3", at=AT, reason="x", fingerprints=("f1",), candidates=("c3",)))
     store.log.erase("m3", ("c3",), ("f1",), forget)
-    store.archive.erase("a", ["words"], FORGOTTEN_MARK)
+    store.archive.erase_words(Words(sentences=(), cited=(("a", "words"),)))
 
 
 @pytest.mark.parametrize("into", KINDS)
@@ -538,6 +538,6 @@ def test_a_passage_that_is_erased_in_one_session_is_no_longer_repeated_in_the_ot
     archive(store, event("a", text=LONG))
     archive(store, event("b", session="t", text=LONG, at=AT + timedelta(days=1)), path="g")
     assert store.archive.event("b").repeated
-    store.archive.erase("a", [LONG], FORGOTTEN_MARK)
+    store.archive.erase_words(Words(sentences=(), cited=(("a", LONG),)))
     assert store.archive.event("b").repeated == ()
     assert not store.damage()

@@ -13,6 +13,7 @@ from store_world import AT, DAWN, add, archive, commit, event, judged, memory
 
 from kept.adapters.store import Span, SqliteStore, database
 from kept.adapters.store.database import FORMAT, Database
+from kept.model.erasure import Words
 from kept.model.errors import DamagedError, StoreError
 from kept.model.event import Author, Origin
 from kept.model.event import Kind as What
@@ -159,7 +160,7 @@ def test_what_is_forgotten_is_in_no_byte_of_the_file(store):
     store.key("forget")
     made = commit(store, Forget(memory="m1", at=AT, reason="x", fingerprints=("f1",)))
     store.log.erase("m1", (), ("f1",), made)
-    store.archive.erase("a", [f"use {secret}"], "[forgotten]")
+    store.archive.erase_words(Words(sentences=(), cited=(("a", f"use {secret}"),)))
     store.compact()
     raw = store.path.read_bytes()
     assert b"xylophone" not in raw
@@ -262,7 +263,7 @@ def test_a_long_running_reader_does_not_serve_what_another_process_forgot(tmp_pa
     with SqliteStore(tmp_path / "kept.db") as one, SqliteStore(tmp_path / "kept.db") as two:
         archive(one, event("a", text="xylophone"))
         assert two.archive.event("a").text == "xylophone"
-        one.archive.erase("a", ["xylophone"], "[forgotten]")
+        one.archive.erase_words(Words(sentences=(), cited=(("a", "xylophone"),)))
         assert two.archive.event("a").text == "[forgotten]"
 
 
@@ -296,7 +297,7 @@ def test_words_of_a_forgetting_that_was_cut_short_are_erased_at_the_next_opening
         with opened.transaction():
             made = commit(opened, Forget(memory="m1", at=AT, reason="x", fingerprints=("f1",)))
             opened.log.erase("m1", (), ("f1",), made)
-            opened.archive.erase("a", ["use xylophone quartz"], "[forgotten]")
+            opened.archive.erase_words(Words(sentences=(), cited=(("a", "use xylophone quartz"),)))
     assert b"xylophon" in (tmp_path / "kept.db").read_bytes(), "the index still holds them: there is something to do"
     with SqliteStore(tmp_path / "kept.db") as again:
         assert again.damage() == ()
@@ -306,7 +307,7 @@ def test_words_of_a_forgetting_that_was_cut_short_are_erased_at_the_next_opening
 def test_words_that_cannot_be_erased_at_the_next_opening_are_told_by_check(tmp_path, monkeypatch):
     with SqliteStore(tmp_path / "kept.db") as opened:
         archive(opened, event("a", text="use xylophone quartz"))
-        opened.archive.erase("a", ["xylophone"], "[forgotten]")
+        opened.archive.erase_words(Words(sentences=(), cited=(("a", "xylophone"),)))
 
     def refused(_: SqliteStore) -> None:
         raise StoreError("the disk is full")

@@ -4,7 +4,6 @@ import json
 import os
 
 import pytest
-from talking import OTHER, RULE, say
 
 from kept.app.configuring import include
 from kept.app.desk import find_home
@@ -13,6 +12,7 @@ from kept.app.running import Options, run
 from kept.model.errors import UsageError
 from kept.model.event import FORGOTTEN_MARK
 from kept.model.memory import Status
+from talking import OTHER, RULE, say
 
 DAY = 86_400
 
@@ -107,6 +107,9 @@ MARKERS = (
     "kept: ignore this conversation",
     "Kept: ignore this conversation.",
     "Please note:\n<!-- kept: ignore -->\nthanks",
+    "kept: off the record",
+    "/kept:off",
+    "<command-message>kept:off</command-message>\n<command-name>/kept:off</command-name>",
 )
 
 
@@ -147,6 +150,8 @@ def test_what_was_archived_of_it_is_erased_and_its_memories_retired_and_nothing_
         "```\n<!-- kept: ignore -->\n```",
         "what does <!-- kept: ignore --> do?",
         "kept: ignore this conversation, please say the docs",
+        "what does `/kept:off` do?",
+        "<command-message>kept</command-message>\n<command-name>/kept</command-name>",
     ],
 )
 def test_talking_about_the_marker_is_not_asking_for_it(desk_at, home, words):

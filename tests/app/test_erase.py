@@ -174,7 +174,7 @@ def test_what_was_forgotten_does_not_come_back_by_reading_importing_undoing_or_i
         collect(desk)
         nightly(desk)
         assert holding(home) == []
-        assert not any("tide crew" in each.content for each in desk.store.log.memories() if each.id != number)
+        assert not any("Never deploy" in each.content for each in desk.store.log.memories() if each.id != number)
 
 
 def test_near_copies_are_shown_and_stay_unless_they_are_chosen(full, home):
@@ -251,3 +251,50 @@ def test_every_file_below_the_state_folder_has_a_holder(full, home):
         (home.joinpath(*STATE) / "new").mkdir()
         (home.joinpath(*STATE) / "new" / "night.log").write_text("new")
         assert [path.name for path in unclaimed(desk)] == ["diary.txt", "night.log"]
+
+
+@pytest.fixture
+def two_projects(home, desk_at):
+    """Two projects with a session on each of two days."""
+    say(home, "one-session", SAID, OTHER, cwd="/x/harbor", day="2026-01-05")
+    say(home, "two-session", "We decided to paint the lighthouse in red stripes.", cwd="/x/lighthouse", day="2026-01-05")
+    say(home, "three-session", "The crane inspector only comes on the second Tuesday.", cwd="/x/harbor", day="2026-01-09")
+    with desk_at(home) as desk:
+        run(desk, [], Options())
+        safeguard(desk)
+    return lambda: desk_at(home)
+
+
+WHOLE = {
+    "session": ({"source": "one-session"}, (SAID, OTHER), ("crane inspector", "red stripes")),
+    "project": ({"project": "harbor"}, (SAID, OTHER, "crane inspector only comes on the second"), ("red stripes",)),
+    "span": ({"since": date(2026, 1, 8)}, ("crane inspector only comes on the second",), ("tide crew", "red stripes")),
+    "span to": ({"until": date(2026, 1, 6)}, (SAID, "paint the lighthouse in red stripes"), ("crane inspector",)),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_session_a_project_and_a_span_of_time_are_forgotten_whole(two_projects, home, name):
+    asked, gone, left = WHOLE[name]
+    with two_projects() as desk:
+        if "project" in asked:
+            asked = {"project": desk.scope_named(asked["project"])}
+        if "since" in asked:
+            asked = {"since": desk.span(asked["since"])[0]}
+        if "until" in asked:
+            asked = {"until": desk.span(asked["until"])[1]}
+        done = forget(desk, request_of(desk, **asked))
+        assert (done.problems, done.remains) == ((), ())
+        for words in gone:
+            assert holding(home, words) == [], words
+        run(desk, [], Options(force=True))
+        assert desk.store.damage() == ()
+        texts = [
+            event.text
+            for thread in desk.store.archive.threads()
+            for event in desk.store.archive.events(thread.id, 0, thread.events)
+        ]  # fmt: skip
+        for words in left:
+            assert any(words in text for text in texts), words
+    for words in gone:
+        assert holding(home, words) == [], words

@@ -11,6 +11,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, cast
 
+import re2
+
 from kept.adapters.scanner import scanner
 from kept.adapters.settings.roots import Root, root_above
 from kept.adapters.sources import Skip, Skipped, examine, find_files, in_tool_folder
@@ -236,12 +238,17 @@ def is_excluded(path: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(path, each) or fnmatchcase(path, f"{each.rstrip('/')}/*") for each in patterns)
 
 
-OPT_OUT = ("<!-- kept: ignore -->", "kept: ignore this conversation")
+OPT_OUT = ("<!-- kept: ignore -->", "kept: ignore this conversation", "kept: off the record", "/kept:off")
+_OFF_COMMAND = re2.compile(r"<command-name>\s*/?kept:off\s*</command-name>")  # as Claude Code writes a command without arguments
 
 
 def opts_out(event: Event) -> bool:
-    """Whether the user says here that the conversation is not to be remembered: on a line of its own, outside of code."""
-    if event.kind is not Kind.PROMPT or event.author not in (Author.HUMAN, Author.ABANDONED) or "kept:" not in event.text.lower():
+    """Whether the user says here that the conversation is not to be remembered: on a line of its own, outside of code, or by a command."""
+    if event.kind is not Kind.PROMPT or "kept:" not in event.text.lower():
+        return False
+    if event.author is Author.INJECTED and event.label_reason.startswith("wrapper:command-"):
+        return bool(_OFF_COMMAND.search(event.text))
+    if event.author not in (Author.HUMAN, Author.ABANDONED):
         return False
     parts = event.text.lower().split("```")
     return any(line.strip().rstrip(".!") in OPT_OUT for part in parts[::2] for line in part.splitlines())

@@ -22,6 +22,7 @@ RUN = 6  # words of a sentence that may not remain together
 NEAR = 0.5  # the share of common words from which a sentence counts as a near copy
 _LEAST_WORDS = 4  # of a sentence that can have near copies: fewer words are alike by chance
 _EXCERPT = 200  # characters of a text that are shown
+_WINDOW, _REACH = 4_096, 2_048  # characters looked at together, and how far a run that begins in them may go on
 _AT_ONCE = 400  # runs in one pattern
 _PATTERN_BYTES = 2**27
 
@@ -82,6 +83,14 @@ class Words:
         others = {run for passage in self.passages if len(_words(passage)) >= RUN for run in _runs(passage)}
         stay = [_letters_of(text) for text in self.spared] if others - whole else []
         return tuple(sorted(whole | {run for run in others if not any(run in text for text in stay)}))
+
+    @cached_property
+    def quotes(self) -> dict[str, tuple[str, ...]]:
+        """The quotes of each event (by key), the longest first."""
+        found: dict[str, list[str]] = {}
+        for event, quote in self.cited:
+            found.setdefault(event, []).append(quote)
+        return {event: tuple(sorted(quotes, key=len, reverse=True)) for event, quotes in found.items()}
 
     @cached_property
     def _vocabularies(self) -> tuple[frozenset[str], ...]:
@@ -153,17 +162,28 @@ class Words:
                 self._patterns.append(re2.compile("|".join(self.runs[start : start + _AT_ONCE]), options))
         return self._patterns
 
+    def _spans_in(self, text: str, cut: tuple[bool, bool]) -> Iterator[tuple[int, int]]:
+        """The same in a short text. Where its beginning or end is ``cut``, what reaches to it is of another window."""
+        for variant in _variants(text):
+            letters, places = _placed(text, *variant)
+            for run in self.runs:
+                for at in _all(letters, run):
+                    end = at + len(run)
+                    if (
+                        not (cut[0] and at == 0)
+                        and not (cut[1] and end == len(letters))
+                        and _is_whole(text, letters, places, at, end)
+                    ):
+                        yield places[at][0], places[end - 1][1]
+
     def _spans(self, text: str) -> list[tuple[int, int]]:
         """Where the words stand in a text, in order, neighbours joined."""
         found: set[tuple[int, int]] = set()
-        for variant in _variants(text):
-            letters, places = _placed(text, *variant)
-            found.update(
-                (places[at][0], places[at + len(run) - 1][1])
-                for run in self.runs
-                for at in _all(letters, run)
-                if _is_whole(text, letters, places, at, at + len(run))
-            )
+        for offset in range(0, len(text), _WINDOW):
+            window = text[offset : offset + _WINDOW + _REACH]
+            if self.may_stand_in(window):
+                cut = (offset > 0, offset + len(window) < len(text))
+                found.update((offset + start, offset + end) for start, end in self._spans_in(window, cut))
         joined: list[tuple[int, int]] = []
         for start, end in sorted(found):
             if joined and (start <= joined[-1][1] or not any(char.isalnum() for char in text[joined[-1][1] : start])):

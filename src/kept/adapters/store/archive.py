@@ -311,23 +311,6 @@ class SqliteArchive:
         rows = self._database.run("mentions", query=all_of([phrase_words(name)]), since=to_text(since)) if index_words(name) else ()
         return tuple(Mention(project=row["project"], path=row["path"], at=from_text(row["at"])) for row in rows)
 
-    def erase(self, key: str, quotes: Sequence[str], mark: str) -> bool:
-        """Replace quotes inside one archived event by a mark, in the block and the index. False where nothing matched."""
-        row = self._database.one("event_place", key=key)
-        if row is None:
-            return False
-        event = self._blocks.event(row)
-        text, tool = event.text, event.tool
-        for quote in quotes:
-            text = text.replace(quote, mark)
-            if tool is not None:
-                tool = replace(tool, target=tool.target.replace(quote, mark), detail=tool.detail.replace(quote, mark))
-        if (text, tool) == (event.text, event.tool):
-            return False
-        self._database.run("put_setting", name=ERASING, value="")
-        self._rewrite([(row, replace(event, text=text, tool=tool))])
-        return True
-
     def holding(self, words: Words, *, near: bool = False) -> Iterator[Event]:
         """Every archived event in which words stand; with ``near``, also those that may say nearly the same. Raises DamagedError."""
         return (event for _, event in care.with_words(self._database, self._blocks, words, near=near))

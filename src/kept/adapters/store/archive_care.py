@@ -98,7 +98,7 @@ def with_words(database: Database, blocks: Blocks, words: Words, *, near: bool =
     """Every event in which words stand (or nearly), with its row. A block is unpacked only where its text as a whole may hold them."""
     for block, rows in groupby(database.run("places_all").fetchall(), key=itemgetter("block")):
         text, places = blocks.text(block), list(rows)
-        named = any(row["key"] in words.events for row in places)
+        named = any(row["key"] in words.events or row["key"] in words.quotes for row in places)
         if named or words.may_stand_in(text) or (near and words.may_be_near(text)):
             yield from (
                 (row, event)

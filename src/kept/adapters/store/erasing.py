@@ -55,10 +55,14 @@ def event_without(event: Event, words: Words) -> Event:
     """An event with the words taken out of what was said or done; the very event where they do not stand in it."""
     if event.key in words.events:
         return withheld(event, FORGOTTEN_MARK)
-    tool = event.tool
-    if tool is not None:
-        tool = replace(tool, target=words.taken_out(tool.target), detail=words.taken_out(tool.detail))
-    erased = replace(event, text=words.taken_out(event.text), tool=tool)
+
+    def left(text: str) -> str:
+        for quote in words.quotes.get(event.key, ()):
+            text = text.replace(quote, FORGOTTEN_MARK)
+        return words.taken_out(text)
+
+    tool = replace(event.tool, target=left(event.tool.target), detail=left(event.tool.detail)) if event.tool else None
+    erased = replace(event, text=left(event.text), tool=tool)
     return event if erased == event else erased
 
 
@@ -69,7 +73,10 @@ def said_in(event: Event) -> tuple[str, ...]:
 
 def has_words(event: Event, words: Words) -> bool:
     """True if an event holds something that is to be forgotten and is not empty already."""
-    return (event.key in words.events and event.text != FORGOTTEN_MARK) or any(map(words.stand_in, said_in(event)))
+    quotes = words.quotes.get(event.key, ())
+    return (event.key in words.events and event.text != FORGOTTEN_MARK) or any(
+        words.stand_in(said) or any(quote in said for quote in quotes) for said in said_in(event)
+    )
 
 
 def json_without(text: str, words: Words) -> str:

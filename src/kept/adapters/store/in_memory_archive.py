@@ -266,18 +266,3 @@ class InMemoryArchive:
 
     def reindex(self) -> None:
         """Nothing is derived."""
-
-    def erase(self, key: str, quotes: Sequence[str], mark: str) -> bool:
-        row = self._state.events.get(key)
-        if row is None:
-            return False
-        event = row.event
-        for quote in quotes:
-            tool = event.tool
-            if tool is not None:
-                tool = replace(tool, target=tool.target.replace(quote, mark), detail=tool.detail.replace(quote, mark))
-            event = replace(event, text=event.text.replace(quote, mark), tool=tool)
-        if event == row.event:
-            return False
-        self._state.events[key] = replace(row, event=event)
-        return True

@@ -154,10 +154,6 @@ class Archive(Protocol):
         """When a name was said last after a moment by the person or the assistant, by working directory and file, in their order."""
         ...
 
-    def erase(self, key: str, quotes: Sequence[str], mark: str) -> bool:
-        """Replace quotes inside one archived event by a mark, wherever its words lie. False where nothing matched."""
-        ...
-
     def holding(self, words: Words, *, near: bool = False) -> Iterator[Event]:
         """Every archived event in which words stand; with ``near``, also those that may say nearly the same. Raises DamagedError."""
         ...

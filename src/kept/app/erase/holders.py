@@ -57,7 +57,7 @@ def holders(desk: Desk) -> tuple[Holder, ...]:
         RecordingFile(desk=desk),
         texts("what agents observed", "agents/**/*"),
         texts("questions for the user's own agent", "jobs/*", removable=True),
-        texts("logs and notes of runs", "night.log*", "errors.log*", "night.json", "failures.json", "setup.json"),
+        texts("logs and notes of runs", "night.log*", "errors.log*", "night.json", "failures.json", "setup.json", "unread.json"),
         texts("what hooks left", "hooks/*"),
         texts("files put aside", "aside/*", "prompts/*"),
         Sample(folder=sample_home(desk.home).root),

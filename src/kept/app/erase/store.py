@@ -11,7 +11,7 @@ from kept.model.artifact import artifacts
 from kept.model.codec import digest
 from kept.model.document import Line
 from kept.model.erasure import Place, Words
-from kept.model.event import FORGOTTEN_MARK, Author, Origin
+from kept.model.event import Author, Origin
 from kept.model.fingerprint import fingerprint, recognised
 from kept.model.memory import USER_SCOPE, Actor, Memory, Status
 from kept.model.operation import Add, Forget
@@ -91,20 +91,12 @@ class StoreHolder:
         target = self._target(words)
         with self.store.transaction():
             events = archive.erase_words(words)
-            by_event: dict[str, list[str]] = {}
-            for event, quote in words.cited:
-                by_event.setdefault(event, []).append(quote)
-            quoted = {
-                event
-                for event, quotes in by_event.items()
-                if archive.erase(event, sorted(quotes, key=len, reverse=True), FORGOTTEN_MARK)
-            }
             for session, path in self._sessions(words):
                 archive.opt_out(session, path)
-            days = self._days(words, events | quoted)
+            days = self._days(words, events)
         amended = log.amend(words, spared=target.memories | target.candidates)
         forgotten = self._forget(target, words)
-        places = len(events | quoted) + days + amended + forgotten
+        places = len(events) + days + amended + forgotten
         if places or words.sessions:
             self.store.compact()
         return places

@@ -1,0 +1,98 @@
+"""Forgetting in a real browser, on a store with journals, backups and 1,000 memories."""
+
+import sqlite3
+from contextlib import closing
+from datetime import date
+
+import pytest
+
+from kept.adapters.store import Draft
+from kept.app import person
+from kept.app.backups import backup, safeguard
+from kept.app.journaling import work_of, write
+from kept.app.running import Options, run, settle
+from kept.model.event import Origin
+from kept.model.memory import Actor, Memory, Status
+from kept.model.operation import Add
+from talking import say
+
+DAY = date(2026, 1, 5)
+SAID = "Never deploy the harbour service on Fridays, because the tide crew is away."
+NEAR = "Don't deploy the harbour service on a Friday, the tide crew is away."
+
+
+@pytest.fixture
+def large(served, home, tmp_path):
+    """A store of 1,000 memories, with a journal entry, a daily backup and one made by hand."""
+    say(home, "a", SAID, "Please rewrite the tide reader in `tides.py` so that it reads all gauges.", day=DAY.isoformat())
+    say(home, "b", f"As I said: {SAID.upper()} So wait.", day="2026-01-06")
+    with served.desk() as desk:
+        run(desk, [], Options())
+        if not any(each.content == SAID for each in desk.store.log.memories()):
+            person.add(desk, SAID, "constraint")
+        person.add(desk, NEAR, "decision")
+        now = desk.clock()
+        memories = [
+            Memory(
+                id=f"{number:010x}", profile="coding", category="decision", scope="user", status=Status.ACTIVE,
+                content=f"Warehouse {number} keeps its walnuts in crate {number * 7} of hall {number % 13}.", confidence=1.0,
+                origin=Origin.USER, first_seen=now, last_seen=now, artifacts=(), owned=True, trigger="told",
+            )
+            for number in range(1, 1_001)
+        ]  # fmt: skip
+        adds = tuple(Add(memory=each.id, at=now, reason="told", value=each) for each in memories)
+        number = desk.store.log.start_run("import", now)
+        desk.store.log.commit(
+            Draft(run=number, stage="import", subject="", actor=Actor.PERSON, recorded_at=now, operations=adds)
+        )  # fmt: skip
+        desk.store.log.end_run(number, now, {})
+        settle(desk, lambda: None)
+    with served.desk() as desk:
+        write(desk, work_of(desk), DAY)
+        safeguard(desk)
+        backup(desk, tmp_path / "by-hand.db")
+    return served
+
+
+def held(home, words):
+    """The files of kept's below a home with these words in their bytes or rows, in any case."""
+    found = []
+    for path in home.rglob("*"):
+        if path.is_file() and "projects" not in path.parts:
+            texts = [path.read_bytes().decode("utf-8", "ignore")]
+            if path.suffix == ".db":
+                with closing(sqlite3.connect(path)) as database:
+                    texts += [str(row) for row in database.execute("SELECT words FROM sealed UNION ALL SELECT body FROM memories")]
+            found += [path for text in texts if words.casefold() in text.casefold()]
+    return found
+
+
+def test_a_memory_that_backups_and_entries_hold_is_forgotten_with_the_copy_that_was_ticked(large, browse, home):
+    page = browse("/?q=tide+crew")
+    row = page.locator(".row", has_text="Never deploy").first
+    row.hover()
+    row.get_by_role("button", name="Forget …").click()
+    dialog = page.locator("dialog[open]")
+    dialog.get_by_text("Backups: 2 places").wait_for()
+    assert "This cannot be undone." in dialog.inner_text()
+    boxes = dialog.get_by_role("checkbox")
+    assert boxes.count() >= 1
+    assert not any(box.is_checked() for box in boxes.all())
+    dialog.get_by_role("checkbox", name="Don't deploy").first.check()
+    dialog.get_by_role("button", name="Erase for good").click()
+    page.get_by_text("Forgotten for good.").wait_for()
+    assert held(home, "tide crew is away") == []
+    with large.desk() as desk:
+        assert len([each for each in desk.store.log.memories() if "Warehouse" in each.content]) == 1_000
+        assert desk.store.damage() == ()
+
+
+def test_what_would_be_erased_is_told_over_the_api_and_nothing_is(large):
+    number = large.memory("Never deploy").id
+    status, _, told = large.ask("POST", "/api/forget", {"memories": [number], "sure": False})
+    assert status == 200
+    assert told["places"]["backups"] == 2
+    assert [copy["text"] for copy in told["near"]]
+    assert large.memory("Never deploy").content
+    status, _, told = large.ask("POST", "/api/forget", {"memories": [number], "sure": True})
+    assert (status, told["remains"], told["problems"]) == (200, [], [])
