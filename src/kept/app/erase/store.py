@@ -19,6 +19,7 @@ from kept.model.operation import Add, Forget
 _FIRST, _LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 _WHOSE = {Author.HUMAN: "you", Author.ASSISTANT: "the assistant", Author.TOOL: "a tool"}
 _NAMED = 20  # memories that a pass names; its operations name all
+_UNNAMED = "what was said in a session"  # for the moment between the two passes that stand for proposals of forgotten sessions
 _REASON = "forgotten by the user"
 
 
@@ -110,7 +111,13 @@ class StoreHolder:
         key = self.store.key("forget")
         prints = {fingerprint(sentence, key) for sentence in words.sentences} - {""}
         proposals = [judged.candidate for judged in self.store.log.every_proposal()]
-        told = [each for each in proposals if words.stand_in(each.content) or recognised(each.content, prints, key)]
+        told = [
+            each
+            for each in proposals
+            if words.stand_in(each.content)
+            or recognised(each.content, prints, key)
+            or any(quote.event in words.events or quote.session in words.sessions for quote in each.evidence)
+        ]
         found = [each for each in self.store.log.memories() if each.content]
         found = [each for each in found if each.id in words.memories or words.stand_in(each.content)]
         contents = [*(each.content for each in told), *(each.content for each in found)]
@@ -152,7 +159,7 @@ class StoreHolder:
 
     def _stand_in(self, words: Words) -> str:
         """Make a memory of words that never were one, to be forgotten at once: it says that there was one, and keeps them away."""
-        now, content = self.clock(), words.sentences[0]
+        now, content = self.clock(), words.sentences[0] if words.sentences else _UNNAMED
         profile, category = self.profile
         value = Memory(
             id=digest("forgotten", content, now.isoformat(), size=5), profile=profile, category=category, scope=USER_SCOPE,
