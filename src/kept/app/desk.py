@@ -5,7 +5,7 @@ Every path kept writes to lies below one home; a trial run with ``--home`` touch
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
@@ -27,8 +27,9 @@ from kept.adapters.store import SqliteStore, Store
 from kept.adapters.store.in_memory import InMemoryStore
 from kept.app.asking import Asker, Redact
 from kept.app.models import asker
+from kept.app.moved_home import rehome
 from kept.app.tongues import lexicon_of
-from kept.model.errors import BusyError, ConfigError, RefusedPathError, StoreError, UsageError
+from kept.model.errors import ConfigError, RefusedPathError, StoreError, UsageError
 from kept.model.event import Event
 from kept.model.lexicon import Lexicon
 from kept.model.memory import USER_SCOPE, Memory
@@ -344,7 +345,7 @@ def opened(
         _miss(home)
     with InMemoryStore() if dry and not home.store.exists() else SqliteStore(home.store, redact=_redactor()) as store:
         if not dry:
-            _rehome(store, home, made)
+            rehome(store, home.root, [each.outputs.memory_file for each in made])
         asking = asker(
             chosen.llm, replies=home.replies, env=given, clock=clock, redact=_redaction(store),
             day_start=lambda: datetime.combine(clock().astimezone(local).date(), time(), local).astimezone(UTC),
@@ -357,38 +358,6 @@ def opened(
         finally:
             if asking is not None:
                 asking.close()
-
-
-def sweep(desk: Desk) -> None:
-    """Delete what a command that was killed left unfinished beside kept's own files and beside those it writes for people."""
-    folders = {desk.home.state, desk.home.settings.parent, *(Path(each).parent for each in desk.store.outputs())}
-    for folder in folders:
-        files.sweep(folder)
-    unfinished = [
-        each for each in (desk.home.backups / "fresh.db", desk.home.store.with_name("kept.db.restoring")) if each.exists()
-    ]
-    if unfinished:
-        with suppress(BusyError), files.locked(desk.home.lock):
-            for each in unfinished:
-                each.unlink(missing_ok=True)
-
-
-def _rehome(store: Store, home: Home, made: Sequence[Profile]) -> None:
-    """Where a home was copied or moved, have the files it writes be those of where it is now, with what was last written to them."""
-    stray = [each for each in store.outputs() if not Path(each).is_relative_to(home.root)]
-    files_of = [f"/{each.outputs.memory_file}" for each in made if each.outputs.memory_file]
-    roots = {path.removesuffix(name) for path in stray for name in files_of if path.endswith(name)}
-    with store.transaction() if roots else nullcontext():
-        for path in stray:
-            root = next((each for each in roots if path.startswith(f"{each}/")), None)
-            if root is not None:
-                here = f"{home.root}{path.removeprefix(root)}"
-                known = () if store.output(here) else store.output(path)
-                for output in known[:1]:
-                    store.wrote(here, output)
-                for output in known[1:]:
-                    store.intend(here, output)
-                store.drop_output(path)
 
 
 def _miss(home: Home) -> None:

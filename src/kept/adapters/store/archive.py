@@ -62,8 +62,7 @@ class SqliteArchive:
 
         ``account`` is that of the slice; ``anew`` says that it is the first of the file or of a file read again from its start.
         """
-        safe = self._database.safe
-        path, account, cursor = safe(path), safe_value(account, safe), safe_cursor(cursor, safe)
+        path, account, cursor = (safe := self._database.safe)(path), safe_value(account, safe), safe_cursor(cursor, safe)
         with self._database.transaction():
             row = self._database.one("file", source=source, path=path)
             before = Account() if anew or row is None else load(Account, json.loads(row["account"]))
@@ -289,9 +288,9 @@ class SqliteArchive:
 
     def opt_out(self, session: str, path: str) -> int:
         """Note that a conversation is not to be remembered, and erase the words of it that no other conversation has."""
-        session, path = self._database.safe(session), self._database.safe(path)
+        session = self._database.safe(session)
         with self._database.transaction():
-            self._database.run("opt_out", session=session, path=path)
+            self._database.run("opt_out", session=session, path=self._database.safe(path))
             rows = self._database.run("events_of_session_alone", session=session).fetchall()
             changed = [(row, withheld(self._blocks.event(row), FORGOTTEN_MARK)) for row in rows]
             self._database.many("drop_likeness", ({"event": row["id"]} for row in rows))

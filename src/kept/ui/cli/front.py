@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 import typer
 
-from kept.app.desk import Desk, Home, find_home, opened, sweep
+from kept.app.desk import Desk, Home, find_home, opened
+from kept.app.leftovers import sweep
 from kept.model.errors import UsageError
 from kept.ui.cli.call import Call
 from kept.ui.cli.show import safe
