@@ -22,10 +22,11 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from kept.stages.extract.cues import has
+
 from kept.model.statement import Statement, replaces, statement
 from kept.model.text import likeness
 from kept.profiles.lexicons import lexicon
-from kept.stages.extract.cues import has
 
 LISTED = 0.4  # likeness from which a pair is listed
 _DAY = re.compile(r"(20\d\d)[-/](\d\d)[-/](\d\d)")

@@ -1,7 +1,6 @@
 """Other tools' memories: never read by themselves, never touched, taken up once where a person asks."""
 
 import pytest
-from talking import RULE, say
 
 from kept.app.adopting import adopt, on_offer
 from kept.app.history import undo
@@ -10,6 +9,7 @@ from kept.app.running import Options, run
 from kept.model.errors import UsageError
 from kept.model.event import Origin
 from kept.model.memory import Status
+from talking import RULE, say
 
 TOPIC = """---
 name: release

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 
-from talking import say
 from test_hearing import NOTHING, Obedient, with_model
 
 from kept.app import person
@@ -11,6 +10,7 @@ from kept.app.history import undo
 from kept.app.running import Options, run
 from kept.app.safety import check, rebuild
 from kept.model.memory import Status
+from talking import say
 
 SHORT = "I prefer reviews of pull requests that are short."
 NAMED = "I prefer that reviews of pull requests name the file."
@@ -39,7 +39,7 @@ def curated(model):
 
 
 def test_what_overlaps_becomes_one_and_stays_so_when_it_is_said_again(desk_at, home):
-    say(home, "one", SHORT, NAMED)
+    say(home, "one", f"Remember that {SHORT}", f"Remember that {NAMED}")
     with desk_at(home) as desk:
         model = Obedient(merging)
         report = run(with_model(desk, model), [], Options())
@@ -48,7 +48,7 @@ def test_what_overlaps_becomes_one_and_stays_so_when_it_is_said_again(desk_at, h
         assert len(curated(model)) == 1
         again = run(with_model(desk, model), [], Options())
         assert (again.run, len(curated(model))) == (0, 1)
-        say(home, "two", SHORT, day="2026-01-07")
+        say(home, "two", f"Remember that {SHORT}", day="2026-01-07")
         run(replace(desk, asking=None), [], Options())
         assert active(desk) == [BOTH]
         (memory,) = (each for each in desk.store.log.memories() if each.content == BOTH)
@@ -60,7 +60,7 @@ def test_what_overlaps_becomes_one_and_stays_so_when_it_is_said_again(desk_at, h
 
 
 def test_advice_is_one_pass_that_can_be_taken_back_and_is_not_given_again(desk_at, home):
-    say(home, "one", SHORT, NAMED)
+    say(home, "one", f"Remember that {SHORT}", f"Remember that {NAMED}")
     with desk_at(home) as desk:
         model = Obedient(merging)
         run(with_model(desk, model), [], Options())
@@ -74,7 +74,7 @@ def test_advice_is_one_pass_that_can_be_taken_back_and_is_not_given_again(desk_a
 
 
 def test_a_reply_that_cannot_be_used_changes_nothing_and_is_asked_for_again(desk_at, home):
-    say(home, "one", SHORT, NAMED)
+    say(home, "one", f"Remember that {SHORT}", f"Remember that {NAMED}")
     with desk_at(home) as desk:
         broken = Obedient(lambda ask: "No." if ask.purpose == "curate" else QUIET)
         report = run(with_model(desk, broken), [], Options())
@@ -123,7 +123,7 @@ def test_what_a_person_said_is_not_retired_because_a_model_says_so(desk_at, home
 
 
 def test_nothing_is_done_to_what_a_person_put_in_their_own_words(desk_at, home):
-    say(home, "one", SHORT, NAMED)
+    say(home, "one", f"Remember that {SHORT}", f"Remember that {NAMED}")
     with desk_at(home) as desk:
         run(replace(desk, asking=None), [], Options())
         (memory,) = (each for each in desk.store.log.memories() if each.content == NAMED)

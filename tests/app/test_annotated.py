@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from talking import OTHER, RULE, say
 
 from kept.app.annotated import annotated
 from kept.app.desk import Home, opened
 from kept.model.errors import UsageError
 from kept.stages.gold import standing
 from kept.ui.cli.door import main
+from talking import OTHER, RULE, say
 
 ITEM = {
     "category": "constraint",

@@ -6,7 +6,6 @@ from datetime import date, timedelta
 from threading import Barrier, BrokenBarrierError, Lock
 
 import pytest
-from talking import say
 
 from kept.adapters import files
 from kept.adapters.llm.scripted import Scripted
@@ -14,6 +13,7 @@ from kept.adapters.store import SqliteStore
 from kept.app.asking import Asker
 from kept.app.journaling import State, backfill, plan, work_of
 from kept.app.running import Options, run
+from talking import say
 
 FIRST = date(2026, 1, 5)
 NOTES = {kind: [] for kind in ("problems", "solutions", "decisions", "questions")}

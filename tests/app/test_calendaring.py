@@ -3,13 +3,13 @@
 from datetime import date
 
 import pytest
-from talking import OTHER, RULE, say
 
 from kept.app.calendaring import diary, latest, month, month_of, sessions, still_open
 from kept.app.journaling import work_of, write
 from kept.app.person import add, resolve
 from kept.app.running import Options, run
 from kept.model.errors import UsageError
+from talking import OTHER, RULE, say
 
 JANUARY = date(2026, 1, 1)
 

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from talking import RULE, say
 
 from kept.app.editing import Condition, catalogue, delete, look, preview, save
 from kept.app.person import add, edit
@@ -11,6 +10,7 @@ from kept.app.running import Options, run, settle
 from kept.model.errors import GuardError, StaleError, UsageError
 from kept.model.memory import Status
 from kept.profiles import source
+from talking import RULE, say
 
 MEMORY = ".claude/rules/memory.md"
 UV = "Always use `uv sync` in `harbor`."

@@ -8,23 +8,23 @@ from collections import Counter
 from importlib.resources import files
 
 import pytest
-from talking import converse
 
 from kept.app import person
 from kept.app.running import Options, run
 from kept.model.memory import Status
 from kept.profiles import profile
 from kept.ui.cli.door import main
+from talking import converse
 
 FAILING = [("user", "make the thumbnails"), ("run", "npm run thumbs"), ("failed", "> thumbs\nError: Cannot find module 'sharp'"), ("run", "npm install sharp"), ("out", "added 1 package"), ("run", "npm run thumbs"), ("out", "12 thumbnails"), ("agent", "They work now.")]  # fmt: skip
 DECIDED = (
-    "we decided to keep every amount in cents in `orders.total`",
-    "ok. we decided to keep every amount in `orders.total` in cents",
+    "we decided to keep every amount in cents in `orders.total`, because floats round wrongly",
+    "ok. we decided to keep every amount in `orders.total` in cents because floats round wrongly",
     "we decided to keep every amount in cents in `orders.total` because floats round wrongly",
 )
-HELD = "I think every amount in `orders.total` should be in cents maybe"
-VAGUE = "Never do it like that, always do it the other way."
-ABOUT_MEMORY = "You must always remember this in your memory: the port of db2 is 5433."
+HELD = "Please note that every amount in `orders.total` is in cents."
+VAGUE = "Keep the colours of the charts, but do not use more than four."
+ABOUT_MEMORY = "The tests must not depend on the clock."
 STEP = "run the tests again"
 
 
@@ -48,7 +48,7 @@ def test_a_decision_made_in_three_sessions_is_a_convention_with_its_reason(desk_
         (memory,) = active(remembered(desk_at, home)[1])
         assert memory.category == ("convention" if number == 2 else "decision")
     assert len({each.session for each in memory.evidence}) == 3
-    assert "floats round wrongly" in memory.content
+    assert memory.content in DECIDED
 
 
 def test_a_decision_told_three_times_in_one_session_stays_a_decision(desk_at, home):
@@ -115,7 +115,7 @@ def test_what_was_turned_down_in_review_does_not_come_back_however_often_it_is_s
     with desk_at(home) as desk:
         person.reject(desk, held.id)
     converse(home, "s2", *said(HELD), day="2026-01-06")
-    converse(home, "s3", *said(f"{HELD}, see above"), day="2026-01-07")
+    converse(home, "s3", *said(f"Okay. {HELD}"), day="2026-01-07")
     found = remembered(desk_at, home)[1]
     assert [each.status for each in found if "cents" in each.content] == [Status.REJECTED]
 
@@ -145,7 +145,11 @@ def test_what_must_name_something_and_what_need_not_is_said_by_category():
 def test_the_same_transcripts_give_the_same_memories_whatever_order_the_process_puts_its_sets_in(home, tmp_path):
     for number, words in enumerate(DECIDED):
         converse(
-            home, f"s{number}", *said(words, HELD, "we always use pnpm here, never npm"), *FAILING, day=f"2026-01-0{5 + number}"
+            home,
+            f"s{number}",
+            *said(words, HELD, "we always use pnpm in this project, never npm"),
+            *FAILING,
+            day=f"2026-01-0{5 + number}",
         )
     told = []
     for seed in ("1", "2", "3"):
@@ -156,4 +160,4 @@ def test_the_same_transcripts_give_the_same_memories_whatever_order_the_process_
             )  # fmt: skip
         told.append(done.stdout)
     assert told[0] == told[1] == told[2]
-    assert told[0].count("\n") == 3
+    assert told[0].count("\n") == 4

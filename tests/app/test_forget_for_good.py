@@ -13,9 +13,22 @@ from kept.app.safety import export_archive, import_file
 from kept.model.errors import UsageError
 from kept.model.fingerprint import fingerprint, recognised
 from kept.model.memory import Status
-from talking import forget_ids
+from talking import forget_ids, say
 
 pytestmark = pytest.mark.shared
+
+
+TOLD = (
+    "the crane on pier four needs two operators",
+    "invoices leave on the first Monday",
+    "the mirror of the archive is read only",
+    "Ana renews the certificates in March",
+    "topics are named team.event.v1",
+    "the lighthouse API speaks XML alone",
+    "fixtures come from gen_fixtures.py",
+    "backups are encrypted with age",
+    "the scanner wants grayscale pages",
+)
 
 
 def gone(desk, words: dict[str, str]) -> None:
@@ -37,7 +50,8 @@ def test_forgetting_outlasts_reading_again_importing_undoing_and_redoing(desk_at
     sessions = shared / "transcripts/inputs/claude-code-jsonl/entireio-cli"
     lines, archive = tmp_path / "before.jsonl", tmp_path / "after.jsonl.gz"
     with desk_at(home) as desk:
-        run(desk, [sessions], Options())
+        say(home, "one", *(f"Remember that {each}." for each in TOLD))
+        run(desk, [sessions, home / ".claude"], Options())
         found = [each for each in desk.store.log.memories() if each.status in (Status.ACTIVE, Status.HELD)]
         lines.write_text("".join(f"{json.dumps(exported(desk, each))}\n" for each in found))
         words = {each.id: each.content for each in found[::3]}

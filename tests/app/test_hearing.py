@@ -445,4 +445,4 @@ def test_a_memory_tells_which_model_proposed_it_and_by_which_prompt(desk_at, hom
         (memory,) = [each for each in desk.store.log.memories() if each.status is Status.ACTIVE]
         ((model, reasoning),) = browsing.trace(desk, memory).models
         assert model == f"small-one, prompt {desk.prompt(desk.profile).version}"
-        assert "confirmed by the model" in reasoning
+        assert "the user's words" in reasoning

@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
-from talking import RULE, say
 
 from kept.adapters.store import Draft
 from kept.app import person
@@ -14,6 +13,7 @@ from kept.app.running import Options, run
 from kept.model.event import Origin
 from kept.model.memory import Actor, Memory, Status
 from kept.model.operation import Add, Merge, Operation, Retire, Revise, Supersede, as_facts
+from talking import RULE, say
 
 NIGHTS, MEMORIES, TENTH = 30, 40, 4
 

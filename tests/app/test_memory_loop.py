@@ -29,7 +29,7 @@ def chat(vault, number, words, day="2026-03-02"):
     path = folder / f"{day}-{number}-abc{number[-2:]}.md"
     path.write_text(
         f'---\ndate: {day}\ntime: "10:00"\nsession_id: s{number}\ntitle: "A chat"\n---\n\n# Discussion - A chat\n\n'
-        f"## [10:00] User\n\n{words}\n\n## [10:01] Assistant\n\nUnderstood.\n"
+        f"## [10:00] User\n\nRemember: {words}\n\n## [10:01] Assistant\n\nUnderstood.\n"
     )
     return path
 

@@ -3,7 +3,6 @@
 from functools import partial
 
 import pytest
-from talking import OTHER, RULE, say
 
 from kept.app import person
 from kept.app.browsing import refused
@@ -11,8 +10,9 @@ from kept.app.history import undo
 from kept.app.running import Options, run
 from kept.model.errors import MissingError, StaleError, UsageError
 from kept.model.memory import Status
+from talking import OTHER, RULE, say
 
-VAGUE = ("From now on, always use the latter instead of that.", "We decided to skip it, this is the new preferred approach.")
+VAGUE = ("Tests should not depend on the network.", "Keep the charts small, and do not use more than four colours.")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from talking import RULE, say
 
 from kept.adapters.files import locked
 from kept.adapters.schedulers import Kind, Ran
@@ -17,6 +16,7 @@ from kept.app.scheduling import install, standing, uninstall
 from kept.model.errors import StoreError, UsageError
 from kept.model.memory import Status
 from kept.ui.cli.door import main
+from talking import RULE, say
 
 
 def quiet(_words, _given):

@@ -5,11 +5,11 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from talking import OTHER, RULE, say
 
 from kept.app.browsing import day as look_at
 from kept.app.nightly import nightly
 from kept.app.running import Options, run
+from talking import OTHER, RULE, say
 
 ZONES = ("America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "America/Santiago", "Africa/Cairo", "Asia/Kolkata", "UTC")
 

@@ -19,9 +19,9 @@ TURNS = st.lists(
         [
             user("We always use pnpm in this project, never npm"),
             user("the staging server is db2.internal, not db1"),
-            user("undo that, the API has its own backoff"),
+            user("Remember that the API has its own backoff"),
             user("run the tests"),
-            user("we need to decide later whether we shard the events table by tenant"),
+            user("From now on answer in German"),
             agent("I switched the retry loop to exponential backoff in client.py."),
             agent("Done."),
             edit("src/client.py"),
@@ -58,12 +58,12 @@ def test_what_is_sure_is_said_at_once_and_only_once():
         user("In this project we always use pnpm, never npm"), agent("Noted."), user("run the tests"), agent("They pass.")
     )
     live, _ = watched(events)
-    assert [each.content for each in live] == ["In this project we always use pnpm, never npm."]
+    assert [each.content for each in live] == ["In this project we always use pnpm, never npm"]
     assert all(each.confidence >= LIVE for each in live)
 
 
 def test_what_is_less_sure_waits_for_the_end_of_its_episode():
-    events = talk(user("please answer in German"), agent("Gern."))
+    events = talk(user("Always show the total in the footer."), agent("Gern."))
     live, whole = watched(events)
     assert live == []
-    assert [each.category for each in whole] == ["preference"]
+    assert [each.doubt for each in whole] == ["may not be meant as a rule"]

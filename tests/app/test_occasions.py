@@ -3,13 +3,12 @@
 from importlib.resources import files
 from pathlib import Path
 
-from talking import OTHER, RULE, say
-
 from kept.app.running import Options, run
 from kept.model.memory import Status
 from kept.model.profile import Occasion
+from talking import OTHER, RULE, say
 
-UNSURE = "please answer in German"
+UNSURE = "Always show the total in the footer."
 
 
 def eager(home):
@@ -39,7 +38,7 @@ def test_in_real_time_only_what_is_sure_is_remembered_and_the_batch_takes_in_the
     assert found == {RULE}
     assert (report.extracted.accepted, report.extracted.held, report.extracted.refused) == (1, 0, {})
     report, found = at(desk_at, home, Occasion.NIGHTLY)
-    assert found == {RULE, "Answer in German."}
+    assert found == {RULE, UNSURE}
     assert report.extracted.threads == 1
 
 
@@ -55,9 +54,9 @@ def test_looking_again_in_real_time_at_what_did_not_change_writes_nothing(desk_a
 def test_what_a_batch_found_in_an_open_episode_stays_when_the_session_goes_on_in_real_time(desk_at, home):
     eager(home)
     say(home, "s1", UNSURE)
-    assert at(desk_at, home, Occasion.NIGHTLY)[1] == {"Answer in German."}
+    assert at(desk_at, home, Occasion.NIGHTLY)[1] == {UNSURE}
     say(home, "s1", OTHER, start=1)
-    assert at(desk_at, home, Occasion.REAL_TIME)[1] == {"Answer in German.", OTHER}
+    assert at(desk_at, home, Occasion.REAL_TIME)[1] == {UNSURE, OTHER}
 
 
 def test_real_time_first_or_not_the_night_ends_with_the_same_memories(desk_at, tmp_path):

@@ -3,7 +3,6 @@
 from datetime import date
 
 import pytest
-from talking import OTHER, RULE, say
 
 from kept.app.person import add, retire
 from kept.app.routing import extracted, routed
@@ -11,6 +10,7 @@ from kept.app.running import Options, run
 from kept.model.memory import Status
 from kept.model.profile import Place
 from kept.profiles import source
+from talking import OTHER, RULE, say
 
 NOTE = """\
 # 2026-02-10 Log
@@ -88,7 +88,7 @@ def test_pages_link_each_other_both_ways(workspace, desk_at, home):
     assert "Never retry a post" in resource.read_text()
     assert f"[[projects/{project.stem}]]" in resource.read_text()
     assert "[[resources/upload-py]]" in project.read_text()
-    assert "Ana: runs the allotment society" in (leaves / "entities" / "ana.md").read_text()
+    assert "**Ana** - runs the allotment society" in (leaves / "entities" / "ana.md").read_text()
 
 
 def test_an_edit_in_any_output_is_taken_over_and_shown_in_all(workspace, desk_at, home):
@@ -102,7 +102,7 @@ def test_an_edit_in_any_output_is_taken_over_and_shown_in_all(workspace, desk_at
         ]
         note.write_text(text.replace(f"{line}\n", ""))
         run(desk, [], Options())
-        assert "Ana: runs the allotment society, answers mail on Mondays." in active(desk)
+        assert "**Ana** - runs the allotment society, answers mail on Mondays" in active(desk)
         assert "on Mondays" in (workspace / "MEMORY.md").read_text()
         assert not any("parent_id" in each for each in active(desk))
         assert "parent_id" not in (workspace / "MEMORY.md").read_text()
@@ -127,7 +127,7 @@ def test_a_page_nothing_is_left_to_say_on_goes(workspace, desk_at, home):
         run(desk, [], Options())
         page = workspace / "knowledge" / "entities" / "ana.md"
         card = workspace / "MEMORY.md"
-        card.write_text("".join(each for each in card.read_text().splitlines(keepends=True) if not each.startswith("- Ana:")))
+        card.write_text("".join(each for each in card.read_text().splitlines(keepends=True) if not each.startswith("- **Ana**")))
         run(desk, [], Options())
         assert not page.exists()
 
@@ -172,7 +172,7 @@ def test_rules_about_one_folder_of_a_project_load_only_with_it(home, desk_at):
 def test_where_a_memory_goes_is_told_with_the_reason(workspace, desk_at, home):
     with desk_at(home) as desk:
         run(desk, [], Options())
-        (ana,) = [each for each in desk.store.log.memories() if each.content.startswith("Ana:")]
+        (ana,) = [each for each in desk.store.log.memories() if each.content.startswith("**Ana**")]
         told = {each.place: (each.where, each.why) for each in routed(desk, [ana])[ana.id]}
     assert told[Place.DAILY] == (".openclaw/workspace/memory/2026-02-10.md", "it was first said on that day")
     assert told[Place.PAGE] == (".openclaw/workspace/knowledge/entities/ana.md", "it is about Ana")

@@ -1,10 +1,9 @@
 """A preview of what would be put before a session: what is shown, and what is near but not near enough, with what it shares."""
 
-from talking import say
-
 from kept.app.person import add
 from kept.app.previewing import directories, preview
 from kept.app.running import Options, run
+from talking import say
 
 FIX = "`deploy.sh` fails with `EACCES`: run `chmod +x deploy.sh` in the `harbor` checkout first."
 CREW = "Keep the sorting crew away from the walnut harvest until the scales are tared."

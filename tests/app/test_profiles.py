@@ -1,12 +1,12 @@
 """Several profiles at work at once: which remembers what, and where it is written."""
 
 import pytest
-from talking import OTHER, RULE, say
 
 from kept.app.person import add
 from kept.app.running import Options, run
 from kept.app.targets import bind, targets
 from kept.model.errors import UsageError
+from talking import OTHER, RULE, say
 
 NOTES = """\
 id = "notes"

@@ -6,7 +6,6 @@ import re
 from datetime import date
 from pathlib import Path
 
-from talking import say
 from test_hearing import NOTHING, Obedient, with_model
 from test_memory_loop import chat
 
@@ -15,6 +14,7 @@ from kept.app.running import Options, run
 from kept.app.sleeping import sleep
 from kept.model.memory import Status
 from kept.model.summary import Part
+from talking import say
 
 TESTS = Path(__file__).parents[1]
 
@@ -33,7 +33,7 @@ def test_every_rule_names_a_test_that_exists():
 def test_what_is_said_of_the_agent_and_its_memory_is_not_remembered(desk_at, home):
     say(
         home, "one", "I have a search_memory tool that finds facts, remember that.", "Your memory file is read at every start.",
-        "I live in Lisbon and work as a translator.",
+        "Remember: I live in Lisbon and work as a translator.",
     )  # fmt: skip
     with desk_at(home, profile="companion") as desk:
         run(desk, [], Options())
@@ -83,14 +83,16 @@ def test_decisions_stay_where_themes_fade(desk_at, home):
 
     note(
         "2026-01-05",
-        "## Decoupling worker registration in `registry.go`",
+        "## Themes",
+        "- Decoupling worker registration in `registry.go`",
+        "",
         "Decision: we use `flock` in `registry.go` because two workers raced.",
     )
     for number in range(8):
         note(
             f"2026-0{3 + number // 4}-1{number % 4}",
-            f"## Drawing the harbour map number {number} in `map_{number}.py`",
-            "Went well.",
+            "## Themes",
+            f"- Drawing the harbour map number {number} in `map_{number}.py`",
         )
     with desk_at(home, profile="journal") as desk:
         run(desk, [folder], Options())

@@ -3,13 +3,13 @@
 import random
 
 import pytest
-from talking import converse
 
 from kept.app import person
 from kept.app.running import Options, run
 from kept.model.failure import fingerprint
 from kept.model.memory import Status
 from kept.model.profile import Occasion
+from talking import converse
 
 ERROR = "Error: Cannot find module 'sharp'"
 BROKE = [

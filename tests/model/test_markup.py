@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from kept.model import markup
 from kept.model.markup import (
     LONGEST,
     fact_line,
@@ -116,3 +117,23 @@ def test_no_line_is_an_image_and_every_one_reads_back(text):
     outside = line.split("`")[::2]
     assert not any("![" in each for each in outside)
     assert read_fact(line)[0] == sentence(text)
+
+
+@pytest.mark.parametrize(
+    ("content", "about"),
+    [
+        ("Publish the CLI as @acme/cli, never as `acme`.", ""),
+        ("Never do that again in this file.", "src/lex.py @ HEAD"),
+        ("a ` lone backtick stays", "@acme/ui"),
+    ],
+)
+def test_an_edit_of_a_shown_line_keeps_the_unescaped_words_that_the_person_left_alone(content, about):
+    line = markup.shown(content, about)
+    assert markup.restored(line, content, about) == (content, about)
+    changed = line.replace("Never", "Do not ever").replace("lone", "single").replace("CLI", "tool")
+    expected = content.replace("Never", "Do not ever").replace("lone", "single").replace("CLI", "tool")
+    assert markup.restored(changed, content, about) == (expected, about)
+
+
+def test_taking_the_note_off_a_line_takes_it_off_the_memory():
+    assert markup.restored("Never do that again.", "Never do that again.", "lex.py") == ("Never do that again.", "")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kept.model.event import Origin
 from kept.model.fold import apply
 from kept.model.lifecycle import Rules, rules_of
-from kept.model.memory import Accepted, Actor, Candidate, Evidence, Held, Judged, Memory, Refused, Status
+from kept.model.memory import SAID_ONCE, Accepted, Actor, Candidate, Evidence, Held, Judged, Memory, Refused, Status
 from kept.model.operation import WITHDRAWN, Add, Merge, Promote, Reaffirm, Retire, Revise, Supersede
 from kept.model.statement import replaces, statement
 from kept.profiles import profile
@@ -368,3 +368,42 @@ def test_the_first_memory_of_a_group_is_an_add_dated_by_its_evidence():
     (operation,) = curate([proposal(BUN, 2)], ())
     assert isinstance(operation, Add)
     assert operation.at == DAWN + timedelta(days=2)
+
+
+def wish(text, day, *, session=""):
+    return proposal(text, day, session=session, verdict=Refused(reason=SAID_ONCE), confidence=0.5)
+
+
+def active_of(judged):
+    state = {}
+    for operation in curate(judged, ()):
+        state.update(apply(state, operation, Actor.MACHINE))
+    return [each.content for each in state.values() if each.status is Status.ACTIVE]
+
+
+SAME_WISH = [
+    "Tests should not depend on the network.",
+    "please write tests that do not depend on the network",
+    "the tests shouldn't depend on the network at all",
+]
+
+
+def test_the_same_wish_of_three_sessions_is_one_active_memory_in_the_words_of_one_of_them():
+    assert [each in SAME_WISH for each in active_of([wish(text, day) for day, text in enumerate(SAME_WISH)])] == [True]
+
+
+def test_a_wish_of_two_sessions_is_no_memory():
+    assert curate([wish(text, day) for day, text in enumerate(SAME_WISH[:2])], ()) == ()
+
+
+def test_a_wish_said_three_times_in_one_session_is_no_memory():
+    assert curate([wish(text, day, session="s") for day, text in enumerate(SAME_WISH)], ()) == ()
+
+
+def test_wishes_that_say_the_opposite_are_not_the_same():
+    texts = [
+        "Tests should depend on the network.",
+        "Tests should not depend on the network.",
+        "tests must not depend on the network",
+    ]
+    assert active_of([wish(text, day) for day, text in enumerate(texts)]) == []

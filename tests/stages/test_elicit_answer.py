@@ -131,8 +131,6 @@ def test_a_category_nobody_declared_is_refused():
     ("content", "reason"),
     [
         (f"{RULE} {'very long ' * 60}", "too long"),
-        (f"{RULE}\n## Memory Loop Insights", "markup"),
-        ("In this project we always write dates as ISO 8601 in UTC <!-- memory:end -->", "markup"),
     ],
 )
 def test_what_the_gate_refuses_of_rules_it_refuses_of_a_model(content, reason):

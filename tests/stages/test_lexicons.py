@@ -7,7 +7,7 @@ import pytest
 import re2
 
 from kept.model.errors import ConfigError
-from kept.model.lexicon import Lexicon
+from kept.model.lexicon import Lexicon, TellingPatterns
 from kept.profiles.lexicons import lexicon
 
 LANGUAGES = ("en", "de", "es", "fr", "pt", "zh", "ja")
@@ -16,8 +16,9 @@ LANGUAGES = ("en", "de", "es", "fr", "pt", "zh", "ja")
 @pytest.mark.parametrize("languages", [(each,) for each in LANGUAGES] + list(combinations(LANGUAGES, 2)) + [LANGUAGES])
 def test_every_cue_of_every_language_is_a_pattern(languages):
     words = lexicon(languages)
-    for field in fields(Lexicon):
-        source = getattr(words, field.name)
+    values = [getattr(words, field.name) for field in fields(Lexicon)]
+    values += [getattr(each, field.name) for each in words.spoken for field in fields(TellingPatterns) if field.name != "language"]
+    for source in values:
         if isinstance(source, str) and source:
             match = re2.compile(source).search("nothing to see")
             assert match is None or match.lastindex
@@ -28,11 +29,6 @@ def test_english_has_every_cue():
     assert [field.name for field in fields(Lexicon) if not getattr(words, field.name)] == []
 
 
-def test_the_first_language_gives_the_words_that_are_added():
-    assert lexicon(("de", "en")).phrase("chosen") == "Wir verwenden"
-    assert lexicon(("en", "de")).phrase("chosen") == "We use"
-
-
 @pytest.mark.parametrize("name", ["xx", "../en", ""])
 def test_a_language_without_a_lexicon_is_an_error_that_names_it(name):
     with pytest.raises(ConfigError, match="lexicon"):
@@ -40,6 +36,13 @@ def test_a_language_without_a_lexicon_is_an_error_that_names_it(name):
 
 
 def test_words_match_between_word_borders_only_also_beside_accents():
-    words = lexicon(("fr", "en"))
-    assert re2.compile(words.refusal).match("non, pas ça")
-    assert not re2.compile(words.refusal).match("nonante fichiers")
+    french = lexicon(("fr",)).spoken[0]
+    assert re2.compile(french.lead).match("non, pas ça")
+    assert not re2.compile(french.lead).match("nonante fichiers")
+
+
+def test_every_language_tells_in_the_same_ways():
+    assert [each.language for each in lexicon(("ja",)).tellings] == ["en", "de", "es", "fr", "pt", "zh", "ja"]
+    for each in lexicon(("en",)).tellings:
+        empty = {field.name for field in fields(TellingPatterns) if not getattr(each, field.name)}
+        assert empty <= {"spaced", "request", "no_ban", "contrast", "goes_on"}, each.language

@@ -12,7 +12,6 @@ import pytest
 import re2
 
 import kept
-from kept.model.lexicon import Lexicon
 from kept.profiles.lexicons import LANGUAGES, lexicon
 
 PROGRAM = 24_000  # instructions of an RE2 pattern; well above it the memory of its automaton runs out and each search starts anew
@@ -40,8 +39,8 @@ def patterns_of_modules():
 def cues_of(language):
     """Every pattern of a language's lexicon, compiled, with its name."""
     words = lexicon((language,))
-    named = [(each.name, value) for each in fields(Lexicon) if isinstance(value := getattr(words, each.name), str)]
-    named += [*words.slots, *words.themes, *((f"softer {source}", source) for source, _ in words.softer)]
+    holders = (words, *words.spoken)
+    named = [(each.name, value) for held in holders for each in fields(held) if isinstance(value := getattr(held, each.name), str)]
     return [(name, re2.compile(source)) for name, source in named]
 
 

@@ -12,10 +12,11 @@ from kept.model.codec import digest
 from kept.model.document import Added, Edits
 from kept.model.errors import UsageError
 from kept.model.event import Origin
+from kept.model.markup import restored
 from kept.model.memory import USER_SCOPE, Evidence, Memory, Status
 from kept.model.operation import Add, Approve, Operation, Reject, Retire, Revise, as_facts
 from kept.model.profile import Profile, kind_of, read_kind
-from kept.model.text import normal_form
+from kept.model.text import normal_form, one_line
 
 _SHOWN = (Status.ACTIVE, Status.HELD, Status.SUPERSEDED, Status.RESOLVED)
 
@@ -43,10 +44,11 @@ def operations(desk: Desk, target: Target, edits: Edits) -> Iterator[Operation]:
 def _revision(desk: Desk, memory: Memory, words: str, now: datetime) -> Iterator[Operation]:
     if not _is_usable(desk, words):
         return
-    content = usable(desk, words)
-    if content == memory.content and memory.status is Status.ACTIVE:
+    told, about = restored(words, memory.content, memory.about)
+    content = usable(desk, told)
+    if content == one_line(memory.content) and memory.status is Status.ACTIVE:
         return
-    facts = replace(as_facts(memory), content=content, artifacts=artifacts(content))
+    facts = replace(as_facts(memory), content=content, artifacts=artifacts(content), about=about)
     yield Revise(memory=memory.id, at=now, reason="edited by hand", facts=facts)
     if memory.status not in (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED):  # a note of a day tells of what has ended as well
         yield Approve(memory=memory.id, at=now, reason="edited by hand")

@@ -61,7 +61,7 @@ def judged(rules: Rules, candidate: Candidate, by_key: Mapping[str, Event], said
 def _wordless(candidate: Candidate) -> Candidate:
     """What is left of a candidate that says what was forgotten: that there was one, and where."""
     evidence = tuple(replace(each, quote="") for each in candidate.evidence)
-    return replace(candidate, content="", subject="", artifacts=(), evidence=evidence)
+    return replace(candidate, content="", subject="", about="", artifacts=(), evidence=evidence)
 
 
 def located(candidate: Candidate, by_key: Mapping[str, Event]) -> Candidate:

@@ -253,7 +253,7 @@ def admit(desk: Desk, candidate: str) -> Memory:
             id=number, profile=found.profile, category=found.category, scope=found.scope, status=Status.ACTIVE, content=content,
             confidence=found.confidence, origin=found.origin, first_seen=found.at, last_seen=found.at, artifacts=found.artifacts,
             evidence=found.evidence, candidates=(found.id,), owned=True, valid_until=found.valid_until, trigger=found.trigger,
-            fingerprint=found.fingerprint, subject=found.subject,
+            fingerprint=found.fingerprint, subject=found.subject, about=found.about,
         )  # fmt: skip
         reason = "refused by kept, right after all by the user"
         _commit(desk, "admit", Add(memory=number, at=desk.clock(), reason=reason, value=value))

@@ -29,6 +29,7 @@ from kept.app.foreseeing import foresee
 from kept.app.hearing import Heard, hear
 from kept.app.indexing import CHANGE_SECONDS, UNMADE, bring_up_to_date, count_uses
 from kept.app.ledger import forget_replies
+from kept.app.outdated import outdated
 from kept.app.progress import Late, Progress, never, silent
 from kept.app.projects import Moved, misplaced, move, record
 from kept.app.reading import Found, Reading, discover, read
@@ -73,6 +74,7 @@ class Report:
     sources: Counter[str] = field(default_factory=Counter)
     reading: Reading = field(default_factory=Reading)
     extracted: Extracted = field(default_factory=Extracted)
+    outdated: int = 0
     curated: Curated = field(default_factory=Curated)
     covered: Covered = field(default_factory=Covered)
     written: Written = field(default_factory=Written)
@@ -330,6 +332,7 @@ def _count(desk: Desk, report: Report, before: frozenset[str]) -> None:
     report.active = sum(count for (status, *_), count in census.items() if status is Status.ACTIVE)
     report.held = sum(count for (status, *_), count in census.items() if status is Status.HELD)
     report.days = len(report.reading.days)
+    report.outdated = len(outdated(desk))
 
 
 def settle(desk: Desk, change: Callable[[], T], *, accepted: Mapping[Path, str] = MappingProxyType({})) -> tuple[T, Written]:

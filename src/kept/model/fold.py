@@ -135,6 +135,7 @@ def with_facts(memory: Memory, facts: Facts) -> Memory:
         fingerprint=facts.fingerprint,
         subject=facts.subject,
         advised=facts.advised,
+        about=facts.about,
     )
 
 
@@ -148,6 +149,7 @@ def erased(memory: Memory) -> Memory:
         artifacts=(),
         fingerprint="",
         subject="",
+        about="",
         pinned=False,
         owned=True,
         reason=FORGOTTEN,

@@ -8,11 +8,14 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from datetime import date
+from difflib import SequenceMatcher
 from urllib.parse import quote, unquote
 
 from kept.model.document import Layout, Line
 
 LONGEST = 500
+NOTE = 160  # characters of what a memory is about
+_ABOUT = "(about: "
 READ_AT_MOST = 8_000
 BOM = "\ufeff"
 _COMMENT, _COMMENT_END = "<!-- kept: ", " -->"
@@ -64,6 +67,24 @@ def sentence(text: str, most: int = LONGEST) -> str:
     while len(safe := _without_imports(_paired(_cut(words, room)))) > most:
         room -= len(safe) - most
     return safe
+
+
+def shown(content: str, about: str = "", most: int = LONGEST) -> str:
+    """A memory as a line of a file says it: its content, and behind it what it is about where the content does not say."""
+    words = sentence(content, most)
+    return f"{words} {_ABOUT}{sentence(about, NOTE)})" if about and words else words
+
+
+def restored(text: str, content: str, about: str = "") -> tuple[str, str]:
+    """What a person's edit of the line of :func:`shown` means: the content, in which words they left alone are unescaped, and what it is about."""
+    note = f" {_ABOUT}{sentence(about, NOTE)})" if about else ""
+    kept = about if note and text.endswith(note) else ""
+    words = text.removesuffix(note).split(" ")
+    before, after = plain(content).split(" "), sentence(content, len(content) + READ_AT_MOST).split(" ")
+    if len(before) == len(after):
+        for old, new, size in SequenceMatcher(None, after, words, autojunk=False).get_matching_blocks():
+            words[new : new + size] = before[old : old + size]
+    return " ".join(words), kept
 
 
 def _cut(text: str, most: int) -> str:

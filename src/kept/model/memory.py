@@ -15,6 +15,8 @@ DISMISSED = "turned down by the model"
 DOUBTED = "doubted by the model"
 SUGGESTED = "suggested"  # the trigger of a memory that an agent proposed by a call
 CLIENT_MEMORY = "client memory"  # and of one that stands in a client's own memory
+# Why a wish is refused until it was said in several sessions, in whatever words.
+SAID_ONCE = "said once"
 
 
 class Status(StrEnum):
@@ -60,6 +62,8 @@ class Candidate:
     ``id`` hashes what makes it this proposal (profile, category, scope, trigger, anchor event, content), so extracting the same
     events again proposes the same ids. ``confidence`` is in [0, 1], computed from stated signals listed in ``reasoning``.
     ``fingerprint`` recognises the error a fix is for, ``subject`` names whom or what a dossier is about (both empty otherwise).
+    ``about`` is what the content speaks of where its own words do not say: a file, or the line before it. ``doubt`` is why it waits for a
+    person whatever its confidence (empty: it does not).
     ``scope`` is ``"user"`` or ``"project:<key>"``. ``rewords`` is the id of the candidate that this one puts in better words: both
     become one memory. ``replaces`` are the words of another candidate of the same session that this one takes the place of.
     """
@@ -81,6 +85,8 @@ class Candidate:
     rewords: str = ""
     replaces: str = ""
     subject: str = ""
+    about: str = ""
+    doubt: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,7 +128,7 @@ class Memory:
     ``candidates`` are the ids of the proposals it rests on. ``owned`` says that a person wrote, edited or decided it: no machine
     changes its content or status then. ``first_seen`` and ``last_seen`` are event times, and so is ``ended_at``, when it stopped
     being held or active; ``observations`` counts distinct sessions with evidence. ``reason`` is that of the last operation. ``subject`` names whom or what a
-    dossier is about; empty for any other. ``advised`` says that the content is a model's wording of what it rests on.
+    dossier is about; empty for any other. ``about`` is what the content speaks of where its own words do not say. ``advised`` says that the content is a model's wording of what it rests on.
     """
 
     id: str
@@ -151,6 +157,7 @@ class Memory:
     reason: str = ""
     subject: str = ""
     advised: bool = False
+    about: str = ""
 
     def status_at(self, moment: datetime) -> Status:
         """The status at a moment: an active or held memory past its ``valid_until`` is expired."""

@@ -16,6 +16,7 @@ WITHDRAWN = "its evidence is no longer proposed"
 FADED = "none of its names occurred any more in"
 
 # The reason for merging entries that are alike into one that says each in short.
+#: Earlier versions joined several memories into one under this reason; they come back as they were said.
 CONDENSED = "condensed with what is like it"
 
 # The reason for closing a question that something said later answers; asked again after that, it is open again.
@@ -48,6 +49,7 @@ class Facts:
     fingerprint: str = ""
     subject: str = ""
     advised: bool = False
+    about: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -224,5 +226,5 @@ def as_facts(memory: Memory) -> Facts:
         content=memory.content, category=memory.category, confidence=memory.confidence, origin=memory.origin,
         first_seen=memory.first_seen, last_seen=memory.last_seen, observations=memory.observations, artifacts=memory.artifacts,
         candidates=memory.candidates, valid_until=memory.valid_until, trigger=memory.trigger, fingerprint=memory.fingerprint,
-        subject=memory.subject, advised=memory.advised,
+        subject=memory.subject, advised=memory.advised, about=memory.about,
     )  # fmt: skip

@@ -55,16 +55,14 @@ INTENTS: Mapping[str, str] = {
     "open_question": "a question that nothing has answered",
     "identity": "who the user is, where they live, what they do and have learnt",
     "person": "somebody in the user's life: who, and what of them",
-    "taste": "what the user likes and dislikes, apart from work with the agent",
     "stack": "what the user works with: machines, languages, tools",
     "aim": "what the user wants to reach in work and life",
-    "noted_decision": "a decision that a journal or a daily note tells of",
-    "lesson": "what a journal or a daily note says was learnt",
-    "noted_rule": "a rule that a journal or a daily note records",
-    "noted_question": "a question that a journal or a daily note leaves open",
-    "theme": "what an entry of a journal was about",
-    "resource": "a place, a tool or a document that a note points at",
+    "lesson": "what was learnt",
+    "theme": "what days of work were about",
 }
+
+#: Names that profiles of earlier versions may still file; nothing is found under them any more.
+RETIRED_INTENTS = frozenset({"behaviour", "noted_decision", "noted_question", "noted_rule", "resource", "taste"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,11 +74,12 @@ class Category:
     held; without ``tool_words`` it is held where it rests on a tool's. ``specific`` demands a concrete artifact (J6); ``actionable`` demands actionable language (X11). ``floor`` is the confidence
     from which a candidate is accepted without a person, ``review`` the one from which it waits for a person (below it is refused), ``weight`` its relevance when a file is over budget, ``half_life`` the days
     after which an unconfirmed memory weighs half (0: never), ``fades`` the days after which it retires if its project goes on without
-    naming any of its artifacts (0: never), ``budget`` how many of a scope one file shows (0: all), ``condense`` how many active ones of a
-    scope there may be before the most alike become one entry (0: as many as there are).
+    naming any of its artifacts (0: never), ``budget`` how many of a scope one file shows (0: all). ``condense`` is read from profiles of
+    earlier versions and means nothing any more.
     ``user_wide`` puts it under the user's scope instead of the project's. ``lasting`` says that several can hold at once, so that
     none replaces another; ``promotes_to`` is the category it becomes once it was said in three sessions. ``shown_in`` are the
-    outputs it goes to, ``writers`` who may write it: what is extracted into a category that the machine may not write is held.
+    outputs it goes to, ``writers`` who may write it: what is extracted into a category that the machine may not write is held. ``headings`` are those below which notes and journals list what
+    belongs here; without ``self_reference`` what speaks of the assistant itself is refused.
     """
 
     id: str
@@ -106,6 +105,8 @@ class Category:
     promotes_to: str = ""
     shown_in: tuple[Place, ...] = (Place.MEMORY, Place.CARD, Place.DAILY, Place.PAGE, Place.VIEW)
     writers: tuple[Writer, ...] = (Writer.MACHINE, Writer.AGENT, Writer.PERSON)
+    headings: tuple[str, ...] = ()
+    self_reference: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,7 +11,7 @@ from enum import Enum
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from kept.model.profile import INTENTS, Category, Profile
+from kept.model.profile import INTENTS, RETIRED_INTENTS, Category, Profile
 
 MEMORY_CAP = 50_000  # bytes of memory.md, whatever a profile asks (L9)
 CARD_CAP = 15_000  # characters of MEMORY.md (A4)
@@ -100,6 +100,8 @@ def _sense(body: Mapping[str, Any]) -> Iterator[Mistake]:
     for each in categories:
         yield from _category(each, ids)
     for intent, category in body.get("intents", {}).items():
+        if intent in RETIRED_INTENTS:
+            continue
         if intent not in INTENTS:
             yield Mistake(f"intents.{intent}", "extraction finds nothing of that name", f"one of: {', '.join(INTENTS)}")
         elif category and category not in ids:
@@ -125,12 +127,6 @@ def _category(body: Mapping[str, Any], ids: list[str]) -> Iterator[Mistake]:
     for setting in ("weight", "half_life", "fades", "budget", "condense"):
         if body.get(setting, 0) < 0:
             yield Mistake(f"{at}.{setting}", "cannot be negative")
-    if body.get("condense", 0) > 0 and not (body.get("lasting", False) and body.get("shape", "fact") == "fact"):
-        yield Mistake(
-            f"{at}.condense", "only single facts that stand beside each other are condensed", 'lasting = true, shape = "fact"'
-        )
-    if body.get("condense", 0) > 0 and body.get("promotes_to", ""):
-        yield Mistake(f"{at}.condense", "what is promoted cannot be condensed as well", "one of the two")
     if body.get("promotes_to", "") not in ("", *ids):
         yield Mistake(f"{at}.promotes_to", f"there is no category {body['promotes_to']!r}", f"one of: {', '.join(ids)}")
     if not body.get("writers", ["person"]):

@@ -7,7 +7,6 @@ it may stand anywhere. ``{name}`` in a fragment is replaced by the words of that
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import fields
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -15,65 +14,10 @@ from typing import Any
 import re2
 
 from kept.model.errors import ConfigError
-from kept.model.lexicon import Lexicon
+from kept.model.lexicon import Lexicon, TellingPatterns
 
 LANGUAGES = ("en", "de", "es", "fr", "pt", "zh", "ja")
 
-# Cues that open a sentence or a message, and cues that end it.
-_FIRST = frozenset(
-    {
-        "opener",
-        "request",
-        "task",
-        "agreement",
-        "announced",
-        "acceptance",
-        "refusal",
-        "question",
-        "correction_start",
-        "deictic",
-        "rule_start",
-        "denial",
-        "article",
-        "assurance",
-        "finite",
-        "duty",
-        "ban",
-        "conditional",
-        "imperative",
-        "widely",
-        "concession",
-        "confirms",
-        "chooser",
-        "trailing",
-        "cause_label",
-        "remedy_label",
-        "mends",
-        "relief",
-        "wonder",
-        "elaborates",
-        "errand",
-        "retracts",
-        "did",
-        "checking",
-        "identity",
-        "taste",
-        "stack",
-        "aim",
-        "lesson",
-        "insight",
-        "noted_decision",
-        "noted_rule",
-        "noted_question",
-        "people_noted",
-        "generic",
-        "finished",
-        "judges",
-        "switched",
-    }
-)
-_COMMON = "common"
-_LAST = frozenset({"tag", "recommended", "listed"})
 # The files write ’ for either apostrophe; \x27 is the straight one, which a TOML literal cannot hold.
 _APOSTROPHE = r"[\x27\x{2019}]"
 # Neither a letter nor a digit of the scripts that write words apart, so a name may stand between characters of the others: ranges instead of classes keep the automata small.
@@ -90,18 +34,78 @@ _HAN = re2.compile(r"\p{Han}")
 @cache
 def lexicon(languages: tuple[str, ...]) -> Lexicon:
     """The joined lexicon of the languages, in their order. Raises ConfigError for a language that has none."""
-    bodies = [_read(language) for language in (*languages, _COMMON)]
-    cues = {
-        each.name: _pattern(each.name, bodies)
-        for each in fields(Lexicon)
-        if each.name not in ("languages", "phrases", "softer", "slots", "themes")
+    bodies = [_read(language) for language in languages]
+    agreement, agent_talk = (_joined(name, bodies) for name in ("agreement", "agent_talk"))
+    return Lexicon(languages=languages, agreement=agreement, agent_talk=agent_talk, tellings=tellings())
+
+
+# Patterns of tellings that stand at the start of a sentence, and at its end; the others stand anywhere.
+_AT_START = frozenset(
+    {
+        "lead",
+        "request",
+        "remember",
+        "link",
+        "goes_on",
+        "reminisce",
+        "always",
+        "never",
+        "no_ban",
+        "describes",
+        "decided",
+        "correction",
+        "note",
+        "reported",
+        "person",
     }
-    phrases: dict[str, str] = {}
-    softer = tuple((rf"(?i)\b(?:{source})\b", words) for body in bodies for source, words in body.get("softer", {}).items())
-    for body in bodies:
-        phrases = {**body.get("phrases", {}), **phrases}
-    slots, themes = (_tables(name, bodies) for name in ("slots", "themes"))
-    return Lexicon(languages=languages, softer=softer, slots=slots, themes=themes, phrases=tuple(sorted(phrases.items())), **cues)
+)
+_AT_END = frozenset({"remember_this"})
+# Patterns that begin with a mark.
+_UNBOUND = frozenset({"contrast"})
+# Without a word of these a text tells nothing to be remembered.
+_TELL = (
+    "remember",
+    "remember_this",
+    "from_now_on",
+    "later",
+    "always",
+    "never",
+    "must",
+    "ours",
+    "contrast",
+    "decided",
+    "correction",
+    "note",
+)
+
+
+@cache
+def tellings() -> tuple[TellingPatterns, ...]:
+    """How a person tells an assistant what to remember, in every language there is: a telling counts whatever else is spoken."""
+    return tuple(_telling(each) for each in LANGUAGES)
+
+
+def _telling(language: str) -> TellingPatterns:
+    body = _read(language)
+    table: Mapping[str, list[str]] = body["telling"]
+    spaced = bool(body["spaced"])
+    cues = {name: _bounded(name, cues, spaced=spaced) for name, cues in table.items() if name != "measured"}
+    words = _bounded("words", [cue for name in _TELL for cue in table[name]], spaced=spaced)
+    return TellingPatterns(language=language, spaced=spaced, measured=tuple(table["measured"]), words=words, **cues)
+
+
+def _bounded(name: str, cues: list[str], *, spaced: bool) -> str:
+    """One pattern of the fragments, at the place in a sentence that its name asks for, between word borders where words are written apart."""
+    if not cues:
+        return ""
+    before, after = (rf"(?:^|{_EDGE})", rf"(?:$|{_EDGE})") if spaced else ("", "")
+    source = "|".join(cues)
+    before = "" if name in _UNBOUND else before
+    if name in _AT_START:
+        return rf"(?i)^[\s\"'“«「(*_>-]*({source}){after}"
+    if name in _AT_END:
+        return rf"(?i){before}({source})[\s\"'”»」)!.。！]*$"
+    return rf"(?i){before}({source}){after}"
 
 
 def spoken(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:
@@ -124,11 +128,6 @@ def _common(language: str) -> frozenset[str]:
     return frozenset(str(_read(language).get("common", "")).split())
 
 
-def _tables(name: str, bodies: list[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    found = ((key, cues) for body in bodies for key, cues in body.get(name, {}).items())
-    return tuple((key, rf"(?i)\b(?:{'|'.join(cues)})\b") for key, cues in found)
-
-
 def _read(language: str) -> Mapping[str, Any]:
     place = resources.files("kept.profiles") / "lexicon" / f"{language}.toml"
     if not language.isalnum() or not place.is_file():
@@ -136,24 +135,7 @@ def _read(language: str) -> Mapping[str, Any]:
     return tomllib.loads(place.read_text("utf-8").replace("’", _APOSTROPHE))
 
 
-def _cues(name: str, body: Mapping[str, Any]) -> list[str]:
-    cues = list(body.get(name, ()))
-    for macro, words in body.get("macros", {}).items():
-        cues = [cue.replace(f"{{{macro}}}", f"(?:{'|'.join(words)})") for cue in cues]
-    return cues
-
-
-def _pattern(name: str, bodies: list[Mapping[str, Any]]) -> str:
-    spaced = "|".join(cue for body in bodies if body["spaced"] for cue in _cues(name, body))
-    dense = "|".join(cue for body in bodies if not body["spaced"] for cue in _cues(name, body))
-    sources = []
-    for cues, before, after in ((spaced, rf"(?:^|{_EDGE})", rf"(?:$|{_EDGE})"), (dense, "", "")):
-        if not cues:
-            continue
-        if name in _FIRST:
-            sources.append(rf"^[\s\"'“(]*({cues}){_END if after else after}")
-        elif name in _LAST:
-            sources.append(rf"{before}({cues})[\s\"'”)?!.]*$")
-        else:
-            sources.append(rf"{before}({cues}){after}")
-    return f"(?i)(?:{'|'.join(sources)})" if sources else ""
+def _joined(name: str, bodies: list[Mapping[str, Any]]) -> str:
+    """One pattern of what several languages have under a name."""
+    sources = (_bounded(name, body.get(name, []), spaced=bool(body["spaced"])) for body in bodies)
+    return "|".join(f"(?:{source})" for source in sources if source)

@@ -17,7 +17,7 @@ import re2
 
 from kept.model.artifact import artifacts
 from kept.model.event import Author, Event, Kind
-from kept.model.lexicon import Lexicon
+from kept.model.lexicon import Lexicon, TellingPatterns
 from kept.model.memory import Memory, Status
 from kept.model.spans import typed_text
 from kept.model.statement import statement
@@ -164,16 +164,20 @@ def _topic(events: Sequence[Event], run: Sequence[_Exchange], weigh: dict[str, f
 
 def _telling(prompt: str, lexicon: Lexicon) -> str:
     """The first sentence of a prompt that rules, decides, prefers or corrects, and says how far or why."""
-    acts = (lexicon.rule_start, lexicon.decision, lexicon.preference, lexicon.correction_start)
-    grounds = (lexicon.constraint, lexicon.generaliser, lexicon.reason, lexicon.versus)
     for sentence in _SENTENCE.split(prompt[:READ_CHARS]):
         line = one_line(sentence[:_SENTENCE_CHARS])
-        against = line.endswith(("?", "？", ":")) or len(line.split()) < _LEAST_WORDS or _span(lexicon.hedge, line) is not None
-        done = [found for source in acts if not against and (found := _span(source, line))]
-        why = [found for source in grounds if done and (found := _span(source, line))]
-        if any(left[1] <= right[0] or right[1] <= left[0] for left in done for right in why):
+        against = line.endswith(("?", "？", ":")) or len(line.split()) < _LEAST_WORDS
+        if not against and any(_tells(line, each) for each in lexicon.spoken):
             return line
     return ""
+
+
+def _tells(line: str, patterns: TellingPatterns) -> bool:
+    acts = (patterns.always, patterns.never, patterns.decided, patterns.preference, patterns.correction, patterns.from_now_on)
+    grounds = (patterns.reason, patterns.here, patterns.must, patterns.contrast, patterns.rule)
+    done = [found for source in acts if (found := _span(source, line))]
+    why = [found for source in grounds if done and (found := _span(source, line))]
+    return any(left[1] <= right[0] or right[1] <= left[0] for left in done for right in why)
 
 
 def _marked(topic: Topic, had: Known, own: frozenset[str]) -> Topic:

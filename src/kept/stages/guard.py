@@ -1,6 +1,6 @@
 """Guards: which passes would take away too much, and so are thrown out whole. Knows nothing of why a pass wants to."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -8,12 +8,10 @@ from datetime import datetime, timedelta
 from kept.model.fold import apply
 from kept.model.memory import Actor, Memory, Status
 from kept.model.operation import CONDENSED, WITHDRAWN, Operation
-from kept.model.text import tokens
 
 LEAST = 4  # a category with fewer memories than this is too small for a share to mean anything
 SHARE = 0.5
 WINDOW = timedelta(days=30)  # of event time, over which losses add up: nine passes of a tenth each are a wipe as well
-_SAID = 0.3  # share of its words that an entry must still say of one it took in
 _ENDED = frozenset({Status.RETIRED, Status.SUPERSEDED, Status.RESOLVED})
 
 
@@ -37,9 +35,7 @@ def overreach(memories: Iterable[Memory], operations: Sequence[Operation], actor
     """The categories of which the operations would take too much (K6): more than half of what stands in this pass, or, together with
     what machines took in the 30 days of event time before, more than half of what there was.
 
-    Active memories stand, and so do those that were condensed, for as long as an active entry tells them. Whatever ends that counts
-    in full: retiring, superseding, merging away, resolving, emptying its content, and for an entry each that it took in as well.
-    Moving to another category does not. A pass with any stop must not be applied at all.
+    Active memories stand. Whatever ends that counts in full: retiring, superseding, merging away, resolving, emptying its content. Moving to another category does not. A pass with any stop must not be applied at all.
     """
     before = {each.id: each for each in memories}
     after = _after(before, operations, actor)
@@ -59,35 +55,8 @@ def overreach(memories: Iterable[Memory], operations: Sequence[Operation], actor
 
 
 def _standing(memories: Iterable[Memory]) -> frozenset[str]:
-    """The active memories that say something, and the condensed ones that one of these tells."""
-    everything = tuple(memories)
-    active = [each for each in everything if each.status is Status.ACTIVE and each.content.strip()]
-    condensed = [each for each in everything if _condensed(each)]
-    resting: dict[tuple[str, str], list[Memory]] = defaultdict(list)
-    for each in active if condensed else ():
-        for proof in _proofs(each):
-            resting[proof].append(each)
-    told = {
-        each.id
-        for each in condensed
-        if any(_tells(entry, each) for entry in resting[min(_proofs(each), default=("", ""))] if entry.category == each.category)
-    }
-    return frozenset({each.id for each in active} | told)
-
-
-def _condensed(memory: Memory) -> bool:
-    return memory.status is Status.SUPERSEDED and memory.reason == CONDENSED
-
-
-def _tells(entry: Memory, taken: Memory) -> bool:
-    """Whether an entry rests on all the evidence and names of one it took in, and still says it in short."""
-    words, said = tokens(taken.content), tokens(entry.content)
-    whole = _proofs(taken) <= _proofs(entry) and set(taken.artifacts) <= set(entry.artifacts)
-    return whole and len(words & said) >= _SAID * len(words)
-
-
-def _proofs(memory: Memory) -> set[tuple[str, str]]:
-    return {(each.event, each.quote) for each in memory.evidence}
+    """The active memories that say something."""
+    return frozenset(each.id for each in memories if each.status is Status.ACTIVE and each.content.strip())
 
 
 def trespasses(memories: Iterable[Memory], operations: Sequence[Operation]) -> tuple[str, ...]:
@@ -121,6 +90,6 @@ def _spent(memories: Iterable[Memory], stood: frozenset[str], until: datetime | 
         if (each.status in _ENDED or (each.status is Status.ACTIVE and not each.content.strip()))
         and each.id not in stood
         and not each.owned
-        and each.reason != WITHDRAWN
+        and each.reason not in (WITHDRAWN, CONDENSED)
         and (until is None or each.ended_at is None or until - WINDOW < each.ended_at <= until)
     )

@@ -19,7 +19,7 @@ from kept.model.operation import Operation, Pass
 from kept.model.times import from_text, to_text
 
 # The fields of an operation, a memory or a candidate that hold somebody's words.
-_WORDS = frozenset({"content", "evidence", "added", "artifacts", "fingerprint", "reasoning", "detail", "subject"})
+_WORDS = frozenset({"content", "evidence", "added", "artifacts", "fingerprint", "reasoning", "detail", "subject", "about"})
 ERASED = "{}"
 
 

@@ -5,7 +5,7 @@ from itertools import groupby
 from zoneinfo import ZoneInfo
 
 from kept.model.document import Fact, Section
-from kept.model.markup import LONGEST, sentence
+from kept.model.markup import LONGEST, sentence, shown
 from kept.model.memory import USER_SCOPE, Memory
 from kept.model.profile import Profile, kind_of, title_of
 from kept.model.project import PROJECT
@@ -14,7 +14,7 @@ from kept.model.times import day_of
 
 EVERYWHERE = "Everywhere"
 NAME = 80
-_OWNED = 2_000  # a person's own words, and a dossier, are cut later than a machine's
+_OWNED = 2_000  # a person's own words are cut later than a machine's
 
 
 def sections_of(
@@ -55,7 +55,7 @@ def recency_of(memories: Sequence[Memory]) -> dict[str, float]:
 
 def fact_of(memory: Memory, zone: ZoneInfo) -> Fact:
     """A memory as a file shows it."""
-    text = sentence(memory.content, _OWNED if memory.owned or memory.subject else LONGEST)
+    text = shown(memory.content, memory.about, _OWNED if memory.owned else LONGEST)
     return Fact(id=memory.id, text=text, day=day_of(memory.last_seen, zone))
 
 

@@ -10,10 +10,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from kept.model.lifecycle import Rules
-from kept.model.memory import Judged, Memory, Refused, Status
+from kept.model.memory import SAID_ONCE, Judged, Memory, Refused, Status, Verdict
 from kept.model.operation import (
     ANSWERED,
-    CONDENSED,
     WITHDRAWN,
     Add,
     Approve,
@@ -28,7 +27,6 @@ from kept.model.operation import (
 )
 from kept.model.statement import statement
 from kept.stages.curate.clusters import clusters
-from kept.stages.curate.condensed import condensed
 from kept.stages.curate.conflicts import answered, conflicts
 from kept.stages.curate.evidence import (
     OFTEN,
@@ -41,7 +39,8 @@ from kept.stages.curate.evidence import (
     time_order,
     untouchable,
 )
-from kept.stages.curate.plans import Plan, advised, of_one_subject, overlaps, owners_of, plan_of, rests_on, reworded
+from kept.stages.curate.plans import Plan, advised, owners_of, plan_of, rests_on, reworded
+from kept.stages.curate.wishes import alike, waits
 
 __all__ = ["OFTEN", "PLAIN", "curate"]
 
@@ -61,29 +60,27 @@ def curate(
     that say the same, and stays as the person left it; a newer contradiction of it is held for the person. Otherwise the later of
     two that contradict each other takes the place of the earlier, by event time. ``rules`` are those of the group's profile.
     """
-    live = {
-        each.candidate.id: each for each in judged if not isinstance(each.verdict, Refused) and each.candidate.id not in blocked
-    }
+    live = {each.candidate.id: each for each in judged if counts(each.verdict) and each.candidate.id not in blocked}
     proposals = sorted(live.values(), key=time_order)
     standing = [each for each in memories if (untouchable(each) or is_offered(each)) and each.content]
     statements = [statement(each.candidate.content, each.candidate.artifacts, each.candidate.fingerprint) for each in proposals]
     statements += [statement(each.content, each.artifacts, each.fingerprint) for each in standing]
-    linked = [*rests_on(proposals, standing), *reworded(proposals), *of_one_subject(proposals, standing, rules)]
+    linked = [*rests_on(proposals, standing), *reworded(proposals)]
     linked += advised(proposals, memories)
-    linked += overlaps(proposals, standing)
+    linked += alike(proposals, statements)
     gone = frozenset(each.id for each in memories if each.status in (Status.RETIRED, Status.REJECTED))
-    apart = clusters(statements, linked)
-    together = condensed(apart, proposals, standing, rules)
-    groups = sorted([tuple(sorted(i for group in each for i in group)) for each in together])
-    parts = {min(group): several for several in together if len(several) > 1 for group in several[:1]}
+    groups = tuple(
+        group
+        for group in clusters(statements, linked)
+        if not waits([proposals[i] for i in group if i < len(proposals)], len(group))
+    )
     owners = owners_of(groups, proposals, standing, memories)
     taken = {each.id for each in memories}
     plans = []
     for group in groups:
         members = [proposals[i] for i in group if i < len(proposals)]
         known = {(each.candidate.content, each.candidate.artifacts): statements[i] for i, each in zip(group, members, strict=False)}
-        said = [[proposals[i] for i in each] for each in parts.get(group[0], ())]
-        plans.append(plan_of(members, owners.get(group[0], ()), taken, rules, known, parts=said, gone=gone))
+        plans.append(plan_of(members, owners.get(group[0], ()), taken, rules, known, gone=gone))
     replaced, doubtful = conflicts(plans, rules)
     operations = [
         operation
@@ -102,6 +99,11 @@ def curate(
         if each.id not in kept and each.status in (Status.ACTIVE, Status.HELD) and each.candidates and not untouchable(each)
     ]
     return tuple(operations)
+
+
+def counts(verdict: Verdict) -> bool:
+    """Whether a candidate takes part in curation: it was not refused, or only for having been said once."""
+    return not isinstance(verdict, Refused) or verdict.reason == SAID_ONCE
 
 
 def _settle(plan: Plan, *, replaced: bool, doubtful: bool) -> Iterator[Operation]:
@@ -125,9 +127,9 @@ def _settle(plan: Plan, *, replaced: bool, doubtful: bool) -> Iterator[Operation
     promoted = not plan.fixed and winner.category == facts.category != plan.category
     after = difference(winner, facts if promoted else replace(facts, category=plan.category))
     if rest:
-        yield Merge(memory=winner.id, at=at, reason=CONDENSED if plan.condensed else "they say the same", losers=rest, facts=after)
+        yield Merge(memory=winner.id, at=at, reason="they say the same", losers=rest, facts=after)
     elif after.content != winner.content or after.category != winner.category:
-        yield Revise(memory=winner.id, at=at, reason=CONDENSED if plan.condensed else "a clearer or newer wording", facts=after)
+        yield Revise(memory=winner.id, at=at, reason="a clearer or newer wording", facts=after)
     elif moved(winner, after):
         yield Reaffirm(memory=winner.id, at=at, reason=f"seen in {count_of(facts.observations)}", facts=after)
     if promoted:

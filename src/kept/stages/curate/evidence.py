@@ -8,15 +8,10 @@ from datetime import UTC, datetime
 
 from kept.model.codec import digest
 from kept.model.event import Origin
-from kept.model.lifecycle import Rules, gather, in_short
 from kept.model.memory import CLIENT_MEMORY, SUGGESTED, Accepted, Candidate, Evidence, Judged, Memory, Status
 from kept.model.operation import Facts
-from kept.model.statement import statement
 from kept.model.text import normal_form
-from kept.stages.curate.clauses import joined
 
-DOSSIER_CHARACTERS = 1_000
-CONDENSED_CHARACTERS = 480  # a memory file shows 500 of a memory
 OFTEN = 3  # distinct sessions that say the same make it certain
 DAWN = datetime.min.replace(tzinfo=UTC)
 
@@ -31,16 +26,7 @@ def untouchable(memory: Memory) -> bool:
     return memory.owned or memory.pinned
 
 
-def condensed_of(parts: Sequence[Sequence[Judged]], rules: Rules) -> tuple[Facts, Status]:
-    """What several clusters that became one entry say: each in short, the earliest first, with all their evidence and names."""
-    facts, status = facts_of(sorted((each for part in parts for each in part), key=time_order), rules)
-    each = [facts_of(part, rules)[0] for part in parts]
-    names = dict.fromkeys(name for one in each for name in one.artifacts)
-    text = in_short([one.content for one in each], CONDENSED_CHARACTERS)
-    return replace(facts, content=text, artifacts=tuple(names)), status
-
-
-def facts_of(members: Sequence[Judged], rules: Rules) -> tuple[Facts, Status]:
+def facts_of(members: Sequence[Judged]) -> tuple[Facts, Status]:
     """What the members of a cluster say together, and whether that is enough to be active."""
     accepted = [each for each in members if isinstance(each.verdict, Accepted)]
     # Better words for the same are what they were asked for.
@@ -48,15 +34,14 @@ def facts_of(members: Sequence[Judged], rules: Rules) -> tuple[Facts, Status]:
         accepted or members, key=lambda each: (each.candidate.rewords != "", each.candidate.confidence, *time_order(each))
     ).candidate
     best = _fullest(best, accepted or members) if len(members) > 1 and not best.subject else best
-    content = best.content if best.subject or best.fingerprint else _with_additions(best, accepted or members)
     candidates = [each.candidate for each in members]
     evidence = _evidence(candidates)
     times = [each.at for each in candidates if each.at is not None]
-    sessions = _sessions(candidates)
+    sessions = sessions_of(candidates)
     often = sessions >= OFTEN
     subject = best.subject or next((each.subject for each in candidates if each.subject), "")
     facts = Facts(
-        content=_dossier(accepted or members, subject) if subject and best.category in rules.gathered else content,
+        content=best.content,
         category=best.category,
         confidence=round(min(0.99, best.confidence + (0.05 if best.fingerprint else 0.02) * (max(1, sessions) - 1)), 4),
         origin=min((each.origin for each in candidates), key=lambda origin: origin.rank, default=Origin.TOOL),
@@ -65,7 +50,7 @@ def facts_of(members: Sequence[Judged], rules: Rules) -> tuple[Facts, Status]:
         observations=max(1, sessions),
         artifacts=tuple(
             dict.fromkeys(
-                name for each in (best, *candidates) for name in each.artifacts if subject or each is best or name in content
+                name for each in (best, *candidates) for name in each.artifacts if subject or each is best or name in best.content
             )
         ),
         candidates=tuple(sorted(each.id for each in candidates)),
@@ -74,6 +59,7 @@ def facts_of(members: Sequence[Judged], rules: Rules) -> tuple[Facts, Status]:
         trigger=best.trigger,
         fingerprint=best.fingerprint,
         subject=subject,
+        about=best.about,
     )
     return facts, Status.ACTIVE if accepted or often else Status.HELD
 
@@ -85,20 +71,7 @@ def _fullest(best: Candidate, members: Sequence[Judged]) -> Candidate:
     return max(fuller, key=lambda each: (len(each.content), each.id), default=best)
 
 
-def _with_additions(best: Candidate, members: Sequence[Judged]) -> str:
-    """The words of the best with what others that say the same thing add to it; what was put in better words has them already."""
-    others = [each.candidate.content for each in members if each.candidate.content != best.content]
-    return joined(best.content, list(dict.fromkeys(others))) if others and not best.rewords else best.content
-
-
-def _dossier(members: Sequence[Judged], subject: str) -> str:
-    parts = [
-        (each.candidate.at, each.candidate.content, statement(each.candidate.content, each.candidate.artifacts)) for each in members
-    ]
-    return gather(parts, subject, DOSSIER_CHARACTERS)
-
-
-def _sessions(candidates: Sequence[Candidate]) -> int:
+def sessions_of(candidates: Sequence[Candidate]) -> int:
     """In how many sessions it was said by the user; a fix counts by the sessions in which it was applied.
 
     An event that several sessions tell (a copy, a resumed conversation) counts once.
@@ -140,6 +113,7 @@ def difference(memory: Memory, facts: Facts) -> Facts:
         last_seen=max(last, default=None),
         valid_until=memory.valid_until,
         advised=memory.advised,
+        about=memory.about,
         candidates=tuple(sorted({*memory.candidates, *facts.candidates})),
     )
 
@@ -148,11 +122,11 @@ def moved(memory: Memory, facts: Facts) -> bool:
     """Whether facts say anything that the memory does not yet."""
     after = (
         facts.confidence, facts.origin, facts.first_seen, facts.last_seen, facts.observations, facts.artifacts, facts.candidates,
-        facts.valid_until, facts.trigger, facts.fingerprint, facts.subject, facts.advised,
+        facts.valid_until, facts.trigger, facts.fingerprint, facts.subject, facts.advised, facts.about,
     )  # fmt: skip
     before = (
         memory.confidence, memory.origin, memory.first_seen, memory.last_seen, memory.observations, memory.artifacts,
-        memory.candidates, memory.valid_until, memory.trigger, memory.fingerprint, memory.subject, memory.advised,
+        memory.candidates, memory.valid_until, memory.trigger, memory.fingerprint, memory.subject, memory.advised, memory.about,
     )  # fmt: skip
     return bool(facts.added or facts.dropped) or before != after
 
@@ -179,7 +153,7 @@ def memory_of(number: str, candidate: Candidate, facts: Facts, status: Status) -
         confidence=facts.confidence, origin=facts.origin, first_seen=facts.first_seen, last_seen=facts.last_seen,
         artifacts=facts.artifacts, evidence=facts.added, candidates=facts.candidates, observations=facts.observations,
         valid_until=facts.valid_until, trigger=facts.trigger, fingerprint=facts.fingerprint,
-        subject=facts.subject, advised=facts.advised,
+        subject=facts.subject, advised=facts.advised, about=facts.about,
     )  # fmt: skip
 
 

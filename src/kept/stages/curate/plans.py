@@ -8,8 +8,7 @@ from kept.model.lifecycle import Rules
 from kept.model.memory import Judged, Memory, Status
 from kept.model.operation import ADVISED, ANSWERED, FADED, WITHDRAWN, Facts
 from kept.model.statement import Statement, statement
-from kept.stages.curate.clauses import overlapping
-from kept.stages.curate.evidence import DAWN, OFTEN, condensed_of, facts_of, new_id, untouchable
+from kept.stages.curate.evidence import DAWN, OFTEN, facts_of, new_id, untouchable
 
 _ENDED = (Status.RESOLVED, Status.REJECTED, Status.RETIRED)
 
@@ -19,7 +18,7 @@ class Plan:
     """What one cluster should be: its members, the memories it has, what its evidence says, and the memory that will be it.
 
     ``winner`` is None where there is none yet; ``number`` is its id either way. ``members`` is empty for a person's words alone.
-    ``category`` is where it belongs by now, after a promotion; ``condensed`` says that it is several entries in short. ``ended`` says that it was resolved or retired for a reason that seeing it again does not change.
+    ``category`` is where it belongs by now, after a promotion; ``ended`` says that it was resolved or retired for a reason that seeing it again does not change.
     """
 
     members: tuple[Judged, ...]
@@ -31,7 +30,6 @@ class Plan:
     ended: bool
     says: Statement
     category: str
-    condensed: bool = False
 
     @property
     def fixed(self) -> bool:
@@ -58,17 +56,16 @@ def plan_of(
     rules: Rules,
     known: Mapping[tuple[str, tuple[str, ...]], Statement],
     *,
-    parts: Sequence[Sequence[Judged]] = (),
     gone: frozenset[str] = frozenset(),
 ) -> Plan:
     """What a cluster should be: ``members`` are its candidates, ``found`` the memories it has.
 
-    ``parts`` are the members by what they say, where the cluster is several that were condensed. ``gone`` are memories that nothing
+    ``gone`` are memories that nothing
     gives way to any more.
     """
     facts, status = (None, Status.ACTIVE)
     if members:
-        facts, status = condensed_of(parts, rules) if parts else facts_of(members, rules)
+        facts, status = facts_of(members)
     ids = {each.id for each in found}
     apart = [each for each in found if each.superseded_by not in ids]  # without those a merge took in
     living = [each for each in apart if untouchable(each) or each.status in (Status.ACTIVE, Status.HELD)]
@@ -77,8 +74,10 @@ def plan_of(
     )
     winner = next(iter((*living, *apart, *found)), None)
     fixed = winner is not None and untouchable(winner)
-    if facts is not None and winner is not None and not fixed and not parts and _worded(winner, facts, rules):
-        facts = replace(facts, content=winner.content, artifacts=winner.artifacts, origin=winner.origin, advised=True)
+    if facts is not None and winner is not None and not fixed and _worded(winner, facts):
+        facts = replace(
+            facts, content=winner.content, artifacts=winner.artifacts, origin=winner.origin, advised=True, about=winner.about
+        )
     source = winner if winner is not None and (fixed or facts is None) else facts
     if source is None:
         raise ValueError("a cluster needs a member or a memory")
@@ -94,7 +93,6 @@ def plan_of(
         ended=ended,
         says=known.get((source.content, source.artifacts)) or statement(source.content, source.artifacts, source.fingerprint),
         category=rules.promotions.get(source.category, source.category) if often else source.category,
-        condensed=bool(parts),
     )
 
 
@@ -111,11 +109,10 @@ def _gave_way(memory: Memory, others: frozenset[str] | set[str]) -> bool:
     return said and memory.superseded_by not in others
 
 
-def _worded(memory: Memory, facts: Facts, rules: Rules) -> bool:
-    """Whether a model's wording of a memory still says all that it rests on: nothing of that is gone, and no dossier has grown."""
-    known, now = set(memory.candidates), set(facts.candidates)
-    grown = known != now and facts.category in rules.gathered
-    return memory.advised and memory.status in (Status.ACTIVE, Status.HELD) and known <= now and not grown
+def _worded(memory: Memory, facts: Facts) -> bool:
+    """Whether a model's wording of a memory still says all that it rests on: nothing of that is gone."""
+    kept = set(memory.candidates) <= set(facts.candidates)
+    return memory.advised and memory.status in (Status.ACTIVE, Status.HELD) and kept
 
 
 def advised(proposals: Sequence[Judged], memories: Sequence[Memory]) -> Iterator[tuple[int, int]]:
@@ -139,28 +136,6 @@ def reworded(proposals: Sequence[Judged]) -> list[tuple[int, int]]:
     """Which proposals put others in better words."""
     place = {each.candidate.id: i for i, each in enumerate(proposals)}
     return [(place[each.candidate.rewords], i) for i, each in enumerate(proposals) if each.candidate.rewords in place]
-
-
-def of_one_subject(proposals: Sequence[Judged], standing: Sequence[Memory], rules: Rules) -> Iterator[tuple[int, int]]:
-    """Which proposals and which memories of a person's make one dossier: those of one category about the same subject."""
-    first: dict[tuple[str, str], int] = {}
-    about = [(each.candidate.category, each.candidate.subject) for each in proposals]
-    about += [(each.category, each.subject) for each in standing]
-    for place, (category, subject) in enumerate(about):
-        if subject and category in rules.gathered:
-            yield first.setdefault((category, subject.casefold()), place), place
-
-
-def overlaps(proposals: Sequence[Judged], standing: Sequence[Memory]) -> Iterator[tuple[int, int]]:
-    """Which proposals say one thing and each add to it. What a person has put in words of their own stays apart."""
-    kept = {each for memory in standing for each in memory.candidates}
-    free = [
-        place
-        for place, each in enumerate(proposals)
-        if each.candidate.id not in kept and not (each.candidate.subject or each.candidate.fingerprint)
-    ]
-    texts = [(proposals[place].candidate.category, proposals[place].candidate.content) for place in free]
-    return ((free[left], free[right]) for left, right in overlapping(texts))
 
 
 def owners_of(

@@ -32,8 +32,6 @@ WEIGHTS = {
     "several events": 0.05,
     "tells the error": 0.15,
     "question": -0.3,
-    "doubt": -0.15,
-    "supposed": -0.2,
 }
 _NEIGHBOURS = 8
 
@@ -121,8 +119,7 @@ class Reading:
     def signals(self, content: str, category: str, evidence: Sequence[Evidence], places: Sequence[int]) -> tuple[str, ...]:
         """What else speaks for and against a claim, by the names in ``WEIGHTS``."""
         own = " ".join(each.quote for each in evidence if each.origin is Origin.USER)
-        words = self.lexicon
-        cues = (words.constraint, words.practice, words.choice, words.decision, words.preference, words.goal)
+        cues = [cue for words in self.lexicon.spoken for cue in (words.rule, words.convention, words.preference, words.decided)]
         fails = any(self.events[place].kind is Kind.TOOL_OUTPUT and failure(self.events[place]) for place in places)
         checks = (
             ("names artifacts", bool(artifacts(content))),
@@ -130,8 +127,6 @@ class Reading:
             ("several events", len({each.event for each in evidence}) > 1),
             ("tells the error", category == FIX and fails),
             ("question", own.rstrip().endswith(("?", "？"))),
-            ("doubt", _found(words.hedge, own)),
-            ("supposed", _found(words.hypothetical, own)),
         )
         return tuple(name for name, holds in checks if holds)
 

@@ -32,7 +32,7 @@ _SHORT = frozenset(
         "ms.",
     }
 )
-LONGEST = 600
+LONGEST = 4_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

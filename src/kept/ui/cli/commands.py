@@ -29,6 +29,10 @@ GROUPS = {
             ("kept journal write", "kept journal write --date 2026-02-13 --template weekly", "kept journal backfill --from 2026-01-05 --to 2026-01-22", "kept journal stats"),
         ),
         Command("sleep", "sleeping:sleep", "the nightly consolidation on its own", ("kept sleep", "kept sleep --json")),
+        Command(
+            "upgrade", "upgrading:upgrade", "make anew what rules of an earlier version made, after showing it",
+            ("kept upgrade", "kept upgrade --yes", "kept upgrade --json"),
+        ),
     ),
     "Look": (
         Command(

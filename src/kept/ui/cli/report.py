@@ -47,11 +47,25 @@ def report_lines(
     yield from troubles(report, verbose=verbose)
     for path, bytes_ in report.written.files:
         yield line(("Would write " if options.dry else "Wrote ", "green"), show.place(path), (f" ({show.size(bytes_)})", "dim"))
+    yield from outdated_lines(report)
     if report.held:
         yield line(
             (f"{counted(report.held, 'memory waits', 'memories wait')} for your decision", "yellow"), (" → kept review", "dim")
         )
     yield line((f"{counted(report.active, 'memory', 'memories')} · {report.seconds:.1f} s", "dim"))
+
+
+def _outdated(report: Report) -> Iterator[Line]:
+    if report.outdated:
+        told = f"{counted(report.outdated, 'memory comes', 'memories come')} from rules of an earlier version"
+        yield line((told, "yellow"), (" → kept upgrade", "dim"))
+
+
+def outdated_lines(report: Report) -> Iterator[Line]:
+    """What waits for ``kept upgrade``."""
+    if report.outdated:
+        told = f"{counted(report.outdated, 'memory comes', 'memories come')} from rules of an earlier version"
+        yield line((told, "yellow"), (" → kept upgrade", "dim"))
 
 
 def idle(report: Report) -> bool:

@@ -22,7 +22,7 @@ from kept.model.profile import Occasion
 from kept.ui.cli import show
 from kept.ui.cli.call import Call
 from kept.ui.cli.front import asked, at_desk, home_of, key, on_terminal, one_of
-from kept.ui.cli.report import idle, idle_line, report_lines, troubles
+from kept.ui.cli.report import idle, idle_line, outdated_lines, report_lines, troubles
 from kept.ui.cli.show import line
 
 
@@ -152,7 +152,7 @@ def _tell(desk: Desk, report: Report, options: Options, call: Call, *, as_json: 
     elif call.quiet:
         show.write(troubles(report, verbose=False), sys.stderr)
     elif idle(report):
-        show.write([idle_line(report)])
+        show.write([idle_line(report), *outdated_lines(report)])
     else:
         lines = report_lines(report, options, profiles=desk.profiles, names=desk.names(), zone=desk.zone, verbose=call.verbose)
         show.write(lines)

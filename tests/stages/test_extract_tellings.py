@@ -1,0 +1,105 @@
+"""Explicit tellings of a person become memories in their own words; what only sounds like one does not."""
+
+from pathlib import Path
+
+import pytest
+from talk import PROFILE, agent, edit, found, talk, user
+
+from kept.model.memory import SAID_ONCE, USER_SCOPE, Accepted, Held, Refused
+from kept.model.spans import typed_spans
+from kept.model.text import one_line
+from kept.profiles import profile
+from kept.profiles.lexicons import lexicon
+from kept.stages.extract import extract
+from kept.stages.gate import judge
+
+ROWS = [line.split("\t") for line in (Path(__file__).parent / "tellings.tsv").read_text(encoding="utf-8").splitlines()[1:]]
+NAMES = {Accepted: "active", Held: "waiting", Refused: "none"}
+
+
+def told(text, language="en", name="coding"):
+    """The tellings of one prompt: verdict and passage."""
+    words, rules = lexicon((language,)), profile(name)
+    events = talk(user(text))
+    candidates = extract(events, 0, len(events), profile=rules, lexicon=words, scope=lambda _: "project:shop")
+    verdicts = ((NAMES[type(judge(each, rules, lexicon=words))], each.content) for each in candidates)
+    return [each for each in verdicts if each[0] != "none"]
+
+
+@pytest.mark.parametrize(("language", "sentence", "expected", "passage"), ROWS)
+def test_a_telling_is_active_or_waits_in_its_own_words_and_a_decoy_is_neither(language, sentence, expected, passage):
+    assert told(sentence, language) == ([(expected, passage)] if passage else [])
+
+
+@pytest.mark.parametrize(("language", "sentence", "expected", "passage"), [row for row in ROWS if row[2] == "active"])
+def test_a_telling_counts_whatever_language_the_conversation_is_in(language, sentence, expected, passage):
+    assert told(sentence, "en" if language == "de" else "de") == [("active", passage)]
+
+
+@pytest.mark.parametrize("name", ["coding", "companion", "journal", "vault", "workspace"])
+@pytest.mark.parametrize(("language", "sentence", "expected", "passage"), [row for row in ROWS if row[3]][:12])
+def test_no_profile_loses_a_telling(name, language, sentence, expected, passage):
+    events = talk(user(sentence))
+    rules = profile(name)
+    candidates = extract(events, 0, 1, profile=rules, lexicon=lexicon((language,)), scope=lambda _: "project:shop")
+    assert passage in [each.content for each in candidates]
+
+
+def test_every_point_of_a_list_below_a_memory_verb_is_a_memory():
+    text = "Please remember:\n- the broker is NATS\n- topics are named team.event.v1\n"
+    assert told(text) == [("active", "the broker is NATS"), ("active", "topics are named team.event.v1")]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "scope"),
+    [
+        ("Never commit generated files in this repo.", "project:shop"),
+        ("Never commit generated files in any of my projects.", USER_SCOPE),
+        ("Remember that I'd rather have small pull requests.", USER_SCOPE),
+        ("Remember that the broker is NATS.", "project:shop"),
+        ("Merk dir: in allen Projekten nie Emojis in Commits.", USER_SCOPE),
+    ],
+)
+def test_a_telling_is_for_its_project_unless_it_says_everywhere_or_is_about_the_person(sentence, scope):
+    assert [each.scope for each in found(user(sentence)) if each.trigger != "wish"] == [scope]
+
+
+def test_what_a_telling_points_at_stands_beside_its_unchanged_words():
+    candidates = found(
+        user("split the parser"),
+        agent("I changed the parser."),
+        edit("src/parse/lex.py"),
+        user("Never do that again in this file."),
+    )
+    assert [(each.content, each.about) for each in candidates if each.trigger == "ban"] == [
+        ("Never do that again in this file.", "lex.py")
+    ]
+
+
+def test_a_telling_that_points_at_nothing_waits():
+    candidates = found(user("Never do that again."))
+    assert [judge(each, PROFILE, lexicon=lexicon(("en",))).reason for each in candidates] == [
+        "points at something that is not named"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Remember that **the cache** must be `warm`  before\n  the first request.",
+        "Hi! Remember: @acme/ui is published <!-- weekly --> as is.",
+        "ok so, never write to ../shared in this repo!! it breaks stuff",
+        "Remember that # is the comment sign here; --- ends the header.",
+    ],
+)
+def test_a_memory_of_a_telling_is_one_contiguous_passage_of_the_typed_words(text):
+    events = talk(user(text))
+    candidates = extract(events, 0, 1, profile=PROFILE, lexicon=lexicon(("en",)), scope=lambda _: "project:shop")
+    assert candidates
+    typed = [one_line(text[span.start : span.end]) for span in typed_spans(events[0])]
+    assert all(any(one_line(each.content) in words for words in typed) for each in candidates)
+
+
+def test_a_standing_wish_said_once_is_refused_and_says_why():
+    candidates = found(user("Tests should not depend on the network."))
+    assert [judge(each, PROFILE, lexicon=lexicon(("en",))) for each in candidates] == [Refused(reason=SAID_ONCE)]
