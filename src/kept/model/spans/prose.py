@@ -113,7 +113,7 @@ def _announce(marks: Marks, lines: list[_Line], state: _State) -> None:
     if not marks.typed_parts(last.start, last.end) or not _INTRO.search(last.text):
         return
     tail = last.text[-200:].strip()
-    if has("material", _CLAUSE.split(tail)[-1]) or has("sources", tail) or _digests(tail):
+    if has("material", _CLAUSE.split(tail)[-1]) or has("speakers", tail) or _digests(tail):
         state.pasted, state.shaped, state.announced = SpanKind.DOCUMENT, False, True
     else:
         state.listing = len(marks.text) < 1_500
