@@ -72,7 +72,8 @@ def test_any_other_wording_waits(text):
 
 def test_a_passage_that_leaves_its_denial_out_waits():
     made = only(user("please don't push changes to main without a review"), suggest("push changes to main without a review"))
-    assert (made.trigger, waits(made)) == (CAUSE, True)
+    assert (made.trigger, verdict(made).reason) == (CAUSE, made.doubt)
+    assert "deny" in made.doubt
     assert isinstance(verdict(only(user(f"no, {RULE}"), suggest(RULE))), Accepted)
 
 

@@ -69,12 +69,13 @@ def _candidate(
         scope=where,
         content=content,
         confidence=_UNSURE if doubt else _SURE,
+        doubt=doubt,
         trigger=trigger,
         at=passage.answer.at if passage and passage.answer else event.at,
         origin=Origin.USER if passage else Origin.ASSISTANT,
         artifacts=artifacts(content),
         evidence=tuple(evidence),
-        reasoning=doubt or "the agent of the session handed over the person's own words",
+        reasoning="the agent of the session handed it over",
     )
 
 
