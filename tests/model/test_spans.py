@@ -205,3 +205,20 @@ def test_a_long_passage_that_came_in_another_session_is_repeated_and_the_words_a
     event = replace(prompt(text), repeated=tuple(each.hash for each in passages_of(prompt(passage))))
     assert typed_text(event) == "what do you say to this?\n\nI like it."
     assert passage in typed_text(prompt(text))
+
+
+def test_a_list_below_the_persons_own_lead_in_is_theirs():
+    for lead in ("the new readme should:", "reword the Gemini section, something like this:\n"):
+        text = f"{lead}\n- say what it is for\n- say how to install it"
+        assert typed(text) == text
+
+
+def test_labels_in_small_letters_make_no_chat():
+    text = "current setup:\nnew dev: everything in the root\nold dev: everything below v1\nso my plan would be:\nnew dev: create a repo\nold dev: keep it"
+    assert typed(text) == text
+
+
+def test_a_person_who_wrote_much_goes_on_describing():
+    lead = "I now want to add the mine layer unit to the game, and this plan is about the land mines of the game. I wrote down below what I want it to do."
+    rest = "The unit costs a thousand and its gas reserve and consumption are the same as those of the ammo truck, while its armour is that of a tank. It has thirty health."
+    assert typed(f"{lead}\n\n{rest}") == f"{lead}\n\n{rest}"

@@ -32,7 +32,7 @@ _SHAPES = re2.compile(
     r"|(?:export|package|public|private|protected|static|abstract|override|using|namespace|#include|#define|@import)\s+\S+.*[{;(=>\"]\s*$|package \w+$"
     r"|[\w\"'.$@-]+\s*[:=]\s*[\[{\"'].*[\]},\"';]?\s*$|[\w.$]+\s*=\s*[\w.]+[\[(.]\S|[\[{].{20,}[\]}][,;]?\s*$|\\?\"[\w -]+\\?\":\s|(?:[^;\n]*;(?:[^ ;\n]|;)){4,}|[{}\[\]();]+,?\s*$|//|/\*|\*/|#!|\.\w[\w-]*\s*\{|@\w+(?:\(.*\))?$|\{[%{].*[%}]\}"
     r"|(?-i:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|FROM|WHERE|JOIN) .*[;,(*=]"
-    r"|https?://\S+\s*$|!\[|\[!\[|'?/\S+'?\s*$|[a-z]:\\\S+\s*$"
+    r"|['\"]/[^'\"\n]+/[^'\"\n]+['\"]\s*$|[\w.]+(?:, [\w.]+)*\s*:=\s|var \w+(?:, \w+)* \w+$|https?://\S+\s*$|!\[|\[!\[|'?/\S+'?\s*$|[a-z]:\\\S+\s*$"
     r"|(?:go|git|docker|make(?:\[\d+\])?|curl|ssh|bash|zsh|sh|node|python3?|systemd|sudo|nginx|cargo|rustc|ld|gcc|clang|hint): \S|usage: |did you mean |unknown (?:command|option|flag|argument)\b|captured |collected \d|running \d+ |\d+ (?:passed|failed|errors?|warnings?|tests?)\b"
     r")"
 )

@@ -24,7 +24,7 @@ _MAIL = re2.compile(
 _SCRIPT = re2.compile(r"(?i)^\W*(?:you are (?:an? |the |\w+ [\d.]+)|act as an? |your task is )")
 _NOTICE = re2.compile(r"(?mi)^\W{0,6}(?:copyright (?:\(c\)|©)|©) ?\d{4}")
 _ROLES = re2.compile(r"(?mi)^\W{0,4}(?:assistant|ai|bot|system|chatgpt|claude|gemini|copilot|model|human|user)\W{0,3}:\W{0,3}\s*\S")
-_SPEAKER = re2.compile(r"(?m)^(?:\[[^\]\n]+\][ \t]*)?([^\s:<>|`(\[\]-][^\n:<>|`(\[\]]{0,24}):[ \t]+\S")
+_SPEAKER = re2.compile(r"(?m)^(?:\[[^\]\n]+\][ \t]*)?(\p{Lu}[^\n:<>|`(\[\]]{0,24}):[ \t]+\S")
 _STAMPED = re2.compile(
     r"(?m)^[^\W\d][^\n\d:]*[ \t][(\[]?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]*[AaPp]\.?[Mm]\.?)?[)\]]?:?[ \t]*$"
     r"|^[^\W\d][^\n\d:(\[]{0,40}[ \t][(\[]\d{1,2}:\d\d(?::\d\d)?[)\]]:[ \t]+\S"
@@ -64,6 +64,7 @@ class _State:
     shaped: bool = False
     listing: bool = False
     announced: bool = False  # and nothing of it came yet
+    spoken: int = 0  # words that the person typed so far
 
 
 def mark_paragraphs(marks: Marks) -> None:
@@ -99,11 +100,12 @@ def _mark_paragraph(marks: Marks, lines: list[_Line], state: _State) -> None:
         # One line alone (an address, an error) is no beginning of a paste that goes on.
         goes_on = len(lines) - lead > 1 or not shaped or is_screen(words)
         state.pasted, state.shaped = kind if goes_on else None, shaped
-    elif _is_reported(words):
+    elif _is_reported(words, alone=state.spoken < _ARTICLE):
         marks.mark(_title(marks, start), end, SpanKind.REPORTED)
         state.pasted, state.shaped = SpanKind.REPORTED, False
     else:
         state.shaped = _mark_lines(marks, lines)
+        state.spoken += len(words.split())
         _announce(marks, lines, state)
 
 
@@ -113,7 +115,7 @@ def _announce(marks: Marks, lines: list[_Line], state: _State) -> None:
     if not marks.typed_parts(last.start, last.end) or not _INTRO.search(last.text):
         return
     tail = last.text[-200:].strip()
-    if has("material", _CLAUSE.split(tail)[-1]) or has("speakers", tail) or _digests(tail):
+    if has("material", _CLAUSE.split(tail)[-1]) or _digests(tail):
         state.pasted, state.shaped, state.announced = SpanKind.DOCUMENT, False, True
     else:
         state.listing = len(marks.text) < 1_500
@@ -123,18 +125,24 @@ def _mark_lines(marks: Marks, lines: list[_Line]) -> bool:
     """Mark the lines of a mixed paragraph: foreign ones, what a command printed, and what follows output until a person speaks.
     Says whether it ends in output.
     """
-    printed = shown = False
+    printed = shown = lead = False
     for place, line in enumerate(lines):
         printed = printed or bool(_COMMAND.match(line.text))
         rest = _attached(line.text)
         if rest:
             marks.mark(line.start + rest, line.end, SpanKind.PASTED)
-            shown = True
-        elif line.foreign or (printed and not _asks(line.text)) or (shown and not _speaks(line.text)) or _is_column(lines, place):
+            shown, lead = True, False
+        elif (
+            line.foreign
+            or (printed and not _asks(line.text))
+            or (shown and not _speaks(line.text) and not (lead and is_listed(line.text)))
+            or _is_column(lines, place)
+        ):
             marks.mark(line.start, line.end, SpanKind.PASTED)
-            shown = True
+            shown, lead = True, False
         else:
-            shown = bool(_INTRO.search(line.text)) and (has("material", line.text[-120:]) or _digests(line.text))
+            # A list below the person's own lead-in is theirs; anything else that they announce so is a paste.
+            shown = lead = bool(_INTRO.search(line.text)) and (has("material", line.text[-120:]) or _digests(line.text))
     return shown
 
 
@@ -219,12 +227,14 @@ def _is_output(lines: list[_Line], words: str) -> bool:
     return short or (len(lines) > 1 and shows_output(words) and not _asks(words))
 
 
-def _is_reported(words: str) -> bool:
-    """Whether a paragraph is a reviewer's, or long faultless prose in which nobody speaks, is spoken to or gives an order."""
+def _is_reported(words: str, *, alone: bool) -> bool:
+    """Whether a paragraph is a reviewer's, or long faultless prose in which nobody speaks, is spoken to or gives an order; such prose
+    where it stands ``alone``: one who wrote much before it goes on describing.
+    """
     if any(opens("pleas", sentence) for sentence in _SENTENCE.split(words)):
         return False
     long = len(words.split()) >= _ARTICLE and words.lstrip()[:1].isupper() and words.rstrip().endswith((".", "。"))
-    return has("reviews", words) or (long and not has("person", words) and not opens("orders", words))
+    return has("reviews", words) or (alone and long and not has("person", words) and not opens("orders", words))
 
 
 def _title(marks: Marks, start: int) -> int:
@@ -245,6 +255,8 @@ def _resumes(words: str, *, after_output: bool) -> bool:
     """Whether the person speaks again after something pasted: short, and as people speak. After pasted prose they must also ask, or
     write as people type: without a capital.
     """
+    if words[:2].isspace() and not _asks(words):
+        return False
     first = words.strip().lstrip("-*•0123456789.) ").split("\n", 1)[0]
     if len(words.split()) > _REPLY or has("reviews", words) or is_indented(words.split("\n", 1)[0]) or is_output(first):
         return False
