@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from store_world import AT, DAWN, add, archive, commit, event, judged, memory
+from store_world import AT, DAWN, NOW, add, archive, commit, event, judged, memory
 
 from kept.adapters.store import Span, SqliteStore, database
 from kept.adapters.store.database import FORMAT, Database
@@ -360,3 +360,16 @@ def test_rebuilding_brings_back_what_must_not_come_back(store):
     store.log.rebuild()
     assert store.log.forgotten() == {"f1"}
     assert store.damage() == ()
+
+
+@pytest.mark.parametrize("how", ["replaced", "gone"])
+def test_nothing_is_written_to_a_store_whose_file_was_replaced_or_is_gone(tmp_path, how):
+    path = tmp_path / "kept.db"
+    with SqliteStore(path) as store, SqliteStore(tmp_path / "other.db"):
+        store.log.start_run("run", NOW)
+        (tmp_path / "other.db").rename(path) if how == "replaced" else path.unlink()
+        with pytest.raises(StoreError, match="replaced meanwhile"):
+            store.log.start_run("run", NOW)
+        with pytest.raises(StoreError, match="replaced meanwhile"):
+            store.log.start_run("again", NOW)
+        assert len(store.log.runs()) == 1

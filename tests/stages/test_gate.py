@@ -102,6 +102,19 @@ def test_a_rule_in_the_assistants_words_alone_waits_for_a_person():
     assert isinstance(verdict(evidence=(spoken,), origin=Origin.ASSISTANT), Held)
 
 
+def test_a_rule_that_rests_on_words_of_several_waits_unless_the_user_said_it():
+    spoken = replace(QUOTE, author="assistant", origin=Origin.ASSISTANT, event="k2")
+    assert verdict(evidence=(QUOTE, spoken)) == Accepted()
+    for evidence, origin in (
+        ((QUOTE, spoken), Origin.ASSISTANT),
+        ((spoken,), Origin.USER),
+        ((replace(QUOTE, quote=" "), spoken), Origin.USER),
+    ):
+        found = verdict(evidence=evidence, origin=origin)
+        assert isinstance(found, Held)
+        assert found.reason == "not the user's words"
+
+
 def test_a_fix_may_rest_on_what_a_tool_printed():
     printed = replace(QUOTE, author="tool", origin=Origin.TOOL)
     assert verdict(category="known_fix", evidence=(printed,), origin=Origin.TOOL) == Accepted()
