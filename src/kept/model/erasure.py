@@ -9,7 +9,6 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
 from typing import Protocol
 
 import re2
@@ -265,14 +264,16 @@ def _words(sentence: str) -> list[str]:
 
 
 def _variants(text: str) -> list[tuple[bool, bool]]:
-    """How a text may have to be read: with its tags left out or not, with its escapes resolved or not."""
-    return list(product((False, True) if "<" in text or "&" in text else (False,), (False, True) if "\\" in text else (False,)))
+    """How a text may have to be read: as it is, and with its tags left out and its escapes resolved."""
+    marked = ("<" in text or "&" in text, "\\" in text)
+    return [(False, False), marked] if any(marked) else [(False, False)]
 
 
 def _letters_of(text: str, tags: bool = False, escapes: bool = False) -> str:  # noqa: FBT001, FBT002 - a variant of _variants
     """The letters and digits of a text, folded."""
     if tags or escapes:
-        text = _MARKED[tags, escapes].sub(_resolved, text)
+        coded = escapes and "\\u" in text  # a function for each mark costs much where there are many
+        text = _MARKED[tags, escapes].sub(_resolved if coded else "", text)
     # Bytes are many times faster to sift than characters, and most of a text is ASCII.
     bare = text.encode("utf-8", "surrogatepass").translate(None, _ASCII_MARKS).decode("utf-8", "surrogatepass")
     if bare.isascii():
