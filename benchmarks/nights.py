@@ -22,7 +22,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from kept.stages.extract.cues import has
+import re2
 
 from kept.model.statement import Statement, replaces, statement
 from kept.model.text import likeness
@@ -121,7 +121,7 @@ def _judge(memories: list[dict[str, Any]], pairs: Path | None) -> None:
     near = sorted(_near(active, says), reverse=True)
     against = [(i, j) for i, j in _together(active) if replaces(says[i], says[j]) or replaces(says[j], says[i])]
     words = lexicon(("en",))
-    own = [each for each in active if has(words.memory_talk, each["content"])]
+    own = [each for each in active if re2.search(words.agent_talk, each["content"])]
     print(f"active {len(active)}; pairs alike {len(near)}; pairs of which one leaves no room for the other {len(against)}")
     print(
         f"about memory itself {len(own)} ({len(own) / max(1, len(active)):.1%}):",

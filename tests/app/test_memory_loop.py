@@ -6,11 +6,11 @@ import re
 import pytest
 
 from kept.app import detaching
-from kept.app.person import forget
 from kept.app.running import Options, run
 from kept.model.memory import Status
 from kept.model.profile import Occasion
 from kept.profiles import source
+from talking import forget_ids
 
 CHATS = {
     "1001": "I'm a nurse in Rotterdam and work nights.",
@@ -156,7 +156,7 @@ def test_what_is_forgotten_does_not_come_back(vault, home, desk_at):
     with desk_at(home) as desk:
         run(desk, [], Options())
         (nurse,) = [each.id for each in desk.store.log.memories() if "nurse" in each.content]
-        forget(desk, [nurse])
+        forget_ids(desk, [nurse])
         chat(vault, "1009", "I'm a nurse in Rotterdam and work nights.", day="2026-03-09")
         run(desk, [], Options())
         assert not [each for each in desk.store.log.memories() if "nurse" in each.content]

@@ -15,6 +15,7 @@ from kept.app.outdated import outdated
 from kept.app.progress import Progress, silent
 from kept.app.running import RunNumber, settle
 from kept.model.memory import Memory, Status
+from kept.model.text import normal_form
 from kept.model.times import to_text
 
 COMMAND = "upgrade"
@@ -75,8 +76,16 @@ def _upgrade(desk: Desk, number: RunNumber, progress: Progress) -> Upgraded:
         for each in after.values()
         if each.status in _STANDING and (each.id not in before or before[each.id].content != each.content)
     ]
+    # What is made anew in the words it had is no change to anybody.
+    same = {_said(each) for each in retired} & {_said(each) for each in made}
+    retired = [each for each in retired if _said(each) not in same]
+    made = [each for each in made if _said(each) not in same]
     problems = (*(f"{path}: {reason}" for path, reason in extracted.broken), *curated.stopped)
     return Upgraded(retired=tuple(sorted(retired, key=_order)), made=tuple(sorted(made, key=_order)), problems=problems)
+
+
+def _said(memory: Memory) -> tuple[str, Status]:
+    return normal_form(memory.content), memory.status
 
 
 def _order(memory: Memory) -> tuple[str, str, str, str]:

@@ -1,0 +1,73 @@
+"""A store of earlier rules (`store_of_old_rules.db.gz`, two sessions read by them) is upgraded after a preview, and the upgrade is undone.
+
+The sessions said: "We use poetry here, not pip, …", "I think the button in the header should be blue instead of green.", "Never use pip in
+this repo, always use `uv sync` instead.", "this repo should keep the config in `settings.toml`, …", "the staging server is db2.internal, …",
+"we prefer short functions in the parser", "Remember that the broker is NATS and never RabbitMQ."
+"""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from kept.app import person
+from kept.app.history import undo
+from kept.app.outdated import outdated
+from kept.app.running import Options, run
+from kept.app.upgrading import preview, upgrade
+from kept.model.memory import Status
+
+PIP = "Never use pip in this repo, always use `uv sync` instead."
+BROKER = "the broker is NATS and never RabbitMQ."
+BUTTON = "The button in the header should be blue instead of green."
+
+
+@pytest.fixture
+def desk(desk_at, home):
+    place = home / ".local" / "share" / "kept" / "kept.db"
+    place.parent.mkdir(parents=True)
+    place.write_bytes(gzip.decompress((Path(__file__).parent / "store_of_old_rules.db.gz").read_bytes()))
+    with desk_at(home) as desk:
+        yield desk
+
+
+def active(desk):
+    return sorted(each.content for each in desk.store.log.memories() if each.status is Status.ACTIVE)
+
+
+def test_a_preview_lists_what_retires_and_what_is_made_and_changes_nothing(desk):
+    before = desk.store.log.memories()
+    shown = preview(desk)
+    assert BUTTON in [each.content for each in shown.retired]
+    assert [each.content for each in shown.made] == [BROKER]
+    assert (shown.run, len(shown.retired), shown.active) == (0, 5, 5)
+    assert desk.store.log.memories() == before
+
+
+def test_an_upgrade_retires_what_nobody_told_and_is_undone_as_one(desk):
+    before = active(desk)
+    assert len(before) == 6
+    done = upgrade(desk)
+    assert done.run
+    assert active(desk) == sorted([PIP, BROKER])
+    assert outdated(desk) == ()
+    assert preview(desk).retired == ()
+    undo(desk)
+    assert active(desk) == before
+    assert desk.store.damage() == ()
+
+
+def test_an_upgrade_spares_what_a_person_pinned_edited_or_added(desk):
+    button = next(each for each in desk.store.log.memories() if each.content == BUTTON)
+    person.pin(desk, button.id)
+    poetry = next(each for each in desk.store.log.memories() if "poetry" in each.content)
+    person.edit(desk, poetry.id, "We use poetry in `api/`.")
+    person.add(desk, "Releases leave on Tuesdays.", "decision")
+    upgrade(desk)
+    assert active(desk) == sorted([PIP, BROKER, BUTTON, "We use poetry in `api/`.", "Releases leave on Tuesdays."])
+
+
+def test_a_run_says_how_many_memories_wait_for_an_upgrade(desk):
+    assert run(desk, [], Options()).outdated == len(outdated(desk)) > 0
+    upgrade(desk)
+    assert run(desk, [], Options()).outdated == 0

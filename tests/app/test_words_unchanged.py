@@ -1,0 +1,46 @@
+"""Over every corpus: what rules make of a person's prompt is one contiguous passage of words that the person typed."""
+
+import pytest
+
+from kept.adapters.sources import Skipped, examine, find_files
+from kept.model.event import Cursor
+from kept.model.spans import typed_spans
+from kept.model.text import one_line
+from kept.profiles import profile
+from kept.profiles.lexicons import lexicon
+from kept.stages.extract import extract
+from kept.stages.extract.headings import HEADING
+from kept.stages.extract.prompts import propose
+
+pytestmark = pytest.mark.shared
+
+
+def test_every_memory_of_a_telling_stands_verbatim_in_one_typed_span_of_its_event(shared):
+    rules, words, found = profile("coding"), lexicon(("en", "zh")), 0
+    for path in find_files(shared / "transcripts" / "inputs"):
+        source = examine(path)
+        if isinstance(source, Skipped):
+            continue
+        events = [event for piece in source.read(path, Cursor()) for event in piece.events]
+        by_key = {event.key: event for event in events}
+        for candidate in propose(events, 0, len(events), profile=rules, lexicon=words, scope=lambda _: "project:x"):
+            event = by_key[candidate.evidence[0].event]
+            spans = [one_line(event.text[span.start : span.end]) for span in typed_spans(event)]
+            whole = one_line(event.text) if candidate.trigger == "command" else ""
+            assert any(one_line(candidate.content) in each for each in (*spans, whole)), (path, candidate.content)
+            found += 1
+    assert found
+
+
+def test_every_listed_item_stands_verbatim_in_its_note(shared):
+    rules = profile("journal")
+    for path in find_files(shared / "transcripts" / "inputs" / "journal-md"):
+        source = examine(path)
+        if isinstance(source, Skipped):
+            continue
+        events = [event for piece in source.read(path, Cursor()) for event in piece.events]
+        by_key = {event.key: event for event in events}
+        made = extract(events, 0, len(events), profile=rules, lexicon=lexicon(("en",)), scope=lambda _: "project:x")
+        for candidate in made:
+            if candidate.trigger == HEADING:
+                assert candidate.content in by_key[candidate.evidence[0].event].text
