@@ -8,9 +8,8 @@ from kept.model.statement import Statement, opposed
 from kept.model.text import likeness
 from kept.stages.curate.evidence import OFTEN, sessions_of
 
-_SHARED = 2  # content words that two wishes in other words have in common
-_LIKE = 0.5  # likeness of their content words
-_HELD = 0.75  # share of the shorter one's content words that the longer one has, of at least three
+_SHARED = 3  # content words that two wishes in other words have in common
+_LIKE = 0.6  # likeness of their content words
 _COMMON = 60  # wishes that share a word; what more of them have tells nothing
 
 
@@ -44,5 +43,4 @@ def _same(left: Statement, right: Statement) -> bool:
         not left.artifacts and not right.artifacts
     ):
         return False
-    shared, shorter = len(left.content & right.content), min(len(left.content), len(right.content))
-    return likeness(left.content, right.content) >= _LIKE or (shorter > _SHARED and shared >= _HELD * shorter)
+    return likeness(left.content, right.content) >= _LIKE
