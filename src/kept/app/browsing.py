@@ -226,6 +226,7 @@ def exported(desk: Desk, memory: Memory, moment: datetime | None = None) -> dict
     return {
         "id": memory.id,
         "content": memory.content,
+        "about": memory.about,
         "category": memory.category,
         "scope": memory.scope,
         "status": memory.status_at(moment or desk.clock()).value,

@@ -236,6 +236,7 @@ def _memory(desk: Desk, body: Mapping[str, Any]) -> Memory | str:
     try:
         content = usable(desk, body["content"])
         origin = Origin(body.get("origin", Origin.TOOL))
+        about = usable(desk, str(body["about"])) if body.get("about") else ""
         evidence = tuple(_evidence(desk, each) for each in body.get("evidence", ()))
     except (UsageError, ValueError, TypeError, AttributeError):
         return "unusable"
@@ -249,7 +250,7 @@ def _memory(desk: Desk, body: Mapping[str, Any]) -> Memory | str:
         scope=scope, status=Status(status) if trusted else Status.HELD, content=content, confidence=_share(body.get("confidence")),
         origin=origin, first_seen=first, last_seen=last or first, artifacts=_texts(body.get("artifacts")), evidence=evidence,
         observations=_count(body.get("observations")), pinned=trusted and body.get("pinned") is True, owned=trusted,
-        valid_until=parse_instant(body.get("valid_until")), trigger=IMPORTED,
+        valid_until=parse_instant(body.get("valid_until")), trigger=IMPORTED, about=about,
     )  # fmt: skip
 
 

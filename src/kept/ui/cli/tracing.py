@@ -41,6 +41,9 @@ def why(
 def _lines(desk: Desk, found: Trace) -> Iterator[Line]:
     yield from card(desk, found.memory)
     if found.evidence:
+        if found.memory.about:
+            yield line()
+            yield line(("What it is about: ", "bold"), found.memory.about)
         yield line()
         yield line(("The words it rests on", "bold"))
     for evidence, events in found.evidence:

@@ -54,6 +54,7 @@ class MemoryOut(BaseModel):
 
     id: str
     content: str
+    about: str = ""
     category: str
     scope: str
     status: str
