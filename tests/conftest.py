@@ -5,6 +5,16 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Seconds a test may take on a machine ten times as busy as a quiet one, where each takes less than a tenth of that. They end what hangs;
+# no test waits for less than these, so that a busy machine fails none.
+LIMIT = 900
+SLOW_LIMIT = 4 * 3600
+
+# How long an example takes says nothing about what it proves.
+settings.register_profile("kept", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+settings.load_profile("kept")
 
 
 def pytest_configure() -> None:
@@ -12,6 +22,16 @@ def pytest_configure() -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ["KEPT_EMBEDDINGS"] = "hashing"  # no test loads the real model unasked, nor does a command it starts
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give each test its time limit, unless it names one. A signal interrupts it, so that the next ones run, in the same worker too."""
+    if not config.pluginmanager.hasplugin("timeout"):  # `-p no:timeout`, to stand still in a debugger
+        return
+    for item in items:
+        if item.get_closest_marker("timeout") is None:
+            slow = item.get_closest_marker("slow") is not None
+            item.add_marker(pytest.mark.timeout(SLOW_LIMIT if slow else LIMIT, method="signal"))
 
 
 @pytest.fixture(scope="session")
