@@ -40,10 +40,13 @@ SEEDS = (
 
 def patterns(words: Lexicon) -> list[tuple[str, str]]:
     """Every pattern of a lexicon with the name of its field."""
-    plain = [(each.name, value) for each in fields(Lexicon) if isinstance(value := getattr(words, each.name), str) and value]
-    slots = [(f"slots.{name}", source) for name, source in words.slots]
-    themes = [(f"themes.{name}", source) for name, source in words.themes]
-    return [*plain, *slots, *themes, *((f"softer {source}", source) for source, _ in words.softer)]
+    holders = (words, *words.spoken)
+    return [
+        (each.name, value)
+        for held in holders
+        for each in fields(held)
+        if isinstance(value := getattr(held, each.name), str) and value
+    ]
 
 
 RE2 = type(re2.compile(""))
