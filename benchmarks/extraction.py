@@ -14,16 +14,16 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from kept.adapters.sources import Skipped, examine, find_files
-from kept.app.tongues import lexicon_of
-from kept.model.event import Cursor, Event
-from kept.model.memory import Accepted, Candidate, Held, Refused, Verdict
-from kept.model.profile import Profile
-from kept.model.project import FOLDER, root_of, scope_of
+from kept.core.event import Cursor, Event
+from kept.core.memory import Accepted, Candidate, Held, Refused, Verdict
+from kept.core.project import FOLDER, root_of, scope_of
+from kept.extraction.gate import grounded, judge
+from kept.extraction.rules import LOOKBACK, extract
+from kept.extraction.segment import segment
 from kept.profiles import profile
-from kept.stages.extract import LOOKBACK, extract
-from kept.stages.gate import grounded, judge
-from kept.stages.segment import segment
+from kept.profiles.language import lexicon_of
+from kept.profiles.profile import Profile
+from kept.sources import Skipped, examine, find_files
 
 
 def sessions(root: Path) -> Iterator[list[Event]]:

@@ -12,13 +12,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from kept.app.tongues import lexicon_of
-from kept.model.event import Author, Event, Kind, Pointer, Precision
-from kept.model.memory import Accepted, Held
+from kept.core.event import Author, Event, Kind, Pointer, Precision
+from kept.core.memory import Accepted, Held
+from kept.extraction.gate import judge
+from kept.extraction.rules import LOOKBACK, extract
+from kept.extraction.segment import segment
 from kept.profiles import profile
-from kept.stages.extract import LOOKBACK, extract
-from kept.stages.gate import judge
-from kept.stages.segment import segment
+from kept.profiles.language import lexicon_of
 
 
 def event(ns: str, row: dict[str, str]) -> Event:

@@ -23,11 +23,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kept.model.context import tokens_of
-from kept.model.event import Author, Event, Kind, Pointer, Precision, Tool
-from kept.model.handover import CAUSE
+from kept.core.event import Author, Event, Kind, Pointer, Precision, Tool
+from kept.core.fence import tokens_of
+from kept.core.handover import CAUSE
+from kept.extraction.rules.handover import propose
 from kept.profiles import profile
-from kept.stages.extract.handover import propose
 
 KEPT = Path(sys.executable).with_name("kept")
 MOST_TURNS = 120  # of a longer session the first turns are shown

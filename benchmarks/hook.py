@@ -27,20 +27,20 @@ from resource import RUSAGE_CHILDREN, getrusage
 from statistics import quantiles
 from typing import NamedTuple
 
-from kept.adapters.embed import embedder
-from kept.adapters.index import Kind
-from kept.adapters.index.queue import opened_queue
-from kept.adapters.index.vectors import Entry, update
-from kept.adapters.store import Draft, SqliteStore
-from kept.app.desk import find_home
-from kept.app.recalling import mark_of
-from kept.app.warmth import ask
-from kept.model.artifact import artifacts
-from kept.model.codec import digest
-from kept.model.event import Origin
-from kept.model.memory import Actor, Memory, Status
-from kept.model.operation import Add
-from kept.model.project import Project
+from kept.core.artifact import artifacts
+from kept.core.codec import digest
+from kept.core.event import Origin
+from kept.core.memory import Actor, Memory, Status
+from kept.core.operation import Add
+from kept.core.project import Project
+from kept.recall.embed import embedder
+from kept.recall.embed_server.client import ask
+from kept.recall.index import Kind
+from kept.recall.index.queue import opened_queue
+from kept.recall.index.vectors import Entry, update
+from kept.recall.search import mark_of
+from kept.store import Draft, SqliteStore
+from kept.workspace import find_home
 
 KEPT = Path(sys.executable).with_name("kept")
 DIRECTORY, SCOPE = "/work/harbor", "project:harbor-000000"
@@ -166,7 +166,7 @@ def measure(homes: dict[str, Path], prompts: list[str], rounds: int) -> dict[str
 @contextmanager
 def warm(home: Path, known: str) -> Iterator[int]:
     """A process that stays and answers hooks of a home, once it answers to words it knows; its number."""
-    program = "import os, sys; os.environ['OPENBLAS_NUM_THREADS'] = '1'; from kept.app.desk import find_home; from kept.app.warming import kept_warm\n"
+    program = "import os, sys; os.environ['OPENBLAS_NUM_THREADS'] = '1'; from kept.workspace import find_home; from kept.recall.embed_server.start import kept_warm\n"
     program += "with kept_warm(find_home(os.environ['HOME'], os.environ), os.environ): sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, env=environment(home)) as process:
         state = str(find_home(str(home), {"HOME": str(home)}).state)

@@ -19,15 +19,16 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from kept.adapters.embed import LOCAL, embedder
-from kept.adapters.glance import Glance, Known, Noted
-from kept.app import context, spooling
-from kept.app.context import Asked, Place, assemble
-from kept.app.meaning import near_here, spot
-from kept.model.context import CORE, Piece
-from kept.model.project import folder_of
-from kept.model.recall import Recall
-from kept.ui.cli.hook import _marks
+from kept.cli.hook import _marks
+from kept.core.fence import CORE, Piece
+from kept.core.project import folder_of
+from kept.local import session_queue
+from kept.local.recall_settings import Recall
+from kept.recall import context
+from kept.recall.context import Asked, Place, assemble
+from kept.recall.embed import LOCAL, embedder
+from kept.recall.embed_server.query import near_here, spot
+from kept.store.reader import Glance, Known, Noted
 
 PROMPTS = """
 SELECT e.at, t.session, t.project, f.path, e.block, e.place FROM events AS e JOIN thread_events AS te ON te.event = e.id
@@ -72,7 +73,7 @@ def prompts(connection: sqlite3.Connection) -> Iterator[Prompt]:
 
 
 def injected(home: str, *, meaning: bool, days: bool = False) -> Iterator[tuple[Prompt, Piece]]:
-    state = spooling.state_of(home)
+    state = session_queue.state_of(home)
     path = f"{state}/kept.db"
     connection = sqlite3.connect(path)
     scopes = dict(connection.execute("SELECT directory, scope FROM projects"))

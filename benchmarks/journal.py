@@ -18,15 +18,15 @@ from statistics import median
 from time import process_time
 from typing import Any
 
-from kept.adapters.llm import Scripted
-from kept.app.asking import Asker
-from kept.app.desk import Desk, find_home, opened
-from kept.app.feeding import collect
-from kept.app.journaling import Outcome, backfill, heads, plan, work_of
-from kept.app.running import Options, run
-from kept.app.sleeping import sleep
-from kept.model.ask import Ask
-from kept.model.memory import Status
+from kept.core.memory import Status
+from kept.journal.feed_reading import collect
+from kept.llm.adapters import Scripted
+from kept.llm.ask import Ask
+from kept.llm.client import Asker
+from kept.pipeline.run import Options, run
+from kept.pipeline.sleep import sleep
+from kept.pipeline.write_journal import Outcome, backfill, heads, plan, work_of
+from kept.workspace import Desk, find_home, opened
 
 SPAN = date(2000, 1, 1), date(2100, 1, 1)
 MONTHS, DAYS = range(1, 8), range(1, 29)

@@ -18,17 +18,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from kept.adapters.llm.base import whole
-from kept.adapters.llm.prices import date, price_of
-from kept.adapters.llm.scripted import Scripted
-from kept.adapters.replies import Replies
-from kept.app.asking import Asker
-from kept.app.desk import Desk, find_home, opened
-from kept.app.hearing import CHUNK_TOKENS
-from kept.app.running import Options, Report, run
-from kept.model.ask import Ask, Usage
-from kept.model.event import Author, Kind
-from kept.stages.elicit import shown
+from kept.core.event import Author, Kind
+from kept.extraction.llm_extraction import CHUNK_TOKENS
+from kept.extraction.questions import shown
+from kept.llm.adapters.base import whole
+from kept.llm.adapters.scripted import Scripted
+from kept.llm.ask import Ask, Usage
+from kept.llm.client import Asker
+from kept.llm.prices import date, price_of
+from kept.llm.replies import Replies
+from kept.pipeline.run import Options, Report, run
+from kept.workspace import Desk, find_home, opened
 from obedient import obey
 
 MODELS = ("claude-haiku-5-5", "gpt-6-luna")

@@ -19,8 +19,8 @@ from typing import Any
 
 from corpus import conversation
 
-from kept.app import running
-from kept.ui.cli import main as kept
+from kept.cli import main as kept
+from kept.pipeline import run
 
 STAGES = (
     "discover",
@@ -54,7 +54,7 @@ def main() -> None:
 
 def run_measured(path: str, home: str) -> None:
     for name in STAGES:
-        setattr(running, name, measured(name, getattr(running, name)))
+        setattr(run, name, measured(name, getattr(run, name)))
     started = time.process_time()
     try:
         kept(["run", path, "--quiet", "--home", home])

@@ -24,8 +24,8 @@ from typing import Any
 
 import re2
 
-from kept.model.statement import Statement, replaces, statement
-from kept.model.text import likeness
+from kept.core.statement import Statement, replaces, statement
+from kept.core.text import likeness
 from kept.profiles.lexicons import lexicon
 
 LISTED = 0.4  # likeness from which a pair is listed

@@ -72,12 +72,12 @@ def mem0(items: list[str], vectors: list[list[float]], folder: str) -> Filled:
 def kept(items: list[str], vectors: list[list[float]], folder: str) -> Filled:
     import numpy as np  # noqa: PLC0415 - only here
 
-    from kept.adapters import embed  # noqa: PLC0415 - peers have no kept
-    from kept.adapters.index import Kind  # noqa: PLC0415
-    from kept.app.desk import Home, opened  # noqa: PLC0415
-    from kept.app.evaluating import archive  # noqa: PLC0415
-    from kept.app.indexing import bring_up_to_date  # noqa: PLC0415
-    from kept.app.recalling import search  # noqa: PLC0415
+    from kept.evaluation.retrieval import archive  # noqa: PLC0415
+    from kept.recall import embed  # noqa: PLC0415 - peers have no kept
+    from kept.recall.index import Kind  # noqa: PLC0415
+    from kept.recall.indexing import bring_up_to_date  # noqa: PLC0415
+    from kept.recall.search import search  # noqa: PLC0415
+    from kept.workspace import Home, opened  # noqa: PLC0415
 
     known = dict(zip(items, vectors, strict=True))
 
@@ -123,7 +123,7 @@ def measured(way: str, path: Path) -> dict[str, float]:
 
 
 def prepared(facts: Path, queries: Path, count: int, target: Path) -> None:
-    from kept.adapters.embed import embedder  # noqa: PLC0415 - peers have no kept
+    from kept.recall.embed import embedder  # noqa: PLC0415 - peers have no kept
 
     def read(path: Path, name: str) -> list[str]:
         return list(dict.fromkeys(json.loads(line)[name] for line in path.read_text(encoding="utf-8").splitlines()))

@@ -18,11 +18,11 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from pathlib import Path
 
-from kept.adapters.sources import Skipped, examine, find_files
-from kept.adapters.sources.base import Source
-from kept.model.event import Cursor, Event
-from kept.stages.clean import Limits, clean
-from kept.stages.redact import Redacted, redact
+from kept.core.event import Cursor, Event
+from kept.core.redact import Redacted, redact
+from kept.intake.clean import Limits, clean
+from kept.sources import Skipped, examine, find_files
+from kept.sources.base import Source
 
 KEY = b"benchmark"
 

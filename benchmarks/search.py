@@ -21,15 +21,15 @@ from time import perf_counter, process_time
 
 import numpy as np
 
-from kept.adapters import embed
-from kept.adapters.embed import embedder
-from kept.adapters.index import Kind
-from kept.adapters.index.queue import opened_queue
-from kept.adapters.index.vectors import Entry, update
-from kept.app.desk import Desk, Home, opened
-from kept.app.recalling import mark_of, search
-from kept.model.event import Account, Author, Cursor, Event, Pointer, Precision
-from kept.model.event import Kind as What
+from kept.core.event import Account, Author, Cursor, Event, Pointer, Precision
+from kept.core.event import Kind as What
+from kept.recall import embed
+from kept.recall.embed import embedder
+from kept.recall.index import Kind
+from kept.recall.index.queue import opened_queue
+from kept.recall.index.vectors import Entry, update
+from kept.recall.search import mark_of, search
+from kept.workspace import Desk, Home, opened
 
 SYLLABLES = ("ka", "lo", "mi", "ren", "tas", "vel", "dor", "shi", "pun", "gra", "bel", "quo", "zan", "fir", "hus", "ne")
 ROUNDS = 15

@@ -16,9 +16,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from kept.adapters.sources import Skipped, examine, find_files
-from kept.model.event import Author, Cursor, Kind, is_note
-from kept.model.spans import spans
+from kept.core.event import Author, Cursor, Kind, is_note
+from kept.core.spans import spans
+from kept.sources import Skipped, examine, find_files
 
 SEED = 20261122
 UNITS = 8  # units of one prompt, so that a few long ones do not make up the sample

@@ -16,10 +16,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from kept.adapters.store import Draft, Span, SqliteStore
-from kept.model.event import Account, Author, Cursor, Event, Kind, Origin, Pointer, Precision
-from kept.model.memory import Accepted, Actor, Candidate, Evidence, Judged, Memory, Status
-from kept.model.operation import Add, Pin
+from kept.core.event import Account, Author, Cursor, Event, Kind, Origin, Pointer, Precision
+from kept.core.memory import Accepted, Actor, Candidate, Evidence, Judged, Memory, Status
+from kept.core.operation import Add, Pin
+from kept.store import Draft, Span, SqliteStore
 
 WORDS = [
     f"{stem}{end}" for stem in ("build", "deploy", "cache", "token", "parser", "branch", "index", "queue") for end in range(250)
@@ -143,7 +143,7 @@ def pin(number: str) -> Pin:
 def fresh(path: Path, act: str) -> float:
     """Seconds of opening the store and doing something, in a process that has seen nothing of it."""
     code = (
-        "import sys, time; from datetime import UTC, datetime; from pathlib import Path; from kept.adapters.store import SqliteStore\n"
+        "import sys, time; from datetime import UTC, datetime; from pathlib import Path; from kept.store import SqliteStore\n"
         "started = time.perf_counter()\n"
         f"with SqliteStore(Path(sys.argv[1])) as store: {act}\n"
         "print(time.perf_counter() - started)"

@@ -21,14 +21,14 @@ from typing import Any
 
 from store import NOW, event, memory, sentence
 
-from kept.adapters.store import Draft
-from kept.app.desk import Home, opened
-from kept.app.running import settle
-from kept.model.memory import Actor
-from kept.model.operation import Add
-from kept.ui.web import listen, make
-from kept.ui.web.room import Room
-from kept.ui.web.server import Server, config_of
+from kept.core.memory import Actor
+from kept.core.operation import Add
+from kept.pipeline.run import settle
+from kept.store import Draft
+from kept.web import listen, make
+from kept.web.room import Room
+from kept.web.server import Server, config_of
+from kept.workspace import Home, opened
 
 CHROMIUM = "/usr/bin/chromium"
 BATCH = 500

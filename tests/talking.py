@@ -2,8 +2,8 @@
 
 import json
 
-from kept.app.erase.forget import forget, request_of
-from kept.app.person import find
+from kept.memories.person import find
+from kept.pipeline.erase.forget import forget, request_of
 
 RULE = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 OTHER = "Never use pip in this repo, always use `uv sync` instead."

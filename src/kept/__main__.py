@@ -1,5 +1,5 @@
 """``python -m kept``: the same front door as the ``kept`` command."""
 
-from kept.ui.cli import main
+from kept.cli import main
 
 main()

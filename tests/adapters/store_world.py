@@ -3,10 +3,10 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from kept.adapters.store import Draft, Store
-from kept.model.event import Account, Author, Cursor, Event, Kind, Origin, Pointer, Precision
-from kept.model.memory import Accepted, Actor, Candidate, Evidence, Judged, Memory, Status
-from kept.model.operation import Add
+from kept.core.event import Account, Author, Cursor, Event, Kind, Origin, Pointer, Precision
+from kept.core.memory import Accepted, Actor, Candidate, Evidence, Judged, Memory, Status
+from kept.core.operation import Add
+from kept.store import Draft, Store
 
 AT = datetime(2026, 1, 5, 14, tzinfo=UTC)
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

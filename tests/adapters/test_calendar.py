@@ -5,10 +5,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from kept.adapters.feeds import bring
-from kept.adapters.feeds.base import Fetched
-from kept.adapters.feeds.recurring import occurrences, rule
-from kept.model.errors import SourceError
+from kept.core.errors import SourceError
+from kept.journal.feeds import bring
+from kept.journal.feeds.base import Fetched
+from kept.journal.feeds.recurring import occurrences, rule
 
 BERLIN = ZoneInfo("Europe/Berlin")
 START = datetime(2026, 1, 5, 10)  # noqa: DTZ001 - local time, as a calendar has it; a Monday

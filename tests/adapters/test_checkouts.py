@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.adapters.checkouts import checkout_of
+from kept.local.checkouts import checkout_of
 
 CONFIG = '[core]\n\tbare = false\n[remote "upstream"]\n\turl = x:y/z\n[remote "origin"]\n\turl = {url}\n'
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kept.adapters.clients import (
+from kept.core.errors import ConfigError
+from kept.local.clients import (
     EVENTS,
     PLUGIN_SUGGEST,
     SUGGEST,
@@ -17,7 +18,6 @@ from kept.adapters.clients import (
     with_permission,
     without_hooks,
 )
-from kept.model.errors import ConfigError
 
 PROGRAM = "'/opt/my tools/kept'"
 MINE = {

@@ -7,12 +7,12 @@ import threading
 import numpy as np
 import pytest
 
-from kept.adapters.embed import embedder
-from kept.adapters.embed.hashing import Hashing
-from kept.adapters.embed.minilm import MiniLM
-from kept.adapters.embed.server import Server, UnreachableError
-from kept.adapters.embed.wordpiece import WordPiece
-from kept.model.errors import ConfigError, DamagedError
+from kept.core.errors import ConfigError, DamagedError
+from kept.recall.embed import embedder
+from kept.recall.embed.hashing import Hashing
+from kept.recall.embed.minilm import MiniLM
+from kept.recall.embed.server import Server, UnreachableError
+from kept.recall.embed.wordpiece import WordPiece
 
 TEXTS = (
     "A man is eating food.",

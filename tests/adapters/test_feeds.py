@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from kept.adapters.feeds import bring
-from kept.adapters.feeds.base import Fetched
-from kept.adapters.feeds.opml import addresses
-from kept.model.errors import SourceError
+from kept.core.errors import SourceError
+from kept.journal.feeds import bring
+from kept.journal.feeds.base import Fetched
+from kept.journal.feeds.opml import addresses
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -395,7 +395,7 @@ def test_a_history_that_would_never_end_is_given_up(tmp_path, monkeypatch):
         "INSERT INTO moz_historyvisits VALUES (-1, 5);"
     )
     database.close()
-    monkeypatch.setattr("kept.adapters.feeds.history._STEPS", 20)
+    monkeypatch.setattr("kept.journal.feeds.history._STEPS", 20)
     with pytest.raises(SourceError):
         brought("history", path)
 

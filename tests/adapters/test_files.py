@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kept.adapters import files
-from kept.adapters.files import MISSING, locked, put_aside, read, refuse_links, remove, write
-from kept.model.errors import BusyError, ChangedError, KeptError, RefusedPathError
+from kept.core.errors import BusyError, ChangedError, KeptError, RefusedPathError
+from kept.local import files
+from kept.local.files import MISSING, locked, put_aside, read, refuse_links, remove, write
 
 
 def temps(folder):
@@ -415,7 +415,7 @@ def test_the_second_to_lock_is_told_who_was_first(tmp_path):
 HOLDER = """
 import sys
 from pathlib import Path
-from kept.adapters.files import locked
+from kept.local.files import locked
 
 with locked(Path(sys.argv[1])):
     print(flush=True)

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kept.adapters import scanner
-from kept.stages.redact import redact
+from kept.core.redact import redact, scanner
 
 WORD = "correct-horse-battery"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from kept.adapters import schedulers
-from kept.adapters.schedulers import Entry, Kind, Ran
-from kept.model.errors import KeptError, UsageError
+from kept.core.errors import KeptError, UsageError
+from kept.install import schedulers
+from kept.install.schedulers import Entry, Kind, Ran
 
 ODD = Entry(command=("/opt/my tools/50% $HOME's kept", "schedule", "run"), at=time(2, 30), zone="America/New_York")
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from kept.adapters.settings import Llm, Settings, read, values
-from kept.adapters.settings.writing import write
-from kept.model.errors import ConfigError
+from kept.core.errors import ConfigError
+from kept.local.settings import Llm, Settings, read, values
+from kept.local.settings.writing import write
 
 
 def test_no_model_is_asked_by_default(tmp_path: Path) -> None:

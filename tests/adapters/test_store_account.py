@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 from store_world import AT, DAWN, NOW, archive, event
 
-from kept.adapters.store import SqliteStore, Store
-from kept.adapters.store.in_memory import InMemoryStore
-from kept.model.erasure import Words
-from kept.model.event import FORGOTTEN_MARK, Author, Kind, Pointer, Precision
-from kept.model.project import Project
+from kept.core.erasure import Words
+from kept.core.event import FORGOTTEN_MARK, Author, Kind, Pointer, Precision
+from kept.core.project import Project
+from kept.store import SqliteStore, Store
+from kept.store.in_memory import InMemoryStore
 
 
 def opened(kind, path):

@@ -9,16 +9,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from store_world import AT, DAWN, NOW, add, archive, commit, event, judged, memory
 
-from kept.adapters.store import IMPORTED, Output, Span, SqliteStore, Store
-from kept.adapters.store.in_memory import InMemoryStore
-from kept.model.document import Line
-from kept.model.erasure import Words
-from kept.model.errors import DamagedError, StoreError, UsageError
-from kept.model.event import FORGOTTEN_MARK, Origin
-from kept.model.fold import fold
-from kept.model.memory import Evidence, Refused, Status
-from kept.model.operation import Add, Forget, Merge, Pin, Retire, Supersede, as_facts
-from kept.model.summary import Form, Note, Passage
+from kept.core.document import Line
+from kept.core.erasure import Words
+from kept.core.errors import DamagedError, StoreError, UsageError
+from kept.core.event import FORGOTTEN_MARK, Origin
+from kept.core.fold import fold
+from kept.core.memory import Evidence, Refused, Status
+from kept.core.operation import Add, Forget, Merge, Pin, Retire, Supersede, as_facts
+from kept.core.summary import Form, Note, Passage
+from kept.store import IMPORTED, Output, Span, SqliteStore, Store
+from kept.store.in_memory import InMemoryStore
 
 KINDS = ("sqlite", "memory")
 

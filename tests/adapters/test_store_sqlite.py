@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from store_world import AT, DAWN, NOW, add, archive, commit, event, judged, memory
 
-from kept.adapters.store import Span, SqliteStore, database
-from kept.adapters.store.database import FORMAT, Database
-from kept.model.erasure import Words
-from kept.model.errors import DamagedError, StoreError
-from kept.model.event import Author, Origin
-from kept.model.event import Kind as What
-from kept.model.memory import Evidence
-from kept.model.operation import Add, Forget, Retire, Supersede
+from kept.core.erasure import Words
+from kept.core.errors import DamagedError, StoreError
+from kept.core.event import Author, Origin
+from kept.core.event import Kind as What
+from kept.core.memory import Evidence
+from kept.core.operation import Add, Forget, Retire, Supersede
+from kept.store import Span, SqliteStore, database
+from kept.store.database import FORMAT, Database
 
 
 @pytest.fixture
@@ -279,7 +279,7 @@ def test_a_row_that_cannot_be_read_is_named_and_never_served(store):
 
 def test_a_slice_of_many_events_lies_in_blocks_of_bounded_size(tmp_path, monkeypatch):
     path = tmp_path / "kept.db"
-    monkeypatch.setattr("kept.adapters.store.archive.BLOCK_EVENTS", 2)
+    monkeypatch.setattr("kept.store.archive.turns.BLOCK_EVENTS", 2)
     with SqliteStore(path) as store:
         archive(store, *(event(name, text=f"text of {name}") for name in "abcde"))
         assert [each.key for each in store.archive.events(1, 0, 9)] == list("abcde")

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from kept.adapters.index import Kind, vectors
-from kept.adapters.index.head import model_of
-from kept.adapters.index.vectors import Entry, Vectors, update
+from kept.recall.index import Kind, vectors
+from kept.recall.index.head import model_of
+from kept.recall.index.vectors import Entry, Vectors, update
 
 RANDOM = np.random.default_rng(7)
 

@@ -10,9 +10,9 @@ from socket import AF_UNIX, SOCK_STREAM, socket
 
 import pytest
 
-from kept.adapters import warm
-from kept.adapters.warm import begin, path_of, take
-from kept.adapters.warm.serving import served
+from kept.recall import embed_server
+from kept.recall.embed_server import begin, path_of, take
+from kept.recall.embed_server.server import served
 
 QUESTION = {"message": "where are the invoices?", "scopes": ["user"]}
 SHORT = 0.05
@@ -35,7 +35,7 @@ def serving(folder, answer):
     with served(str(folder), prepare):
         assert ready.wait(10)
         until = time.monotonic() + 10
-        while not ask(folder / warm.NAME, seconds=1.0) and time.monotonic() < until:
+        while not ask(folder / embed_server.NAME, seconds=1.0) and time.monotonic() < until:
             pass
         yield
 
@@ -60,20 +60,20 @@ def pretending(path, reply):
 
 def test_a_question_is_answered_with_numbers_by_id(tmp_path):
     with serving(tmp_path, lambda message, scopes: {message: 0.5, **dict.fromkeys(scopes, 1.0)}):
-        assert ask(tmp_path / warm.NAME) == {QUESTION["message"]: 0.5, "user": 1.0}
-        mode = os.lstat(tmp_path / warm.NAME).st_mode
+        assert ask(tmp_path / embed_server.NAME) == {QUESTION["message"]: 0.5, "user": 1.0}
+        mode = os.lstat(tmp_path / embed_server.NAME).st_mode
         assert stat.S_ISSOCK(mode)
         assert stat.S_IMODE(mode) == 0o600
-    assert not (tmp_path / warm.NAME).exists()
-    assert ask(tmp_path / warm.NAME) == {}
+    assert not (tmp_path / embed_server.NAME).exists()
+    assert ask(tmp_path / embed_server.NAME) == {}
 
 
 def test_a_socket_that_a_dead_process_left_is_harmless_and_the_next_takes_its_place(tmp_path):
     with socket(AF_UNIX, SOCK_STREAM) as door:
-        door.bind(str(tmp_path / warm.NAME))
-    assert ask(tmp_path / warm.NAME) == {}
+        door.bind(str(tmp_path / embed_server.NAME))
+    assert ask(tmp_path / embed_server.NAME) == {}
     with serving(tmp_path, lambda _, __: {"a": 0.9}):
-        assert ask(tmp_path / warm.NAME) == {"a": 0.9}
+        assert ask(tmp_path / embed_server.NAME) == {"a": 0.9}
 
 
 def test_of_two_processes_the_second_answers_when_the_first_has_ended(tmp_path):
@@ -81,10 +81,10 @@ def test_of_two_processes_the_second_answers_when_the_first_has_ended(tmp_path):
     with serving(tmp_path, lambda _, __: {"first": 1.0}):
         second = served(str(tmp_path), lambda: prepared.append(1) or (lambda _, __: {"second": 1.0}))
         second.__enter__()
-        assert ask(tmp_path / warm.NAME) == {"first": 1.0}
+        assert ask(tmp_path / embed_server.NAME) == {"first": 1.0}
         assert prepared == []
     until = time.monotonic() + 10
-    while ask(tmp_path / warm.NAME, seconds=1.0) != {"second": 1.0}:
+    while ask(tmp_path / embed_server.NAME, seconds=1.0) != {"second": 1.0}:
         assert time.monotonic() < until
     second.__exit__(None, None, None)
 
@@ -115,7 +115,7 @@ def test_who_sends_a_byte_now_and_then_is_not_waited_for(tmp_path):
     "reply",
     [
         b"", b"\n", b"no JSON\n", b"[1, 2]\n", b'{"a": "words", "b": null, "c": [1]}\n', b'{"a": 7, "b": -1, "c": NaN, "d": Infinity}\n',
-        b"x" * (warm.MOST + 1) + b"\n", b"[" * 30_000 + b"\n", b"\xff\xfe\n", b'{"a": 0.5}',
+        b"x" * (embed_server.MOST + 1) + b"\n", b"[" * 30_000 + b"\n", b"\xff\xfe\n", b'{"a": 0.5}',
     ],
     ids=["gone", "empty", "no-json", "a-list", "words", "no-cosines", "too-long", "too-deep", "no-utf8", "cut-off"],
 )  # fmt: skip
@@ -126,7 +126,7 @@ def test_what_a_liar_tells_counts_for_nothing(tmp_path, reply):
 
 def test_another_users_socket_is_told_nothing(tmp_path, monkeypatch):
     heard = []
-    monkeypatch.setattr(warm, "user_of", lambda _: os.geteuid() + 1)
+    monkeypatch.setattr(embed_server, "user_of", lambda _: os.geteuid() + 1)
     with pretending(tmp_path / "s", lambda connection: heard.append(connection.recv(100))):
         assert ask(tmp_path / "s") == {}
     assert heard == [b""]
@@ -155,8 +155,8 @@ def test_the_kernel_tells_another_users_socket_and_another_users_question(tmp_pa
 
 def test_who_asks_as_another_user_gets_nothing(tmp_path, monkeypatch):
     with serving(tmp_path, lambda _, __: {"a": 0.9}):
-        monkeypatch.setattr("kept.adapters.warm.serving.user_of", lambda _: os.geteuid() + 1)
-        assert ask(tmp_path / warm.NAME, seconds=2.0) == {}
+        monkeypatch.setattr("kept.recall.embed_server.server.user_of", lambda _: os.geteuid() + 1)
+        assert ask(tmp_path / embed_server.NAME, seconds=2.0) == {}
 
 
 @pytest.mark.parametrize(
@@ -165,15 +165,15 @@ def test_who_asks_as_another_user_gets_nothing(tmp_path, monkeypatch):
 def test_who_asks_wrongly_gets_nothing_and_the_next_is_answered(tmp_path, question):
     with serving(tmp_path, lambda _, __: {"a": 0.9}):
         with socket(AF_UNIX, SOCK_STREAM) as rude:
-            rude.connect(str(tmp_path / warm.NAME))
+            rude.connect(str(tmp_path / embed_server.NAME))
             with suppress(OSError):  # it may hang up in the middle of it
                 rude.sendall(question)
-        assert ask(tmp_path / warm.NAME) == {"a": 0.9}
+        assert ask(tmp_path / embed_server.NAME) == {"a": 0.9}
 
 
 def test_a_question_longer_than_a_message_may_be_is_not_asked(tmp_path):
     with serving(tmp_path, lambda _, __: {"a": 0.9}):
-        assert ask(tmp_path / warm.NAME, {"message": "x" * warm.MOST}) == {}
+        assert ask(tmp_path / embed_server.NAME, {"message": "x" * embed_server.MOST}) == {}
 
 
 def test_a_home_whose_path_is_too_long_for_a_socket_has_none(tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kept.app.desk import find_home, opened
+from kept.workspace import find_home, opened
 
 
 class Clock:

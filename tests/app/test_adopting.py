@@ -2,13 +2,13 @@
 
 import pytest
 
-from kept.app.adopting import adopt, on_offer
-from kept.app.history import undo
-from kept.app.person import reject
-from kept.app.running import Options, run
-from kept.model.errors import UsageError
-from kept.model.event import Origin
-from kept.model.memory import Status
+from kept.core.errors import UsageError
+from kept.core.event import Origin
+from kept.core.memory import Status
+from kept.memories.history import undo
+from kept.memories.person import reject
+from kept.pipeline.importing import adopt, on_offer
+from kept.pipeline.run import Options, run
 from talking import RULE, say
 
 TOPIC = """---

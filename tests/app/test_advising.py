@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from test_hearing import NOTHING, Obedient, with_model
 
-from kept.app import person
-from kept.app.history import undo
-from kept.app.running import Options, run
-from kept.app.safety import check, rebuild
-from kept.model.memory import Status
+from kept.core.memory import Status
+from kept.memories import person
+from kept.memories.history import undo
+from kept.pipeline.run import Options, run
+from kept.pipeline.safety import check, rebuild
 from talking import say
 
 SHORT = "I prefer reviews of pull requests that are short."

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from kept.app.annotated import annotated
-from kept.app.desk import Home, opened
-from kept.model.errors import UsageError
-from kept.stages.gold import standing
-from kept.ui.cli.door import main
+from kept.cli.door import main
+from kept.core.errors import UsageError
+from kept.evaluation.extraction import annotated
+from kept.evaluation.gold import standing
+from kept.workspace import Home, opened
 from talking import OTHER, RULE, say
 
 ITEM = {

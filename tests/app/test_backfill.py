@@ -7,12 +7,12 @@ from threading import Barrier, BrokenBarrierError, Lock
 
 import pytest
 
-from kept.adapters import files
-from kept.adapters.llm.scripted import Scripted
-from kept.adapters.store import SqliteStore
-from kept.app.asking import Asker
-from kept.app.journaling import State, backfill, plan, work_of
-from kept.app.running import Options, run
+from kept.llm.adapters.scripted import Scripted
+from kept.llm.client import Asker
+from kept.local import files
+from kept.pipeline.run import Options, run
+from kept.pipeline.write_journal import State, backfill, plan, work_of
+from kept.store import SqliteStore
 from talking import say
 
 FIRST = date(2026, 1, 5)

@@ -5,10 +5,10 @@ from time import time_ns
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.adapters.sources import looks
-from kept.app import reading
-from kept.app.batches import batches
-from kept.app.running import Options, run
+from kept.intake import reading
+from kept.local.batches import batches
+from kept.pipeline.run import Options, run
+from kept.sources import stat_cache
 
 
 @given(st.lists(st.integers(0, 50)), st.integers(1, 60))
@@ -40,7 +40,7 @@ def test_a_file_that_cannot_be_read_does_not_undo_those_read_with_it(desk_at, tm
 
 
 def test_a_file_that_did_not_change_is_not_opened_again_unless_a_person_says_so(desk_at, home, transcripts, monkeypatch):
-    monkeypatch.setattr(looks, "time_ns", lambda: time_ns() + 60 * 10**9)
+    monkeypatch.setattr(stat_cache, "time_ns", lambda: time_ns() + 60 * 10**9)
     number = len(list(transcripts.rglob("*.jsonl")))
     opened = []
     examine = reading.examine

@@ -4,11 +4,11 @@ from datetime import date
 
 import pytest
 
-from kept.app.calendaring import diary, latest, month, month_of, sessions, still_open
-from kept.app.journaling import work_of, write
-from kept.app.person import add, resolve
-from kept.app.running import Options, run
-from kept.model.errors import UsageError
+from kept.core.errors import UsageError
+from kept.journal.calendar import diary, latest, month, month_of, sessions, still_open
+from kept.memories.person import add, resolve
+from kept.pipeline.run import Options, run
+from kept.pipeline.write_journal import work_of, write
 from talking import OTHER, RULE, say
 
 JANUARY = date(2026, 1, 1)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kept.app.running import Options, run
-from kept.model.event import Origin
-from kept.model.memory import Status
+from kept.core.event import Origin
+from kept.core.memory import Status
+from kept.pipeline.run import Options, run
 from talking import RULE, say
 
 NOTE = "Releases are tagged from the branch `stable` only."

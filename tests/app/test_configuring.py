@@ -2,10 +2,10 @@
 
 import pytest
 
-from kept.adapters import settings
-from kept.app import configuring
-from kept.app.desk import find_home
-from kept.model.errors import ConfigError, StaleError
+from kept.core.errors import ConfigError, StaleError
+from kept.local import settings
+from kept.memories import configure
+from kept.workspace import find_home
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def test_every_setting_is_explained_once_and_nothing_else_is():
 
 
 def test_the_list_tells_kind_default_value_and_whether_the_file_says_it(own):
-    found = {each.name: each for each in configuring.listed(own)}
+    found = {each.name: each for each in configure.listed(own)}
     assert (found["llm.day_usd"].value, found["llm.day_usd"].default, found["llm.day_usd"].given) == (3.0, 2.0, True)
     assert (found["llm.adapter"].kind, found["llm.adapter"].given) == ("text", False)
     assert "command" in found["llm.adapter"].choices
@@ -32,22 +32,22 @@ def test_the_list_tells_kind_default_value_and_whether_the_file_says_it(own):
 
 
 def test_a_change_keeps_the_comments_and_holds_only_against_what_was_seen(own):
-    seen = configuring.told(own, "llm.day_usd").revision
-    assert configuring.change(own, "llm.day_usd", "5", if_match=seen) == 5.0
+    seen = configure.told(own, "llm.day_usd").revision
+    assert configure.change(own, "llm.day_usd", "5", if_match=seen) == 5.0
     assert "# mine" in own.settings.read_text()
     assert "# what is dear" in own.settings.read_text()
     with pytest.raises(StaleError):
-        configuring.change(own, "llm.day_usd", "7", if_match=seen)
-    assert configuring.setting(own, "llm.day_usd") == 5.0
-    configuring.change(own, "timezone", "Europe/Berlin", if_match=configuring.told(own, "timezone").revision)
+        configure.change(own, "llm.day_usd", "7", if_match=seen)
+    assert configure.setting(own, "llm.day_usd") == 5.0
+    configure.change(own, "timezone", "Europe/Berlin", if_match=configure.told(own, "timezone").revision)
 
 
 def test_a_profile_that_is_not_there_is_not_put_to_work(own):
     before = own.settings.read_text()
     for act in (
-        lambda: configuring.change(own, "profile", "nosuch"),
-        lambda: configuring.append(own, "use", {"profile": "nosuch", "sources": ("vault",)}),
-        lambda: configuring.rewrite(own, 'profiles = ["nosuch"]\n'),
+        lambda: configure.change(own, "profile", "nosuch"),
+        lambda: configure.append(own, "use", {"profile": "nosuch", "sources": ("vault",)}),
+        lambda: configure.rewrite(own, 'profiles = ["nosuch"]\n'),
     ):
         with pytest.raises(ConfigError, match="nosuch"):
             act()
@@ -55,40 +55,40 @@ def test_a_profile_that_is_not_there_is_not_put_to_work(own):
 
 
 def test_rules_and_sources_are_added_and_taken_out_beside_what_stands_there(own):
-    assert configuring.append(own, "use", {"profile": "vault", "sources": ("vault",), "projects": ()}) == [
+    assert configure.append(own, "use", {"profile": "vault", "sources": ("vault",), "projects": ()}) == [
         {"profile": "vault", "sources": ["vault"]}
     ]
-    configuring.append(own, "feed", {"kind": "rss", "url": "https://example.org/f", "name": "", "path": ""})
-    assert len(configuring.append(own, "use", {"profile": "coding", "projects": ("~/work/*",)})) == 2
-    (left,) = configuring.drop(own, "use", 0)
+    configure.append(own, "feed", {"kind": "rss", "url": "https://example.org/f", "name": "", "path": ""})
+    assert len(configure.append(own, "use", {"profile": "coding", "projects": ("~/work/*",)})) == 2
+    (left,) = configure.drop(own, "use", 0)
     assert left["profile"] == "coding"
-    assert configuring.drop(own, "use", 0) == []
-    assert configuring.setting(own, "feed")[0]["url"] == "https://example.org/f"
+    assert configure.drop(own, "use", 0) == []
+    assert configure.setting(own, "feed")[0]["url"] == "https://example.org/f"
     assert "# what is dear" in own.settings.read_text()
     for act in (
-        lambda: configuring.drop(own, "use", 0),
-        lambda: configuring.append(own, "llm", {}),
-        lambda: configuring.append(own, "feed", {"kind": "x"}),
+        lambda: configure.drop(own, "use", 0),
+        lambda: configure.append(own, "llm", {}),
+        lambda: configure.append(own, "feed", {"kind": "x"}),
     ):
         with pytest.raises(ConfigError):
             act()
 
 
 def test_the_file_can_be_written_as_text_where_it_is_what_was_seen_and_says_settings(own):
-    text, revision = configuring.text(own)
-    configuring.rewrite(own, text + "\n[recall]\nmost = 3\n", if_match=revision)
-    assert configuring.setting(own, "recall.most") == 3
+    text, revision = configure.text(own)
+    configure.rewrite(own, text + "\n[recall]\nmost = 3\n", if_match=revision)
+    assert configure.setting(own, "recall.most") == 3
     with pytest.raises(StaleError):
-        configuring.rewrite(own, text, if_match=revision)
+        configure.rewrite(own, text, if_match=revision)
     for wrong in ("[recall]\nmost = 'x'\n", "not toml", 'spam = "x"'):
         with pytest.raises(ConfigError):
-            configuring.rewrite(own, wrong)
-    assert configuring.setting(own, "recall.most") == 3
+            configure.rewrite(own, wrong)
+    assert configure.setting(own, "recall.most") == 3
 
 
 def test_a_broken_setting_can_be_mended_by_its_name(own):
     own.settings.write_text('profile = "coding"  # mine\n[llm]\nadapter = "telepathy"\n')
     with pytest.raises(ConfigError):
-        configuring.listed(own)
-    configuring.change(own, "llm.adapter", "none")
-    assert configuring.setting(own, "llm.adapter") == "none"
+        configure.listed(own)
+    configure.change(own, "llm.adapter", "none")
+    assert configure.setting(own, "llm.adapter") == "none"

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from kept.app.context import assemble
-from kept.app.nearby import Asked, Place
-from kept.app.running import Options, run
-from kept.model.context import DAYS
+from kept.core.fence import DAYS
+from kept.pipeline.run import Options, run
+from kept.recall.context import assemble
+from kept.recall.nearby import Asked, Place
 
 UNRELATED = (
     "What is a good recipe for banana bread with walnuts?",

@@ -9,17 +9,17 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from test_hearing import NOTHING, Obedient, with_model
 
-from kept.adapters.store import SqliteStore
-from kept.adapters.store.in_memory import InMemoryStore
-from kept.app.browsing import day
-from kept.app.context import assemble
-from kept.app.daybook import pages, write_days
-from kept.app.erase.forget import forget, request_of
-from kept.app.nearby import Asked, Place
-from kept.app.recalling import Kind, search
-from kept.app.running import Options, run
-from kept.app.safety import check, rebuild
-from kept.model.summary import Form, Part
+from kept.core.summary import Form, Part
+from kept.days.llm_summaries import pages, write_days
+from kept.memories.browse import day
+from kept.pipeline.erase.forget import forget, request_of
+from kept.pipeline.run import Options, run
+from kept.pipeline.safety import check, rebuild
+from kept.recall.context import assemble
+from kept.recall.nearby import Asked, Place
+from kept.recall.search import Kind, search
+from kept.store import SqliteStore
+from kept.store.in_memory import InMemoryStore
 from talking import RULE, forget_ids, say
 
 DAY = date(2026, 1, 5)

@@ -5,13 +5,13 @@ import os
 
 import pytest
 
-from kept.app.configuring import include
-from kept.app.desk import find_home
-from kept.app.discovery import conversation, survey
-from kept.app.running import Options, run
-from kept.model.errors import UsageError
-from kept.model.event import FORGOTTEN_MARK
-from kept.model.memory import Status
+from kept.core.errors import UsageError
+from kept.core.event import FORGOTTEN_MARK
+from kept.core.memory import Status
+from kept.intake.discovery import conversation, survey
+from kept.memories.configure import include
+from kept.pipeline.run import Options, run
+from kept.workspace import find_home
 from talking import OTHER, RULE, say
 
 DAY = 86_400

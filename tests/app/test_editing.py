@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from kept.app.editing import Condition, catalogue, delete, look, preview, save
-from kept.app.person import add, edit
-from kept.app.running import Options, run, settle
-from kept.model.errors import GuardError, StaleError, UsageError
-from kept.model.memory import Status
+from kept.core.errors import GuardError, StaleError, UsageError
+from kept.core.memory import Status
+from kept.memories.person import add, edit
+from kept.pipeline.edit_file import Condition, catalogue, delete, look, preview, save
+from kept.pipeline.run import Options, run, settle
 from kept.profiles import source
 from talking import RULE, say
 

@@ -9,23 +9,23 @@ from datetime import date
 
 import pytest
 
-from kept.adapters.replies import Note, Replies
-from kept.adapters.store import SqliteStore
-from kept.app import person
-from kept.app.backups import backup, safeguard
-from kept.app.erase.forget import forget, places, request_of
-from kept.app.erase.holders import holders, unclaimed
-from kept.app.erase.proof import remains
-from kept.app.feeding import collect
-from kept.app.history import undo
-from kept.app.journaling import work_of, write
-from kept.app.nightly import nightly
-from kept.app.running import Options, run
-from kept.app.safety import import_file
-from kept.app.spooling import complain
-from kept.model.erasure import Words
-from kept.model.errors import UsageError
-from kept.model.summary import Form, Passage
+from kept.core.erasure import Words
+from kept.core.errors import UsageError
+from kept.core.summary import Form, Passage
+from kept.journal.feed_reading import collect
+from kept.llm.replies import Note, Replies
+from kept.local.session_queue import complain
+from kept.memories import person
+from kept.memories.backups import backup, safeguard
+from kept.memories.history import undo
+from kept.pipeline.erase.forget import forget, places, request_of
+from kept.pipeline.erase.holders import holders, unclaimed
+from kept.pipeline.erase.proof import remains
+from kept.pipeline.nightly import nightly
+from kept.pipeline.run import Options, run
+from kept.pipeline.safety import import_file
+from kept.pipeline.write_journal import work_of, write
+from kept.store import SqliteStore
 from talking import converse, forget_ids, say
 
 DAY = date(2026, 1, 5)
@@ -221,7 +221,7 @@ def test_a_holder_that_refuses_is_told_and_the_others_erase(full, home, monkeypa
         log.symlink_to(home / "elsewhere.log")
         (home / "elsewhere.log").write_text(SAID)
         (home / "recording.jsonl").chmod(0o600)
-        monkeypatch.setattr("kept.app.erase.models.without", _refuse)
+        monkeypatch.setattr("kept.pipeline.erase.models.without", _refuse)
         gone = forget(desk, request)
         assert any("the recording of a model" in problem for problem in gone.problems)
         assert gone.remains == (f"{home / 'recording.jsonl'} (bytes)",)
@@ -230,7 +230,7 @@ def test_a_holder_that_refuses_is_told_and_the_others_erase(full, home, monkeypa
 
 
 def _refuse(text, sessions, tells):
-    from kept.model.errors import ConfigError  # noqa: PLC0415
+    from kept.core.errors import ConfigError  # noqa: PLC0415
 
     if any(tells(line) for line in text.splitlines()):
         raise ConfigError("no")

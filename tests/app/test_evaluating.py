@@ -5,10 +5,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from kept.app.desk import Home, opened
-from kept.app.evaluating import extraction, retrieval
-from kept.model.errors import UsageError
-from kept.stages.measures import mean, ranking_measures, told
+from kept.core.errors import UsageError
+from kept.evaluation.measures import mean, ranking_measures, told
+from kept.evaluation.retrieval import extraction, retrieval
+from kept.workspace import Home, opened
 
 TURNS = {
     "a1": ("s1", "user", "March-15-2024", "We store predictions as Parquet files in the harbor bucket."),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kept.app import extracting
-from kept.app.running import Options, run
+from kept.extraction import extract_threads
+from kept.pipeline.run import Options, run
 from talking import OTHER, RULE, say
 
 PROMPTS = [RULE if n == 3 else OTHER if n == 31 else f"Now look at part {n} and tell me why it is slow." for n in range(70)]
@@ -35,7 +35,7 @@ def whole(desk_at, tmp_path):
 
 def test_stretches_propose_what_one_does(desk_at, home, whole, monkeypatch):
     say(home, "s", *PROMPTS)
-    monkeypatch.setattr(extracting, "WINDOW", SMALL)
+    monkeypatch.setattr(extract_threads, "WINDOW", SMALL)
     with desk_at(home) as desk:
         report = run(desk, [], Options())
         told = [(place, each.candidate.content) for place, each in candidates(desk)]
@@ -46,7 +46,7 @@ def test_stretches_propose_what_one_does(desk_at, home, whole, monkeypatch):
 
 def test_extracting_unchanged_stretches_again_notes_nothing(desk_at, home, whole, monkeypatch):
     say(home, "s", *PROMPTS)
-    monkeypatch.setattr(extracting, "WINDOW", SMALL)
+    monkeypatch.setattr(extract_threads, "WINDOW", SMALL)
     with desk_at(home) as desk:
         run(desk, [], Options())
         before = extractions(desk)
@@ -56,10 +56,10 @@ def test_extracting_unchanged_stretches_again_notes_nothing(desk_at, home, whole
 
 def test_a_run_cut_short_between_stretches_goes_on_after_the_last_one(desk_at, home, whole, monkeypatch):
     say(home, "s", *PROMPTS)
-    monkeypatch.setattr(extracting, "WINDOW", SMALL)
-    monkeypatch.setattr(extracting, "AHEAD", 2)
+    monkeypatch.setattr(extract_threads, "WINDOW", SMALL)
+    monkeypatch.setattr(extract_threads, "AHEAD", 2)
     with desk_at(home) as desk:
-        stretch, done = extracting._stretch, []
+        stretch, done = extract_threads._stretch, []
 
         def cut_short(*args):
             if len(done) == 2:
@@ -67,12 +67,12 @@ def test_a_run_cut_short_between_stretches_goes_on_after_the_last_one(desk_at, h
             done.append(args[2])
             return stretch(*args)
 
-        monkeypatch.setattr(extracting, "_stretch", cut_short)
+        monkeypatch.setattr(extract_threads, "_stretch", cut_short)
         with pytest.raises(CutShortError):
             run(desk, [], Options())
         (thread,) = desk.store.archive.threads(pending=True)
         assert done[-1] < thread.extracted < thread.events
-        monkeypatch.setattr(extracting, "_stretch", stretch)
+        monkeypatch.setattr(extract_threads, "_stretch", stretch)
         run(desk, [], Options())
         assert [(place, each.candidate.content) for place, each in candidates(desk)] == [
             (place, each.candidate.content) for place, each in whole

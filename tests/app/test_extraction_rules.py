@@ -9,11 +9,11 @@ from importlib.resources import files
 
 import pytest
 
-from kept.app import person
-from kept.app.running import Options, run
-from kept.model.memory import Status
+from kept.cli.door import main
+from kept.core.memory import Status
+from kept.memories import person
+from kept.pipeline.run import Options, run
 from kept.profiles import profile
-from kept.ui.cli.door import main
 from talking import converse
 
 FAILING = [("user", "make the thumbnails"), ("run", "npm run thumbs"), ("failed", "> thumbs\nError: Cannot find module 'sharp'"), ("run", "npm install sharp"), ("out", "added 1 package"), ("run", "npm run thumbs"), ("out", "12 thumbnails"), ("agent", "They work now.")]  # fmt: skip

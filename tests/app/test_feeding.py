@@ -4,10 +4,10 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from kept.adapters.feeds.base import Fetched
-from kept.app.feeding import collect, items_between
-from kept.app.journaling import heads, work_of, write
-from kept.app.running import Options, run
+from kept.journal.feed_reading import collect, items_between
+from kept.journal.feeds.base import Fetched
+from kept.pipeline.run import Options, run
+from kept.pipeline.write_journal import heads, work_of, write
 from talking import say
 
 DAWN = datetime(1, 1, 1, tzinfo=UTC)

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from kept.adapters.store import SqliteStore
-from kept.app.browsing import exported
-from kept.app.history import redo, undo
-from kept.app.running import Options, run, settle
-from kept.app.safety import export_archive, import_file
-from kept.model.errors import UsageError
-from kept.model.fingerprint import fingerprint, recognised
-from kept.model.memory import Status
+from kept.core.errors import UsageError
+from kept.core.fingerprint import fingerprint, recognised
+from kept.core.memory import Status
+from kept.memories.browse import exported
+from kept.memories.history import redo, undo
+from kept.pipeline.run import Options, run, settle
+from kept.pipeline.safety import export_archive, import_file
+from kept.store import SqliteStore
 from talking import forget_ids, say
 
 pytestmark = pytest.mark.shared

@@ -5,14 +5,14 @@ from datetime import date
 
 import pytest
 
-from kept.adapters import files
-from kept.adapters.llm import Recording, Scripted
-from kept.app.asking import Asker
-from kept.app.erase.forget import forget, request_of
-from kept.app.feeding import collect, items_between
-from kept.app.journaling import work_of, write
-from kept.app.running import Options, run
-from kept.model.errors import KeptError
+from kept.core.errors import KeptError
+from kept.journal.feed_reading import collect, items_between
+from kept.llm.adapters import Recording, Scripted
+from kept.llm.client import Asker
+from kept.local import files
+from kept.pipeline.erase.forget import forget, request_of
+from kept.pipeline.run import Options, run
+from kept.pipeline.write_journal import work_of, write
 from talking import say
 
 DAY = date(2026, 1, 5)

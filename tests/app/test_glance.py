@@ -6,16 +6,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kept.adapters import spool
-from kept.adapters.glance import Glance, _statements
-from kept.adapters.store import SqliteStore
-from kept.app import spooling
-from kept.app.desk import find_home
-from kept.app.person import add, pin, retire
-from kept.app.running import Options, run
-from kept.model.errors import StoreError
-from kept.model.memory import Status
-from kept.model.times import to_text
+from kept.core.errors import StoreError
+from kept.core.memory import Status
+from kept.core.times import to_text
+from kept.local import queue, session_queue
+from kept.memories.person import add, pin, retire
+from kept.pipeline.run import Options, run
+from kept.store import SqliteStore
+from kept.store.reader import Glance, _statements
+from kept.workspace import find_home
 
 
 @pytest.fixture
@@ -116,22 +115,22 @@ def test_a_deadline_that_has_passed_ends_a_query(store):
 
 def test_lines_appended_to_a_spool_are_taken_once_and_never_torn(tmp_path):
     path = str(tmp_path / "hooks" / "queue")
-    assert all(spool.append(path, f"line {number}\nx", 1_000) for number in range(50))
-    assert not any(spool.append(path, "y" * 900, 1_000) for _ in range(3))
-    assert spool.take(path) == [f"line {number} x" for number in range(50)]
-    assert spool.take(path) == []
+    assert all(queue.append(path, f"line {number}\nx", 1_000) for number in range(50))
+    assert not any(queue.append(path, "y" * 900, 1_000) for _ in range(3))
+    assert queue.take(path) == [f"line {number} x" for number in range(50)]
+    assert queue.take(path) == []
 
 
 def test_the_log_of_the_hooks_is_bounded_and_keeps_the_newest(tmp_path):
     for number in range(2_500):
-        spooling.complain(str(tmp_path), "2026-01-05T10:00:00Z", "stop", f"{number} " + "x" * 100)
-    kept = spooling.complaints(str(tmp_path))
+        session_queue.complain(str(tmp_path), "2026-01-05T10:00:00Z", "stop", f"{number} " + "x" * 100)
+    kept = session_queue.complaints(str(tmp_path))
     assert kept[-1].startswith("2026-01-05T10:00:00Z stop: 2499 ")
     assert sum(map(len, kept)) < 130_000
 
 
 def test_the_hooks_know_where_the_store_lies(home):
-    assert spooling.state_of(str(home)) == str(find_home(str(home), {}).state)
+    assert session_queue.state_of(str(home)) == str(find_home(str(home), {}).state)
 
 
 def test_time_that_passed_in_waiting_for_somebody_else_does_not_count(store):

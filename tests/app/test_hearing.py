@@ -8,15 +8,16 @@ from itertools import permutations
 
 import pytest
 
-from kept.adapters.llm.scripted import Scripted
-from kept.adapters.replies import Replies
-from kept.app import browsing, hearing
-from kept.app.asking import Asker, Pace
-from kept.app.history import redo, undo
-from kept.app.running import Options, run
-from kept.model.ask import Answered, Fault, Unreachable
-from kept.model.memory import Held, Refused, Status
-from kept.model.summary import Part
+from kept.core.memory import Held, Refused, Status
+from kept.core.summary import Part
+from kept.extraction import llm_extraction
+from kept.llm.adapters.scripted import Scripted
+from kept.llm.ask import Answered, Fault, Unreachable
+from kept.llm.client import Asker, Pace
+from kept.llm.replies import Replies
+from kept.memories import browse
+from kept.memories.history import redo, undo
+from kept.pipeline.run import Options, run
 from obedient import obey
 from talking import OTHER, RULE, forget_ids, say
 
@@ -120,7 +121,7 @@ def test_a_model_that_fails_changes_nothing_and_is_asked_again_in_the_next_run(d
 
         def fails(ask):
             if reply is None:
-                from kept.adapters.llm.base import Silent  # noqa: PLC0415 - only here
+                from kept.llm.adapters.base import Silent  # noqa: PLC0415 - only here
 
                 return Silent(fault=Fault.CONNECTION, reason="no route")
             return reply
@@ -137,11 +138,11 @@ def test_a_model_that_fails_changes_nothing_and_is_asked_again_in_the_next_run(d
 
 
 def test_a_budget_that_is_spent_stops_cleanly_and_the_next_run_goes_on(desk_at, home, monkeypatch):
-    from kept.app.spending import Limits  # noqa: PLC0415 - only here
+    from kept.llm.budget import Limits  # noqa: PLC0415 - only here
 
     for number in range(4):
         say(home, f"s{number}", f"We must always keep table{number}.sql sorted by its key.", day=f"2026-01-0{number + 1}")
-    monkeypatch.setattr(hearing, "_TOGETHER", 1)
+    monkeypatch.setattr(llm_extraction, "_TOGETHER", 1)
     with desk_at(home) as desk:
         report = run(with_model(desk, Obedient(), limits=(Limits(span="a run", calls=2),)), [], Options())
         assert report.partly
@@ -155,7 +156,7 @@ def test_a_budget_that_is_spent_stops_cleanly_and_the_next_run_goes_on(desk_at, 
 def test_a_run_cut_short_repeats_no_question_that_was_answered(desk_at, home, monkeypatch):
     for number in range(5):
         say(home, f"s{number}", f"We must always keep table{number}.sql sorted by its key.", day=f"2026-01-0{number + 1}")
-    monkeypatch.setattr(hearing, "_TOGETHER", 2)
+    monkeypatch.setattr(llm_extraction, "_TOGETHER", 2)
 
     def killed(ask):
         if len(dying.asked) == 4:
@@ -201,7 +202,7 @@ GROWING = [
 
 @pytest.mark.parametrize("cuts", [(1,), (3,), (2, 4), (1, 2, 3, 4, 5)])
 def test_a_session_heard_as_it_grows_gives_what_hearing_it_at_once_gives(desk_at, home, monkeypatch, cuts):
-    monkeypatch.setattr(hearing, "CHUNK_TOKENS", 200)
+    monkeypatch.setattr(llm_extraction, "CHUNK_TOKENS", 200)
     with desk_at(home / "whole") as desk:
         say(home / "w", "one", *GROWING)
         run(with_model(desk, Obedient()), [home / "w"], Options())
@@ -371,8 +372,8 @@ def test_secrets_in_a_reply_are_refused_and_kept_nowhere(desk_at, home):
 
 
 def test_every_event_of_a_thread_is_in_a_question(desk_at, home, monkeypatch):
-    monkeypatch.setattr(hearing, "CHUNK_TOKENS", 300)
-    monkeypatch.setattr(hearing, "WINDOW", 20)
+    monkeypatch.setattr(llm_extraction, "CHUNK_TOKENS", 300)
+    monkeypatch.setattr(llm_extraction, "WINDOW", 20)
     say(home, "one", *(f"Question number {n} about the importer. " * 5 for n in range(40)))
     model = Obedient()
     with desk_at(home) as desk:
@@ -387,14 +388,14 @@ def test_a_plain_function_can_answer(desk_at, home):
     say(home, "one", FACT)
     with desk_at(home) as desk:
         run(replace(desk, asking=None), [], Options())
-        heard = hearing.hear(
+        heard = llm_extraction.hear(
             desk,
             lambda: desk.store.log.start_run("test", desk.clock()),
             lambda asks: [Answered(body=obey(each)) for each in asks],
             by="a function",
         )
         assert heard.chunks == 1
-        none = hearing.hear(desk, lambda: 1, lambda asks: [Unreachable(reason="away") for _ in asks], by="nobody")
+        none = llm_extraction.hear(desk, lambda: 1, lambda asks: [Unreachable(reason="away") for _ in asks], by="nobody")
         assert (none.threads, none.left) == (0, 0)
 
 
@@ -406,9 +407,9 @@ def test_a_day_tells_what_its_sessions_came_to_without_asking_again(desk_at, hom
     with desk_at(home) as desk:
         run(with_model(desk, model), [], Options())
         asked = len(model.asked)
-        found = browsing.day(replace(desk, asking=None), date(2026, 1, 5)).summary.detailed
+        found = browse.day(replace(desk, asking=None), date(2026, 1, 5)).summary.detailed
         assert (Part.DECIDED, decided) in [(each.part, each.text) for each in found]
-        assert [each.part for each in browsing.day(desk, date(2026, 1, 6)).summary.detailed if each.by] == [Part.OPEN]
+        assert [each.part for each in browse.day(desk, date(2026, 1, 6)).summary.detailed if each.by] == [Part.OPEN]
         assert len(model.asked) == asked
 
 
@@ -443,6 +444,6 @@ def test_a_memory_tells_which_model_proposed_it_and_by_which_prompt(desk_at, hom
     with desk_at(home) as desk:
         run(with_model(desk, Obedient()), [], Options())
         (memory,) = [each for each in desk.store.log.memories() if each.status is Status.ACTIVE]
-        ((model, reasoning),) = browsing.trace(desk, memory).models
+        ((model, reasoning),) = browse.trace(desk, memory).models
         assert model == f"small-one, prompt {desk.prompt(desk.profile).version}"
         assert "the user's words" in reasoning

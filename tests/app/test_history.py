@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from kept.adapters.store import Draft
-from kept.app.history import difference, history, memories_at, redo, undo
-from kept.model.errors import UsageError
-from kept.model.event import Origin
-from kept.model.memory import Actor, Evidence, Memory, Status
-from kept.model.operation import Add, Pin, Reaffirm, Retire, Supersede, as_facts
+from kept.core.errors import UsageError
+from kept.core.event import Origin
+from kept.core.memory import Actor, Evidence, Memory, Status
+from kept.core.operation import Add, Pin, Reaffirm, Retire, Supersede, as_facts
+from kept.memories.history import difference, history, memories_at, redo, undo
+from kept.store import Draft
 
 JAN, MAR, MAY = (datetime(2026, month, 1, 12, tzinfo=UTC) for month in (1, 3, 5))
 

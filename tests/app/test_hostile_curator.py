@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from kept.adapters.store import Draft
-from kept.app import person
-from kept.app.curating import GUARD
-from kept.app.running import Options, run
-from kept.model.event import Origin
-from kept.model.memory import Actor, Memory, Status
-from kept.model.operation import Add, Merge, Operation, Retire, Revise, Supersede, as_facts
+from kept.core.event import Origin
+from kept.core.memory import Actor, Memory, Status
+from kept.core.operation import Add, Merge, Operation, Retire, Revise, Supersede, as_facts
+from kept.curation.passes import GUARD
+from kept.memories import person
+from kept.pipeline.run import Options, run
+from kept.store import Draft
 from talking import RULE, say
 
 NIGHTS, MEMORIES, TENTH = 30, 40, 4
@@ -70,7 +70,7 @@ def test_a_month_of_taking_away_a_tenth_a_night_leaves_half(desk_at, clock, home
         free = [each for each in active if greedy or not (each.pinned or each.owned)]
         return removal(free[:TENTH], free[-1], clock.moment)
 
-    monkeypatch.setattr("kept.app.curating.curate", hostile)
+    monkeypatch.setattr("kept.curation.passes.curate", hostile)
     stopped = 0
     for night in range(NIGHTS):
         clock.moment += timedelta(days=1)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kept.app.running import Options, run
+from kept.pipeline.run import Options, run
 
 SAME = "11111111-1111-4111-8111-111111111111"
 

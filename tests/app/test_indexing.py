@@ -2,15 +2,16 @@
 
 import pytest
 
-from kept.adapters.index import Kind, opened
-from kept.adapters.index.head import model_of
-from kept.adapters.index.vectors import Vectors
-from kept.app import indexing, person
-from kept.app.indexing import bring_up_to_date, standing
-from kept.app.recalling import cosines, search
-from kept.app.running import Options, run, settle
-from kept.app.safety import rebuild
-from kept.model.memory import Status
+from kept.core.memory import Status
+from kept.memories import person
+from kept.pipeline.run import Options, run, settle
+from kept.pipeline.safety import rebuild
+from kept.recall import indexing
+from kept.recall.index import Kind, opened
+from kept.recall.index.head import model_of
+from kept.recall.index.vectors import Vectors
+from kept.recall.indexing import bring_up_to_date, standing
+from kept.recall.search import cosines, search
 from talking import forget_ids
 
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from kept.adapters.clients import PLUGIN_SUGGEST, SUGGEST, has_hooks, has_plugin, with_hooks
-from kept.adapters.schedulers import Ran
-from kept.app.desk import find_home
-from kept.app.doctoring import examine
-from kept.app.installing import hooked, install_hooks, leave, leave_system, planned, plugged, purge
-from kept.app.running import Options, run
-from kept.app.scheduling import install
-from kept.model.errors import ConfigError
-from kept.model.handover import START
+from kept.core.errors import ConfigError
+from kept.core.handover import START
+from kept.install.doctor import examine
+from kept.install.schedule import install
+from kept.install.schedulers import Ran
+from kept.install.setup import hooked, install_hooks, leave, leave_system, planned, plugged, purge
+from kept.local.clients import PLUGIN_SUGGEST, SUGGEST, has_hooks, has_plugin, with_hooks
+from kept.pipeline.run import Options, run
+from kept.workspace import find_home
 from talking import RULE, say
 
 

@@ -6,16 +6,16 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from kept.adapters.llm.scripted import Scripted
-from kept.app.asking import Asker
-from kept.app.browsing import refused
-from kept.app.erase.forget import forget, request_of
-from kept.app.journaling import State, backfill, heads, plan, work_of, write
-from kept.app.running import Options, run
-from kept.model.errors import ConfigError, UsageError
-from kept.model.event import Origin
-from kept.model.memory import Status
-from kept.stages.narrate import edited, head_of
+from kept.core.errors import ConfigError, UsageError
+from kept.core.event import Origin
+from kept.core.memory import Status
+from kept.journal.narrate import edited, head_of
+from kept.llm.adapters.scripted import Scripted
+from kept.llm.client import Asker
+from kept.memories.browse import refused
+from kept.pipeline.erase.forget import forget, request_of
+from kept.pipeline.run import Options, run
+from kept.pipeline.write_journal import State, backfill, heads, plan, work_of, write
 from talking import say
 
 DAWN = datetime(1, 1, 1, tzinfo=UTC)

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from talk import LEXICON, PROFILE, found, talk, user
 
-from kept.app.judging import Rules, judged, texts
-from kept.model.memory import Accepted, Refused
+from kept.core.memory import Accepted, Refused
+from kept.extraction.verdicts import Rules, judged, texts
 
 RULES = Rules(profile=PROFILE, scope="project:shop", forgotten=frozenset(), key=b"key")
 SAID = "We always use pnpm in this project, never npm."

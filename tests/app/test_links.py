@@ -4,10 +4,10 @@ import shutil
 
 import pytest
 
-from kept.app.person import add
-from kept.app.running import settle
-from kept.app.writing import Standing, standing
-from kept.model.errors import RefusedPathError, StoreError
+from kept.core.errors import RefusedPathError, StoreError
+from kept.memories.person import add
+from kept.outputs.write import Standing, standing
+from kept.pipeline.run import settle
 from talking import RULE
 
 KEYS = "ssh-ed25519 AAAA somebody@home\n"

@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from kept.app import detaching
-from kept.app.running import Options, run
-from kept.model.memory import Status
-from kept.model.profile import Occasion
+from kept.core.memory import Status
+from kept.install import uninstall
+from kept.pipeline.run import Options, run
 from kept.profiles import source
+from kept.profiles.profile import Occasion
 from talking import forget_ids
 
 CHATS = {
@@ -181,7 +181,7 @@ def test_an_unreadable_chat_is_told_and_the_others_are_read(vault, home, desk_at
 
 def test_the_run_that_a_hook_starts_when_a_session_ends_says_that_it_is_one(home, monkeypatch):
     started = []
-    monkeypatch.setattr(detaching.subprocess, "Popen", lambda command, **_: started.append(command))
+    monkeypatch.setattr(uninstall.subprocess, "Popen", lambda command, **_: started.append(command))
     (home / ".local" / "share" / "kept" / "hooks").mkdir(parents=True)
-    assert detaching.start_run(str(home), "chat.md")
+    assert uninstall.start_run(str(home), "chat.md")
     assert started[0][started[0].index("--occasion") + 1] == Occasion.SESSION_END.value

@@ -4,12 +4,12 @@ from functools import partial
 
 import pytest
 
-from kept.app import person
-from kept.app.browsing import refused
-from kept.app.history import undo
-from kept.app.running import Options, run
-from kept.model.errors import MissingError, StaleError, UsageError
-from kept.model.memory import Status
+from kept.core.errors import MissingError, StaleError, UsageError
+from kept.core.memory import Status
+from kept.memories import person
+from kept.memories.browse import refused
+from kept.memories.history import undo
+from kept.pipeline.run import Options, run
 from talking import OTHER, RULE, say
 
 VAGUE = ("Tests should not depend on the network.", "Keep the charts small, and do not use more than four colours.")

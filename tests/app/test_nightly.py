@@ -5,17 +5,19 @@ from datetime import timedelta
 
 import pytest
 
-from kept.adapters.files import locked
-from kept.adapters.schedulers import Kind, Ran
-from kept.app import extracting, reading, running
-from kept.app import nightly as job
-from kept.app.desk import find_home
-from kept.app.failures import standing_failures, untold
-from kept.app.nightly import last_night, nightly
-from kept.app.scheduling import install, standing, uninstall
-from kept.model.errors import StoreError, UsageError
-from kept.model.memory import Status
-from kept.ui.cli.door import main
+from kept.cli.door import main
+from kept.core.errors import StoreError, UsageError
+from kept.core.memory import Status
+from kept.extraction import extract_threads
+from kept.install.schedule import install, standing, uninstall
+from kept.install.schedulers import Kind, Ran
+from kept.intake import reading
+from kept.local.files import locked
+from kept.local.job_failures import standing_failures, untold
+from kept.pipeline import nightly as job
+from kept.pipeline import run
+from kept.pipeline.nightly import last_night, nightly
+from kept.workspace import find_home
 from talking import RULE, say
 
 
@@ -59,7 +61,7 @@ def test_a_run_that_breaks_off_says_at_which_step_and_the_night_goes_on(desk_at,
     def broken(*_args, **_options):
         raise LookupError("a rule of kept's has a mistake")
 
-    monkeypatch.setattr(running, "curate_dirty", broken)
+    monkeypatch.setattr(run, "curate_dirty", broken)
     with desk_at(home) as desk:
         night = nightly(desk)
         found = {each.name: (each.done, each.detail) for each in night.steps}
@@ -101,14 +103,14 @@ def test_one_reader_that_fails_never_stops_the_others(desk_at, home, monkeypatch
 def test_one_session_that_cannot_be_analysed_waits_and_the_others_are(desk_at, home, monkeypatch):
     say(home, "a", "Never use pip in this repo, always use `uv sync` instead.")
     say(home, "b", RULE)
-    usual = extracting.segment
+    usual = extract_threads.segment
 
     def broken(events, buffer):
         if any("uv sync" in each.text for each in events):
             raise IndexError
         return usual(events, buffer)
 
-    monkeypatch.setattr(extracting, "segment", broken)
+    monkeypatch.setattr(extract_threads, "segment", broken)
     with desk_at(home) as desk:
         night = nightly(desk)
         assert [each.name for each in night.failed] == ["extract"]
@@ -123,7 +125,7 @@ def test_one_session_that_cannot_be_analysed_waits_and_the_others_are(desk_at, h
 def test_when_the_time_of_a_night_is_up_the_rest_waits_for_the_next_and_nothing_is_lost(desk_at, home, monkeypatch):
     say(home, "a", RULE)
     times = iter([0.0, 0.0, *[1e9] * 1_000])
-    monkeypatch.setattr(running, "monotonic", lambda: next(times))
+    monkeypatch.setattr(run, "monotonic", lambda: next(times))
     with desk_at(home) as desk:
         night = nightly(desk)
         assert night.failed == ()

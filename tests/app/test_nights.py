@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from kept.app.browsing import day as look_at
-from kept.app.nightly import nightly
-from kept.app.running import Options, run
+from kept.memories.browse import day as look_at
+from kept.pipeline.nightly import nightly
+from kept.pipeline.run import Options, run
 from talking import OTHER, RULE, say
 
 ZONES = ("America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "America/Santiago", "Africa/Cairo", "Asia/Kolkata", "UTC")

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parents[1] / "stages"))
 from talk import LEXICON, PROFILE, agent, edit, output, talk, user
 
-from kept.app.observing import LIVE, Engine, Watched, finish, observe
-from kept.stages.extract import extract
-from kept.stages.segment import segment
+from kept.extraction.rules import extract
+from kept.extraction.segment import segment
+from kept.pipeline.observe import LIVE, Engine, Watched, finish, observe
 
 ENGINE = Engine(profile=PROFILE, scope=lambda _: "project:shop")
 TURNS = st.lists(

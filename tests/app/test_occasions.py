@@ -3,9 +3,9 @@
 from importlib.resources import files
 from pathlib import Path
 
-from kept.app.running import Options, run
-from kept.model.memory import Status
-from kept.model.profile import Occasion
+from kept.core.memory import Status
+from kept.pipeline.run import Options, run
+from kept.profiles.profile import Occasion
 from talking import OTHER, RULE, say
 
 UNSURE = "Always show the total in the footer."

@@ -4,12 +4,12 @@ from datetime import date
 
 import pytest
 
-from kept.app.person import add, retire
-from kept.app.routing import extracted, routed
-from kept.app.running import Options, run
-from kept.model.memory import Status
-from kept.model.profile import Place
+from kept.core.memory import Status
+from kept.memories.person import add, retire
+from kept.outputs.routing import extracted, routed
+from kept.pipeline.run import Options, run
 from kept.profiles import source
+from kept.profiles.profile import Place
 from talking import OTHER, RULE, say
 
 NOTE = """\

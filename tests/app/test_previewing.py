@@ -1,8 +1,8 @@
 """A preview of what would be put before a session: what is shown, and what is near but not near enough, with what it shares."""
 
-from kept.app.person import add
-from kept.app.previewing import directories, preview
-from kept.app.running import Options, run
+from kept.memories.person import add
+from kept.pipeline.run import Options, run
+from kept.recall.preview import directories, preview
 from talking import say
 
 FIX = "`deploy.sh` fails with `EACCES`: run `chmod +x deploy.sh` in the `harbor` checkout first."

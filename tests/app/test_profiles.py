@@ -2,10 +2,10 @@
 
 import pytest
 
-from kept.app.person import add
-from kept.app.running import Options, run
-from kept.app.targets import bind, targets
-from kept.model.errors import UsageError
+from kept.core.errors import UsageError
+from kept.memories.person import add
+from kept.outputs.targets import bind, targets
+from kept.pipeline.run import Options, run
 from talking import OTHER, RULE, say
 
 NOTES = """\

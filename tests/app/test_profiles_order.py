@@ -6,8 +6,8 @@ import shutil
 import pytest
 from test_memory_loop import chat
 
-from kept.app.running import Options, run
-from kept.model.memory import Status
+from kept.core.memory import Status
+from kept.pipeline.run import Options, run
 
 SAID = {
     "2026-01-02": "I live in Lisbon and work as a translator.",

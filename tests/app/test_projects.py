@@ -5,11 +5,12 @@ import shutil
 
 import pytest
 
-from kept.app import kinship, person
-from kept.app.history import undo
-from kept.app.kinship import suggestions
-from kept.app.running import Options, run
-from kept.model.memory import USER_SCOPE, Status
+from kept.core.memory import USER_SCOPE, Status
+from kept.intake import kinship
+from kept.intake.kinship import suggestions
+from kept.memories import person
+from kept.memories.history import undo
+from kept.pipeline.run import Options, run
 from talking import OTHER, RULE, say
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from kept.app.desk import find_home, opened
-from kept.app.prompting import declare, difference, look, put_away, save, withdraw
-from kept.model.errors import ConfigError, StaleError, UsageError
+from kept.core.errors import ConfigError, StaleError, UsageError
+from kept.extraction.prompt_override import declare, difference, look, put_away, save, withdraw
 from kept.profiles.prompts import default
 from kept.profiles.prompts.heading import with_category, without_category
+from kept.workspace import find_home, opened
 
 OWN = """\
 ---

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kept.adapters.index import Kind
-from kept.app.desk import Home, opened
-from kept.app.evaluating import archive
-from kept.app.recalling import Filters, search
-from kept.app.running import Options, run
+from kept.evaluation.retrieval import archive
+from kept.pipeline.run import Options, run
+from kept.recall.index import Kind
+from kept.recall.search import Filters, search
+from kept.workspace import Home, opened
 
 HOSTILE = (
     '"; -- ( * ^ : {',

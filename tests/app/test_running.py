@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from kept.adapters.files import locked
-from kept.adapters.index import Kind
-from kept.app import curating, person
-from kept.app.browsing import exported
-from kept.app.erase.forget import forget, request_of
-from kept.app.history import history, redo, undo
-from kept.app.recalling import search
-from kept.app.running import Options, run, settle
-from kept.model.errors import BusyError, UsageError
-from kept.model.memory import Status
-from kept.stages.guard import Stop
+from kept.core.errors import BusyError, UsageError
+from kept.core.memory import Status
+from kept.curation import passes as curating
+from kept.curation.guard import Stop
+from kept.local.files import locked
+from kept.memories import person
+from kept.memories.browse import exported
+from kept.memories.history import history, redo, undo
+from kept.pipeline.erase.forget import forget, request_of
+from kept.pipeline.run import Options, run, settle
+from kept.recall.index import Kind
+from kept.recall.search import search
 from talking import forget_ids
 
 

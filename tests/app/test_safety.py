@@ -9,20 +9,20 @@ from datetime import timedelta
 
 import pytest
 
-from kept.adapters.files import locked
-from kept.adapters.store import SqliteStore
-from kept.adapters.store.backups import is_intact
-from kept.adapters.store.in_memory import InMemoryStore
-from kept.app import person
-from kept.app.backups import KEEP, backup, safeguard
-from kept.app.browsing import exported
-from kept.app.history import undo
-from kept.app.running import Options, run, settle
-from kept.app.safety import check, export_archive, import_file, restore
-from kept.app.writing import Standing
-from kept.model.errors import BusyError, DamagedError, StoreError, UsageError
-from kept.model.event import Origin
-from kept.model.memory import Status
+from kept.core.errors import BusyError, DamagedError, StoreError, UsageError
+from kept.core.event import Origin
+from kept.core.memory import Status
+from kept.local.files import locked
+from kept.memories import person
+from kept.memories.backups import KEEP, backup, safeguard
+from kept.memories.browse import exported
+from kept.memories.history import undo
+from kept.outputs.write import Standing
+from kept.pipeline.run import Options, run, settle
+from kept.pipeline.safety import check, export_archive, import_file, restore
+from kept.store import SqliteStore
+from kept.store.backups import is_intact
+from kept.store.in_memory import InMemoryStore
 from talking import forget_ids
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from test_hearing import NOTHING, Obedient, with_model
 from test_memory_loop import chat
 
-from kept.app.browsing import day
-from kept.app.running import Options, run
-from kept.app.sleeping import sleep
-from kept.model.memory import Status
-from kept.model.summary import Part
+from kept.core.memory import Status
+from kept.core.summary import Part
+from kept.memories.browse import day
+from kept.pipeline.run import Options, run
+from kept.pipeline.sleep import sleep
 from talking import say
 
 TESTS = Path(__file__).parents[1]

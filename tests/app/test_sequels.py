@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from kept.app import person
-from kept.app.running import Options, run
-from kept.model.failure import fingerprint
-from kept.model.memory import Status
-from kept.model.profile import Occasion
+from kept.core.error_fingerprint import fingerprint
+from kept.core.memory import Status
+from kept.memories import person
+from kept.pipeline.run import Options, run
+from kept.profiles.profile import Occasion
 from talking import converse
 
 ERROR = "Error: Cannot find module 'sharp'"

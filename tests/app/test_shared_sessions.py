@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kept.app.browsing import day, days, exported
-from kept.app.history import redo, undo
-from kept.app.running import Options, run, settle
-from kept.model.memory import Status
+from kept.core.memory import Status
+from kept.memories.browse import day, days, exported
+from kept.memories.history import redo, undo
+from kept.pipeline.run import Options, run, settle
 
 pytestmark = pytest.mark.shared
 

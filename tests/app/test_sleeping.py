@@ -5,13 +5,13 @@ from datetime import date, timedelta
 
 import pytest
 
-from kept.adapters.store import blocks
-from kept.adapters.store.records import unpack
-from kept.app import person
-from kept.app.history import undo
-from kept.app.running import Options, run
-from kept.app.sleeping import lingering, sleep, why_lingering
-from kept.model.memory import Status
+from kept.core.memory import Status
+from kept.memories import person
+from kept.memories.history import undo
+from kept.pipeline.run import Options, run
+from kept.pipeline.sleep import lingering, sleep, why_lingering
+from kept.store.archive import blocks
+from kept.store.records import unpack
 from talking import OTHER, say
 
 FIRST = date(2026, 1, 5)

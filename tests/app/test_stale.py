@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from kept.app import person
-from kept.app.history import undo
-from kept.model.errors import StaleError
-from kept.model.memory import Memory
+from kept.core.errors import StaleError
+from kept.core.memory import Memory
+from kept.memories import person
+from kept.memories.history import undo
 
 CHANGES: dict[str, Callable[..., object]] = {
     "edit": lambda desk, number, seen: person.edit(desk, number, "Something else.", if_match=seen),

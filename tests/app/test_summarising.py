@@ -2,11 +2,11 @@
 
 from datetime import date
 
-from kept.app.running import Options, run
-from kept.app.safety import rebuild
-from kept.app.summarising import summarise, summary, week
-from kept.app.summarising import told as note_lines
-from kept.model.summary import Part
+from kept.core.summary import Part
+from kept.days.day_notes import summarise, summary, week
+from kept.days.day_notes import told as note_lines
+from kept.pipeline.run import Options, run
+from kept.pipeline.safety import rebuild
 from talking import OTHER, RULE, forget_ids, say
 
 DAY = date(2026, 1, 5)

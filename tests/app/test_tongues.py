@@ -8,10 +8,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "stages"))
 from talk import agent, output, talk, user
 
-from kept.app.desk import find_home, opened
-from kept.app.running import Options, run
-from kept.app.tongues import lexicon_of
+from kept.pipeline.run import Options, run
+from kept.profiles.language import lexicon_of
 from kept.profiles.lexicons import LANGUAGES, spoken
+from kept.workspace import find_home, opened
 from talking import say
 
 SAID = {

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from kept.app import person
-from kept.app.history import undo
-from kept.app.outdated import outdated
-from kept.app.running import Options, run
-from kept.app.upgrading import preview, upgrade
-from kept.model.memory import Status
+from kept.core.memory import Status
+from kept.memories import person
+from kept.memories.history import undo
+from kept.pipeline.outdated import outdated
+from kept.pipeline.run import Options, run
+from kept.pipeline.upgrade import preview, upgrade
 
 PIP = "Never use pip in this repo, always use `uv sync` instead."
 BROKER = "the broker is NATS and never RabbitMQ."

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from kept.app.person import add
-from kept.app.routing import routed
-from kept.app.running import Options, run
-from kept.model.memory import Status
-from kept.model.profile import Place
+from kept.core.memory import Status
+from kept.memories.person import add
+from kept.outputs.routing import routed
+from kept.pipeline.run import Options, run
+from kept.profiles.profile import Place
 
 QUESTION = "Does discovery in `registry.go` hold when four workflows run at once?"
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from kept.adapters.sources import Skipped, examine, find_files
-from kept.model.event import Cursor
-from kept.model.spans import typed_spans
-from kept.model.text import one_line
+from kept.core.event import Cursor
+from kept.core.spans import typed_spans
+from kept.core.text import one_line
+from kept.extraction.rules import extract
+from kept.extraction.rules.headings import HEADING
+from kept.extraction.rules.prompts import propose
 from kept.profiles import profile
 from kept.profiles.lexicons import lexicon
-from kept.stages.extract import extract
-from kept.stages.extract.headings import HEADING
-from kept.stages.extract.prompts import propose
+from kept.sources import Skipped, examine, find_files
 
 pytestmark = pytest.mark.shared
 

@@ -3,10 +3,10 @@
 import pytest
 
 import kept
-from kept.app.desk import find_home
-from kept.app.desk import opened as desk_of
-from kept.app.running import Options, run
-from kept.model.errors import UsageError
+from kept.core.errors import UsageError
+from kept.pipeline.run import Options, run
+from kept.workspace import find_home
+from kept.workspace import opened as desk_of
 from talking import OTHER
 
 

@@ -16,10 +16,10 @@ from importlib.resources import files
 from itertools import count
 from pathlib import Path
 
-from kept.app.browsing import exported
-from kept.app.desk import Desk, find_home, opened
-from kept.app.running import Options, Report, run
-from kept.model.memory import Memory, Status
+from kept.core.memory import Memory, Status
+from kept.memories.browse import exported
+from kept.pipeline.run import Options, Report, run
+from kept.workspace import Desk, find_home, opened
 
 RULE = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 KEPT_OF_RULE = "ISO 8601"

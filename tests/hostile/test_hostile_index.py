@@ -10,7 +10,7 @@ import pytest
 from hostile_world import answer, archived, desk_at, human, lines, run_at, snapshot, write
 from threats import THREATS
 
-from kept.app.browsing import days
+from kept.memories.browse import days
 
 ROOT = Path(__file__).parents[2]
 ROWS = [

@@ -12,9 +12,9 @@ import zlib
 from hostile_world import answer, bytes_below, desk_at, human, kept, leaked, lines, output, run_at, write
 from test_hostile_secrets import SECRETS, everywhere
 
-from kept.adapters.llm.scripted import Scripted
-from kept.adapters.store.archive import SqliteArchive
-from kept.app.running import Options, run
+from kept.llm.adapters.scripted import Scripted
+from kept.pipeline.run import Options, run
+from kept.store.archive.turns import SqliteArchive
 from obedient import obey
 
 TEXTS = [place.replace("{}", secret) for place, secret in SECRETS.values()]
@@ -39,7 +39,7 @@ def leaky(ask):
 
 
 def run_with_model(home, path, monkeypatch):
-    monkeypatch.setattr("kept.app.models.model", lambda *_: Scripted(leaky))
+    monkeypatch.setattr("kept.llm.models.model", lambda *_: Scripted(leaky))
     write(home / ".config" / "kept", b'[llm]\nadapter = "scripted"\n', "config.toml")
     with desk_at(home) as desk:
         report = run(desk, [path], Options())

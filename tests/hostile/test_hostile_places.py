@@ -28,8 +28,8 @@ from hostile_world import (
     write,
 )
 
-from kept.adapters.files import locked
-from kept.app.desk import Home
+from kept.local.files import locked
+from kept.workspace import Home
 
 SEVERAL = lines(
     *(each for n in range(40) for each in (human(f"Never edit `lib/part{n}.js` by hand, it is generated."), answer("word " * 900)))
@@ -211,7 +211,7 @@ def test_a_run_that_is_interrupted_says_so_and_the_next_one_goes_on(tmp_path, tr
         f"    open({str(tmp_path / 'ready')!r}, 'w').close()\n"
         "    import signal; signal.pause()\n"
         "extracting.segment = slow\n"
-        "from kept.ui.cli import main\n"
+        "from kept.cli import main\n"
         "main(sys.argv[1:])\n"
     )
     process = subprocess.Popen(

@@ -3,7 +3,7 @@
 import pytest
 from hostile_world import KEPT_OF_RULE, RULE, answer, human, lines, memories, run_at, with_sections, write
 
-from kept.model.memory import Status
+from kept.core.memory import Status
 
 HEADING = "## Memory Loop Insights"
 FILES = {

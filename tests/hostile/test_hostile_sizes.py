@@ -31,7 +31,7 @@ RESIDENT = 200 * 2**20
 # that of getrusage would begin with the process that started it.
 MEASURED = r"""
 import re, sys
-from kept.ui.cli import main
+from kept.cli import main
 try:
     main(sys.argv[1:])
 finally:

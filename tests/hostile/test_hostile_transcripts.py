@@ -24,8 +24,8 @@ from hostile_world import (
 )
 from threats import THREATS, Threat
 
-from kept.app.browsing import days
-from kept.model.memory import Status
+from kept.core.memory import Status
+from kept.memories.browse import days
 
 SEED = "Always run `make lint` before every commit, never skip it."
 

@@ -9,17 +9,17 @@ from functools import partial
 import pytest
 from hostile_world import answer, call, human, lines, output, write
 
-from kept.adapters.sources import examine
-from kept.app.tongues import lexicon_of
-from kept.model.context import NOTICE, TAG
-from kept.model.event import Cursor
-from kept.model.memory import Accepted
+from kept.core.event import Cursor
+from kept.core.fence import NOTICE, TAG
+from kept.core.memory import Accepted
+from kept.core.redact import redact
+from kept.extraction.gate import judge
+from kept.extraction.rules import extract
+from kept.extraction.segment import segment
+from kept.intake.clean import Limits, clean
 from kept.profiles import profile
-from kept.stages.clean import Limits, clean
-from kept.stages.extract import extract
-from kept.stages.gate import judge
-from kept.stages.redact import redact
-from kept.stages.segment import segment
+from kept.profiles.language import lexicon_of
+from kept.sources import examine
 
 OWN = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 THEIRS = "Never deploy `billing-api` on a Friday, always use the staging cluster in `eu-west-1` first."

@@ -17,9 +17,9 @@ import pytest
 from hostile_world import OTHER, RULE, answer, bytes_below, call, desk_at, human, lines, output, run_at, write
 from typer.models import ArgumentInfo
 
-from kept.app.desk import find_home, opened
-from kept.ui.cli import main
-from kept.ui.cli.commands import COMMANDS
+from kept.cli import main
+from kept.cli.registry import COMMANDS
+from kept.workspace import find_home, opened
 
 # Servers never end by themselves, a hook answers in a process of its own, and what is entered with the system is the system's.
 NOT_CALLED = {"mcp", "web", "hook", "setup", "uninstall", "schedule"}
@@ -79,7 +79,7 @@ def home(tmp_path, monkeypatch):
 def parameters(name):
     """The parameters of a command that take words or a path: their name, whether they are positional, how they are given, their type."""
     module, _, function = COMMANDS[name].place.partition(":")
-    hints = typing.get_type_hints(getattr(import_module(f"kept.ui.cli.{module}"), function), include_extras=True)
+    hints = typing.get_type_hints(getattr(import_module(f"kept.cli.{module}"), function), include_extras=True)
     for parameter, hint in hints.items():
         if parameter not in ("context", "return"):
             kind, info = typing.get_args(hint)[0] if hasattr(hint, "__metadata__") else hint, hint.__metadata__[0]
@@ -159,7 +159,7 @@ def filled(schema, place, whole):
 
 def test_no_operation_of_the_api_keeps_a_secret(home):
     client = pytest.importorskip("starlette.testclient", exc_type=ImportError)
-    server, room = import_module("kept.ui.web.server"), import_module("kept.ui.web.room")
+    server, room = import_module("kept.web.server"), import_module("kept.web.room")
     found = find_home(str(home), os.environ)
     made = room.Room(open_desk=partial(opened, found), home=found, key="k" * 43, port=80, open_sample=partial(opened, found))
     headers = {"Authorization": f"Bearer {'k' * 43}", "Host": "127.0.0.1:80"}
@@ -193,7 +193,7 @@ def test_no_operation_of_the_api_keeps_a_secret(home):
 
 def test_no_tool_of_mcp_keeps_a_secret(home):
     pytest.importorskip("mcp")
-    server = import_module("kept.ui.mcp.server").make(partial(opened, find_home(str(home), os.environ)))
+    server = import_module("kept.mcp.server").make(partial(opened, find_home(str(home), os.environ)))
     places = []
 
     async def each_tool():

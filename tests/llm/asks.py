@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from kept.adapters.llm import Said, Silent
-from kept.app.asking import Asker
-from kept.app.trying import Pace
-from kept.model.ask import Ask, Fault, Usage
+from kept.llm.adapters import Said, Silent
+from kept.llm.ask import Ask, Fault, Usage
+from kept.llm.client import Asker
+from kept.llm.retry import Pace
 
 SCHEMA = {
     "type": "object", "required": ["facts"], "additionalProperties": False,

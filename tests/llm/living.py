@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from kept.app.desk import find_home, opened
-from kept.app.person import add
-from kept.app.running import settle
+from kept.memories.person import add
+from kept.pipeline.run import settle
+from kept.workspace import find_home, opened
 
 KEPT = Path(sys.executable).with_name("kept")
 ROOT = Path(__file__).parents[2]

@@ -9,11 +9,11 @@ from threading import Barrier
 import pytest
 from asks import GOOD, Played, Time, ask, asker, paid, silence
 
-from kept.adapters.replies import Replies
-from kept.app.asking import TRIES
-from kept.app.spending import Limits
-from kept.model.ask import Answered, Fault, Unaffordable, Unreachable, Unreadable
-from kept.model.errors import ConfigError
+from kept.core.errors import ConfigError
+from kept.llm.ask import Answered, Fault, Unaffordable, Unreachable, Unreadable
+from kept.llm.budget import Limits
+from kept.llm.client import TRIES
+from kept.llm.replies import Replies
 
 
 def test_replies_come_in_the_order_of_the_questions() -> None:

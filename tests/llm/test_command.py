@@ -10,8 +10,8 @@ from threading import Thread
 import pytest
 from asks import ask
 
-from kept.adapters.llm import Command, Said, Silent
-from kept.model.ask import GUARD, Fault
+from kept.llm.adapters import Command, Said, Silent
+from kept.llm.ask import GUARD, Fault
 
 
 @pytest.fixture

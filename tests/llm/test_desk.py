@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from asks import ask
 
-from kept.app.asking import Asker
-from kept.app.desk import Desk, find_home, opened
-from kept.model.ask import GUARD, Answered, Unreachable
+from kept.llm.ask import GUARD, Answered, Unreachable
+from kept.llm.client import Asker
+from kept.workspace import Desk, find_home, opened
 
 
 def at(home: Path, settings: str, **env: str):

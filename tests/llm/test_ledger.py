@@ -6,14 +6,14 @@ from pathlib import Path
 
 from asks import GOOD, Played, ask, asker
 
-from kept.adapters.replies import Replies
-from kept.app import person
-from kept.app.desk import find_home, opened
-from kept.app.ledger import costs, forget_replies
-from kept.app.running import Options, run
-from kept.app.spending import Tally, usage_body
-from kept.model.ask import Usage
-from kept.ui.cli.spent import asked_lines, money, unanswered, usage_text
+from kept.cli.cost import asked_lines, money, unanswered, usage_text
+from kept.llm.ask import Usage
+from kept.llm.budget import Tally, usage_body
+from kept.llm.replies import Replies
+from kept.memories import person
+from kept.pipeline.run import Options, run
+from kept.pipeline.usage import costs, forget_replies
+from kept.workspace import find_home, opened
 from talking import forget_ids
 
 SAID = "In this project we always write dates as ISO 8601 in UTC, never in local time."

@@ -9,9 +9,9 @@ import time
 import pytest
 from living import FACTS, KEPT, as_sent, at_claude, at_codex, client, kept, left_over, remember_much, scheduler, tree, with_codex
 
-from kept.app.detaching import under_way
-from kept.app.spooling import queued
-from kept.model.context import TAG
+from kept.core.fence import TAG
+from kept.install.uninstall import under_way
+from kept.local.session_queue import queued
 
 pytestmark = pytest.mark.needs_cli
 

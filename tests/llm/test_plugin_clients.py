@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from living import ROOT, as_sent, at_codex, claude_env, client, kept, left_over, remember_much, with_codex
 
-from kept.model.context import TAG
+from kept.core.fence import TAG
 
 pytestmark = pytest.mark.needs_cli
 

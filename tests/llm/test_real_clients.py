@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kept.model.context import NOTICE, TAG
+from kept.core.fence import NOTICE, TAG
 
 pytestmark = pytest.mark.needs_cli
 

@@ -13,8 +13,8 @@ import pytest
 from asks import Time, ask, asker
 from loopback import Loopback
 
-from kept.adapters.llm import Command, Said, Silent
-from kept.model.ask import Answered, Fault, Unreachable
+from kept.llm.adapters import Command, Said, Silent
+from kept.llm.ask import Answered, Fault, Unreachable
 
 pytestmark = pytest.mark.needs_cli
 

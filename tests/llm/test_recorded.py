@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from asks import GOOD, Played, ask, asker, paid
 
-from kept.adapters.llm import Recorded, Recording, Said, script
-from kept.model.ask import Answered, Unreachable, Unreadable
-from kept.model.errors import ConfigError
+from kept.core.errors import ConfigError
+from kept.llm.adapters import Recorded, Recording, Said, script
+from kept.llm.ask import Answered, Unreachable, Unreadable
 
 
 def test_what_a_model_said_is_replayed_word_for_word_without_it(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ import pytest
 from asks import Time, ask, asker
 from loopback import Handler, Loopback
 
-from kept.adapters.llm import Anthropic, OpenAI, Said, Silent
-from kept.adapters.replies import Replies
-from kept.model.ask import Answered, Awaited, Fault, Unreachable, Unreadable
+from kept.llm.adapters import Anthropic, OpenAI, Said, Silent
+from kept.llm.ask import Answered, Awaited, Fault, Unreachable, Unreadable
+from kept.llm.replies import Replies
 
 OPEN = []
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.model.codec import canonical, digest, dump, dump_member, load
-from kept.model.event import Author, Event, Kind, Origin, Pointer, Precision, Tool
-from kept.model.memory import Accepted, Candidate, Evidence, Held, Judged, Memory, Refused, Status
-from kept.model.operation import Operation, Retire
+from kept.core.codec import canonical, digest, dump, dump_member, load
+from kept.core.event import Author, Event, Kind, Origin, Pointer, Precision, Tool
+from kept.core.memory import Accepted, Candidate, Evidence, Held, Judged, Memory, Refused, Status
+from kept.core.operation import Operation, Retire
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 times = st.none() | st.datetimes(

@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.model.failure import LINE_CHARS, LINES_KEPT, error_lines, fingerprint, fingerprints, place_of, readable, rule_of, weight
+from kept.core.error_fingerprint import (
+    LINE_CHARS,
+    LINES_KEPT,
+    error_lines,
+    fingerprint,
+    fingerprints,
+    place_of,
+    readable,
+    rule_of,
+    weight,
+)
 
 TRACEBACK = """Collecting pages
 Traceback (most recent call last):

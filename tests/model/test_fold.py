@@ -6,24 +6,10 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.model.event import Origin
-from kept.model.fold import apply, fold, undone
-from kept.model.memory import Actor, Memory, Status
-from kept.model.operation import (
-    Add,
-    Approve,
-    Facts,
-    Forget,
-    Merge,
-    Operation,
-    Pass,
-    Pin,
-    Reject,
-    Resolve,
-    Retire,
-    Revise,
-    Supersede,
-)
+from kept.core.event import Origin
+from kept.core.fold import apply, fold, undone
+from kept.core.memory import Actor, Memory, Status
+from kept.core.operation import Add, Approve, Facts, Forget, Merge, Operation, Pass, Pin, Reject, Resolve, Retire, Revise, Supersede
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 STAMP = datetime(2026, 5, 5, tzinfo=UTC)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.model.invisible import strip_invisible
+from kept.core.invisible import strip_invisible
 
 HIDDEN = [
     *(0x00AD, 0x034F, 0x061C, 0x115F, 0x1160, 0x180E, 0x200B, 0x200C, 0x200D, 0x200E, 0x200F, 0x3164, 0xFEFF, 0xFFA0),

@@ -8,18 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kept.model import markup
-from kept.model.markup import (
-    LONGEST,
-    fact_line,
-    heading_line,
-    ids_line,
-    read_fact,
-    read_heading,
-    read_ids,
-    sentence,
-    split_lines,
-)
+from kept.core import markup
+from kept.core.markup import LONGEST, fact_line, heading_line, ids_line, read_fact, read_heading, read_ids, sentence, split_lines
 
 MARKDOWN = MarkdownIt("commonmark")
 SOUP = st.lists(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.model.polarity import distortion
+from kept.extraction.polarity import distortion
 
 TURNED = [
     ("never squash, only merge", "we only squash"),

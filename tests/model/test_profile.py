@@ -1,6 +1,6 @@
 """Which profile remembers what, and what a category is called among several profiles."""
 
-from kept.model.profile import Category, Profile, Use, choose, kind_of, read_kind, title_of
+from kept.profiles.profile import Category, Profile, Use, choose, kind_of, read_kind, title_of
 
 
 def profile(name: str, *categories: str) -> Profile:

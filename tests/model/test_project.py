@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.model.project import corrected, folder_of, name_of, root_of, scope_of, short_names
+from kept.core.project import corrected, folder_of, name_of, root_of, scope_of, short_names
 
 
 @pytest.mark.parametrize(

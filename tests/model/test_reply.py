@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kept.model.ask import Fault
-from kept.model.reply import Wrong, understand
+from kept.llm.ask import Fault
+from kept.llm.reply import Wrong, understand
 
 FACTS = {
     "type": "object", "required": ["facts"], "additionalProperties": False,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.model.results import unwrapped
+from kept.intake.results import unwrapped
 
 RESULT = "error: cannot find module 'x'\n    at a.js:1:2"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kept.model.schema import misfit, read, schema_of
+from kept.llm.schema import misfit, read, schema_of
 
 
 class Mood(StrEnum):

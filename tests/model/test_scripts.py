@@ -2,8 +2,8 @@
 
 import pytest
 
-from kept.model.project import short_names
-from kept.model.scripts import mixed_scripts
+from kept.core.project import short_names
+from kept.core.scripts import mixed_scripts
 
 
 @pytest.mark.parametrize("text", ["p\u0430ypal", "\u0421laude is here", "micr\u03bfsoft/x"])

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from kept.model.event import Author, Event, Kind, Origin, Pointer, Precision
-from kept.model.spans import SpanKind, labelled, origin_of_quote, passages_of, spans, typed_text
+from kept.core.event import Author, Event, Kind, Origin, Pointer, Precision
+from kept.core.spans import SpanKind, labelled, origin_of_quote, passages_of, spans, typed_text
 
 
 def typed(text: str) -> str:

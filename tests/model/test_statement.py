@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kept.model.artifact import artifacts
-from kept.model.statement import Statement, handles, replaces, same, statement
+from kept.core.artifact import artifacts
+from kept.core.statement import Statement, handles, replaces, same, statement
 
 
 def says(text: str) -> Statement:

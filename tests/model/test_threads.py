@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.model.threads import Tree, abandoned, link
+from kept.store.threads import Tree, abandoned, link
 
 
 def tree(*rows):

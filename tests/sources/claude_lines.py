@@ -2,8 +2,8 @@
 
 import json
 
-from kept.adapters.sources.claude_code import ClaudeCode
-from kept.model.event import Account, Cursor
+from kept.core.event import Account, Cursor
+from kept.sources.formats.claude_code.reader import ClaudeCode
 
 READER = ClaudeCode()
 

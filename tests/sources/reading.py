@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from kept.model.event import Account, Author, Cursor
+from kept.core.event import Account, Author, Cursor
 
 
 def lines(*records):

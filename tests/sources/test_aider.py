@@ -5,9 +5,9 @@ from zoneinfo import ZoneInfo
 import pytest
 from reading import human, read, read_bytes, said
 
-from kept.adapters.sources.aider import Aider
-from kept.model.event import Precision
-from kept.model.times import to_text
+from kept.core.event import Precision
+from kept.core.times import to_text
+from kept.sources.formats.aider import Aider
 
 READER = Aider(zone=ZoneInfo("Europe/Berlin"))
 # Aider ends each of its own lines with two spaces.

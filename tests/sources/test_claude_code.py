@@ -3,9 +3,9 @@
 import pytest
 from claude_lines import assistant, line, read, result, text, use, user
 
-from kept.adapters.sources.claude_code_labels import split_text
-from kept.model.errors import SourceError
-from kept.model.event import Author, Kind, Precision
+from kept.core.errors import SourceError
+from kept.core.event import Author, Kind, Precision
+from kept.sources.formats.claude_code.labels import split_text
 
 
 @pytest.fixture

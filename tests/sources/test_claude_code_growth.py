@@ -7,7 +7,7 @@ from claude_lines import READER, assistant, line, read, result, use, user
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kept.model.event import Account, Cursor
+from kept.core.event import Account, Cursor
 
 
 def a_session() -> bytes:
@@ -77,7 +77,7 @@ def test_slices_are_bounded_and_each_can_be_gone_on_from(tmp_path, monkeypatch, 
     path = tmp_path / "s1.jsonl"
     path.write_bytes(a_session())
     whole = read(path)
-    monkeypatch.setattr(f"kept.adapters.sources.folding.{limit}", most)
+    monkeypatch.setattr(f"kept.sources.folding.{limit}", most)
     slices = list(READER.read(path, Cursor()))
     assert len(slices) > 3
     assert read(path)[:2] == whole[:2]

@@ -6,9 +6,9 @@ from collections import Counter
 import pytest
 from claude_lines import read
 
-from kept.adapters.sources import SOURCES, Skipped, examine, find_files
-from kept.model.errors import SourceError
-from kept.model.event import Account, Author
+from kept.core.errors import SourceError
+from kept.core.event import Account, Author
+from kept.sources import SOURCES, Skipped, examine, find_files
 
 
 def read_all(folder):

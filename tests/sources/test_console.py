@@ -8,11 +8,11 @@ from zoneinfo import ZoneInfo
 import pytest
 from reading import human, read, read_bytes, said
 
-from kept.adapters.sources import Skipped, examine
-from kept.adapters.sources.console import Console
-from kept.model.errors import SourceError
-from kept.model.event import Author, Cursor, Kind, Precision
-from kept.model.times import to_text
+from kept.core.errors import SourceError
+from kept.core.event import Author, Cursor, Kind, Precision
+from kept.core.times import to_text
+from kept.sources import Skipped, examine
+from kept.sources.formats.console.reader import Console
 
 READER = Console(zone=ZoneInfo("Europe/Berlin"))
 FIRST = "please use uv for everything in this repository and never call pip by itself"
@@ -411,8 +411,8 @@ def test_a_screen_that_shows_a_record_of_a_transcript_stays_a_screen(tmp_path):
 MEASURED = r"""
 import re, sys
 from pathlib import Path
-from kept.adapters.sources.console import Console
-from kept.model.event import Cursor
+from kept.sources.formats.console.reader import Console
+from kept.core.event import Cursor
 events = sum(len(part.events) for part in Console().read(Path(sys.argv[1]), Cursor()))
 print(events, re.search(r"VmHWM:\s+(\d+)", open("/proc/self/status").read())[1])
 """

@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reading import at_once, human, lines, read, read_bytes, read_in_pieces, said
 
-from kept.adapters.sources.copilot import CopilotChat, CopilotCli
-from kept.model.errors import SourceError
-from kept.model.event import Author, Cursor, Kind, Precision
+from kept.core.errors import SourceError
+from kept.core.event import Author, Cursor, Kind, Precision
+from kept.sources.formats.copilot import CopilotChat, CopilotCli
 
 CLI, CHAT = CopilotCli(), CopilotChat()
 
@@ -187,7 +187,7 @@ def test_broken_lines_cost_themselves_and_an_unfinished_one_is_pending(tmp_path)
 
 
 def test_a_file_above_the_limit_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("kept.adapters.sources.copilot._SESSION_LIMIT", 10)
+    monkeypatch.setattr("kept.sources.formats.copilot._SESSION_LIMIT", 10)
     path = tmp_path / "s.jsonl"
     path.write_bytes(patches())
     with pytest.raises(SourceError, match="larger"):

@@ -6,9 +6,9 @@ import sqlite3
 import pytest
 from reading import at_once, human, lines, read, read_bytes, read_in_pieces, said
 
-from kept.adapters.sources.cursor import CursorAgent, CursorEditor
-from kept.model.errors import SourceError
-from kept.model.event import Author, Cursor, Kind, Precision
+from kept.core.errors import SourceError
+from kept.core.event import Author, Cursor, Kind, Precision
+from kept.sources.formats.cursor import CursorAgent, CursorEditor
 
 EDITOR, AGENT = CursorEditor(), CursorAgent()
 
@@ -123,7 +123,7 @@ def test_broken_and_missing_values_cost_themselves_alone(tmp_path):
 
 
 def test_a_value_above_the_limit_is_passed_over(tmp_path, monkeypatch):
-    monkeypatch.setattr("kept.adapters.sources.databases.LINE_LIMIT", 5000)
+    monkeypatch.setattr("kept.sources.databases.LINE_LIMIT", 5000)
     path = tmp_path / "state.vscdb"
     database(path, {"c": ({}, [bubble("b1", 1, "x" * 20_000), bubble("b2", 1, "short")])}).close()
     events, account, _ = read(EDITOR, path)

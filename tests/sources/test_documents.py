@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from reading import read, said
 
-from kept.adapters.sources.documents import REWRITTEN, ROWS_LIMIT
-from kept.adapters.sources.records import SLICE_EVENTS
-from kept.adapters.sources.vault import Vault
-from kept.model.errors import SourceError
-from kept.model.event import Cursor
+from kept.core.errors import SourceError
+from kept.core.event import Cursor
+from kept.sources.documents import REWRITTEN, ROWS_LIMIT
+from kept.sources.formats.vault import Vault
+from kept.sources.records import SLICE_EVENTS
 
 READER = Vault()
 TURNS = 2 * SLICE_EVENTS + 100

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reading import human, read, said
 
-from kept.adapters.sources.arrays import read_elements
-from kept.adapters.sources.exports import ChatGpt, ClaudeAi
-from kept.model.errors import SourceError
-from kept.model.event import Account, Author, Cursor, Kind, Precision
+from kept.core.errors import SourceError
+from kept.core.event import Account, Author, Cursor, Kind, Precision
+from kept.sources.arrays import read_elements
+from kept.sources.exports import ChatGpt, ClaudeAi
 
 CHATGPT, CLAUDE = ChatGpt(), ClaudeAi()
 
@@ -239,7 +239,7 @@ def test_each_reader_claims_its_own_export_only(tmp_path):
 def test_an_export_can_be_left_after_any_slice_and_gone_on_with(tmp_path, monkeypatch):
     path = pack(tmp_path, [("conversations.json", CHATS)])
     whole, total, end = read(CHATGPT, path)
-    monkeypatch.setattr("kept.adapters.sources.exports.SLICE_BYTES", 500)
+    monkeypatch.setattr("kept.sources.exports.SLICE_BYTES", 500)
     events, account, cursor, slices = [], Account(), Cursor(), 0
     while part := next(iter(CHATGPT.read(path, cursor)), None):
         events += part.events
@@ -337,7 +337,7 @@ JSON = st.recursive(
 def test_elements_are_those_that_json_sees_wherever_the_chunks_end(values, stride, pretty):
     data = json.dumps(values, indent=2 if pretty else None).encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kept.adapters.sources.arrays.STRIDE", stride)
+        patch.setattr("kept.sources.arrays.STRIDE", stride)
         found = list(read_elements(io.BytesIO(data)))
     assert [json.loads(each.data) for each in found] == values
     assert [json.loads(data[each.start : each.end]) for each in found] == values
@@ -345,8 +345,8 @@ def test_elements_are_those_that_json_sees_wherever_the_chunks_end(values, strid
 
 def test_an_element_above_the_limit_is_passed_over_in_bounded_memory():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kept.adapters.sources.arrays.LINE_LIMIT", 50)
-        patch.setattr("kept.adapters.sources.arrays.STRIDE", 16)
+        patch.setattr("kept.sources.arrays.LINE_LIMIT", 50)
+        patch.setattr("kept.sources.arrays.STRIDE", 16)
         found = list(read_elements(io.BytesIO(b'[{"a": 1}, {"b": "' + b"x" * 500 + b'"}, {"c": 2}]')))
     assert [each.data for each in found] == [b'{"a": 1}', None, b'{"c": 2}']
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kept.adapters.sources import SOURCES, Skip, Skipped, examine, find_files, in_tool_folder
+from kept.sources import SOURCES, Skip, Skipped, examine, find_files, in_tool_folder
 
 LINE = b'{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"hi"}}\n'
 

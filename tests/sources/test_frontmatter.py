@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.adapters.sources.documents import rows_of
-from kept.adapters.sources.frontmatter import NODES_LIMIT, FrontMatter, read_front_matter
+from kept.sources.documents import rows_of
+from kept.sources.frontmatter import NODES_LIMIT, FrontMatter, read_front_matter
 
 
 def front(text):

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reading import at_once, files, human, lines, read, read_bytes, read_in_pieces, said
 
-from kept.adapters.sources.gemini import Gemini
-from kept.model.errors import SourceError
-from kept.model.event import Author, Cursor, Kind, Precision
-from kept.model.threads import abandoned, tree_of
+from kept.core.errors import SourceError
+from kept.core.event import Author, Cursor, Kind, Precision
+from kept.sources.formats.gemini import Gemini
+from kept.store.threads import abandoned, tree_of
 
 GEMINI = Gemini()
 HEAD = {"sessionId": "abc", "projectHash": "p", "startTime": "2026-08-10T09:15:00.000Z", "kind": "main"}

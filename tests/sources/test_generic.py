@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reading import at_once, human, lines, read, read_bytes, read_in_pieces, said
 
-from kept.adapters.sources import SOURCES, examine
-from kept.adapters.sources.formats import in_zone, load_plugins
-from kept.adapters.sources.generic import Generic
-from kept.model.event import Author, Kind, Precision
-from kept.model.times import to_text
+from kept.core.event import Author, Kind, Precision
+from kept.core.times import to_text
+from kept.sources import SOURCES, examine
+from kept.sources.formats.generic import Generic
+from kept.sources.registry import in_zone, load_plugins
 
 READER = Generic(zone=ZoneInfo("Europe/Berlin"))
 

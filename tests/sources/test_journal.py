@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reading import files, human, read, read_bytes, said
 
-from kept.adapters.sources import examine
-from kept.adapters.sources.journal import Journal
-from kept.adapters.sources.vault import Vault
-from kept.model.event import Author, Precision
-from kept.model.times import day_of
+from kept.core.event import Author, Precision
+from kept.core.times import day_of
+from kept.sources import examine
+from kept.sources.formats.journal import Journal
+from kept.sources.formats.vault import Vault
 
 TOKYO = ZoneInfo("Asia/Tokyo")
 READER = Journal(zone=TOKYO)

@@ -5,8 +5,8 @@ from time import time_ns
 
 import pytest
 
-from kept.adapters.sources import looks
-from kept.adapters.sources.looks import look, same
+from kept.sources import stat_cache
+from kept.sources.stat_cache import look, same
 
 MINUTE = 60 * 10**9
 
@@ -21,7 +21,7 @@ def path(tmp_path):
 @pytest.fixture
 def later(monkeypatch):
     """A clock that is a minute ahead of the file system's."""
-    monkeypatch.setattr(looks, "time_ns", lambda: time_ns() + MINUTE)
+    monkeypatch.setattr(stat_cache, "time_ns", lambda: time_ns() + MINUTE)
 
 
 @pytest.mark.usefixtures("later")
@@ -73,12 +73,12 @@ def test_what_a_file_alone_does_not_tell_is_always_looked_into(tmp_path, path, m
     database = tmp_path / "state.vscdb"
     database.write_bytes(b"SQLite format 3\0")
     assert look(database, "cursor") == ""
-    monkeypatch.setattr(looks, "PLUGINS", frozenset({"theirs"}))
+    monkeypatch.setattr(stat_cache, "PLUGINS", frozenset({"theirs"}))
     assert look(path, "theirs") == ""
 
 
 @pytest.mark.usefixtures("later")
 def test_another_set_of_readers_looks_into_every_file_again(path, monkeypatch):
     before = look(path, "claude-code")
-    monkeypatch.setattr(looks, "readers", lambda: "others")
+    monkeypatch.setattr(stat_cache, "readers", lambda: "others")
     assert not same(before, look(path, "claude-code"))

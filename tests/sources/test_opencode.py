@@ -6,9 +6,9 @@ import sqlite3
 import pytest
 from reading import human, read, said
 
-from kept.adapters.sources.opencode import OpenCode
-from kept.model.errors import SourceError
-from kept.model.event import Author, Kind
+from kept.core.errors import SourceError
+from kept.core.event import Author, Kind
+from kept.sources.formats.opencode import OpenCode
 
 READER = OpenCode()
 

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reading import at_once, files, human, lines, read, read_bytes, read_in_pieces, said
 
-from kept.adapters.sources.pi import Pi
-from kept.model.errors import SourceError
-from kept.model.event import Author, Cursor, Kind, Precision
+from kept.core.errors import SourceError
+from kept.core.event import Author, Cursor, Kind, Precision
+from kept.sources.formats.pi.reader import Pi
 
 PI = Pi()
 HEAD = {"type": "session", "version": 3, "id": "s-1", "timestamp": "2026-02-06T04:10:00.000Z", "cwd": "/work"}
@@ -284,7 +284,7 @@ def test_slices_of_a_database_can_each_be_gone_on_from(tmp_path, monkeypatch):
     path = tmp_path / "openclaw-agent.sqlite"
     fill(path, {"s-1": a_session(), "s-2": lines({**HEAD, "id": "s-2"}, entry("q", None, 1, user("hi")))})
     whole = read(PI, path)[0]
-    monkeypatch.setattr("kept.adapters.sources.pi_database.SLICE_BYTES", 300)
+    monkeypatch.setattr("kept.sources.formats.pi.database.SLICE_BYTES", 300)
     events, cursor = [], Cursor()
     while part := next(PI.read(path, cursor), None):
         events, cursor = events + list(part.events), part.cursor

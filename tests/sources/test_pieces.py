@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reading import lines, read_bytes
 
-from kept.adapters.sources import examine
-from kept.adapters.sources.pieces import TARGET_LIMIT, TEXT_LIMIT, bounded, change_of, cut
-from kept.stages.clean import Limits, clean
-from kept.stages.redact import redact
+from kept.core.redact import redact
+from kept.intake.clean import Limits, clean
+from kept.sources import examine
+from kept.sources.pieces import TARGET_LIMIT, TEXT_LIMIT, bounded, change_of, cut
 
 TOKEN = "ghp_" + "".join(random.Random(9).choices("abcdefghijkmnpqrstuvwxyzABCDEFGH123456789", k=36))
 

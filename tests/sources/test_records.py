@@ -7,19 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kept.adapters.sources.records import (
-    DEPTH_LIMIT,
-    LINE_LIMIT,
-    Fault,
-    Line,
-    Record,
-    Reject,
-    Stop,
-    open_regular,
-    parse_line,
-    read_records,
-)
-from kept.model.errors import SourceError
+from kept.core.errors import SourceError
+from kept.sources.records import DEPTH_LIMIT, LINE_LIMIT, Fault, Line, Record, Reject, Stop, open_regular, parse_line, read_records
 
 
 def parse(data: bytes, *, start=0):
@@ -144,9 +133,9 @@ CUTS = st.lists(st.floats(0, 1), max_size=6)
 @pytest.fixture
 def narrow(monkeypatch):
     """Limits that small files reach."""
-    monkeypatch.setattr("kept.adapters.sources.records.LINE_LIMIT", 40)
-    monkeypatch.setattr("kept.adapters.sources.records.VALUES_LIMIT", 6)
-    monkeypatch.setattr("kept.adapters.sources.records.STRIDE", 7)
+    monkeypatch.setattr("kept.sources.records.LINE_LIMIT", 40)
+    monkeypatch.setattr("kept.sources.records.VALUES_LIMIT", 6)
+    monkeypatch.setattr("kept.sources.records.STRIDE", 7)
 
 
 GROWTH = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)

@@ -9,14 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reading import files, human, read, read_bytes, said
 
-from kept.adapters.sources.documents import rows_of
-from kept.adapters.sources.markdown import fenced, visible
-from kept.adapters.sources.roles import Role, role_of
-from kept.adapters.sources.stamps import find_stamp, instant_of
-from kept.adapters.sources.vault import Vault, chats_folder
-from kept.model.errors import SourceError
-from kept.model.event import Author, Cursor, Kind, Precision
-from kept.model.times import day_of, to_text
+from kept.core.errors import SourceError
+from kept.core.event import Author, Cursor, Kind, Precision
+from kept.core.times import day_of, to_text
+from kept.sources.documents import rows_of
+from kept.sources.formats.vault import Vault, chats_folder
+from kept.sources.markdown import fenced, visible
+from kept.sources.roles import Role, role_of
+from kept.sources.stamps import find_stamp, instant_of
 
 BERLIN = ZoneInfo("Europe/Berlin")
 READER = Vault(zone=BERLIN)
@@ -288,7 +288,7 @@ def test_another_encoding_is_claimed_and_refused_with_a_reason(tmp_path, data, w
 
 
 def test_a_directory_a_giant_and_a_missing_file_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("kept.adapters.sources.documents.DOCUMENT_LIMIT", 10)
+    monkeypatch.setattr("kept.sources.documents.DOCUMENT_LIMIT", 10)
     for path in (tmp_path, tmp_path / "missing.md", write(tmp_path, "x" * 11)):
         with pytest.raises(SourceError):
             list(READER.read(path, Cursor()))

@@ -2,12 +2,12 @@
 
 from datetime import UTC, datetime, timedelta
 
-from kept.model.event import Author, Event, Kind, Pointer, Precision, Tool
-from kept.model.memory import Accepted, Candidate
+from kept.core.event import Author, Event, Kind, Pointer, Precision, Tool
+from kept.core.memory import Accepted, Candidate
+from kept.extraction.gate import judge
+from kept.extraction.rules import extract
 from kept.profiles import profile
 from kept.profiles.lexicons import lexicon
-from kept.stages.extract import extract
-from kept.stages.gate import judge
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 PROFILE = profile("coding")

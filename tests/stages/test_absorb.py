@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kept.model.document import Edits, Layout, Unsafe
-from kept.model.event import Origin
-from kept.model.markup import encode, read_fact, split_lines
-from kept.model.memory import USER_SCOPE, Memory, Status
-from kept.model.profile import Category, Outputs, Profile
-from kept.stages.absorb import absorb, untouched, weave
-from kept.stages.compose import compose
-from kept.stages.render import render
+from kept.core.document import Edits, Layout, Unsafe
+from kept.core.event import Origin
+from kept.core.markup import encode, read_fact, split_lines
+from kept.core.memory import USER_SCOPE, Memory, Status
+from kept.outputs.compose import compose
+from kept.outputs.merge_edits import absorb, untouched, weave
+from kept.outputs.render import render
+from kept.profiles.profile import Category, Outputs, Profile
 
 START = datetime(2026, 2, 1, tzinfo=UTC)
 CATEGORIES = ("preference", "constraint", "decision")

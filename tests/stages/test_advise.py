@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kept import profiles
-from kept.model.artifact import artifacts
-from kept.model.event import Origin
-from kept.model.fold import apply
-from kept.model.memory import Actor, Memory, Status
-from kept.model.operation import ADVISED, Merge, Resolve, Retire, Revise, Supersede
-from kept.model.profile import Category
+from kept.core.artifact import artifacts
+from kept.core.event import Origin
+from kept.core.fold import apply
+from kept.core.memory import Actor, Memory, Status
+from kept.core.operation import ADVISED, Merge, Resolve, Retire, Revise, Supersede
+from kept.curation.advice import SCHEMA, Table, advice, advising, applicable, prompt_for, tables
+from kept.curation.guard import overreach
 from kept.profiles import prompts
-from kept.stages.advise import SCHEMA, Table, advice, advising, applicable, prompt_for, tables
-from kept.stages.guard import overreach
+from kept.profiles.profile import Category
 
 AT = datetime(2026, 1, 5, tzinfo=UTC)
 CATEGORY = Category(id="preferences", title="Preferences", belongs="What the user likes.", excludes="A wish of the moment.")

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kept.model.event import Author, Event, Kind, Pointer, Precision, Tool
-from kept.model.handover import OPEN, REMINDER, START, fenced
-from kept.stages.clean import Cleaned, Limits, clean
-from kept.stages.redact import redact
+from kept.core.event import Author, Event, Kind, Pointer, Precision, Tool
+from kept.core.handover import OPEN, REMINDER, START, fenced
+from kept.core.redact import redact
+from kept.intake.clean import Cleaned, Limits, clean
 
 LIMITS = Limits()
 TOKEN = "ghp_" + "".join(random.Random(4).choices("abcdefghijkmnpqrstuvwxyzABCDEFGH123456789", k=36))

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kept.adapters.sources.claude_code import ClaudeCode
-from kept.model.event import Cursor, Event
-from kept.stages.clean import Limits, clean
-from kept.stages.redact import redact
+from kept.core.event import Cursor, Event
+from kept.core.redact import redact
+from kept.intake.clean import Limits, clean
+from kept.sources.formats.claude_code.reader import ClaudeCode
 
 
 def size(one: Event) -> int:

@@ -7,13 +7,13 @@ from zoneinfo import ZoneInfo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kept.model.document import Layout
-from kept.model.event import Origin
-from kept.model.markup import encode
-from kept.model.memory import USER_SCOPE, Memory, Status
-from kept.model.profile import Category, Outputs, Profile
-from kept.stages.compose import HARD_CAP, compose, relevance
-from kept.stages.render import render
+from kept.core.document import Layout
+from kept.core.event import Origin
+from kept.core.markup import encode
+from kept.core.memory import USER_SCOPE, Memory, Status
+from kept.outputs.compose import HARD_CAP, compose, relevance
+from kept.outputs.render import render
+from kept.profiles.profile import Category, Outputs, Profile
 
 START = datetime(2026, 2, 1, tzinfo=UTC)
 WEB, APP = "project:web-aaaaaa", "project:app-bbbbbb"

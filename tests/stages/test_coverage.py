@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kept.model.event import Author, Event, Kind, Origin, Pointer, Precision
-from kept.model.memory import Evidence, Memory, Status
+from kept.core.event import Author, Event, Kind, Origin, Pointer, Precision
+from kept.core.memory import Evidence, Memory, Status
+from kept.extraction.coverage import Coverage, known, marked, topics
 from kept.profiles.lexicons import lexicon
-from kept.stages.coverage import Coverage, known, marked, topics
 
 ENGLISH = lexicon(("en",))
 DAWN = datetime(2026, 5, 1, tzinfo=UTC)

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kept.model.event import Origin
-from kept.model.fold import apply
-from kept.model.lifecycle import Rules, rules_of
-from kept.model.memory import SAID_ONCE, Accepted, Actor, Candidate, Evidence, Held, Judged, Memory, Refused, Status
-from kept.model.operation import WITHDRAWN, Add, Merge, Promote, Reaffirm, Retire, Revise, Supersede
-from kept.model.statement import replaces, statement
+from kept.core.event import Origin
+from kept.core.fold import apply
+from kept.core.memory import SAID_ONCE, Accepted, Actor, Candidate, Evidence, Held, Judged, Memory, Refused, Status
+from kept.core.operation import WITHDRAWN, Add, Merge, Promote, Reaffirm, Retire, Revise, Supersede
+from kept.core.statement import replaces, statement
+from kept.curation.categories import Rules, rules_of
+from kept.curation.curate import OFTEN
+from kept.curation.curate import curate as plainly_curate
 from kept.profiles import profile
-from kept.stages.curate import OFTEN
-from kept.stages.curate import curate as plainly_curate
 
 RULES = rules_of(profile("coding"))
 DAWN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -3,13 +3,13 @@
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
 
-from kept.model.event import Origin
-from kept.model.fold import apply
-from kept.model.lifecycle import rules_of
-from kept.model.memory import Accepted, Actor, Candidate, Evidence, Judged, Status
-from kept.model.operation import Supersede
+from kept.core.event import Origin
+from kept.core.fold import apply
+from kept.core.memory import Accepted, Actor, Candidate, Evidence, Judged, Status
+from kept.core.operation import Supersede
+from kept.curation.categories import rules_of
+from kept.curation.curate import curate
 from kept.profiles import profile
-from kept.stages.curate import curate
 
 COMPANION, JOURNAL = rules_of(profile("companion")), rules_of(profile("journal"))
 DAWN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 from talk import LEXICON, PROFILE, agent, found, output, talk, user
 
-from kept.model.event import Author, Kind, Origin, Tool
-from kept.model.memory import DISMISSED, DOUBTED, Accepted, Held, Refused
+from kept.core.event import Author, Kind, Origin, Tool
+from kept.core.memory import DISMISSED, DOUBTED, Accepted, Held, Refused
+from kept.extraction.gate import judge
+from kept.extraction.questions import Reading, answer, chunks, hints, question
 from kept.profiles.prompts import BUILT_IN, composed, default
-from kept.stages.elicit import Reading, answer, chunks, hints, question
-from kept.stages.gate import judge
 from obedient import obey
 
 PROMPT = composed(PROFILE, default(), BUILT_IN)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from talk import START, agent, edit, output, talk, user
 
-from kept.model.event import Author, Kind, Tool
-from kept.stages.elicit import chunks, shown, weigh
+from kept.core.event import Author, Kind, Tool
+from kept.extraction.questions import chunks, shown, weigh
 
 LIMIT = 300
 

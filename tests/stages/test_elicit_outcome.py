@@ -2,9 +2,9 @@
 
 import pytest
 
-from kept.model.summary import Point
+from kept.core.summary import Point
+from kept.extraction.questions import folded, summed, summing
 from kept.profiles.prompts import outcome
-from kept.stages.elicit import folded, summed, summing
 
 DECIDED = "The importer keeps amounts as integers in cents because floats lose money."
 POINTS = (

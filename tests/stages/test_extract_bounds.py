@@ -7,9 +7,9 @@ import pytest
 import re2
 from talk import LEXICON, agent, edit, output, talk, user
 
-from kept.model.spans import LONGEST
+from kept.core.spans import LONGEST
+from kept.extraction.rules import extract, patterns, prompts, tellings
 from kept.profiles import profile
-from kept.stages.extract import extract, patterns, prompts, tellings
 
 # How often cues may be asked about two prompts or sections, whatever stands in them.
 QUESTIONS = 60_000

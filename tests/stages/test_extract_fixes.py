@@ -9,16 +9,16 @@ from failing_sessions import DECOYS, FIXES, Turn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kept.adapters.sources import Skipped, examine, find_files
-from kept.model.event import Author, Cursor, Event, Kind, Origin, Pointer, Precision, Tool
-from kept.model.failure import fingerprint
-from kept.model.memory import Accepted, Candidate
-from kept.model.profile import Category, Profile
+from kept.core.error_fingerprint import fingerprint
+from kept.core.event import Author, Cursor, Event, Kind, Origin, Pointer, Precision, Tool
+from kept.core.memory import Accepted, Candidate
+from kept.extraction.gate import judge
+from kept.extraction.rules.commands import steps_of
+from kept.extraction.rules.fixes import AHEAD, REACH, propose, propose_across
 from kept.profiles import profile
 from kept.profiles.lexicons import lexicon
-from kept.stages.extract.commands import steps_of
-from kept.stages.extract.fixes import AHEAD, REACH, propose, propose_across
-from kept.stages.gate import judge
+from kept.profiles.profile import Category, Profile
+from kept.sources import Skipped, examine, find_files
 
 DAWN = datetime(2026, 3, 1, tzinfo=UTC)
 PROFILE = Profile(id="coding", title="", summary="", categories=(Category(id="known_fix", title="", belongs="", excludes=""),))

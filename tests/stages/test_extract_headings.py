@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from talk import talk, user
 
-from kept.model.event import Author
+from kept.core.event import Author
+from kept.extraction.rules import extract
 from kept.profiles import profile
 from kept.profiles.lexicons import lexicon
-from kept.stages.extract import extract
 
 
 def listed(text, name="journal", author=Author.HUMAN):

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from talk import PROFILE, agent, edit, found, talk, user
 
-from kept.model.memory import SAID_ONCE, USER_SCOPE, Accepted, Held, Refused
-from kept.model.spans import typed_spans
-from kept.model.text import one_line
+from kept.core.memory import SAID_ONCE, USER_SCOPE, Accepted, Held, Refused
+from kept.core.spans import typed_spans
+from kept.core.text import one_line
+from kept.extraction.gate import judge
+from kept.extraction.rules import extract
 from kept.profiles import profile
 from kept.profiles.lexicons import lexicon
-from kept.stages.extract import extract
-from kept.stages.gate import judge
 
 ROWS = [line.split("\t") for line in (Path(__file__).parent / "tellings.tsv").read_text(encoding="utf-8").splitlines()[1:]]
 NAMES = {Accepted: "active", Held: "waiting", Refused: "none"}

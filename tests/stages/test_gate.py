@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from talk import LEXICON, PROFILE, START
 
-from kept.model.event import Origin
-from kept.model.memory import Accepted, Candidate, Evidence, Held, Refused
+from kept.core.event import Origin
+from kept.core.memory import Accepted, Candidate, Evidence, Held, Refused
+from kept.extraction.gate import grounded, judge
 from kept.profiles import profile
-from kept.stages.gate import grounded, judge
 
 QUOTE = Evidence(
     quote="we never write to `orders.sql` from the worker",

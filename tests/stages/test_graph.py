@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kept.model.artifact import artifacts
-from kept.model.event import Origin
-from kept.model.graph import EdgeKind, NodeKind
-from kept.model.memory import Memory, Status
+from kept.core.artifact import artifacts
+from kept.core.event import Origin
+from kept.core.memory import Memory, Status
+from kept.outputs.compose import graph
+from kept.outputs.graph import EdgeKind, NodeKind
 from kept.profiles import profile
-from kept.stages.compose import graph
 
 NOW = datetime(2026, 10, 1, tzinfo=UTC)
 NAMES = {"project:harbor-1": "harbor", "project:quay-2": "quay"}

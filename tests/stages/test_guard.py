@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from kept.model.event import Origin
-from kept.model.fold import apply
-from kept.model.memory import Actor, Memory, Status
-from kept.model.operation import WITHDRAWN, Facts, Merge, Resolve, Retire, Revise, Supersede
-from kept.stages.guard import overreach, trespasses
+from kept.core.event import Origin
+from kept.core.fold import apply
+from kept.core.memory import Actor, Memory, Status
+from kept.core.operation import WITHDRAWN, Facts, Merge, Resolve, Retire, Revise, Supersede
+from kept.curation.guard import overreach, trespasses
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -5,12 +5,12 @@ import json
 import pytest
 from talk import LEXICON, PROFILE, agent, judge, output, talk, user
 
-from kept.model.event import Author, Kind, Tool
-from kept.model.handover import CAUSE, REWORDED, is_suggestion_tool
-from kept.model.memory import Accepted
-from kept.stages.extract.handover import propose
-from kept.stages.extract.passages import content_words
-from kept.stages.extract.suggestions import reply_lines
+from kept.core.event import Author, Kind, Tool
+from kept.core.handover import CAUSE, REWORDED, is_suggestion_tool
+from kept.core.memory import Accepted
+from kept.extraction.rules.handover import propose
+from kept.extraction.rules.passages import content_words
+from kept.extraction.rules.suggestions import reply_lines
 
 RULE = "Never deploy the billing service on a Friday afternoon"
 

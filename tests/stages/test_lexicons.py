@@ -6,8 +6,8 @@ from itertools import combinations
 import pytest
 import re2
 
-from kept.model.errors import ConfigError
-from kept.model.lexicon import Lexicon, TellingPatterns
+from kept.core.errors import ConfigError
+from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.profiles.lexicons import lexicon
 
 LANGUAGES = ("en", "de", "es", "fr", "pt", "zh", "ja")

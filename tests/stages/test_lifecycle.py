@@ -3,10 +3,10 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from kept.model.event import Origin
-from kept.model.memory import Memory, Status
-from kept.model.profile import Category
-from kept.stages.lifecycle import Presence, faded, fading, lingers
+from kept.core.event import Origin
+from kept.core.memory import Memory, Status
+from kept.curation.lifecycle import Presence, faded, fading, lingers
+from kept.profiles.profile import Category
 
 AT = datetime(2026, 1, 5, 10, tzinfo=UTC)
 THEME = Category(id="themes", title="Themes", belongs="x", excludes="y", fades=30)

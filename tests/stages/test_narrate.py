@@ -4,9 +4,9 @@ from datetime import date
 
 import pytest
 
-from kept.model.entry import Grade, Head, Slot, Template, Told
+from kept.journal.entry import Grade, Head, Slot, Template, Told
+from kept.journal.narrate import Bounds, choose, edited, head_of, page, prose_of, prose_question, self_reference
 from kept.profiles.machinery import machinery
-from kept.stages.narrate import Bounds, choose, edited, head_of, page, prose_of, prose_question, self_reference
 
 DAY = date(2026, 1, 5)
 TEMPLATE = Template(name="t", text="# {{date}}\n\n## Done\n\n{{worked}}\n\n## Before\n\n{{before}}\n\n## News\n\n{{outside}}")

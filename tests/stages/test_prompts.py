@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from kept.model.errors import ConfigError
+from kept.core.errors import ConfigError
 from kept.profiles import names, profile
 from kept.profiles.prompts import BUILT_IN, composed, default, overlaid, prompt
 

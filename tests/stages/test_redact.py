@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from secret_kinds import B62, HEX, drawn, pem, positives
 from secret_lookalikes import negatives
 
-from kept.model.invisible import strip_invisible
-from kept.stages.redact import Rule, redact, rules
+from kept.core.invisible import strip_invisible
+from kept.core.redact import Rule, redact, rules
 
 KEY = b"a key for tests"
 SIGNS_OF_A_KEY = "-----BEGIN RSA OPENSSH EC PGP PRIVATE KEY BLOCK-----END "

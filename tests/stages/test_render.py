@@ -5,9 +5,9 @@ from datetime import date
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kept.model.document import Document, Fact, Layout, Section
-from kept.model.markup import encode, sentence
-from kept.stages.render import parse, render, render_section
+from kept.core.document import Document, Fact, Layout, Section
+from kept.core.markup import encode, sentence
+from kept.outputs.render import parse, render, render_section
 
 
 def written(document):

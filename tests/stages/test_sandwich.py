@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.model.context import CORE, FACTS, FIXES, LAYERS, PAST, TAG, Piece, block, tokens_of
-from kept.model.text import tokens
-from kept.stages.relevance import FLOOR, another, nearness, of_late, says, stem, tells, weight, worked_on
-from kept.stages.sandwich import sandwich
+from kept.core.fence import CORE, FACTS, FIXES, LAYERS, PAST, TAG, Piece, block, tokens_of
+from kept.core.text import tokens
+from kept.recall.context_budget import sandwich
+from kept.recall.relevance import FLOOR, another, nearness, of_late, says, stem, tells, weight, worked_on
 
 
 def piece(layer, key, text, near=1.0, value=1.0):

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from kept.model.errors import ChangedError
-from kept.stages.section import find, place, remove
+from kept.core.errors import ChangedError
+from kept.outputs.section import find, place, remove
 
 TITLE = "Memory Loop Insights"
 INSIDE = ["### Decisions", "- Releases are cut from main only. (2026-02-13)"]

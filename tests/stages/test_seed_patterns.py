@@ -3,8 +3,8 @@
 import pytest
 from talk import LEXICON, PROFILE, active, agent, found, user
 
-from kept.model.memory import SAID_ONCE, Accepted, Held
-from kept.stages.gate import judge
+from kept.core.memory import SAID_ONCE, Accepted, Held
+from kept.extraction.gate import judge
 
 DONE = agent("I moved the retry logic into `client.py` and updated the tests.")
 

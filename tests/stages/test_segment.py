@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.model.event import Author, Event, Kind, Pointer, Precision
-from kept.model.profile import Buffer
-from kept.stages.segment import GRACE, TEAR, segment
+from kept.core.event import Author, Event, Kind, Pointer, Precision
+from kept.extraction.segment import GRACE, TEAR, segment
+from kept.profiles.profile import Buffer
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 BUFFER = Buffer(least=3, most=6, seconds=60)

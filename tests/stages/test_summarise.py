@@ -4,9 +4,9 @@ from datetime import date
 
 from talk import START, agent, edit, talk, user
 
-from kept.model.event import FORGOTTEN_MARK, Author, Kind, Tool
-from kept.model.summary import Bullet, Part
-from kept.stages.summarise import committed, condense, notes, ordered, part_of, worked
+from kept.core.event import FORGOTTEN_MARK, Author, Kind, Tool
+from kept.core.summary import Bullet, Part
+from kept.days.summaries import committed, condense, notes, ordered, part_of, worked
 
 
 def note_of(*turns):

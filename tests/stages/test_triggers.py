@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.stages.triggers import fires
+from kept.intake.triggers import fires
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,9 @@ from pathlib import Path
 
 import pytest
 
-from kept.app.desk import Desk, Home, opened
-from kept.app.running import Options, run
-from kept.app.safety import check
+from kept.pipeline.run import Options, run
+from kept.pipeline.safety import check
+from kept.workspace import Desk, Home, opened
 
 SAMPLE = Path(str(files("kept.sample") / "projects"))
 WRITES = (

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from faults import SAMPLE, desk_at, environment, kept, memory_file, ran, remembered, state, store_of, stuffed, tmpfs
 
-from kept.adapters.store import SqliteStore
-from kept.adapters.store.backups import add_copy, is_intact, kept_copies, rotate
-from kept.app import person
-from kept.app.backups import safeguard
-from kept.model.errors import StoreError
+from kept.core.errors import StoreError
+from kept.memories import person
+from kept.memories.backups import safeguard
+from kept.store import SqliteStore
+from kept.store.backups import add_copy, is_intact, kept_copies, rotate
 
 WRITER = Path(__file__).parent / "writer.py"
 RULE = "Quokka releases go out on Tuesdays only."

@@ -24,9 +24,9 @@ from faults import (
     written,
 )
 
-from kept.adapters.store import SqliteStore
-from kept.app.safety import check
-from kept.model.errors import DamagedError, KeptError
+from kept.core.errors import DamagedError, KeptError
+from kept.pipeline.safety import check
+from kept.store import SqliteStore
 
 PAGE = 4096
 OWN = "name NOT LIKE '%\\_index%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"

@@ -24,8 +24,8 @@ from faults import (
     written,
 )
 
-from kept.app.safety import check
-from kept.model.errors import KeptError
+from kept.core.errors import KeptError
+from kept.pipeline.safety import check
 
 ERRORS = ("EIO", "ENOSPC", "EDQUOT")
 FIFTIETH = 50

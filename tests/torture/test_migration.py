@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from faults import Disk, Point, copy, desk_at, environment, injected, kept, ran, state, store_of, traced
 
-from kept.adapters.store import Draft
-from kept.adapters.store.database import FORMAT
-from kept.model.event import Origin
-from kept.model.memory import Actor, Memory, Status
-from kept.model.operation import Add
+from kept.core.event import Origin
+from kept.core.memory import Actor, Memory, Status
+from kept.core.operation import Add
+from kept.store import Draft
+from kept.store.database import FORMAT
 
 OLD = FORMAT - 1
 SCHEMA = Path(__file__).parents[1] / "adapters" / "schemas" / f"{OLD}.sql"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from faults import Disk, desk_at, environment, kept, leftovers, memory_file, ran, remembered, state, store_of
 
-from kept.app import person
+from kept.memories import person
 
 WRITER = Path(__file__).parent / "writer.py"
 CUTS = 30

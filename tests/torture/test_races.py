@@ -11,19 +11,20 @@ from pathlib import Path
 import pytest
 from faults import SAMPLE, desk_at, environment, kept, memory_file, need, ran, remembered, state, store_of, traced
 
-from kept.adapters import files
-from kept.adapters.store import database
-from kept.app import person, writing
-from kept.app.running import Options, run, settle
-from kept.model.errors import StoreError
+from kept.core.errors import StoreError
+from kept.local import files
+from kept.memories import person
+from kept.outputs import write as writing
+from kept.pipeline.run import Options, run, settle
+from kept.store import database
 
 WRITER = Path(__file__).parent / "writer.py"
 RULE = "Quokka releases go out on Tuesdays only."
 HOLD = """
 import sys, time
 from pathlib import Path
-from kept.adapters.files import locked
-from kept.app.desk import Home
+from kept.local.files import locked
+from kept.workspace import Home
 home = Home(root=Path(sys.argv[1]), user=Path(sys.argv[1]))
 with locked(home.lock), locked(home.state / "outputs.lock"):
     print("held", flush=True)

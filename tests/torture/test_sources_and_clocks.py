@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from faults import SAMPLE, desk_at, kept, memory_file, need, ran, remembered, state, store_of, tmpfs, written
 
-from kept.app.browsing import exported
+from kept.memories.browse import exported
 
 
 @pytest.fixture

@@ -132,7 +132,7 @@ def serve(scratch: str) -> None:
     A forked process ends as any other, but for taking the interpreter down object by object, of which nothing is written.
     """
     import kept  # noqa: PLC0415 - only the process that forks needs it
-    from kept.ui.cli import main  # noqa: PLC0415 - as above
+    from kept.cli import main  # noqa: PLC0415 - as above
 
     real = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

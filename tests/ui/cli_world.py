@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from kept.ui.cli import main
+from kept.cli import main
 
 RULE = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 OTHER = "Never use pip in this repo, always use `uv sync` instead."

@@ -7,9 +7,9 @@ import subprocess
 import pytest
 from cli_world import RULE, command, kept, told, transcript
 
-from kept.app import browsing
-from kept.ui.cli.call import hoist
-from kept.ui.cli.commands import COMMANDS
+from kept.cli.call import hoist
+from kept.cli.registry import COMMANDS
+from kept.memories import browse
 
 
 def test_without_arguments_every_command_is_listed(capsys, home):
@@ -87,8 +87,8 @@ def test_an_unexpected_error_shows_its_place_and_none_of_its_words(capsys, home,
     def broken(desk):
         raise ValueError("words of a transcript")
 
-    monkeypatch.setattr(browsing, "names", broken, raising=False)
-    monkeypatch.setattr("kept.ui.cli.standing.state", broken)
+    monkeypatch.setattr(browse, "names", broken, raising=False)
+    monkeypatch.setattr("kept.cli.commands.status.state", broken)
     code, out, err = kept(capsys, "status")
     assert (code, out) == (2, "")
     assert err.startswith("kept: something unexpected went wrong: ValueError (")
@@ -101,7 +101,7 @@ def test_an_interruption_says_that_nothing_is_lost_and_exits_130(capsys, home, m
     def stopped(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kept.ui.cli.running.run_all", stopped)
+    monkeypatch.setattr("kept.cli.commands.run.run_all", stopped)
     code, _, err = kept(capsys, "run")
     assert code == 130
     assert err == "kept: stopped; nothing is lost, the next run continues\n"

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from cli_world import RULE, kept, told, transcript
 
-from kept.app.jobs import folder
+from kept.pipeline.jobs import folder
 from obedient import obey
 
 FACT = "The importer must reject rows without a currency code in `rates.csv`."

@@ -79,7 +79,7 @@ def test_declared_categories_can_be_used_by_a_person_too(capsys, home):
 
 def test_an_editor_of_the_users_choice_is_started_on_the_file(capsys, home, monkeypatch):
     monkeypatch.setenv("EDITOR", "sed -i s/four/seven/")
-    monkeypatch.setattr("kept.ui.cli.prompting.on_terminal", lambda: True)
+    monkeypatch.setattr("kept.cli.commands.prompt.on_terminal", lambda: True)
     assert kept(capsys, "prompt", "edit")[0] == 0
     assert "more than seven is rare" in (home / OWN).read_text()
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from cli_world import OTHER, RULE, contents, kept, memory_file, told, transcript
 
-from kept.adapters.files import locked
+from kept.local.files import locked
 
 KEYS = [
     "sources",

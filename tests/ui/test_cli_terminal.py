@@ -15,11 +15,11 @@ from datetime import UTC, datetime
 import pytest
 from cli_world import OTHER, RULE, command, kept, memory_file, told, transcript
 
-from kept.model.event import Origin
-from kept.model.memory import Evidence, Memory, Status
-from kept.ui.cli import front
-from kept.ui.cli.reviewing import by_session
-from kept.ui.cli.show import entry, json_text, safe
+from kept.cli import front
+from kept.cli.commands.review import by_session
+from kept.cli.show import entry, json_text, safe
+from kept.core.event import Origin
+from kept.core.memory import Evidence, Memory, Status
 
 LONG = "Never write to `deploy.log` from a background job in this repo, always send the message to the `notify` queue and let the worker write it."
 CTRL_C = "\x03"

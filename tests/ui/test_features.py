@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from cli_world import kept
 
-from kept.ui.cli.commands import COMMANDS
+from kept.cli.registry import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 IDS = [

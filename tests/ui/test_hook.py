@@ -12,11 +12,11 @@ import pytest
 from cli_world import RULE, kept, memory_file, told, transcript
 from hook_world import SESSION, harbor, hook, injected, log_of, payload
 
-from kept.adapters.clients import with_hooks
-from kept.app.desk import find_home
-from kept.app.warming import kept_warm
-from kept.model.context import GUARD, NOTICE, TAG
-from kept.ui.cli.hook import EVENTS
+from kept.cli.hook import EVENTS
+from kept.core.fence import GUARD, NOTICE, TAG
+from kept.local.clients import with_hooks
+from kept.recall.embed_server.start import kept_warm
+from kept.workspace import find_home
 
 PREFERENCE = "Explain the options and ask before changing anything."
 FACT = "The export of invoices is written by `InvoiceWriter` in src/export/invoices.py."

@@ -17,9 +17,9 @@ pytest.importorskip("mcp")
 from cli_world import RULE, kept, told, transcript
 from mcp import Client, StdioServerParameters
 
-from kept.app.desk import find_home, opened
-from kept.model.context import NOTICE, TAG
-from kept.ui.mcp import make
+from kept.core.fence import NOTICE, TAG
+from kept.mcp import make
+from kept.workspace import find_home, opened
 
 FACT = "The export of invoices is written by `InvoiceWriter`."
 QUESTION = "Which token should the sync action use?"

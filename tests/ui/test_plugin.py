@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from kept import __version__
-from kept.adapters.clients import EVENTS, PLUGIN_SUGGEST
-from kept.ui.cli.commands import COMMANDS
+from kept.cli.registry import COMMANDS
+from kept.local.clients import EVENTS, PLUGIN_SUGGEST
 
 ROOT = Path(__file__).parents[2]
 PLUGIN, GEMINI = ROOT / "plugins" / "kept", ROOT / "plugins" / "kept-gemini"

@@ -6,9 +6,9 @@ import pytest
 from cli_world import kept, told, transcript
 from hook_world import hook, injected, payload
 
-from kept.app.reminding import costs, is_interactive
-from kept.model.context import tokens_of
-from kept.model.handover import ASK, OPEN, REMINDER, START, fenced
+from kept.core.fence import tokens_of
+from kept.core.handover import ASK, OPEN, REMINDER, START, fenced
+from kept.intake.reminders import costs, is_interactive
 
 RULE = "no, never push to main without a review"
 CALL = {"type": "tool_use", "id": "t1", "name": "mcp__kept__suggest", "input": {"text": "never push to main without a review"}}
@@ -104,7 +104,7 @@ def test_an_answer_that_is_printed_for_a_program_is_never_held_up(remembering, c
 
 def test_a_client_that_another_one_started_or_that_prints_is_not_interactive(monkeypatch):
     def ancestors(*lines):
-        monkeypatch.setattr("kept.app.reminding._ancestors", lambda _: lines)
+        monkeypatch.setattr("kept.intake.reminders._ancestors", lambda _: lines)
         return is_interactive({"CLAUDE_CODE_ENTRYPOINT": "cli"})
 
     assert ancestors("/bin/sh\0-c\0kept hook stop", "/usr/bin/claude", "bash")

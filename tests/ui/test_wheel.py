@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kept.adapters.embed import PACK
+from kept.recall.embed import PACK
 
 hatchling = pytest.importorskip("hatchling.builders.wheel")
 

@@ -7,10 +7,10 @@ import tomllib
 from importlib.resources import files
 from pathlib import Path
 
-from kept.model.codec import load
-from kept.model.errors import ConfigError
-from kept.model.profile import Profile
+from kept.core.codec import load
+from kept.core.errors import ConfigError
 from kept.profiles.checking import MEMORY_CAP, Mistake, mistakes
+from kept.profiles.profile import Profile
 
 __all__ = ["DEFAULT", "MEMORY_CAP", "Mistake", "check", "names", "profile", "read", "source"]
 

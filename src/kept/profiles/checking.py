@@ -1,6 +1,6 @@
 """What is wrong with a profile: every mistake at once, with the setting it is in and what is allowed there.
 
-Reads a parsed TOML table against the dataclasses of :mod:`kept.model.profile`. Knows no files.
+Reads a parsed TOML table against the dataclasses of :mod:`kept.profiles.profile`. Knows no files.
 """
 
 import typing
@@ -11,7 +11,7 @@ from enum import Enum
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from kept.model.profile import INTENTS, RETIRED_INTENTS, Category, Profile
+from kept.profiles.profile import INTENTS, RETIRED_INTENTS, Category, Profile
 
 MEMORY_CAP = 50_000  # bytes of memory.md, whatever a profile asks (L9)
 CARD_CAP = 15_000  # characters of MEMORY.md (A4)

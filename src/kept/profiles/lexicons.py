@@ -13,8 +13,8 @@ from typing import Any
 
 import re2
 
-from kept.model.errors import ConfigError
-from kept.model.lexicon import Lexicon, TellingPatterns
+from kept.core.errors import ConfigError
+from kept.core.lexicon import Lexicon, TellingPatterns
 
 LANGUAGES = ("en", "de", "es", "fr", "pt", "zh", "ja")
 

@@ -15,13 +15,13 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from kept.adapters import schedulers
-from kept.app import person
-from kept.app.desk import find_home, opened
-from kept.app.sampling import sample_home
-from kept.model.memory import Status
-from kept.ui.web.room import Room
-from kept.ui.web.server import Server, config_of, listen, make
+from kept.core.memory import Status
+from kept.install import schedulers
+from kept.memories import person
+from kept.pipeline.sample_run import sample_home
+from kept.web.room import Room
+from kept.web.server import Server, config_of, listen, make
+from kept.workspace import find_home, opened
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.model.context import GUARD
+from kept.core.fence import GUARD
 
 REFUSED = ["400", "401", "403", "404", "405", "406", "409", "412", "415", "422"]
 SECONDS = 8  # that schemathesis may take in the fast suite

@@ -5,9 +5,9 @@ from importlib.resources import files
 
 import pytest
 
-from kept.ui.web.assets import address, assets
+from kept.web.assets import address, assets
 
-WEB = files("kept.ui.web")
+WEB = files("kept.web")
 OWN = {
     "kept.css",
     "kept.js",

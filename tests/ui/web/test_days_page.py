@@ -2,7 +2,7 @@
 
 import json
 
-from kept.app.running import Options, run
+from kept.pipeline.run import Options, run
 
 PROMPT = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from kept.app.desk import find_home
-from kept.app.serving import announced, running
-from kept.model.errors import BusyError, UsageError
-from kept.ui.web import listen
-from kept.ui.web.door import HEADERS, MOST
+from kept.core.errors import BusyError, UsageError
+from kept.install.serving import announced, running
+from kept.web import listen
+from kept.web.door import HEADERS, MOST
+from kept.workspace import find_home
 
 HOST = "127.0.0.1:{port}"
 WRITE = "{method} /api/memories HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {key}\r\n"
@@ -207,7 +207,7 @@ def test_an_unexpected_error_leaves_a_line_and_a_trace_without_words(served, mon
     def broken(*_, **__):
         raise LookupError("the harbour master said so")
 
-    monkeypatch.setattr("kept.ui.web.pages.review.lingering", broken)
+    monkeypatch.setattr("kept.web.pages.review.lingering", broken)
     status, _, told = served.ask("GET", "/review/lingering?q=harbour")
     log = served.home / ".local" / "share" / "kept" / "errors.log"
     assert status == 500

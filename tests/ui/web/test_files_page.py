@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from kept.app.running import Options, run
-from kept.model.memory import Status
+from kept.core.memory import Status
+from kept.pipeline.run import Options, run
 from kept.profiles import source
 
 MEMORY = ".claude/rules/memory.md"

@@ -6,14 +6,14 @@ from datetime import date
 
 import pytest
 
-from kept.adapters.store import Draft
-from kept.app import person
-from kept.app.backups import backup, safeguard
-from kept.app.journaling import work_of, write
-from kept.app.running import Options, run, settle
-from kept.model.event import Origin
-from kept.model.memory import Actor, Memory, Status
-from kept.model.operation import Add
+from kept.core.event import Origin
+from kept.core.memory import Actor, Memory, Status
+from kept.core.operation import Add
+from kept.memories import person
+from kept.memories.backups import backup, safeguard
+from kept.pipeline.run import Options, run, settle
+from kept.pipeline.write_journal import work_of, write
+from kept.store import Draft
 from talking import say
 
 DAY = date(2026, 1, 5)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kept.ui.web.pages import PAGES
+from kept.web.pages import PAGES
 
 
 def test_the_address_of_the_terminal_signs_in_and_the_key_leaves_the_address(chromium, served):

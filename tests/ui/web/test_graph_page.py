@@ -1,11 +1,11 @@
 """The knowledge graph in the browser: drawn and listed, searched by key, a click away from memories and pages."""
 
-from kept.app.running import Options, run
+from kept.pipeline.run import Options, run
 
 
 def many(served, count):
     with served.desk() as desk:
-        from kept.app.person import add  # noqa: PLC0415 - only this test fills a store
+        from kept.memories.person import add  # noqa: PLC0415 - only this test fills a store
 
         for number in range(count):
             add(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.model.memory import Status
+from kept.core.memory import Status
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ def test_a_stale_tab_changes_nothing_and_shows_what_is_so_now(harvest, browse):
     page = browse("/?q=tuesday")
     page.watched.expected.append("412")
     with harvest.desk() as desk:
-        from kept.app import person  # noqa: PLC0415 - what somebody else does meanwhile
+        from kept.memories import person  # noqa: PLC0415 - what somebody else does meanwhile
 
         person.edit(desk, harvest.memory("Tuesday").id, "The walnut harvest is on Thursday.")
     page.keyboard.press("j")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from kept.adapters.store import blocks
-from kept.adapters.store.records import unpack
-from kept.app.running import Options, run
-from kept.model.memory import Status
+from kept.core.memory import Status
+from kept.pipeline.run import Options, run
+from kept.store.archive import blocks
+from kept.store.records import unpack
 from talking import say
 
 WORDS = ("Never ship walnuts on a Friday.", "Always count the crates twice.", "Never store almonds in the barn.")

@@ -6,14 +6,14 @@ import time
 
 import pytest
 
-from kept.adapters.store import Draft
-from kept.app.curating import GUARD
-from kept.app.desk import find_home
-from kept.app.overseeing import runs, stops
-from kept.app.running import Options, run
-from kept.model.errors import BusyError
-from kept.model.memory import Actor
-from kept.ui.web.work import Work
+from kept.core.errors import BusyError
+from kept.core.memory import Actor
+from kept.curation.passes import GUARD
+from kept.pipeline.run import Options, run
+from kept.pipeline.status import runs, stops
+from kept.store import Draft
+from kept.web.work import Work
+from kept.workspace import find_home
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -117,7 +117,7 @@ def test_one_run_at_a_time_and_a_stopped_one_says_so(home, monkeypatch):
         def __exit__(self, *_):
             return False
 
-    monkeypatch.setattr("kept.ui.web.work.run", endless)
+    monkeypatch.setattr("kept.web.work.run", endless)
     work.start(find_home(str(home), os.environ), Desk, Options())
     with pytest.raises(BusyError):
         work.start(find_home(str(home), os.environ), Desk, Options())
@@ -150,7 +150,7 @@ def test_in_the_browser_a_run_is_begun_and_taken_back_and_brought_back(browse, s
 
 
 def test_in_the_browser_what_a_guard_stopped_is_shown_as_text_and_asked_about(browse, served, home, monkeypatch):
-    monkeypatch.setattr("kept.ui.web.pages.runs.stops", lambda _: (Waiting(),))
+    monkeypatch.setattr("kept.web.pages.runs.stops", lambda _: (Waiting(),))
     page = browse("/runs")
     notice = page.locator(".stop")
     notice.wait_for()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.adapters import settings
+from kept.local import settings
 
 EVIL = '"><img src=x onerror=alert(1)>'
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kept.app.desk import find_home, opened
-from kept.app.running import Options, run
-from kept.model.memory import Status
+from kept.core.memory import Status
+from kept.pipeline.run import Options, run
+from kept.workspace import find_home, opened
 
 RULE = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 

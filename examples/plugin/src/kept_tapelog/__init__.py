@@ -7,10 +7,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from kept.adapters.sources.folding import Fetch, Outcome, Reader, fold
-from kept.adapters.sources.records import Record, sample
-from kept.model.event import Author, Cursor, Event, Kind, Pointer, Precision, Slice
-from kept.model.times import parse_instant, to_text
+from kept.core.event import Author, Cursor, Event, Kind, Pointer, Precision, Slice
+from kept.core.times import parse_instant, to_text
+from kept.sources.folding import Fetch, Outcome, Reader, fold
+from kept.sources.records import Record, sample
 
 SPEAKERS = {"me": (Kind.PROMPT, Author.HUMAN), "machine": (Kind.RESPONSE, Author.ASSISTANT)}
 

@@ -24,8 +24,8 @@ from typing import Any, get_type_hints
 
 import yaml
 
-from kept.model.errors import ConfigError
-from kept.model.profile import Category, Profile
+from kept.core.errors import ConfigError
+from kept.profiles.profile import Category, Profile
 
 NAME = "extraction-prompt"
 MEMORY_LOOP = Path(".config") / "memory-loop" / f"{NAME}.md"

@@ -1,1 +1,0 @@
-"""The outside world: transcript formats, the store, files. Siblings never import each other."""

@@ -1,0 +1,164 @@
+"""Memory for whoever builds an agent: observe what is said, ask what is worth knowing now, end the session.
+
+What is observed is written at once, redacted, as a transcript of kept's own folder, so nothing is lost when the process dies; the end
+of the session (or the next ``kept run``) reads it like any other transcript. Working memory is a fold over that file, and so is what
+is noticed while the session goes on: the same episodes and candidates as those of the run that reads it later.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+from uuid import uuid4
+
+from kept.core.errors import UsageError
+from kept.core.event import Cursor, Event
+from kept.core.memory import Candidate
+from kept.core.redact import redact
+from kept.core.summary import Note
+from kept.core.times import to_text
+from kept.days.summaries import notes
+from kept.days.working_memory import KEEP, MOST, Window
+from kept.extraction.coverage import topics
+from kept.intake.clean import Limits, clean
+from kept.pipeline.observe import Engine, Noticed, Watched, observe
+from kept.pipeline.run import Options, Report, run
+from kept.pipeline.tools import NOTHING, get_context
+from kept.profiles.profile import Occasion
+from kept.sources import Skipped, examine
+from kept.workspace import Desk, find_home, opened
+
+GENERIC = "generic"  # the format of what is observed
+_ROLES = frozenset({"user", "assistant", "tool", "system"})
+_LONGEST = 200_000  # characters of one entry
+
+
+class Memory:
+    """The memory of one session of an agent. Made by :meth:`open`; see the example in ``examples/agent.py``.
+
+    ``most`` and ``keep`` are the thresholds of working memory, in entries.
+    """
+
+    def __init__(self, desk: Desk, session: str, project: str, *, most: int = MOST, keep: int = KEEP) -> None:
+        if not 0 < keep <= most:
+            raise UsageError("working memory needs 0 < keep <= most", hint=f"the usual is keep={KEEP}, most={MOST}")
+        self.session = session
+        self._desk, self._project, self._most, self._keep = desk, project, most, keep
+        self._path = desk.home.agents / f"{session}.jsonl"
+        self._cursor, self._window, self._watched = Cursor(), Window(), Watched()
+        profile = desk.profile_for(GENERIC, self._project, str(self._path))
+        place = desk.scope(self._project, str(self._path))
+        self._engine = Engine(profile=profile, scope=lambda _: place)
+        self._clean = partial(clean, redact=partial(redact, key=desk.store.key("redaction")), limits=Limits())
+        self._take()
+
+    @classmethod
+    @contextmanager
+    def open(
+        cls,
+        home: str | None = None,
+        *,
+        project: str = "",
+        session: str = "",
+        profile: str | None = None,
+        most: int = MOST,
+        keep: int = KEEP,
+    ) -> Iterator[Self]:
+        """Open the memory of a session; the name of an earlier one goes on where it ended, a crash included.
+
+        ``home`` is where kept lives (the user's home where None), ``project`` the directory the agent works in. Raises ConfigError,
+        StoreError, UsageError for a session name that is no plain word.
+        """
+        name = session or uuid4().hex
+        if not name.replace("-", "").replace("_", "").isalnum() or len(name) > 100:
+            raise UsageError("a session's name may hold letters, digits, - and _ only", where=name[:100])
+        with opened(find_home(home, os.environ), profile=profile) as desk:
+            yield cls(desk, name, str(Path(project).resolve()) if project else "", most=most, keep=keep)
+
+    def observe(self, entry: Mapping[str, Any]) -> Noticed:
+        """Note one entry: ``role`` (user, assistant, tool or system), ``content`` (text), and where there are such ``timestamp``,
+        ``id``, ``name`` and ``tool_calls`` as OpenAI writes them. Returns what it brought to light: ``live`` is what is sure at once,
+        ``closed`` all that the episode proposes which this entry ended; nothing of it is a memory before a run has judged it.
+
+        It is on the disk when this returns, its secrets taken out. Raises UsageError for an entry without role or content, OSError.
+        """
+        content = entry.get("content")
+        if entry.get("role") not in _ROLES or not isinstance(content, str):
+            raise UsageError("an entry needs a role (user, assistant, tool or system) and a text as content")
+        body = {
+            "timestamp": to_text(self._desk.clock()), "id": uuid4().hex, **entry, "content": content[:_LONGEST],
+            "session_id": self.session, "cwd": self._project,
+        }  # fmt: skip
+        self._append(_redacted(body, self._desk.store.key("redaction")))
+        return self._take()
+
+    def _append(self, body: Mapping[str, Any]) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            os.write(handle, (json.dumps(body, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def recent(self) -> Window:
+        """Working memory: notes of what is past, the latest entries verbatim."""
+        return self._window
+
+    def context(self, message: str = "", *, budget: int = 0) -> str:
+        """What is worth knowing before a message, as a block of text for the prompt; empty where nothing is. ``budget`` is in tokens."""
+        found = get_context(self._desk, message, self._project, budget)
+        return "" if found == NOTHING else found
+
+    def end_session(self) -> Report:
+        """Remember what matters of the session. Profiles that wait for the night wait. Raises BusyError, StoreError."""
+        if not self._path.exists():
+            return Report()
+        return run(self._desk, [self._path], Options(occasion=Occasion.SESSION_END))
+
+    def _take(self) -> Noticed:
+        """Take what the transcript has beyond what was taken into working memory; what of it is to be noticed."""
+        live: list[Candidate] = []
+        closed: list[Candidate] = []
+        source = examine(self._path) if self._path.exists() else None
+        if source is None or isinstance(source, Skipped):
+            return Noticed()
+        for piece in source.read(self._path, self._cursor):
+            self._cursor = piece.cursor
+            for event in piece.events:
+                self._window = rolled(self._desk, self._window, event, most=self._most, keep=self._keep)
+                self._watched, noticed = observe(self._watched, self._clean(event).event, self._engine)
+                live += noticed.live
+                closed += noticed.closed
+        return Noticed(live=tuple(live), closed=tuple(closed))
+
+
+def rolled(desk: Desk, window: Window, event: Event, *, most: int = MOST, keep: int = KEEP) -> Window:
+    """Working memory with one entry more: past ``most`` entries the older ones become notes and the latest ``keep`` stay."""
+    entries = (*window.entries, event)
+    if len(entries) <= most:
+        return Window(notes=window.notes, entries=entries, told=window.told)
+    older = entries[:-keep]
+    return Window(
+        notes=(*window.notes, *_notes(desk, older, window.told)), entries=entries[-keep:], told=window.told + len(older)
+    )  # fmt: skip
+
+
+def _notes(desk: Desk, events: Sequence[Event], base: int) -> Iterator[Note]:
+    runs = [(each.start, each.stop) for each in topics(events, lexicon=desk.words(events))]
+    return notes(events, runs, lambda at: at.astimezone(desk.zone).date(), base=base)
+
+
+def _redacted(value: Any, key: bytes) -> Any:
+    """The value with every text in it redacted."""
+    match value:
+        case str():
+            return redact(value, key=key).text
+        case Mapping():
+            return {redact(str(name), key=key).text: _redacted(each, key) for name, each in value.items()}
+        case list() | tuple():
+            return [_redacted(each, key) for each in value]
+    return value

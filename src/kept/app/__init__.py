@@ -1,1 +1,0 @@
-"""Use cases: the only place where stages meet adapters. Front doors call these and nothing below them."""

@@ -1,0 +1,110 @@
+"""``kept config``: settings."""
+
+import os
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Annotated, Any
+
+import typer
+
+from kept.cli import show
+from kept.cli.front import asked, at_desk, key, on_terminal
+from kept.cli.show import Line, entry, line
+from kept.core.codec import dump
+from kept.core.errors import UsageError
+from kept.memories import configure
+from kept.memories.configure import Setting
+from kept.pipeline.probe import Coming, coming, try_out
+from kept.workspace import find_home
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+_ACTIONS = {"show": 0, "list": 0, "try": 0, "get": 1, "set": 2}
+
+
+def config(
+    context: typer.Context,
+    action: Annotated[str, typer.Argument(metavar="show|list|get|set|try", help="What to do.")] = "show",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The setting.")] = "",
+    value: Annotated[
+        str | None, typer.Argument(metavar="VALUE", help="Its new value; lists comma-separated; '' for the default.")
+    ] = None,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="With try: send it without asking.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Settings: show all, list what each is for, get one, set one. They stand in one file that you can also edit by hand.
+
+    `try` asks the language model of the settings one small question, which tells it nothing of what is remembered; it may cost something.
+    """
+    given = (name != "") + (value is not None)
+    if action not in _ACTIONS or given != _ACTIONS[action]:
+        raise UsageError("that is no call of config", hint="kept config [show] | list | get NAME | set NAME VALUE | try")
+    if action == "try":
+        return _try(context, yes=yes, as_json=as_json)
+    home = find_home(asked(context).home, os.environ)
+    if action == "list":
+        found = configure.listed(home)
+        show.write_json([dump(each) for each in found]) if as_json else show.write(_listed(found))
+        return 0
+    if action == "show":
+        values = configure.shown(home)
+    else:
+        values = {name: configure.setting(home, name) if value is None else configure.change(home, name, value)}
+    if as_json:
+        show.write_json(values)
+    elif action == "get":
+        show.write([line(_plain(values[name]))])
+    else:
+        width = max(map(len, values))
+        show.write(entry([(f"{each:<{width}}  ", "cyan")], _plain(found) or "–") for each, found in values.items())
+        show.write([line((show.place(home.settings), "dim"))])
+    return 0
+
+
+def _try(context: typer.Context, *, yes: bool, as_json: bool) -> int:
+    """Show what would be sent to the language model, and where; send it once a person at the terminal says so."""
+    with at_desk(context) as desk:
+        if not yes:
+            if not on_terminal():
+                raise UsageError("a trial sends a question to the language model, so it needs a yes", hint="add --yes")
+            show.write(_coming(coming(desk)))
+            if key("yn") != "y":
+                raise UsageError("nothing was sent")
+        tried = try_out(desk)
+    if as_json:
+        show.write_json(dump(tried))
+    else:
+        price = "price unknown" if tried.cost is None else f"{tried.cost:.4f} USD"
+        told = f"It answered “{tried.told}”" if tried.well else f"It did not answer: {tried.told}"
+        show.write(
+            [line((told, "green" if tried.well else "red"), (f" ({tried.seconds:.1f} s, {tried.tokens} tokens, {price})", "dim"))]
+        )
+    return 0 if tried.well else 1
+
+
+def _coming(found: Coming) -> Iterator[Line]:
+    yield line(("To:    ", "cyan"), found.where)
+    yield line(("Model: ", "cyan"), found.model)
+    yield from (line(("  ", ""), each) for each in found.words.splitlines())
+    price = "price unknown" if found.cost is None else f"about {found.cost:.4f} USD"
+    yield line((f"About {found.tokens} tokens, {price}. Send it? ", "bold"), ("y/n", "dim"))
+
+
+def _listed(found: Sequence[Setting]) -> Iterator[Line]:
+    for group, inside in groupby(found, key=lambda each: each.group):
+        yield line((group, "bold"))
+        for each in inside:
+            usual = "" if each.value == each.default else f"  (usually {_plain(each.default) or 'nothing'})"
+            yield line((f"  {each.name}", "cyan"), f" = {_plain(each.value) or '–'}", (usual, "dim"))
+            choices = f" One of: {', '.join(each.choices)}." if each.choices else ""
+            yield entry([("    ", "")], f"{each.meaning} A {each.kind}.{choices}")
+
+
+def _plain(value: Any) -> str:
+    match value:
+        case list():
+            return ", ".join(map(_plain, value))
+        case dict():
+            return ", ".join(f"{left} = {_plain(right)}" for left, right in value.items())
+        case _:
+            return str(value)

@@ -1,0 +1,86 @@
+"""``kept context`` and the help of ``kept hook``: what would be put before a session now, and why each line."""
+
+import os
+from typing import Annotated
+
+import typer
+
+from kept.cli import hook as hooks
+from kept.cli import show
+from kept.cli.front import at_desk, one_of
+from kept.cli.show import Line, counted, entry, line
+from kept.core.errors import UsageError
+from kept.core.fence import TITLES, block
+from kept.recall.preview import CLIENTS, preview
+
+
+def context(
+    context: typer.Context,
+    message: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="MESSAGE", help="What is about to be said; without it, what a session starts with."),
+    ] = None,
+    *,
+    project: Annotated[str, typer.Option(metavar="DIR", help="The directory the session works in.")] = "",
+    budget: Annotated[
+        int, typer.Option(metavar="TOKENS", min=0, max=100_000, help="At most so many tokens (else the setting context_tokens).")
+    ] = 0,
+    client: Annotated[
+        str, typer.Option(metavar="NAME", help="claude: leave out what its session reads from memory.md; codex or none: do not.")
+    ] = "claude",
+    as_text: Annotated[bool, typer.Option("--text", help="Print the block itself, as a session gets it.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every line with score and reason as JSON.")] = False,
+) -> None:
+    """What a hook would put before a session, or before this message; nothing where nothing is near to it."""
+    words = " ".join(message or ())
+    one_of(client, CLIENTS, "--client")
+    with at_desk(context) as desk:
+        directory = os.path.abspath(os.path.expanduser(project)) if project else ""  # noqa: PTH100, PTH111 - a name, not a file: links stay
+        found = preview(desk, words, directory=directory, budget=budget, client=client)
+    if as_json:
+        show.write_json(
+            {
+                "message": words,
+                "tokens": found.tokens,
+                "lines": [each._asdict() for each in found.pieces],
+                "left_out": found.left_out,
+                "omitted": [each._asdict() | {"omitted": why} for each, why in found.omitted],
+            }
+        )
+        return
+    if as_text:
+        show.write([line(each) for each in block(found.pieces).splitlines()])
+        return
+    lines: list[Line] = []
+    layer = ""
+    for piece in found.pieces:
+        if piece.layer != layer:
+            layer = piece.layer
+            lines.append(line((TITLES[layer], "bold")))
+        lines.append(entry([("  ", "")], piece.text, (f"  {piece.day}  {piece.reason}".rstrip(), "dim")))
+    left = ", ".join(f"{count:,} {reason}" for reason, count in sorted(found.left_out.items()))
+    lines.append(
+        line(
+            (
+                f"{counted(found.tokens, 'token')}{f'; left out: {left}' if left else ''}"
+                if lines
+                else f"Nothing is near enough to be put before it{f' (left out: {left})' if left else ''}.",
+                "dim",
+            )
+        )
+    )
+    show.write(lines)
+
+
+def hook(
+    event: Annotated[
+        str, typer.Argument(metavar="EVENT", help="session-start, user-prompt, stop, pre-compact, session-end or allow-suggest.")
+    ],
+    client: Annotated[
+        str, typer.Option(metavar="NAME", help="Which agent calls, where its payload does not show it: claude or codex.")
+    ] = "",
+) -> int:
+    """What a coding agent calls by itself, with its payload on stdin. Always ends well: what went wrong is in kept's log."""
+    if event not in hooks.EVENTS:
+        raise UsageError(f"there is no event {event!r}", hint=f"events: {', '.join(hooks.EVENTS)}")
+    return hooks.answer([event, *(["--client", client] if client else [])])

@@ -1,0 +1,217 @@
+"""``kept add``, ``suggest``, ``edit``, ``retire``, ``resolve``, ``pin``: what a person says holds against every machine."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kept.cli import show
+from kept.cli.front import asked, at_desk, key, on_terminal, revised
+from kept.cli.lists import memory_line
+from kept.cli.show import line
+from kept.core.errors import UsageError
+from kept.core.memory import Memory
+from kept.memories import person
+from kept.memories.browse import exported
+from kept.outputs.write import Written
+from kept.pipeline import tools
+from kept.pipeline.run import settle
+from kept.workspace import Desk
+
+Text = Annotated[str, typer.Argument(metavar="TEXT", help="One sentence.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or its first characters.")]
+Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids of memories, or their first characters.")]
+Kind = Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; see `kept profiles`.")]
+Project = Annotated[
+    Path | None, typer.Option("--project", metavar="DIR", help="Only for the project in this folder; else everywhere.")
+]
+IfMatch = Annotated[
+    str, typer.Option("--if-match", metavar="REVISION", help="Only if it still is what you saw: its `revision` in --json.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def add(
+    context: typer.Context,
+    text: Text,
+    kind: Kind,
+    *,
+    project: Project = None,
+    until: Annotated[str, typer.Option(metavar="DATE", help="It holds until the end of this day.")] = "",
+    as_json: AsJson = False,
+) -> int:
+    """Remember a sentence, at once."""
+
+    def act(desk: Desk) -> list[Memory]:
+        ends = desk.moment(until) if until else None
+        return [person.add(desk, text, kind, project=_folder(project), until=ends)]
+
+    return _changed(context, "Remembered:", act, as_json=as_json)
+
+
+def suggest(
+    context: typer.Context,
+    text: Text,
+    kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; without it the likely one.")] = "",
+    *,
+    project: Annotated[
+        Path | None, typer.Option("--project", metavar="DIR", help="The project it is for; without it that of this folder.")
+    ] = None,
+    replaces: Annotated[
+        str, typer.Option(metavar="WORDS", help="What was handed over earlier in this session and no longer holds.")
+    ] = "",
+    as_json: AsJson = False,
+) -> int:
+    """Hand over a person's words: y keeps them, n turns them down. Without a terminal they wait until the session is read.
+
+    The exact words that the person typed in the session hold once its transcript is read; other words wait in `kept review`.
+    """
+    del replaces  # read from the transcript, where it is known which session it speaks of
+
+    def act(desk: Desk) -> list[Memory]:
+        return [tools.suggest(desk, text, kind, _folder(project or Path()))]
+
+    if as_json or not on_terminal():
+        return _changed(context, "Waits until the session is read, or for you in `kept review`:", act, as_json=as_json)
+
+    def decide(desk: Desk) -> list[Memory]:
+        (memory,) = act(desk)
+        show.write([memory_line(memory, desk.zone), line("Remember this? ", ("y/n  (s: decide later in `kept review`)", "dim"))])
+        match key("yns"):
+            case "y":
+                return [person.approve(desk, memory.id)]
+            case "n":
+                return [person.reject(desk, memory.id)]
+            case _:
+                return [memory]
+
+    return _changed(context, "Done:", decide, as_json=False)
+
+
+def edit(
+    context: typer.Context,
+    number: Id,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The new words; without them, a line to change on a terminal.")] = "",
+    *,
+    kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Move it to this category.")] = "",
+    if_match: IfMatch = "",
+    as_json: AsJson = False,
+) -> int:
+    """Change the words of a memory, or its category."""
+
+    def act(desk: Desk) -> list[Memory]:
+        memory = person.find(desk, number)
+        words, seen = text or (memory.content if kind else ""), if_match
+        if not words and on_terminal():
+            words, seen = revised(memory.content), if_match or person.revision(memory)
+        if not words:
+            raise UsageError("there are no new words", hint=f'kept edit {memory.id} "…"')
+        if words == memory.content and kind in ("", memory.category):
+            return [memory]
+        return [person.edit(desk, memory.id, words, category=kind or None, if_match=seen)]
+
+    return _changed(context, "Its words are yours now:", act, as_json=as_json)
+
+
+def retire(
+    context: typer.Context,
+    numbers: Ids,
+    *,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept in its history.")] = "",
+    if_match: IfMatch = "",
+    as_json: AsJson = False,
+) -> int:
+    """A memory no longer holds. It stays in the log, and the same proposal does not bring it back."""
+
+    def act(desk: Desk) -> list[Memory]:
+        return [person.retire(desk, each, reason, if_match=if_match) for each in _all(desk, numbers, if_match)]
+
+    return _changed(
+        context, "It no longer holds, and the same proposal does not bring it back (`kept undo` does):", act, as_json=as_json
+    )
+
+
+def resolve(
+    context: typer.Context,
+    number: Id,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The answer; without it, the words of the question.")] = "",
+    *,
+    category: Annotated[str, typer.Option("--as", metavar="CATEGORY", help="What the answer is: a decision, a fact …")],
+    if_match: IfMatch = "",
+    as_json: AsJson = False,
+) -> int:
+    """Answer an open question: it is closed, and the answer is remembered in its place."""
+
+    def act(desk: Desk) -> list[Memory]:
+        return [person.resolve(desk, number, category, text, if_match=if_match)[1]]
+
+    return _changed(context, "The question is closed; the answer is remembered:", act, as_json=as_json)
+
+
+def merge(
+    context: typer.Context,
+    numbers: Ids,
+    *,
+    text: Annotated[str, typer.Option("--text", metavar="TEXT", help="What the one says; else what the first says.")] = "",
+    kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; else that of the first.")] = "",
+    as_json: AsJson = False,
+) -> int:
+    """Make several memories one: the first takes in the others, with all the words they rest on."""
+
+    def act(desk: Desk) -> list[Memory]:
+        return [person.merge(desk, numbers, text, category=kind or None)]
+
+    return _changed(context, "They are one now, with all they rest on:", act, as_json=as_json)
+
+
+def pin(
+    context: typer.Context,
+    numbers: Ids,
+    *,
+    off: Annotated[bool, typer.Option("--off", help="Take the pin away.")] = False,
+    if_match: IfMatch = "",
+    as_json: AsJson = False,
+) -> int:
+    """Always show a memory, and let no machine touch it."""
+
+    def act(desk: Desk) -> list[Memory]:
+        return [person.pin(desk, each, on=not off, if_match=if_match) for each in _all(desk, numbers, if_match)]
+
+    return _changed(
+        context, "No longer pinned:" if off else "Pinned; always shown, and no machine changes it:", act, as_json=as_json
+    )
+
+
+def _changed(context: typer.Context, told: str, act: Callable[[Desk], list[Memory]], *, as_json: bool) -> int:
+    with at_desk(context) as desk:
+        memories, written = settle(desk, lambda: act(desk))
+        if as_json:
+            bodies = [exported(desk, each) for each in memories]
+            show.write_json(bodies[0] if len(bodies) == 1 else bodies)
+        elif not asked(context).quiet:
+            moment = desk.clock()
+            show.write([line((told, "green")), *(memory_line(each, desk.zone, each.status_at(moment).value) for each in memories)])
+        return told_problems(written)
+
+
+def told_problems(written: Written) -> int:
+    """Tell what could not be done to the files. Returns the exit code."""
+    show.write([line(f"kept: {each}") for each in written.problems], sys.stderr)
+    return int(bool(written.problems))
+
+
+def _all(desk: Desk, numbers: list[str], if_match: str) -> list[str]:
+    """Every id checked before the first is changed. Raises UsageError."""
+    if if_match and numbers[1:]:
+        raise UsageError("--if-match is of one memory", hint="change them one by one")
+    return [person.find(desk, each).id for each in numbers]
+
+
+def _folder(project: Path | None) -> str:
+    if project is None:
+        return ""
+    if not project.is_dir():
+        raise UsageError("the project is no folder", where=str(project))
+    return str(project.resolve())

@@ -1,0 +1,178 @@
+"""``kept eval``: scores on benchmarks, of retrieval and of extraction."""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from statistics import quantiles
+from typing import Annotated, Any
+
+import typer
+
+from kept.cli import show
+from kept.cli.front import asked, one_of
+from kept.cli.show import Line, counted, line
+from kept.core.errors import UsageError
+from kept.evaluation.extraction import Judged, annotated
+from kept.evaluation.retrieval import Learnt, Retrieved, extraction, retrieval
+from kept.local.progress import Progress, silent
+from kept.pipeline.safety import put
+from kept.workspace import Desk, Home, opened
+
+_MEANING = {
+    "found": "% of the facts have a memory from the same source",
+    "right": "% of the memories have a source of a fact",
+    "told@.5": "% of the facts have half of their words in one memory",
+    "told@.7": "% of the facts have 70% of their words in one memory",
+}
+
+
+def eval_(
+    context: typer.Context,
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="retrieval or extraction.")],
+    *,
+    corpus: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="The corpus: {ns, id, session, role, date, text} a line. Of annotations: the folder that their paths start from (looked for near them).",
+        ),
+    ] = None,
+    queries: Annotated[Path | None, typer.Option(metavar="FILE", help="Questions: {qid, ns, query, gold} a line.")] = None,
+    gold: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH", help="Facts: {ns, text, sources} a line. Or a folder of annotations of transcripts (gold.jsonl)."
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the rankings, or the memories, as JSON lines.")] = None,
+    level: Annotated[str, typer.Option(metavar="LEVEL", help="Rank turns or sessions.")] = "turn",
+    stores: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the stores of a retrieval here, and ask those that are here again.")
+    ] = None,
+    misses: Annotated[
+        bool, typer.Option("--misses", help="Of annotations: list what nothing covers, and what is marked as junk.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the measures as JSON.")] = False,
+) -> None:
+    """Run kept's own archive and search (or extraction) over a public set, one fresh store for each of its spaces; or extraction over
+    annotated transcripts, one fresh store for each set of them.
+    """
+    call = asked(context)
+
+    def open_desk(folder: Path) -> AbstractContextManager[Desk]:
+        return opened(Home(root=folder, user=folder), profile=call.profile, zone=call.zone or "UTC")
+
+    one_of(level, ("turn", "session"), "--level")
+    one_of(what, ("retrieval", "extraction"), "WHAT")
+    with _progress(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
+        match what, gold:
+            case "retrieval", _:
+                ranked = retrieval(
+                    open_desk, _given(corpus, "--corpus", what), _given(queries, "--queries", what),
+                    level=level, stores=stores, progress=progress,
+                )  # fmt: skip
+                rows: Iterable[Mapping[str, Any]] = ({"qid": qid, "ranked": list(each)} for qid, each in ranked.rankings.items())
+                body, lines = _retrieval_body(ranked), _retrieval_lines(ranked)
+            case _, Path() if gold.is_dir():
+                judged = list(annotated(open_desk, gold, corpus, progress=progress))
+                rows = ({"set": each.name} | dict(memory) for each in judged for memory in each.memories)
+                body = {"sets": {each.name: _judged_body(each) for each in judged}}
+                lines = (each for one in judged for each in _judged_lines(one, misses=misses))
+            case _:
+                learnt = extraction(open_desk, _given(corpus, "--corpus", what), _given(gold, "--gold", what), progress=progress)
+                rows, lines = learnt.memories, _extraction_lines(learnt)
+                body = learnt.measures | {"facts": learnt.facts}
+    _written(out, rows)
+    if as_json:
+        show.write_json(body)
+    else:
+        show.write(lines)
+
+
+def _given(path: Path | None, name: str, what: str) -> Path:
+    if path is None:
+        raise UsageError(f"{what} needs {name}", hint="see `kept eval --help`")
+    return path
+
+
+def _progress(*, shown: bool) -> AbstractContextManager[Progress]:
+    if not shown:
+        return nullcontext(silent)
+    from kept.cli import progress_bar  # noqa: PLC0415 - only a terminal needs it
+
+    return progress_bar.shown()
+
+
+def _written(out: Path | None, rows: Iterable[Mapping[str, Any]]) -> None:
+    if out is not None:
+        put(out, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
+
+
+def _speed(found: Retrieved) -> dict[str, float]:
+    asked = sorted(found.asking) or [0.0]
+    cuts = quantiles(asked, n=20) if len(asked) > 1 else asked * 19
+    return {
+        "items": float(found.items),
+        "items_per_second": round(found.items / found.making, 1) if found.making else 0.0,
+        "search_ms_p50": round(cuts[9] * 1000, 2),
+        "search_ms_p95": round(cuts[18] * 1000, 2),
+    }
+
+
+def _retrieval_body(found: Retrieved) -> dict[str, Any]:
+    measures = {kind: {"questions": found.counts[kind]} | each for kind, each in found.measures.items()}
+    return {"measures": measures, "speed": _speed(found)}
+
+
+def _retrieval_lines(found: Retrieved) -> Iterator[Line]:
+    names = list(next(iter(found.measures.values()), {}))
+    yield line((f"{'':<32}{'n':>6}{''.join(f'{name:>9}' for name in names)}", "dim"))
+    for kind in sorted(found.measures, key=lambda each: (each != "all", each)):
+        shares = "".join(f"{100 * found.measures[kind][name]:>9.1f}" for name in names)
+        yield line(f"{kind[:31]:<32}{found.counts[kind]:>6}{shares}")
+    speed = _speed(found)
+    made = f"{speed['items']:,.0f} items, {speed['items_per_second']:,.0f} a second with vectors"
+    yield line((f"{made}; a search takes {speed['search_ms_p50']} ms (p95 {speed['search_ms_p95']} ms)", "dim"))
+
+
+def _extraction_lines(found: Learnt) -> Iterator[Line]:
+    yield line(f"{found.facts:,} facts, {found.measures['memories']:,.0f} memories")
+    for name, words in _MEANING.items():
+        yield line(f"{100 * found.measures[name]:>6.1f}  ", (words, "dim"))
+
+
+def _judged_body(found: Judged) -> dict[str, Any]:
+    stands = found.standing
+    return {
+        "transcripts": found.files,
+        "bytes": found.size,
+        "processor_seconds": round(found.seconds, 2),
+        "active": stands.active,
+        "matched": stands.matched,
+        "junk": len(stands.junk),
+        "held": stands.held,
+        "held_junk": stands.held_junk,
+        "category_agrees": stands.agreeing,
+        "recall": {name: {"found": found, "of": of} for name, (found, of) in stands.recall.items()},
+        "missed": [each.get("id", each["text"]) for each in stands.missed],
+    }
+
+
+def _judged_lines(found: Judged, *, misses: bool) -> Iterator[Line]:
+    """What came of one set of annotations: what was read, how the memories stand, and the share found of each kind of item."""
+    stands, megabytes = found.standing, found.size / 1e6
+    speed = f"{megabytes:.1f} MB in {found.seconds:.1f} s of processor time ({megabytes / max(found.seconds, 1e-9):.1f} MB/s)"
+    yield line((found.name, "bold"), (f"  {counted(found.files, 'transcript')}, {speed}", "dim"))
+    held = f"{stands.held} held, {stands.held_junk} of them marked as junk"
+    yield line(f"{stands.active} active: {stands.matched} match, {len(stands.junk)} marked as junk; {held}")
+    yield line(f"{stands.agreeing} of {stands.recall['all'][0]} found in a category that the annotator would accept")
+    for name, (hit, of) in stands.recall.items():
+        yield line(f"{100 * hit / of:>6.1f}%  {hit:>4} of {of:<4}", (f" {name}", "dim"))
+    if misses:
+        yield from (
+            line((f"missed  {each['category']}/{each['importance']}  ", "yellow"), str(each["text"])) for each in stands.missed
+        )
+        yield from (line((f"junk    {each['category']}  ", "red"), str(each["content"])) for each in stands.junk)
+    yield line()

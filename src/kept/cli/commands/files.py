@@ -1,0 +1,92 @@
+"""``kept files``: the files that kept writes, one as it stands, and what the next writing would change in them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from kept.cli import show
+from kept.cli.front import at_desk
+from kept.cli.show import Line, counted, entry, line
+from kept.core.errors import UsageError
+from kept.pipeline import edit_file
+from kept.pipeline.edit_file import Preview
+
+_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def files(
+    context: typer.Context,
+    action: Annotated[str, typer.Argument(metavar="list|show|preview", help="What to do.")] = "list",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of show: which file, by its path below the home.")] = "",
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Every file that kept writes; what is kept's of one of them; or what the next writing would change, hand edits absorbed.
+
+    The files are yours to edit in any editor: what you change, delete or add is taken over by the next run.
+    """
+    with at_desk(context) as desk:
+        match action:
+            case "list":
+                told = edit_file.catalogue(desk)
+                body: Any = [_file_body(each, whole=False) for each in told]
+                lines = [_file_line(each) for each in told]
+            case "show":
+                file = edit_file.look(desk, name)
+                body = _file_body(file, whole=True)
+                lines = [line(each) for each in file.text.splitlines()] or [line((file.problem or file.condition.value, "dim"))]
+            case "preview":
+                seen = edit_file.preview(desk)
+                body = preview_body(seen)
+                lines = list(_preview_lines(seen))
+            case other:
+                raise UsageError(f"files cannot {other!r}", hint="one of: list, show, preview")
+    if as_json:
+        show.write_json(body)
+    else:
+        show.write(lines or [line("kept writes no file here.")])
+
+
+def _file_line(file: edit_file.File) -> Line:
+    what = f"{file.form} of {', '.join(file.profiles)}" + (f", under “{file.heading}”" if file.heading else "")
+    state = f", {file.problem or file.condition.value}" if file.condition is not edit_file.Condition.THERE else ""
+    return entry([("  ", "")], file.name, (f"  {what}{state}; {counted(len(file.entries), 'memory', 'memories')}", "dim"))
+
+
+def _file_body(file: edit_file.File, *, whole: bool) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "name": file.name, "path": str(file.path), "form": file.form, "heading": file.heading, "profiles": list(file.profiles),
+        "condition": file.condition.value, "problem": file.problem, "revision": file.revision, "memories": len(file.entries),
+    }  # fmt: skip
+    return body | ({"text": file.text, "entries": [asdict(each) for each in file.entries]} if whole else {})
+
+
+def preview_body(seen: Preview) -> dict[str, Any]:
+    """A preview as JSON."""
+    return {
+        "changes": [asdict(each) for each in seen.changes],
+        "files": {name: list(lines) for name, lines in seen.files.items()},
+        "problems": list(seen.problems),
+    }
+
+
+def _preview_lines(seen: Preview) -> Iterator[Line]:
+    for change in seen.changes:
+        was = (f"  (was: {change.before})", "dim") if change.before and change.before != change.after else ("", "")
+        yield entry([(f"  {change.kind:<10}", "yellow"), (change.memory, "yellow"), ("  ", "")], change.after or change.before, was)
+    for name, lines in seen.files.items():
+        yield line((name, "bold"))
+        yield from _difference_lines(lines)
+        if not lines:
+            yield line(("  only kept's own comments", "dim"))
+    for problem in seen.problems:
+        yield line((problem, "red"))
+    if not seen.changes and not seen.files:
+        yield line("Nothing would change.")
+
+
+def _difference_lines(lines: Sequence[str]) -> Iterator[Line]:
+    for each in lines[2:]:
+        yield line((f"  {each}", _STYLES.get(each[:1], "dim")))

@@ -1,0 +1,159 @@
+"""``kept forget``: shows where words stand, asks, erases them everywhere, and tells what is left."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Annotated, Any
+
+import typer
+
+from kept.cli import show
+from kept.cli.front import asked, at_desk, key, on_terminal
+from kept.cli.lists import memory_line
+from kept.cli.show import Line, counted, entry, line
+from kept.core.erasure import Place
+from kept.core.errors import UsageError
+from kept.memories import person
+from kept.pipeline.erase.forget import Gone, Request, forget, places, request_of
+from kept.workspace import Desk
+
+_SHOWN = 6  # places of one holder that are shown
+
+
+def command(
+    context: typer.Context,
+    numbers: Annotated[list[str] | None, typer.Argument(metavar="[ID…]", help="Memories, by id or the beginning of one.")] = None,
+    *,
+    words: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="A sentence, wherever it stands; may be repeated.")
+    ] = None,
+    source: Annotated[
+        str, typer.Option(metavar="X", help="All that rests on a session, a file or a source of `kept sources`, and its turns.")
+    ] = "",
+    session: Annotated[str, typer.Option(metavar="ID", help="A session whole, by its id or the first 8 characters of it.")] = "",
+    project: Annotated[str, typer.Option(metavar="NAME", help="A project whole, by its name or folder.")] = "",
+    since: Annotated[str, typer.Option(metavar="DATE", help="What was first seen and said on this day or later.")] = "",
+    until: Annotated[str, typer.Option(metavar="DATE", help="What was first seen and said on this day or earlier.")] = "",
+    also: Annotated[list[str] | None, typer.Option(metavar="COPY", help="A near copy to erase as well; may be repeated.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> int:
+    """Erase memories for good, and their words wherever kept has them: conversations, summaries, files, logs, backups.
+
+    Shows first where the words stand. Near copies (almost the same in other words) stay unless you choose them. It cannot be undone.
+    What stays is that there was one, and a keyed fingerprint that keeps it from coming back.
+    """
+    with at_desk(context) as desk:
+        named = source or session
+        if source and session:
+            raise UsageError("--source and --session do not go together", hint="forget them one after the other")
+        if (numbers or words) and (named or project or since or until):
+            raise UsageError(
+                "ids and words do not go together with --source, --project or dates", hint="forget them one after the other"
+            )
+        if not (numbers or words or named or project or since or until):
+            raise UsageError("say what to forget", hint="give ids, --words, --session, --source, --project or --since")
+        request = request_of(
+            desk,
+            [person.find(desk, number) for number in numbers or []],
+            said=words or [],
+            source=named,
+            project=desk.scope_named(project) if project else "",
+            since=desk.span(desk.day(since))[0] if since else None,
+            until=desk.span(desk.day(until))[1] if until else None,
+        )
+        chosen = list(also or [])
+        if not yes:
+            chosen += _confirm(desk, request, as_json=as_json)
+        gone = forget(desk, request, also=chosen)
+        if named and not (gone.memories or gone.sessions or gone.items or gone.problems):
+            hint = "name a source of `kept sources`, a file, or a session by 8 characters of its id or more"
+            raise UsageError(f"nothing that was read is of {named!r}", hint=hint)
+        if as_json:
+            show.write_json(body_of(gone))
+        elif not asked(context).quiet:
+            show.write(_told(gone))
+        show.write([line(f"kept: {problem}") for problem in (*gone.problems, *map(_still, gone.remains))], sys.stderr)
+        return int(bool(gone.problems or gone.remains))
+
+
+def body_of(gone: Gone) -> dict[str, Any]:
+    """What was forgotten, as JSON."""
+    return {
+        "forgotten": list(gone.memories), "sessions": list(gone.sessions), "items": gone.items,
+        "places": {name: count for name, count in gone.places.items() if count},
+        "near": [{"id": place.id, "where": place.where, "text": place.text} for place in gone.near],
+        "remains": list(gone.remains), "out_of_reach": list(gone.out_of_reach), "problems": list(gone.problems),
+    }  # fmt: skip
+
+
+def _still(place: str) -> str:
+    return f"the words still stand in {place}; run the same command again, or delete the file"
+
+
+def _told(gone: Gone) -> Iterator[Line]:
+    yield line(("Forgotten: ", "green"), ", ".join(gone.memories) or "no memory")
+    if gone.sessions:
+        yield line(("Turns erased, never read again: ", "green"), ", ".join(gone.sessions))
+    if gone.items:
+        yield line(("Erased of external sources: ", "green"), counted(gone.items, "item"))
+    erased = [f"{name} ({count:,})" for name, count in gone.places.items() if count]
+    if erased:
+        yield line(("Erased in: ", "green"), ", ".join(erased))
+    if not gone.remains:
+        yield line(("Proved: ", "green"), "every file, row and backup of kept's was decoded again; the words are in none of them")
+    if gone.near:
+        yield line((f"{counted(len(gone.near), 'near copy', 'near copies')} stay; --also erases one:", "yellow"))
+        yield from _near(gone.near)
+    if gone.out_of_reach:
+        yield line(("Out of kept's reach:", "yellow"))
+        yield from (entry([("  ", "")], text) for text in gone.out_of_reach)
+
+
+def _near(found: Sequence[Place]) -> Iterator[Line]:
+    yield from (
+        entry([("  ", ""), (place.id, "yellow"), ("  ", "")], f"“{place.text}”", (f"  ({place.where})", "dim")) for place in found
+    )
+
+
+def _preview(desk: Desk, request: Request, found: Sequence[Place]) -> Iterator[Line]:
+    yield from (memory_line(memory, desk.zone) for memory in request.memories)
+    exact = [place for place in found if not place.near]
+    for holder, group in groupby(sorted(exact, key=lambda place: place.holder), key=lambda place: place.holder):
+        members = list(group)
+        yield line((f"{holder[:1].upper()}{holder[1:]}", "bold"), (f"  {counted(len(members), 'place')}", "dim"))
+        for place in members[:_SHOWN]:
+            yield entry([("    ", "")], place.where, (f"  “{place.text}”" if place.text else "", "dim"))
+        if len(members) > _SHOWN:
+            yield line((f"    … and {len(members) - _SHOWN:,} more", "dim"))
+    near = [place for place in found if place.near]
+    if near:
+        yield line(("Near copies, which stay unless you choose them:", "yellow"))
+        yield from _near(near)
+
+
+def _confirm(desk: Desk, request: Request, *, as_json: bool) -> list[str]:
+    """Show what would be erased and ask. Returns the near copies that are chosen. Raises UsageError where the answer is no."""
+    found = places(desk, request)
+    if not on_terminal():
+        if as_json:
+            show.write_json(
+                [
+                    {"holder": place.holder, "where": place.where, "text": place.text, "near": place.id if place.near else ""}
+                    for place in found
+                ]
+            )
+        else:
+            show.write(_preview(desk, request, found))
+        raise UsageError("forgetting cannot be undone, so it needs a yes; nothing was erased", hint="add --yes")
+    show.write(_preview(desk, request, found))
+    count = len([place for place in found if not place.near])
+    question = f"Erase all of it ({counted(count, 'place')}), in backups too? This cannot be undone. "
+    show.write([line((question, "bold red"), ("y/n", "dim"))])
+    if key("yn") != "y":
+        raise UsageError("nothing was forgotten")
+    chosen = []
+    for place in (place for place in found if place.near):
+        show.write([entry([("Also ", "bold red")], f"“{place.text}”", ("  y/n", "dim"))])
+        chosen += [place.id] if key("yn") == "y" else []
+    return chosen

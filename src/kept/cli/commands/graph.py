@@ -1,0 +1,85 @@
+"""``kept graph``: who and what memories are about, what they name, and what that ties together."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from kept.cli import show
+from kept.cli.front import at_desk
+from kept.cli.show import Line, counted, entry, line
+from kept.outputs.graph import EdgeKind, Graph, NodeKind
+from kept.outputs.knowledge_graph import MOST, knowledge
+
+_SHAPES = {NodeKind.YOU: "doublecircle", NodeKind.PROJECT: "box", NodeKind.ENTITY: "ellipse", NodeKind.RESOURCE: "note"}
+_SHOWN = 40  # things on a terminal; --json has all
+_TIES = 5
+PLURALS = {
+    NodeKind.YOU: ("you", "you"), NodeKind.PROJECT: ("project", "projects"), NodeKind.ENTITY: ("entity", "entities"),
+    NodeKind.RESOURCE: ("resource", "resources"), NodeKind.MEMORY: ("memory", "memories"),
+}  # fmt: skip
+
+
+def graph(
+    context: typer.Context,
+    *,
+    project: Annotated[
+        str, typer.Option(metavar="NAME", help="Only what is remembered for projects with this in their name.")
+    ] = "",
+    most: Annotated[int, typer.Option(metavar="NODES", min=1, max=20_000, help="At most so many nodes, the weightiest.")] = MOST,
+    dot: Annotated[bool, typer.Option("--dot", help="Print it for Graphviz.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print nodes and edges as JSON.")] = False,
+) -> None:
+    """People, projects, files, tools and the memories that tie them together."""
+    with at_desk(context) as desk:
+        found = knowledge(desk, project=project, most=most)
+    if as_json:
+        show.write_json(graph_body(found))
+    elif dot:
+        show.write_text(_dot(found))
+    else:
+        show.write(_lines(found))
+
+
+def graph_body(found: Graph) -> dict[str, Any]:
+    """A graph as JSON."""
+    left_out = {kind.value: count for kind, count in found.left_out.items()}
+    return {"nodes": [asdict(each) for each in found.nodes], "edges": [asdict(each) for each in found.edges], "left_out": left_out}
+
+
+def _lines(found: Graph) -> Iterator[Line]:
+    labels = {each.id: each.label for each in found.nodes}
+    ties: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    for each in found.edges:
+        if each.kind is EdgeKind.TOGETHER:
+            ties[each.source].append((-each.weight, labels[each.target]))
+            ties[each.target].append((-each.weight, labels[each.source]))
+    things = [each for each in found.nodes if each.kind is not NodeKind.MEMORY]
+    for thing in things[:_SHOWN]:
+        others = ", ".join(label for _, label in sorted(ties[thing.id])[:_TIES])
+        told = f"  {counted(int(thing.weight), 'memory', 'memories')}{f'; with {others}' if others else ''}"
+        yield entry([(f"  {thing.kind.value:<9}", "cyan")], thing.label, (told, "dim"))
+    if not things:
+        yield line("Nothing is remembered yet.", (" → kept run", "dim"))
+        return
+    more = [f"{counted(len(things) - _SHOWN, 'thing')} more"] if len(things) > _SHOWN else []
+    memories = sum(each.kind is NodeKind.MEMORY for each in found.nodes)
+    left = [f"{counted(count, *PLURALS[kind])} left out" for kind, count in sorted(found.left_out.items())]
+    yield line(("; ".join([counted(memories, "memory", "memories"), *more, *left]) + "  → kept graph --json", "dim"))
+
+
+def _dot(found: Graph) -> str:
+    lines = ["graph kept {", "  overlap=false;"]
+    for each in found.nodes:
+        shape = _SHAPES.get(each.kind, "plaintext")
+        lines.append(f"  {_quoted(each.id)} [label={_quoted(each.label[:60])}, shape={shape}];")
+    lines += [f"  {_quoted(each.source)} -- {_quoted(each.target)} [weight={each.weight}];" for each in found.edges]
+    return "\n".join([*lines, "}", ""])
+
+
+def _quoted(text: str) -> str:
+    """A text as Graphviz reads it back: one line, in quotes."""
+    plain = show.safe(text).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{plain}"'

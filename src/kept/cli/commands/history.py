@@ -1,0 +1,224 @@
+"""``kept log``, ``undo``, ``redo``, ``diff``: what happened, and going back."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from kept.cli import show
+from kept.cli.commands.edit import told_problems
+from kept.cli.commands.status import run_body
+from kept.cli.cost import cost_lines
+from kept.cli.front import asked, at_desk
+from kept.cli.lists import FORGOTTEN
+from kept.cli.show import Line, counted, entry, line
+from kept.core.memory import Memory, Status
+from kept.core.operation import Pass
+from kept.core.times import to_text
+from kept.llm.budget import usage_body
+from kept.memories.browse import exported
+from kept.memories.history import Entry, Later, Undone, difference, history, last_run
+from kept.memories.history import redo as bring_back
+from kept.memories.history import undo as take_back
+from kept.pipeline.run import settle
+from kept.pipeline.usage import costs
+from kept.store import Run
+from kept.workspace import Desk
+
+_CHANGES_SHOWN = 20
+What = Annotated[list[str] | None, typer.Argument(metavar="PASS|RUN", help="A pass by its number, or a run as r3; see `kept log`.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+
+
+def log(
+    context: typer.Context,
+    *,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most so many runs.")] = 20,
+    cost: Annotated[bool, typer.Option("--cost", help="What language models were asked in each run, and what it cost.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """The runs that changed something, newest first, with their passes."""
+    with at_desk(context) as desk:
+        found = history(desk, limit)
+        if cost:
+            _show_costs(desk, [each.run for each in found], as_json=as_json)
+        elif as_json:
+            show.write_json([_entry_body(each) for each in found])
+        else:
+            names = desk.names()
+            show.write(
+                [each for one in found for each in _entry_lines(desk, one, names)]
+                or [line("Nothing happened yet.", (" → kept run", "dim"))]
+            )
+
+
+def _show_costs(desk: Desk, runs: Sequence[Run], *, as_json: bool) -> None:
+    spent = costs(desk)
+    if as_json:
+        ever = [{"purpose": each.purpose, "model": each.model} | usage_body(each.usage) for each in spent.ever]
+        rows = [{"run": each.id, "started_at": to_text(each.started_at), "llm": each.report.get("llm", {})} for each in runs]
+        show.write_json({"runs": rows, "ever": ever, "today": usage_body(spent.today), "total": usage_body(spent.total)})
+    else:
+        show.write(cost_lines([(each, show.moment(each.started_at, desk.zone)) for each in runs], spent))
+
+
+def _entry_lines(desk: Desk, one: Entry, names: Mapping[str, str]) -> Iterator[Line]:
+    run = one.run
+    all_off = all(off for _, off in one.passes)
+    state = (("  undone", "yellow"),) if all_off else (("  cut short", "yellow"),) if run.ended_at is None else ()
+    yield line((f"run {run.id}", "bold"), f"  {show.moment(run.started_at, desk.zone)}  {run.command}", *state)
+    quiet = [each for each, _ in one.passes if not _told(each)]
+    for each, off in one.passes:
+        if told := _told(each):
+            subject = "" if each.undoes or each.redoes else each.subject
+            for scope, name in names.items():
+                subject = subject.replace(scope, name)
+            mark = ("  undone", "yellow") if off and not all_off else ("", "")
+            yield entry([(f"  pass {each.id:<5}", "dim"), (f"{each.stage:<8} ", "")], told, (f"  {subject}", "dim"), mark)
+    if quiet:
+        yield line((f"  and {counted(len(quiet), 'pass', 'passes')} that only noted proposals", "dim"))
+
+
+def _told(made: Pass) -> str:
+    counts = Counter(type(each).__name__.lower() for each in made.operations)
+    switched = [f"{word} {_passes(ids)}" for word, ids in (("took back", made.undoes), ("brought back", made.redoes)) if ids]
+    return ", ".join(
+        (*(f"{count} {kind}" for kind, count in sorted(counts.items())), *switched, *([made.note] if made.note else []))
+    )
+
+
+def _passes(ids: Sequence[int]) -> str:
+    """``pass 3``, ``passes 1–17, 20``."""
+    chains: list[list[int]] = []
+    for each in sorted(ids):
+        if chains and each == chains[-1][-1] + 1:
+            chains[-1].append(each)
+        else:
+            chains.append([each])
+    parts = [f"{chain[0]}–{chain[-1]}" if len(chain) > 1 else str(chain[0]) for chain in chains]
+    return f"{'pass' if len(ids) == 1 else 'passes'} {', '.join(parts)}"
+
+
+def _entry_body(one: Entry) -> dict[str, Any]:
+    return run_body(one.run) | {
+        "passes": [
+            {
+                "pass": each.id, "stage": each.stage, "subject": each.subject, "actor": each.actor.value,
+                "recorded_at": to_text(each.recorded_at), "undone": off, "undoes": list(each.undoes), "redoes": list(each.redoes),
+                "note": each.note, "operations": [
+                    {"kind": type(operation).__name__.lower(), "memory": operation.memory, "reason": operation.reason}
+                    for operation in each.operations
+                ],
+            }
+            for each, off in one.passes
+        ]
+    }  # fmt: skip
+
+
+def undo(context: typer.Context, what: What = None, *, as_json: AsJson = False) -> int:
+    """Take back the last run with all its passes, or a pass or run of your choice. `kept redo` brings it back."""
+    return _switch(context, take_back, lambda desk: " ".join(what or ()) or last_run(desk), "Took back", as_json=as_json)
+
+
+def redo(context: typer.Context, what: What = None, *, as_json: AsJson = False) -> int:
+    """Bring back what the last undo took, or a pass or run of your choice."""
+    return _switch(context, bring_back, lambda _: " ".join(what or ()), "Brought back", as_json=as_json)
+
+
+def _switch(
+    context: typer.Context, act: Callable[[Desk, str], Undone], what: Callable[[Desk], str], told: str, *, as_json: bool
+) -> int:
+    with at_desk(context) as desk:
+        chosen = what(desk)  # before edits made by hand are taken over: what is meant is the run before them
+        done, written = settle(desk, lambda: act(desk, chosen))
+        if as_json:
+            later = [_later_body(each) for each in done.later]
+            show.write_json({"passes": list(done.passes), "changed": _changes_body(desk, done.changed), "later": later})
+        elif not asked(context).quiet:
+            show.write([line((f"{told} {_done_in(desk, done.passes)}", "green"), (f" ({_passes(done.passes)})", "dim"))])
+            show.write(_changes(done.changed, _CHANGES_SHOWN))
+            show.write(_later_lines(done.later))
+        return told_problems(written)
+
+
+def _done_in(desk: Desk, passes: Sequence[int]) -> str:
+    """What passes did, in words: ``1 retire, 2 add``; what they are called where they did nothing to a memory."""
+    made = tuple(desk.store.log.passes(passes))
+    kinds = Counter(type(operation).__name__.lower() for each in made for operation in each.operations)
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or ", ".join(sorted({each.stage for each in made}))
+
+
+def _later_lines(later: Sequence[Later]) -> Iterator[Line]:
+    """What was done later to the same memories: what has nothing to act on any more, and what still holds."""
+    for idle, told in ((True, "has nothing to act on any more"), (False, "still holds, on what is there now")):
+        found = [each for each in later if each.idle is idle]
+        if found:
+            yield line((f"What was done later and {told}:", "yellow" if idle else "dim"))
+        for each in found[:_CHANGES_SHOWN]:
+            kind = type(each.operation).__name__.lower()
+            yield entry(
+                [(f"  pass {each.made.id:<5}", "dim"), (f"{kind:<10} ", "")],
+                each.operation.memory,
+                (f"  {each.operation.reason}", "dim"),
+            )
+        if len(found) > _CHANGES_SHOWN:
+            yield line((f"  … and {len(found) - _CHANGES_SHOWN:,} more → --json", "dim"))
+
+
+def _later_body(each: Later) -> dict[str, Any]:
+    kind = type(each.operation).__name__.lower()
+    return {"pass": each.made.id, "kind": kind, "memory": each.operation.memory, "reason": each.operation.reason, "idle": each.idle}
+
+
+def diff(
+    context: typer.Context,
+    earlier: Annotated[str, typer.Argument(metavar="DATE", help="The earlier date; its end counts.")],
+    later: Annotated[str, typer.Argument(metavar="DATE", help="The later date; its end counts.")],
+    *,
+    recorded: Annotated[bool, typer.Option("--recorded", help="Compare what kept believed then, not what was true then.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """What changed between two dates."""
+    with at_desk(context) as desk:
+        found = difference(desk, *sorted((desk.moment(earlier), desk.moment(later))), recorded=recorded)
+        if as_json:
+            show.write_json({"changed": _changes_body(desk, found.changed)})
+        else:
+            show.write(_changes(found.changed))
+
+
+def _changes(changed: Mapping[str, tuple[Memory | None, Memory | None]], most: int | None = None) -> Iterator[Line]:
+    """What became of each memory: + there now, - gone, ~ other words; those that only gained evidence are counted."""
+    told = [each for number, pair in changed.items() for each in _change(number, *pair)]
+    yield from told[:most]
+    if most is not None and len(told) > most:
+        yield line((f"  … and {len(told) - most:,} more → kept list", "dim"))
+    if rest := sum(not any(_change(number, *pair)) for number, pair in changed.items()):
+        yield line((f"  {counted(rest, 'memory', 'memories')} with other evidence or dates only", "dim"))
+    if not changed:
+        yield line("No memory changed.")
+
+
+def _change(number: str, before: Memory | None, after: Memory | None) -> Iterator[Line]:
+    had, has = _status(before), _status(after)
+    words = (after or before).content if after or before else ""  # type: ignore[union-attr]  # one of them is there
+    if had != has:
+        mark, style = ("+", "green") if has is Status.ACTIVE else ("-", "red") if had is Status.ACTIVE else ("~", "yellow")
+        was = f"  ({had.value if had else 'not there'} → {has.value if has else 'not there'})"
+        yield entry([(f"  {mark} ", style), (number, "yellow"), ("  ", "")], words or FORGOTTEN, (was, "dim"))
+    elif before is not None and after is not None and (before.content, before.category) != (after.content, after.category):
+        yield entry(
+            [("  ~ ", "yellow"), (number, "yellow"), ("  ", "")], after.content or FORGOTTEN, (f"  (was: {before.content})", "dim")
+        )
+
+
+def _status(memory: Memory | None) -> Status | None:
+    return memory.status if memory is not None else None
+
+
+def _changes_body(desk: Desk, changed: Mapping[str, tuple[Memory | None, Memory | None]]) -> list[dict[str, Any]]:
+    return [
+        {"id": number, "before": exported(desk, before) if before else None, "after": exported(desk, after) if after else None}
+        for number, (before, after) in changed.items()
+    ]

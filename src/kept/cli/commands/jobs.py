@@ -1,0 +1,99 @@
+"""``kept jobs``: questions for the user's own agent, and what it replied."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from kept.cli import show
+from kept.cli.front import at_desk
+from kept.cli.report import heard_lines
+from kept.cli.show import Line, counted, line
+from kept.core.errors import UsageError
+from kept.pipeline import jobs as use
+from kept.pipeline.jobs import Committed, Job
+
+_ACTIONS = ("prepare", "list", "show", "commit")
+
+
+def jobs(
+    context: typer.Context,
+    action: Annotated[str, typer.Argument(metavar="prepare|list|show|commit", help="What to do.")] = "list",
+    number: Annotated[str, typer.Argument(metavar="ID", help="The job to show.")] = "",
+    *,
+    most: Annotated[int, typer.Option("--most", min=1, help="At most so many jobs at a time.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> int:
+    """Let your own agent be the model: prepare writes questions into files, the agent writes each reply, commit reads and applies them.
+
+    No key and no network are needed. Everything a reply says is checked as with any other model.
+    """
+    if action not in _ACTIONS or bool(number) != (action == "show"):
+        raise UsageError("that is no call of jobs", hint="kept jobs prepare | list | show ID | commit")
+    with at_desk(context) as desk:
+        match action:
+            case "show":
+                text = use.text_of(desk, number)
+                if as_json:
+                    show.write_json({"id": number, "text": text})
+                else:
+                    show.write(line(each) for each in text.splitlines())
+            case "commit":
+                return _told(use.commit(desk), as_json=as_json)
+            case _:
+                found, more = use.prepare(desk, most=most) if action == "prepare" else (use.listed(desk), 0)
+                if as_json:
+                    show.write_json({"jobs": [_body(each) for each in found], "more": more})
+                else:
+                    show.write(_lines(found, more))
+    return 0
+
+
+def _lines(found: Sequence[Job], more: int) -> Iterator[Line]:
+    for each in found:
+        style = {"waiting": "", "answered": "green"}.get(each.state, "yellow")
+        yield line(
+            (f"{each.id}  ", "cyan"), (each.state, style), (f"  about {each.tokens:,} tokens  {show.place(each.path)}", "dim")
+        )
+    if more:
+        yield line((f"{counted(more, 'question')} more wait", "yellow"), (" → kept jobs prepare --most N", "dim"))
+    waiting = sum(each.state == "waiting" for each in found)
+    if waiting:
+        yield line((f"Write a reply to each of {counted(waiting, 'job')} beside it (ID.reply.json), then: kept jobs commit", "dim"))
+    elif found:
+        yield line(("All are answered", "green"), (" → kept jobs commit", "dim"))
+    else:
+        yield line("Nothing waits for a reply.", (" → kept run reads what is new, kept jobs prepare asks about it", "dim"))
+
+
+def _body(each: Job) -> dict[str, Any]:
+    return {
+        "id": each.id, "path": str(each.path), "reply": str(each.reply), "sessions": list(each.sessions), "tokens": each.tokens,
+        "state": each.state,
+    }  # fmt: skip
+
+
+def _told(done: Committed, *, as_json: bool) -> int:
+    if as_json:
+        show.write_json(
+            {
+                "run": done.run,
+                "heard": done.heard.body(),
+                "operations": dict(done.curated.operations),
+                "stopped": list(done.curated.stopped),
+                "problems": list(done.written.problems),
+                "wrong": done.wrong,
+                "waiting": done.waiting,
+            }
+        )
+        return int(done.partly)
+    lines = list(heard_lines(done.heard))
+    operations = ", ".join(f"{count} {kind}" for kind, count in sorted(done.curated.operations.items()))
+    lines += [line(("Memories: ", "green"), operations)] if operations else []
+    lines += [line((f"{number}: ", "red"), f"{reason}; nothing was taken from it") for number, reason in done.wrong.items()]
+    lines += [line(("Stopped by a guard: ", "red"), each) for each in done.curated.stopped]
+    lines += [line(("Not done: ", "red"), each) for each in done.written.problems]
+    lines += [line(("Wrote ", "green"), show.place(path), (f" ({show.size(size)})", "dim")) for path, size in done.written.files]
+    lines += [line((f"{counted(done.waiting, 'job')} without a reply", "dim"))] if done.waiting else []
+    show.write(lines)
+    return int(done.partly)

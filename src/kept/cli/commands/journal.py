@@ -1,0 +1,226 @@
+"""``kept journal``: entries about days, written from what was said and done on them and what was remembered before."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import date
+from time import monotonic
+from typing import Annotated, Any
+
+import typer
+
+from kept.cli import show
+from kept.cli.front import asked, at_desk
+from kept.cli.show import Line, counted, line
+from kept.core.errors import UsageError
+from kept.days.day_notes import week
+from kept.journal.entry import Head
+from kept.journal.feed_reading import collect
+from kept.journal.templates import templates
+from kept.pipeline import write_journal as use
+from kept.pipeline.run import Options, run
+from kept.pipeline.write_journal import Outcome, Plan, State, Work
+from kept.workspace import Desk
+
+_ACTIONS = ("write", "backfill", "stats", "templates")
+_BAR = 20
+
+
+def journal(
+    context: typer.Context,
+    action: Annotated[str, typer.Argument(metavar="write|backfill|stats|templates", help="What to do.")] = "write",
+    *,
+    day: Annotated[str, typer.Option("--date", metavar="DATE", help="The day: YYYY-MM-DD, today or yesterday.")] = "today",
+    first: Annotated[str, typer.Option("--from", metavar="DATE", help="The first day.")] = "",
+    last: Annotated[str, typer.Option("--to", metavar="DATE", help="The last day.")] = "",
+    template: Annotated[
+        str, typer.Option("--template", metavar="NAME", help="The form of entry; see `kept journal templates`.")
+    ] = "",
+    no_llm: Annotated[bool, typer.Option("--no-llm", help="Use no language model.")] = False,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Say what a backfill would do and cost; write nothing.")] = False,
+    concurrency: Annotated[
+        int,
+        typer.Option(
+            "--concurrency",
+            min=1,
+            max=16,
+            metavar="N",
+            help="Ask a model about up to N days at a time, where none of them can matter to another: days of other projects, or a template "
+            "that nothing is remembered of. The entries are the same.",
+        ),
+    ] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> int:
+    """Write the entry of a day, or of all days of a span in order; see how entries are made up.
+
+    An entry knows only what was known on the eve of its day. One that you changed is never written again.
+    """
+    if action not in _ACTIONS or (action == "backfill" and not (first and last)):
+        raise UsageError(
+            "that is no call of journal", hint="kept journal write | backfill --from DATE --to DATE | stats | templates"
+        )
+    with at_desk(context, also=("journal",)) as desk:
+        match action:
+            case "stats":
+                return _stats(desk, as_json=as_json)
+            case "templates":
+                names = templates(desk.home.config)
+                if as_json:
+                    show.write_json(list(names))
+                else:
+                    show.write(line(each) for each in names)
+                return 0
+            case _:
+                work = use.work_of(desk, template, model=not no_llm)
+                if not estimate:
+                    _bring_up_to_date(desk, model=work.model)
+                if action == "backfill":
+                    plan = use.plan(desk, work, desk.day(first), desk.day(last))
+                    return _backfill(context, desk, work, plan, concurrency, estimate=estimate, as_json=as_json)
+                spans = _span(desk, work, day, first, last)
+                done = use.write(desk, work, *spans)
+                return _told([done], as_json=as_json)
+
+
+def _span(desk: Desk, work: Work, day: str, first: str, last: str) -> tuple[date, date]:
+    if first or last:
+        chosen = desk.day(first or last), desk.day(last or first)
+        if chosen[0] > chosen[1]:
+            raise UsageError(f"{chosen[0]} is after {chosen[1]}", hint="give the earlier day with --from")
+        return chosen
+    which = desk.day(day)
+    return week(which) if work.template.span == "week" else (which, which)
+
+
+def _bring_up_to_date(desk: Desk, *, model: bool) -> None:
+    """Read what is new on this machine and what external sources brought, and tell what could not be."""
+    report = run(desk, [], Options(model=model))
+    problems = [*report.written.problems, *collect(desk)]
+    show.write((line((each, "yellow")) for each in problems), sys.stderr)
+
+
+def _backfill(
+    context: typer.Context, desk: Desk, work: Work, found: Plan, concurrency: int, *, estimate: bool, as_json: bool
+) -> int:
+    quiet = asked(context).quiet or as_json
+    if not as_json and (estimate or not quiet):
+        show.write([line(_planned(found))], sys.stdout if estimate else sys.stderr)
+    if estimate:
+        if as_json:
+            show.write_json(_plan_body(found))
+        return 0
+    started, done = monotonic(), 0
+
+    def tell(each: Outcome) -> None:
+        nonlocal done
+        done += 1
+        left = (monotonic() - started) / done * (len(found.days) - done)
+        if not quiet:
+            rest = f"{done} of {len(found.days)}" + (f", about {left:.0f} s left" if left >= 1 else "")
+            money = found.estimate.usage.cost if found.estimate else None
+            rest += f", about {money * (len(found.days) - done) / len(found.days):.2f} USD left" if money else ""
+            show.write([line((f"{each.first}  {each.state.value}", ""), (f"  {rest}", "dim"))], sys.stderr)
+
+    return _told(use.backfill(desk, work, found.days, tell, concurrency=concurrency), as_json=as_json, days=len(found.days))
+
+
+def _planned(found: Plan) -> str:
+    told = counted(len(found.days), "entry", "entries")
+    if found.estimate is None:
+        return f"{told}, without a language model: nothing is asked."
+    would = found.estimate.usage
+    cost = "a cost that is not known" if would.cost is None else f"about {would.cost:.2f} USD"
+    return (
+        f"{told}, {found.estimate.questions} questions, {found.estimate.cached} answered before: about {would.input_tokens:,} tokens, {cost};"
+        " what is read out of the entries comes on top."
+    )
+
+
+def _plan_body(found: Plan) -> dict[str, Any]:
+    would = found.estimate
+    return {
+        "days": [each.isoformat() for each in found.days],
+        "questions": would.questions if would else 0,
+        "tokens": would.usage.input_tokens if would else 0,
+        "usd": would.usage.cost if would else 0.0,
+    }
+
+
+def _told(found: Sequence[Outcome], *, as_json: bool, days: int = 1) -> int:
+    if as_json:
+        show.write_json({"days": days, "entries": [_body(each) for each in found]})
+    else:
+        show.write(_lines(found))
+        left = days - len(found)
+        if left > 0:
+            show.write([line((f"{counted(left, 'day')} not done", "red"), (" → the same call goes on from there", "dim"))])
+    if found and all(each.state in (State.FAILED, State.FOREIGN) for each in found):
+        return 2
+    return int(any(each.partly for each in found))
+
+
+def _lines(found: Sequence[Outcome]) -> Iterator[Line]:
+    for each in found:
+        days = each.first.isoformat() if each.first == each.last else f"{each.first} to {each.last}"
+        style = {State.WRITTEN: "green", State.FAILED: "red", State.FOREIGN: "red"}.get(each.state, "dim")
+        reason = f": {each.reason}" if each.reason else ""
+        yield line((f"{days}  ", "cyan"), (f"{each.state.value}{reason}", style))
+        if each.state is State.NOTHING:
+            continue
+        yield line((f"    {show.place(each.path)}", "dim"))
+        if each.head is not None and each.state is State.WRITTEN:
+            yield line((f"    {_made_of(each.head)}", "dim"))
+        if each.anew:
+            yield line(("    asked ahead in vain: an entry before it changed the question", "dim"))
+        if each.refused:
+            yield line((f"    {counted(each.refused, 'paragraph')} left out: not carried by what they cite", "yellow"))
+        if each.memories:
+            yield line((f"    {counted(each.memories, 'new memory', 'new memories')} → kept list --profile journal", "dim"))
+        yield from (line((f"    {one}", "red")) for one in each.problems)
+
+
+def _made_of(head: Head) -> str:
+    shares = ", ".join(f"{name} {share:.0%}" for name, share in head.shares.items())
+    drawn = counted(len(head.memories), "memory", "memories")
+    return f"by {head.writer}, of {shares}; draws on {drawn}; {head.self_reference:.0%} about memory itself"
+
+
+def _body(each: Outcome) -> dict[str, Any]:
+    return {
+        "from": each.first.isoformat(), "to": each.last.isoformat(), "path": str(each.path), "state": each.state.name.lower(),
+        "reason": each.reason, "refused_paragraphs": each.refused, "asked_anew": each.anew, "new_memories": each.memories, "problems": list(each.problems),
+        "entry": _head_body(each.head) if each.head else None,
+    }  # fmt: skip
+
+
+def _head_body(head: Head) -> dict[str, Any]:
+    return {
+        "date": head.first.isoformat(), "template": head.template, "writer": head.writer, "sessions": head.sessions,
+        "shares": dict(head.shares), "memories": list(head.memories), "self_reference": head.self_reference,
+        "tokens_in": head.tokens[0], "tokens_out": head.tokens[1],
+    }  # fmt: skip
+
+
+def _stats(desk: Desk, *, as_json: bool) -> int:
+    found = use.heads(desk)
+    target = desk.settings.journal.self_reference
+    if as_json:
+        show.write_json({"target_self_reference": target, "entries": [_head_body(each) for each in found]})
+        return 0
+    if not found:
+        show.write([line("There are no entries yet.", (" → kept journal write", "dim"))])
+        return 0
+    mean = sum(each.self_reference for each in found) / len(found)
+    show.write([line((f"{counted(len(found), 'entry', 'entries')}, {mean:.1%} of their sentences about memory itself", "bold"))])
+    for each in found:
+        filled = round(each.self_reference * _BAR)
+        shares = ", ".join(f"{name} {share:.0%}" for name, share in each.shares.items())
+        style = "yellow" if each.self_reference > target else "green"
+        show.write(
+            [
+                line(
+                    (f"{each.first}  ", "cyan"), ("█" * filled + "·" * (_BAR - filled), style),
+                    (f"  {each.self_reference:>4.0%}  {shares}; {counted(len(each.memories), 'memory', 'memories')}", "dim"),
+                )
+            ]
+        )  # fmt: skip
+    return 0

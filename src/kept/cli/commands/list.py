@@ -1,0 +1,158 @@
+"""``kept list``, ``kept show``: what is remembered. Changes nothing."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Annotated
+
+import typer
+
+from kept.cli import show
+from kept.cli.events import happened, happened_body
+from kept.cli.front import at_desk, one_of
+from kept.cli.lists import FORGOTTEN, grouped, scope_name
+from kept.cli.show import Line, counted, entry, line
+from kept.cli.turns import show_session, turns_around, turns_body
+from kept.core.errors import UsageError
+from kept.core.event import Origin
+from kept.core.memory import Judged, Memory, Status
+from kept.memories.browse import Filter, chosen, exported, plain, refused
+from kept.memories.history import memories_at
+from kept.memories.person import find
+from kept.profiles.profile import kind_of, title_of
+from kept.workspace import Desk
+
+TRUST = {Origin.USER: "your own words", Origin.ASSISTANT: "the assistant's words", Origin.TOOL: "what tools and files said"}
+
+
+def list_(
+    context: typer.Context,
+    *,
+    at: Annotated[str, typer.Option("--at", metavar="DATE", help="As of a past date (its end): what was true then.")] = "",
+    recorded: Annotated[bool, typer.Option("--recorded", help="With --at: what kept believed then.")] = False,
+    refused_: Annotated[bool, typer.Option("--refused", help="The proposals that were refused, and why.")] = False,
+    held: Annotated[bool, typer.Option("--held", help="Only those that wait for your decision.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Whatever their status: retired, superseded, expired …")] = False,
+    category: Annotated[str, typer.Option(metavar="CATEGORY", help="Only this category.")] = "",
+    project: Annotated[str, typer.Option(metavar="NAME", help="Only projects with this in their name.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+) -> None:
+    """The memories: the active ones, by project and category, newest first."""
+    with at_desk(context) as desk:
+        if recorded and not at:
+            raise UsageError("--recorded needs --at DATE", hint="kept list --at 2026-01-31 --recorded")
+        moment = desk.moment(at) if at else desk.clock()
+        if refused_:
+            _list_refused(desk, as_json=as_json)
+            return
+        memories = memories_at(desk, moment, recorded=recorded) if at else desk.store.log.memories()
+        _check_category(desk, category, memories)
+        statuses = (Status.HELD,) if held else (Status.ACTIVE,)
+        which = Filter(statuses=statuses, category=category, project=project, everything=everything)
+        found = chosen(desk, memories, which, moment)
+        if as_json:
+            show.write_json([exported(desk, each, moment) for each in found])
+        elif found:
+            show.write(grouped(found, desk.profiles, desk.names(), desk.zone, None if held else moment))
+        else:
+            show.write([line("Nothing to show.", ("" if memories else " → kept run", "dim"))])
+
+
+def _check_category(desk: Desk, category: str, memories: Sequence[Memory]) -> None:
+    known = {name for each in desk.profiles for one in each.categories for name in (one.id, kind_of(each.id, one.id))}
+    known |= {name for each in memories for name in (each.category, kind_of(each.profile, each.category))}
+    if category and category not in known:
+        known = {each for each in known if "." not in each}
+        one_of(category, tuple(sorted(known)), "--category")
+
+
+def _list_refused(desk: Desk, *, as_json: bool) -> None:
+    found = sorted(refused(desk), key=lambda each: (_reason(each), each.candidate.content))
+    if as_json:
+        show.write_json([plain(each.candidate) | {"reason": _reason(each), "detail": _detail(each)} for each in found])
+        return
+    lines: list[Line] = []
+    for reason, group in groupby(found, key=_reason):
+        several = tuple(group)
+        lines.append(line((reason, "cyan"), (f"  {len(several):,}", "dim")))
+        lines += [
+            entry(
+                [("  ", ""), (each.candidate.id, "yellow"), ("  ", "")],
+                each.candidate.content,
+                (f"  {_detail(each)}".rstrip(), "dim"),
+            )
+            for each in several
+        ]
+    show.write(lines or [line("Nothing was refused.")])
+
+
+def _reason(judged: Judged) -> str:
+    return getattr(judged.verdict, "reason", "")
+
+
+def _detail(judged: Judged) -> str:
+    return getattr(judged.verdict, "detail", "")
+
+
+def show_(
+    context: typer.Context,
+    number: Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or its first characters.")] = "",
+    *,
+    turns: Annotated[bool, typer.Option("--turns", help="And the conversation around the words it rests on.")] = False,
+    session: Annotated[str, typer.Option("--session", metavar="ID", help="Instead: the archived turns of a session.")] = "",
+    history: Annotated[bool, typer.Option("--history", help="And everything that happened to it.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """One memory, with everything that is known about it; or the archived turns of a session."""
+    if bool(number) == bool(session):
+        raise UsageError("give the id of a memory, or --session ID", hint="kept show 3fa2 --turns, or kept show --session 7f3a")
+    with at_desk(context) as desk:
+        if session:
+            show_session(desk, session, as_json=as_json)
+            return
+        memory = find(desk, number)
+        past = desk.store.log.operations_on(memory.id) if history else ()
+        if as_json:
+            extra = ({"history": happened_body(past)} if history else {}) | ({"turns": turns_body(desk, memory)} if turns else {})
+            show.write_json(exported(desk, memory) | extra)
+        else:
+            show.write(card(desk, memory))
+            show.write(happened(desk, past) if history else ())
+            show.write(turns_around(desk, memory) if turns else ())
+            show.write([line((f"{counted(len(memory.evidence), 'piece')} of evidence → kept why {memory.id}", "dim"))])
+
+
+def card(desk: Desk, memory: Memory) -> Iterator[Line]:
+    """A memory with its particulars."""
+    status, zone = memory.status_at(desk.clock()), desk.zone
+    marks = (status.value, "pinned" if memory.pinned else "", "yours" if memory.owned else "")
+    place = f"  {title_of(desk.profiles, memory.profile, memory.category)} · {scope_name(memory.scope, desk.names())} · {', '.join(filter(None, marks))}"
+    yield line((memory.id, "yellow"), (place, "dim"))
+    yield line((memory.content or FORGOTTEN, "bold"))
+    seen = f"first seen {show.day(memory.first_seen, zone)}, last seen {show.day(memory.last_seen, zone)}, in {counted(memory.observations, 'session')}"
+    yield line((f"{seen}; confidence {memory.confidence:.2f}; rests on {TRUST[memory.origin]}", "dim"))
+    if memory.artifacts:
+        yield line((f"names: {', '.join(memory.artifacts)}", "dim"))
+    if memory.valid_until:
+        yield line((f"valid until {show.moment(memory.valid_until, zone)}", "dim"))
+    for words, ids in (
+        ("superseded by", memory.superseded_by),
+        ("resolved by", memory.resolved_by),
+        ("took the place of", ", ".join(memory.supersedes)),
+    ):
+        if ids:
+            yield line((f"{words} {ids}", "dim"))
+    if memory.reason and status is not Status.ACTIVE:
+        yield line((f"because: {memory.reason}", "dim"))
+    yield from _before_and_after(desk, memory)
+
+
+def _before_and_after(desk: Desk, memory: Memory) -> Iterator[Line]:
+    """What stands in the place of a memory now, and what stood in its place before."""
+    now = desk.store.log.memory(memory.superseded_by) if memory.superseded_by else None
+    if now is not None:
+        yield line(("now: ", "dim"), now.content or FORGOTTEN)
+    for number in memory.supersedes:
+        old = desk.store.log.memory(number)
+        if old is not None and old.superseded_by == memory.id and old.content != memory.content:
+            since = f" {old.reason}" if old.reason.startswith("it was so until") else ""
+            yield line(("before: ", "dim"), old.content or FORGOTTEN, (since, "dim"))

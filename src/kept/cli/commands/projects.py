@@ -1,0 +1,99 @@
+"""``kept projects``: which directories are one project, which pairs may be one, and joining two or taking that back."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from kept.cli import show
+from kept.cli.front import at_desk, home_of, one_of
+from kept.cli.show import Line, counted, entry, line
+from kept.core.errors import UsageError
+from kept.intake.kinship import suggestions
+from kept.intake.projects import Family, families, family
+from kept.memories.configure import map_projects
+from kept.workspace import Desk
+
+_SHOWN = 5
+
+
+def projects(
+    context: typer.Context,
+    action: Annotated[str, typer.Argument(metavar="[join|undo", help="What to do.")] = "",
+    project: Annotated[str, typer.Argument(metavar="PROJECT", help="A project: its name or a directory of it.")] = "",
+    other: Annotated[str, typer.Argument(metavar="PROJECT]", help="join: the project it becomes part of.")] = "",
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Which directories are one project, and which pairs may be one. Memories follow a join at the next run.
+
+    Example: kept projects join ~/old/harbor ~/code/harbor
+    """
+    with at_desk(context) as desk:
+        if not action:
+            _list(desk, as_json=as_json)
+            return
+        changes = _changes(desk, one_of(action, ("join", "undo"), "the action"), project, other)
+    map_projects(home_of(context), changes)
+    if as_json:
+        show.write_json({"projects": changes})
+        return
+    for directory, place in changes.items():
+        told = f" belongs to {show.place(place)}" if place else " is a project by itself again"
+        show.write([line((show.place(directory), "bold"), told, (" → kept run", "dim"))])
+
+
+def _changes(desk: Desk, action: str, project: str, other: str) -> dict[str, str]:
+    """What the settings are to say of directories. Raises UsageError."""
+    said = desk.settings.projects
+    if action == "undo":
+        if not said:
+            raise UsageError("no projects were joined", hint="kept projects")
+        directories = family(desk, project).directories if project else (list(said)[-1],)
+        chosen = {directory: "" for directory in said if directory in directories}
+        target = said[directories[0]] if not project else ""
+        chosen |= {directory: "" for directory, place in said.items() if target and place == target}
+        if not chosen:
+            raise UsageError(f"{project!r} was not joined to another project", hint="kept projects")
+        return chosen
+    if not (project and other):
+        raise UsageError("`kept projects join` needs two projects", hint="kept projects join PROJECT PROJECT")
+    one, two = family(desk, project), family(desk, other)
+    if one.scope == two.scope:
+        raise UsageError("they are one project already", where=one.name)
+    return dict.fromkeys(one.directories, two.directories[0])
+
+
+def _list(desk: Desk, *, as_json: bool) -> None:
+    known = families(desk)
+    by_identity = {each.identity: each for each in known}
+    pairs = [
+        (by_identity[one], by_identity[two], why)
+        for one, two, why in suggestions(desk.store.archive.projects())
+        if one in by_identity and two in by_identity
+    ]
+    if as_json:
+        told = [{"project": one.directories[0], "other": two.directories[0], "evidence": why} for one, two, why in pairs]
+        show.write_json({"projects": [asdict(each) for each in known], "suggestions": told, "joined": dict(desk.settings.projects)})
+    else:
+        show.write(_lines(desk, known, pairs))
+
+
+def _lines(desk: Desk, known: tuple[Family, ...], pairs: list[tuple[Family, Family, str]]) -> Iterator[Line]:
+    if not known:
+        yield line("No project was seen yet.", (" → kept run", "dim"))
+    for each in known:
+        shown = ", ".join(show.place(directory) for directory in each.directories[:_SHOWN])
+        more = f" … {len(each.directories) - _SHOWN:,} more" if len(each.directories) > _SHOWN else ""
+        head = [(each.name, "cyan"), (f"  {counted(each.memories, 'memory', 'memories')}  ", "dim")]
+        yield entry(head, shown, (more, "dim"))
+    for one, two, why in pairs:
+        yield line()
+        yield line((f"{one.name} and {two.name} may be one: {why}", "yellow"))
+        yield line((f"  → kept projects join {show.place(one.directories[0])} {show.place(two.directories[0])}", "dim"))
+    for directory, other in desk.settings.projects.items():
+        yield line(
+            (f"{show.place(directory)} belongs to {show.place(other)}, because you said so", "dim"),
+            (" → kept projects undo", "dim"),
+        )

@@ -1,0 +1,111 @@
+"""``kept prompt``: what a language model is told when it extracts, and the user's own text in its place."""
+
+import os
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kept.cli import show
+from kept.cli.front import asked, home_of, on_terminal
+from kept.cli.show import Line, line
+from kept.core.errors import UsageError
+from kept.extraction import prompt_override
+from kept.extraction.prompt_override import InForce
+from kept.extraction.questions import weigh
+from kept.profiles.prompts import Prompt
+from kept.workspace import Home
+
+_ACTIONS = ("show", "edit", "reset", "diff", "declare", "withdraw")
+_EDITORS = ("VISUAL", "EDITOR")
+
+
+def prompt(
+    context: typer.Context,
+    action: Annotated[str, typer.Argument(metavar="show|edit|reset|diff|declare|withdraw", help="What to do.")] = "show",
+    name: Annotated[str, typer.Argument(metavar="CATEGORY", help="Of declare and withdraw: which category.")] = "",
+    belongs: Annotated[str, typer.Argument(metavar="SENTENCE", help="Of declare: what belongs to it.")] = "",
+    *,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Show the whole text a model gets, with categories and the form of a reply.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """The extraction prompt: show it with where it comes from, make it your own, go back to the built-in one, see the difference.
+
+    `declare` adds a category of your own (in the front matter of your prompt, between two lines of `---`), `withdraw` takes it out. With --profile NAME it is that profile's prompt. A changed prompt is used for what comes; `kept run --force` reads all again.
+    """
+    home, profile = home_of(context), asked(context).profile or ""
+    match action:
+        case "show" | "diff":
+            pass
+        case "edit":
+            _edit(home, profile)
+        case "reset":
+            away = prompt_override.put_away(home, profile)
+            if not as_json:
+                show.write([line(("Put away as ", "green"), show.place(away))])
+        case "declare":
+            prompt_override.declare(
+                home, profile, name, {"belongs": belongs}, if_match=prompt_override.look(home, profile).revision
+            )
+        case "withdraw":
+            prompt_override.withdraw(home, profile, name, if_match=prompt_override.look(home, profile).revision)
+        case other:
+            raise UsageError(f"prompt cannot {other!r}", hint=f"one of: {', '.join(_ACTIONS)}")
+    found = prompt_override.in_force(home, profile)
+    if as_json:
+        show.write_json(_body(found, difference=action == "diff"))
+    elif action == "diff":
+        lines = prompt_override.difference(found)
+        show.write([line((each, _STYLES.get(each[:1], ""))) for each in lines] or [line("It is the built-in prompt.")])
+    elif action == "show":
+        show.write(_shown(found.prompt, found.prompt.system if whole else found.prompt.text))
+    else:
+        show.write([origin_line(found.prompt)])
+
+
+_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def _edit(home: Home, profile: str) -> None:
+    path = prompt_override.begin(home, profile)
+    editor = next((os.environ[each] for each in _EDITORS if os.environ.get(each)), "")
+    if not on_terminal() or not editor:
+        show.write([line("Edit this file: ", str(path))])
+        return
+    try:
+        # The user's own program on the user's own file, as git does it.
+        subprocess.run([*shlex.split(editor), str(path)], check=False)  # noqa: S603 - the editor is the user's setting
+    except OSError as error:
+        raise UsageError(
+            f"the editor does not start: {error.strerror}", where=editor, hint=f"set EDITOR, or edit {path}"
+        ) from error
+
+
+def origin_line(found: Prompt) -> Line:
+    """Which prompt is in force, in a line."""
+    own = show.place(Path(found.origin)) if found.overridden else found.origin
+    more = f", declares {', '.join(each.id for each in found.declared)}" if found.declared else ""
+    what = ("Extraction prompt: yours, " if found.overridden else "Extraction prompt: ", "yellow" if found.overridden else "")
+    return line(
+        what, own, (f" (profile {found.profile}, version {found.version}, about {weigh(found.system):,} tokens{more})", "dim")
+    )
+
+
+def _shown(found: Prompt, text: str) -> Iterator[Line]:
+    yield origin_line(found)
+    yield line()
+    yield from (line(each) for each in text.splitlines())
+
+
+def _body(found: InForce, *, difference: bool) -> dict[str, Any]:
+    made = found.prompt
+    body: dict[str, Any] = {
+        "profile": made.profile, "origin": made.origin, "overridden": made.overridden, "version": made.version,
+        "tokens": weigh(made.system), "declared": [each.id for each in made.declared], "own": str(found.own),
+    }  # fmt: skip
+    return body | ({"diff": list(prompt_override.difference(found))} if difference else {"text": made.text, "system": made.system})

@@ -1,0 +1,167 @@
+"""``kept run``: the main job, its progress and its report; on a machine without transcripts, on the bundled sample."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kept.cli import show
+from kept.cli.call import Call
+from kept.cli.front import asked, at_desk, home_of, key, on_terminal, one_of
+from kept.cli.report import idle, idle_line, outdated_lines, report_lines, troubles
+from kept.cli.show import line
+from kept.core.errors import BusyError, KeptError
+from kept.install.setup import note_program
+from kept.local.progress import Progress, silent
+from kept.pipeline.follow_roots import follow as follow_root
+from kept.pipeline.follow_roots import unfollowed
+from kept.pipeline.nightly import SESSION, note_failures
+from kept.pipeline.run import Options, Report
+from kept.pipeline.run import run as run_all
+from kept.pipeline.sample_run import sample_files, sample_home
+from kept.profiles.profile import Occasion
+from kept.workspace import Desk, Home, now, opened
+
+
+def run(
+    context: typer.Context,
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="PATH…", help="Files or folders to read; without any, every source found here.")
+    ] = None,
+    *,
+    no_llm: Annotated[bool, typer.Option("--no-llm", help="Use no language model.")] = False,
+    since: Annotated[str, typer.Option(metavar="DATE", help="Only sessions with events on this day or later.")] = "",
+    until: Annotated[str, typer.Option(metavar="DATE", help="Only sessions with events on this day or earlier.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change; change nothing.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Read and analyse everything again.")] = False,
+    accept_loss: Annotated[
+        bool,
+        typer.Option(
+            "--accept-loss", help="Let through what a guard stopped, and take over a memory file that lost most of its lines."
+        ),
+    ] = False,
+    occasion: Annotated[
+        str, typer.Option(metavar="WHEN", help="real-time, session-end or nightly: profiles that are not extracted then wait.")
+    ] = Occasion.NIGHTLY.value,
+    follow: Annotated[bool, typer.Option("--follow", help="Read the given folders at every later run as well.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
+) -> int:
+    """Read what is new, remember what matters, write the memory file.
+
+    Your own edits in the memory file are taken over first. A run that is cut short loses nothing; the next one continues.
+    """
+    call = asked(context)
+    try:
+        with _noted(home_of(context), occasion), at_desk(context) as desk:
+            options = Options(
+                dry=dry_run, force=force, allow=accept_loss, model=not no_llm,
+                occasion=Occasion(one_of(occasion, tuple(each.value for each in Occasion), "--occasion")),
+                since=desk.day(since) if since else None, until=desk.day(until) if until else None,
+            )  # fmt: skip
+            report = _run(desk, paths or [], options, call, as_json=as_json)
+            if not dry_run:
+                note_program(desk.home)
+            if not _empty(desk, report, paths):
+                code = _tell(desk, report, options, call, as_json=as_json)
+                if report.sources and not dry_run:
+                    _offer(desk, paths or [], follow=follow, told=not (as_json or call.quiet))
+                return code
+            home = desk.home
+        return _on_sample(home, options, call, as_json=as_json)
+    except BusyError as busy:
+        if as_json:
+            show.write_json({"busy": str(busy)})
+            return 0
+        raise
+
+
+def _offer(desk: Desk, paths: Sequence[Path], *, follow: bool, told: bool) -> None:
+    """Follow the folders a person named, where they said so or say so now."""
+    for place in unfollowed(desk, paths):
+        wanted = follow
+        if not follow and told and on_terminal():
+            show.write([line(f"Read {show.place(place)} at every run from now on? ", ("[y/n] ", "dim"))])
+            wanted = key("yn") == "y"
+        if wanted:
+            follow_root(desk.home, place)
+            if told:
+                show.write([line((show.place(place), "bold"), " is read by every run from now on.")])
+        elif told:
+            show.write([line((f"{show.place(place)} was read this once", "dim"), (" → kept sources add PATH", "dim"))])
+
+
+@contextmanager
+def _noted(home: Home, occasion: str) -> Iterator[None]:
+    """A run at a session's end has nobody to tell: what stopped it is noted until one goes well."""
+    wrong = {}
+    try:
+        yield
+    except BusyError:
+        raise
+    except (KeptError, OSError) as error:
+        wrong = {"end": str(error)}
+        raise
+    finally:
+        if occasion == Occasion.SESSION_END and home.state.is_dir():
+            note_failures(home, SESSION, wrong, now())
+
+
+def _run(desk: Desk, paths: list[Path], options: Options, call: Call, *, as_json: bool, sample: bool = False) -> Report:
+    if desk.asking is not None and not (call.quiet or as_json):
+        desk.asking.tell = lambda sentence: show.write([line((sentence, "yellow"))], sys.stderr)
+    with _progress(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
+        return run_all(desk, paths, options, sample=sample, progress=progress)
+
+
+def _empty(desk: Desk, report: Report, paths: list[Path] | None) -> bool:
+    """Whether there is nothing at all on this machine that kept could read or has read."""
+    read = paths or report.sources or report.reading.skipped or any(desk.store.archive.files()) or desk.settings.sources_off
+    return not (read or desk.store.log.memories())
+
+
+def _on_sample(home: Home, options: Options, call: Call, *, as_json: bool) -> int:
+    if not sample_files():
+        show.write([line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))])
+        return 0
+    there = sample_home(home)
+    with opened(there, profile=call.profile, zone=call.zone, env={"HOME": str(there.root)}) as desk:
+        report = _run(desk, sample_files(), options, call, as_json=as_json, sample=True)
+        if not (as_json or call.quiet):
+            show.write(
+                [
+                    line(
+                        (
+                            "No transcripts were found on this machine: this is kept's bundled sample. Nothing of yours was read or changed.",
+                            "yellow",
+                        )
+                    )
+                ]
+            )
+        code = _tell(desk, report, options, call, as_json=as_json)
+        if not (as_json or call.quiet):
+            show.write([line((f"Look around in the sample: kept list --home {show.place(there.root)}", "dim"))])
+        return code
+
+
+def _tell(desk: Desk, report: Report, options: Options, call: Call, *, as_json: bool) -> int:
+    if as_json:
+        show.write_json(report.body())
+    elif call.quiet:
+        show.write(troubles(report, verbose=False), sys.stderr)
+    elif idle(report):
+        show.write([idle_line(report), *outdated_lines(report)])
+    else:
+        lines = report_lines(report, options, profiles=desk.profiles, names=desk.names(), zone=desk.zone, verbose=call.verbose)
+        show.write(lines)
+    return int(report.partly)
+
+
+def _progress(*, shown: bool) -> AbstractContextManager[Progress]:
+    if not shown:
+        return nullcontext(silent)
+    from kept.cli import progress_bar  # noqa: PLC0415 - only a terminal needs it
+
+    return progress_bar.shown()

@@ -1,0 +1,181 @@
+"""``kept check``, ``rebuild``, ``backup``, ``restore``, ``export``, ``import``: proof that nothing is damaged; out, back in, and put back."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kept.cli import show
+from kept.cli.commands.edit import told_problems
+from kept.cli.front import asked, at_desk, home_of, one_of
+from kept.cli.lists import FORGOTTEN, scope_name
+from kept.cli.show import counted, line
+from kept.core.errors import UsageError
+from kept.core.markup import fact_line, sentence
+from kept.core.memory import Memory
+from kept.memories.backups import backup as make_backup
+from kept.memories.browse import Filter, chosen, exported
+from kept.outputs.write import Standing
+from kept.pipeline.importing import adopt
+from kept.pipeline.run import settle
+from kept.pipeline.safety import check as prove
+from kept.pipeline.safety import export_archive, import_file, put
+from kept.pipeline.safety import rebuild as recreate
+from kept.pipeline.safety import restore as put_back
+from kept.profiles.profile import title_of
+from kept.workspace import Desk
+
+_FORMATS = ("jsonl", "json", "md", "archive")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+
+
+def check(context: typer.Context, *, as_json: AsJson = False) -> int:
+    """Prove that nothing is damaged: pages, hashes, the chain of passes, memories, evidence, indexes, files. Exits 2 where something is.
+
+    A memory file that you edited by hand is not damaged: the next run takes your edit over.
+    """
+    with at_desk(context) as desk:
+        found = prove(desk)
+        if as_json:
+            outputs = [{"path": path, "state": state.value, "reason": reason} for path, state, reason in found.outputs]
+            show.write_json({"ok": not found.damage, "damage": list(found.damage), "outputs": outputs})
+            return 2 if found.damage else 0
+        show.write(line(("damaged  ", "red"), each) for each in found.damage)
+        notes = [(path, state) for path, state, _ in found.outputs if state in (Standing.EDITED, Standing.MISSING)]
+        if not asked(context).quiet:
+            show.write(line((f"{state.value}  ", "yellow"), show.place(path), (" → kept run", "dim")) for path, state in notes)
+        if found.damage:
+            told = " → kept rebuild mends what derives from the log; kept restore FILE puts a backup back"
+            show.write([line((f"{counted(len(found.damage), 'thing')} wrong", "bold red"), (told, "dim"))])
+        elif not asked(context).quiet:
+            show.write([line(("All is well: ", "green"), "the log, the archive and the memories agree.")])
+        return 2 if found.damage else 0
+
+
+def backup(
+    context: typer.Context, file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file; nothing is overwritten.")]
+) -> None:
+    """Copy everything kept knows into one file, as of one moment, verified; other commands may go on meanwhile."""
+    with at_desk(context) as desk:
+        made = make_backup(desk, file)
+        if not asked(context).quiet:
+            size = f" ({made.stat().st_size / 1e6:.1f} MB; as private as your memories)"
+            show.write([line(("Backed up and verified: ", "green"), show.place(made), (size, "dim"))])
+
+
+def restore(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup: of yours, or one of ~/.local/share/kept/backups.")],
+) -> int:
+    """Put a backup in the place of the store. The present store is put aside, your edits by hand since are kept."""
+    done = put_back(home_of(context), file, lambda: at_desk(context))
+    if not asked(context).quiet:
+        show.write([line(("Restored: ", "green"), show.place(file.absolute()))])
+        if done.aside:
+            show.write([line((f"What was there before is kept at {show.place(done.aside)}", "dim"))])
+    return told_problems(done.written)
+
+
+def rebuild(context: typer.Context) -> int:
+    """Recreate the memories, their index and the files from the log alone."""
+    with at_desk(context) as desk:
+        written = recreate(desk)
+        if not asked(context).quiet:
+            show.write([line(("Rebuilt: ", "green"), counted(len(desk.store.log.memories()), "memory", "memories"))])
+        return told_problems(written)
+
+
+def export(
+    context: typer.Context,
+    *,
+    kind: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="jsonl (one memory a line), json, md, or archive (everything).")
+    ] = "jsonl",
+    output: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write to this file instead.")] = None,
+) -> None:
+    """Everything out: every memory of every status with its evidence (md: the active ones, to read); not what was forgotten.
+
+    `--format archive` writes the whole store (history, archived turns, what was forgotten as fingerprints), for `kept import` elsewhere.
+    """
+    one_of(kind, _FORMATS, "--format")
+    with at_desk(context) as desk:
+        if kind == "archive":
+            if output is None:
+                raise UsageError("an archive goes to a file", hint="kept export --format archive --output kept.jsonl.gz")
+            rows = export_archive(desk, output)
+            show.write([line(("Wrote ", "green"), show.place(output.absolute()), (f" ({counted(rows, 'row')})", "dim"))])
+            return
+        which = Filter(everything=kind != "md")
+        memories = tuple(each for each in chosen(desk, desk.store.log.memories(), which, desk.clock()) if each.content)
+        text = _text(desk, memories, kind)
+        if output is None:
+            show.write_text(text)
+        else:
+            put(output, text)
+            show.write(
+                [
+                    line(
+                        ("Wrote ", "green"),
+                        show.place(output.absolute()),
+                        (f" ({counted(len(memories), 'memory', 'memories')})", "dim"),
+                    )
+                ]
+            )
+
+
+def import_(
+    context: typer.Context,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="What `kept export` wrote, as archive or as jsonl.")] = None,
+    *,
+    source: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="TOOL",
+            help="Instead: what claude, codex or gemini remember themselves, blocks of other tools, or all.",
+        ),
+    ] = "",
+    as_json: AsJson = False,
+) -> int:
+    """Take up an export: an archive into an empty home, with all its history; or memories (jsonl), as one pass that `kept undo` takes back.
+
+    `--from` takes up, once, what another tool remembers in its own files: everything waits for you in `kept review`, and those files stay
+    as they are. What was forgotten stays forgotten, what is remembered already is left out, rules that are not in your own words wait for you.
+    """
+    if (file is None) == (not source):
+        raise UsageError("give a file, or a tool with --from", hint="kept import FILE, or kept import --from claude")
+    with at_desk(context) as desk:
+        done, written = settle(desk, lambda: import_file(desk, file) if file else adopt(desk, source))
+        if as_json:
+            show.write_json({"whole": done.whole, "added": dict(done.added), "left_out": dict(done.left_out)})
+        elif not asked(context).quiet:
+            told = ", ".join(f"{count} {status}" for status, count in sorted(done.added.items())) or "nothing"
+            show.write([line(("Imported: ", "green"), told)])
+            show.write(line((f"  left out, {reason}: {count}", "dim")) for reason, count in sorted(done.left_out.items()))
+        return told_problems(written)
+
+
+def _text(desk: Desk, memories: tuple[Memory, ...], kind: str) -> str:
+    match kind:
+        case "jsonl":
+            return "".join(f"{show.json_text(exported(desk, each), indent=None)}\n" for each in memories)
+        case "json":
+            return f"{show.json_text([exported(desk, each) for each in memories])}\n"
+        case _:
+            return _markdown(desk, memories)
+
+
+def _markdown(desk: Desk, memories: tuple[Memory, ...]) -> str:
+    names, above = desk.names(), ("", "")
+    lines = ["# Memory"]
+    for each in memories:
+        if each.scope != above[0]:
+            lines += ["", f"## {sentence(scope_name(each.scope, names))}"]
+        title = title_of(desk.profiles, each.profile, each.category)
+        if (each.scope, title) != above:
+            lines += ["", f"### {title}", ""]
+        above = (each.scope, title)
+        seen = each.last_seen.astimezone(desk.zone).date() if each.last_seen else None
+        lines.append(fact_line(sentence(each.content or FORGOTTEN), seen))
+    return "\n".join(lines) + "\n"

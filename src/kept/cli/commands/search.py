@@ -1,0 +1,69 @@
+"""``kept search``: memories, summaries and archived turns that answer a question. Changes nothing."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from kept.cli import show
+from kept.cli.front import at_desk, one_of
+from kept.cli.lists import memory_line, scope_name
+from kept.cli.show import Line, entry, line
+from kept.cli.turns import turn_line
+from kept.core.memory import Status
+from kept.memories.browse import plain
+from kept.recall.index import Kind
+from kept.recall.search import Filters, Hit
+from kept.recall.search import search as recall
+from kept.workspace import Desk
+
+_LAYERS = {"memories": Kind.MEMORY, "summaries": Kind.SUMMARY, "turns": Kind.TURN}
+
+
+def search(
+    context: typer.Context,
+    query: Annotated[list[str], typer.Argument(metavar="QUERY…", help="Words, or a question.")],
+    *,
+    within: Annotated[
+        str, typer.Option("--in", metavar="LAYERS", help="Where to look: memories, summaries, turns (comma-separated).")
+    ] = "memories,summaries,turns",
+    project: Annotated[str, typer.Option(metavar="NAME", help="Only projects with this in their name.")] = "",
+    category: Annotated[str, typer.Option(metavar="CATEGORY", help="Only memories of this category.")] = "",
+    since: Annotated[str, typer.Option(metavar="DATE", help="Only what was so on that day or later.")] = "",
+    until: Annotated[str, typer.Option(metavar="DATE", help="Only what was so before the end of that day.")] = "",
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many results.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="Print scores and reasons as JSON.")] = False,
+) -> None:
+    """Find what answers a question, best first; identifiers and paths also by their parts."""
+    layers = dict.fromkeys(_LAYERS[one_of(each.strip(), tuple(_LAYERS), "--in")] for each in within.split(",") if each.strip())
+    with at_desk(context) as desk:
+        words = " ".join(query)
+        filters = Filters(
+            project=project,
+            category=category,
+            since=desk.span(desk.day(since))[0] if since else None,
+            until=desk.span(desk.day(until))[1] if until else None,
+        )
+        hits = recall(desk, words, where=_layers(layers, category), limit=limit, filters=filters)
+        if as_json:
+            show.write_json({"query": words, "hits": [plain(each) for each in hits]})
+        else:
+            show.write([_hit_line(desk, each) for each in hits] or [line("Nothing found.")])
+
+
+def _layers(layers: dict[Kind, None], category: str) -> Sequence[Kind]:
+    """A category is one of memories: nothing else has one."""
+    return [each for each in layers if each is Kind.MEMORY or not category]
+
+
+def _hit_line(desk: Desk, hit: Hit) -> Line:
+    why = (f"  [{', '.join(hit.reasons)}]", "dim")
+    match hit.kind:
+        case Kind.MEMORY if (memory := desk.store.log.memory(hit.id)) is not None:
+            state = "" if hit.status == Status.ACTIVE else hit.status
+            found = memory_line(memory, desk.zone, ", ".join(filter(None, (state, scope_name(memory.scope, desk.names())))))
+        case Kind.TURN if (turn := desk.store.archive.event(hit.id)) is not None:
+            found = turn_line(desk, turn)
+        case _:
+            found = entry([(f"    {show.day(hit.first_at, desk.zone)}  ", "dim")], hit.text)
+    return Line(head=found.head, body=(*found.body, why))

@@ -1,0 +1,205 @@
+"""``kept setup``, ``kept uninstall``: living on a machine, and leaving it as it was."""
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from kept.cli import show
+from kept.cli.commands.run import run
+from kept.cli.front import asked, at_desk, home_of, key, on_terminal
+from kept.cli.show import Line, counted, entry, line
+from kept.core.errors import KeptError, UsageError
+from kept.install.schedule import install, standing
+from kept.install.setup import (
+    Change,
+    Left,
+    hooked,
+    install_hooks,
+    leave,
+    leave_system,
+    note_program,
+    planned,
+    plugged,
+    purge,
+    sectioned,
+    used,
+)
+from kept.intake.discovery import survey
+from kept.local.clients import Client
+from kept.memories.configure import change, setting
+from kept.pipeline.importing import on_offer
+from kept.workspace import Desk, Home
+
+
+def setup(
+    context: typer.Context,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: do everything that is told.")] = False,
+    show_: Annotated[bool, typer.Option("--show", help="Only show what would be written, word by word.")] = False,
+    hooks: Annotated[bool, typer.Option("--hooks/--no-hooks", help="Have coding agents call kept before each prompt.")] = True,
+    sections: Annotated[
+        bool, typer.Option("--sections/--no-sections", help="Let memory arrive in the instructions of Codex and Gemini CLI.")
+    ] = True,
+    allow: Annotated[
+        bool, typer.Option("--allow/--no-allow", help="Let Claude Code call `suggest`, and no other tool, without asking.")
+    ] = True,
+    nightly: Annotated[bool, typer.Option("--schedule/--no-schedule", help="Run every night.")] = True,
+    at: Annotated[str, typer.Option(metavar="HH:MM", help="When, every night (02:30).")] = "",
+) -> int:
+    """Find what there is, say exactly what will be written where, do it, and run for the first time."""
+    home = home_of(context)
+    with at_desk(context, dry=show_) as desk:
+        show.write(_found_lines(desk))
+    changes = planned(home, hooks=hooks, allow=allow and setting(home, "handover") != "off")
+    readers = tuple(each for each in sectioned(home) if sections and each.name not in setting(home, "sections"))
+    show.write(_planned_lines(home, changes, readers, hooks=hooks, nightly=nightly, at=at, whole=show_))
+    if show_:
+        return 0
+    if not yes:
+        if not on_terminal():
+            raise UsageError("nobody is here to answer", hint="kept setup --yes, or --show to only look")
+        show.write([line("Go on? ", ("y", "bold green"), " yes  ", ("n", "bold red"), " no")])
+        if key("yn") != "y":
+            show.write([line("Nothing was changed.")])
+            return 0
+    if readers:
+        change(home, "sections", ",".join([*setting(home, "sections"), *(each.name for each in readers)]))
+    return _done(context, home, changes, nightly=nightly and not standing(home, os.environ), at=at)
+
+
+def _done(context: typer.Context, home: Home, changes: tuple[Change, ...], *, nightly: bool, at: str) -> int:
+    code = 0
+    for each in install_hooks(home, changes):
+        show.write([line("Wrote ", show.place(each.path), (f"  {each.what}", "dim"))])
+    if nightly:
+        try:
+            done = install(home, os.environ, at=at, zone=asked(context).zone or "")
+            show.write(line("Wrote ", show.place(each)) for each in done.places)
+            if not done.enabled:
+                show.write([line((f"{done.kind} does not run it yet: {done.detail}", "yellow"))])
+        except KeptError as error:
+            show.write([line((f"nothing runs by itself: {error}", "yellow"))])
+            code = 1
+    code = max(code, run(context, None))
+    note_program(home, anew=True)
+    return code
+
+
+def _found_lines(desk: Desk) -> Iterator[Line]:
+    found = survey(desk)
+    total = sum(each.size for each in found.tools)
+    read = [each for each in found.tools if each.files]
+    yield line(
+        (f"Found {counted(sum(each.files for each in read), 'transcript')}, {show.size(total)}", "bold"), (" → kept sources", "dim")
+    )
+    for each in read:
+        yield line(f"  {each.name:<16}{each.files:>7,} files  {show.size(each.size):>9}")
+    for tool, count in on_offer(desk).items():
+        what = f"{counted(count, 'note')} {_OWN[tool]}, never read by itself"
+        yield line(f"  {what}", (f" → kept import --from {tool} takes them up once, to be decided on", "dim"))
+    yield line((f"Reading them for the first time takes about {max(1, round(total / 2_000_000)):,} s; no key, no network.", "dim"))
+
+
+_OWN = {
+    "claude": "of Claude Code's own memory",
+    "codex": "of Codex's own memory",
+    "gemini": "that Gemini CLI added itself",
+    "blocks": "in blocks of other tools",
+}
+
+
+def _planned_lines(
+    home: Home, changes: tuple[Change, ...], readers: tuple[Client, ...], *, hooks: bool, nightly: bool, at: str, whole: bool
+) -> Iterator[Line]:
+    yield line(("This will be written:", "bold"))
+    for each in changes:
+        yield entry([("  ", "")], show.place(each.path), (f"  {each.what}; the rest stays as it is", "dim"))
+        if whole:
+            yield from (line((f"      {text}", "dim")) for text in (each.text or "").splitlines())
+    if hooks and not changes:
+        names = ", ".join(dict.fromkeys(each.name for each in (*hooked(home), *plugged(home))))
+        yield line(
+            (f"  no hooks: {f'{names} calls kept already' if names else 'neither Claude Code nor Codex is used here'}", "dim")
+        )
+    for reader in readers:
+        what = "  a section with what is remembered, in half the room of memory.md; the rest stays as it is"
+        yield entry([("  ", "")], show.place(home.of(reader) / reader.instructions), (what, "dim"))
+    if any(each.name == "codex" for each in used(home)) and changes:
+        yield line(("  Codex asks you once whether it may call these hooks", "dim"))
+    if nightly:
+        there = standing(home, os.environ)
+        yield line(
+            f"  the night's job, at {at or '02:30'}" if not there else f"  {there[0].kind} runs kept already",
+            (" → kept schedule", "dim"),
+        )
+    yield entry(
+        [("  ", "")],
+        show.place(home.output(".claude/rules/memory.md")),
+        ("  what is remembered; edit it as you like", "dim"),
+    )
+    yield entry([("  ", "")], show.place(home.state), ("  the store; kept uninstall takes all of this away again", "dim"))
+
+
+def uninstall(
+    context: typer.Context,
+    *,
+    everything: Annotated[
+        bool, typer.Option("--purge", help="Delete the store, its backups and the settings too. No way back.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --purge: do not ask.")] = False,
+) -> int:
+    """Take away every hook, schedule, file and line of kept's. The store stays, unless --purge.
+
+    What you added to kept's files is kept aside and named.
+    """
+    if everything and not yes:
+        if not on_terminal():
+            raise UsageError(
+                "--purge deletes everything that is remembered", hint="kept export first, then kept uninstall --purge --yes"
+            )
+        show.write([line("Delete everything that is remembered, for good? ", ("y", "bold red"), " yes  ", ("n", "bold"), " no")])
+        if key("yn") != "y":
+            show.write([line("Nothing was changed.")])
+            return 0
+    home = home_of(context)
+    left = _left(context, home)
+    show.write(_left_lines(left))
+    if left.problems:
+        return 1
+    if everything and left.aside:
+        show.write([line(("Not purged: what you added lies in the folder that would go. Move it, then run this again.", "yellow"))])
+        return 1
+    for each in plugged(home):
+        show.write([line((f"The plugin of {each.name} is yours to take out", "yellow"), (f" → {PLUGIN_OUT[each.name]}", "dim"))])
+    if everything:
+        show.write(line("Deleted ", show.place(each)) for each in purge(home))
+    elif home.state.exists():
+        show.write([line("The store stays in ", show.place(home.state), (" → kept uninstall --purge deletes it", "dim"))])
+    sys.stdout.flush()
+    return 0
+
+
+def _left(context: typer.Context, home: Home) -> Left:
+    if not home.store.exists():  # half of kept is gone already: what needs no store goes all the same
+        return leave_system(home, os.environ)
+    with at_desk(context) as desk:
+        return leave(desk, os.environ)
+
+
+PLUGIN_OUT = {
+    "claude": "claude plugin uninstall kept@kept",
+    "codex": "codex plugin remove kept@kept",
+    "gemini": "gemini extensions uninstall kept",
+}
+
+
+def _left_lines(left: Left) -> Iterator[Line]:
+    for each in left.removed:
+        yield line("Removed ", show.place(each) if each.startswith("/") else each)
+    for each in left.aside:
+        yield line(("Kept aside, because you wrote in it: ", "yellow"), show.place(each))
+    for each in left.problems:
+        yield line((each, "red"))

@@ -1,0 +1,348 @@
+"""``kept sources``: what is on this machine and read, what is not and why; switching sources off and on; a session's turns."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kept.cli import show
+from kept.cli.front import asked, at_desk, home_of, one_of
+from kept.cli.report import account_text, unread_lines
+from kept.cli.show import Line, counted, entry, line
+from kept.cli.turns import show_session
+from kept.core.errors import UsageError
+from kept.core.event import Account
+from kept.intake.discovery import Survey, Tool, survey
+from kept.local.settings.roots import Root
+from kept.memories import configure
+from kept.memories.browse import plain
+from kept.pipeline import follow_roots
+from kept.workspace import Desk, find_home
+
+_ACTIONS = {
+    "disable": ("sources_off", True),
+    "enable": ("sources_off", False),
+    "exclude": ("exclude", True),
+    "include": ("exclude", False),
+}
+_SHOWN = 5  # paths named without --verbose
+_MEANT = {
+    "chatgpt": "an export",
+    "claude-ai": "an export",
+    "console": "saved screens of Claude Code and Codex",
+    "entry": "kept's own journal",
+    "generic": "JSONL or Markdown of your own making",
+    "journal": "dated notes",
+    "vault": "conversations in Markdown",
+}  # what a name does not say by itself
+_IN_PROJECTS = ("aider", "specstory")  # keep their files in each project's folder, not in one place
+
+
+def sources(
+    context: typer.Context,
+    action: Annotated[str, typer.Argument(metavar="[add|remove|list|disable|enable|exclude|include", help="What to do.")] = "",
+    item: Annotated[
+        str,
+        typer.Argument(metavar="PATH, NAME or GLOB]", help="A folder or file, a source, or a pattern of paths or project folders."),
+    ] = "",
+    *,
+    source: Annotated[str, typer.Option("--as", metavar="FORMAT", help="add: the format of files that show none.")] = "",
+    project: Annotated[str, typer.Option("--project", metavar="NAME", help="add: the project all of it is filed under.")] = "",
+    author: Annotated[str, typer.Option("--author", metavar="person|agent", help="add: who wrote notes that nobody signed.")] = "",
+    session: Annotated[str, typer.Option("--session", metavar="ID", help="Print the archived turns of a session.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """What is read, from where, and what is not and why. With --verbose the account of every record: kept, or set aside and why.
+
+    Example: kept sources add ~/notes --as journal --author person. Every run reads what is added; `kept sources list` shows it.
+    """
+    if action in ("add", "remove", "list"):
+        _follow(context, action, item, Root(path=item, format=source, project=project, author=author), as_json=as_json)
+        return
+    if source or project or author:
+        raise UsageError("--as, --project and --author go with `kept sources add`", hint="kept sources add PATH --as FORMAT")
+    if action:
+        _switch(context, action, item, as_json=as_json)
+        return
+    with at_desk(context) as desk:
+        if session:
+            show_session(desk, session, as_json=as_json)
+            return
+        found = survey(desk)
+        if as_json:
+            show.write_json(_body(desk, found))
+        else:
+            show.write(_lines(desk, found, verbose=asked(context).verbose))
+
+
+def _follow(context: typer.Context, action: str, item: str, wanted: Root, *, as_json: bool) -> None:
+    """Follow a folder or file, end that, or list what is followed."""
+    home = home_of(context)
+    if action != "list":
+        if not item:
+            raise UsageError(f"`kept sources {action}` needs a folder or file", hint=f"kept sources {action} PATH")
+        if action == "add":
+            root = follow_roots.follow(home, Path(item), source=wanted.format, project=wanted.project, author=wanted.author)
+        else:
+            root = follow_roots.unfollow(home, Path(item))
+        told = "is read by every run from now on." if action == "add" else "is followed no more."
+        more = " → kept run" if action == "add" else " What was remembered stays."
+        if not as_json:
+            show.write([line((show.place(root.place(home.user)), "bold"), f" {told}", (more, "dim"))])
+            return
+    roots = follow_roots.followed(home)
+    if as_json:
+        show.write_json({"roots": [follow_roots.root_body(each, home.user) for each in roots]})
+    elif roots:
+        show.write(_root_lines(roots, home.user))
+    else:
+        show.write([line("No folder is followed beside the known places of the tools.", (" → kept sources add PATH", "dim"))])
+
+
+def _root_lines(roots: Sequence[Root], user: Path) -> Iterator[Line]:
+    """What is followed, with what the person says of it."""
+    for root in roots:
+        place = root.place(user)
+        said = [("as ", root.format), ("project ", root.project), ("by default the words of ", root.author)]
+        about = ", ".join(f"{what}{value}" for what, value in said if value)
+        gone = "" if place.exists() else "  is not there"
+        yield line("  ", show.place(place), (f"  {about}" if about else "", "dim"), (gone, "yellow"))
+
+
+def _switch(context: typer.Context, action: str, item: str, *, as_json: bool) -> None:
+    name, there = _ACTIONS[one_of(action, tuple(_ACTIONS), "the action")]
+    if not item:
+        raise UsageError(
+            f"`kept sources {action}` needs {'a source' if name == 'sources_off' else 'a pattern'}", hint="see `kept sources`"
+        )
+    if name == "sources_off":
+        from kept.sources.registry import SOURCES  # noqa: PLC0415 - only here
+
+        one_of(item, tuple(each.name for each in SOURCES), f"{action}:")
+    else:
+        item = str(Path(item).expanduser())
+    home = find_home(asked(context).home, os.environ)
+    listed = configure.include(home, name, item, there=there)
+    if as_json:
+        show.write_json({name: list(listed)})
+        return
+    erased = f"; kept forget --source {item} erases it" if name == "sources_off" else ""
+    told = {
+        "disable": "is not read from now on",
+        "enable": "is read again",
+        "exclude": "is not read from now on",
+        "include": "is read again",
+    }
+    show.write(
+        [
+            line(
+                (item, "bold"),
+                f" {told[action]}.",
+                (f" What was remembered stays{erased}." if there else " → kept run", "dim"),
+            )
+        ]
+    )
+
+
+def _lines(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
+    here = [each for each in found.tools if each.known and each.enabled]
+    if here:
+        yield line(("What `kept run` reads", "bold"), ("  each time, what is new of it", "dim"))
+    for tool in here:
+        yield from _tool_lines(desk, tool, verbose=verbose)
+    if desk.settings.root:
+        yield line(("Followed", "bold"), ("  because you said so", "dim"))
+        yield from _root_lines(desk.settings.root, desk.home.user)
+    if not here:
+        yield line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))
+    if desk.home.store.exists():
+        yield line((f"What was read is archived in {show.place(desk.home.store)}", "dim"))
+    yield from _not_read(desk, found, verbose=verbose)
+    yield from _project_lines(found, verbose=verbose)
+    if verbose:
+        yield from _file_lines(desk)
+
+
+def _tool_lines(desk: Desk, tool: Tool, *, verbose: bool) -> Iterator[Line]:
+    span = f", {show.day(tool.first_at, desk.zone)} – {show.day(tool.last_at, desk.zone)}" if tool.first_at else ""
+    there = [f"{counted(tool.files, 'file')}, {show.size(tool.size)}"] if tool.files else []
+    there += [f"{counted(tool.elsewhere, 'file')} elsewhere that you named"] if tool.elsewhere else []
+    aside = tool.account.records - tool.account.kept
+    read = (
+        f"; archived: {counted(tool.sessions, 'session')}, {counted(tool.account.events, 'event')}{span}"
+        + (f"; {aside:,} of {tool.account.records:,} records set aside, no talk ({_mostly(tool.account)})" if aside else "")
+        if tool.account.records
+        else ""
+    )
+    yield line((tool.name, "bold"), f"  {' and '.join(there) or 'nothing there now'}{read}")
+    yield from (line("  ", show.place(place)) for place, exists in tool.places if exists)
+    news = [f"{tool.fresh:,} not read yet" if tool.fresh else "", f"{tool.grown:,} changed since" if tool.grown else ""]
+    if any(news):
+        yield line((f"  {', '.join(filter(None, news))}", "yellow"), (" → kept run", "dim"))
+    elif tool.files:
+        yield line(("  all of it is read", "dim"))
+    if tool.gone:
+        yield line((f"  {counted(tool.gone, 'file')} that was read is not there any more; the archive has the turns", "dim"))
+    if tool.doomed:
+        yield line(
+            (
+                f"  {counted(len(tool.doomed), 'file')} not archived will soon be deleted by the tool itself (after {tool.days_kept} days)",
+                "red",
+            ),
+            (" → kept run", "dim"),
+        )
+    elif tool.days_kept is not None and tool.files:
+        yield line(
+            (
+                f"  {tool.name} deletes its own files {tool.days_kept} days after their last change; nothing will be lost within a week",
+                "dim",
+            )
+        )
+    shown = tool.unreadable if verbose else tool.unreadable[:_SHOWN]
+    yield from (line(("  cannot be read: ", "yellow"), f"{show.place(path)} ({reason})") for path, reason in shown)
+    if len(shown) < len(tool.unreadable):
+        yield line((f"  … and {len(tool.unreadable) - len(shown):,} more → kept sources --verbose", "dim"))
+    if verbose:
+        yield from _account_lines(tool.account)
+
+
+def _mostly(account: Account) -> str:
+    """The two commonest reasons for which records were set aside."""
+    common = sorted(account.dropped.items(), key=lambda each: (-each[1], each[0]))
+    return ", ".join(f"{count:,} {reason}" for reason, count in common[:2]) + (", …" if len(common) > 2 else "")
+
+
+def _account_lines(account: Account) -> Iterator[Line]:
+    yield entry([("  ", "")], account_text(account.records, account.kept, account.dropped))
+    if account.noted:
+        noted = ", ".join(f"{count:,} {what}" for what, count in sorted(account.noted.items()))
+        yield entry([("  ", "")], (f"left out of records that were kept: {noted}", "dim"))
+    yield from (line("  ", f"{show.place(each.path)}:{each.line}", (f"  {each.reason}", "dim")) for each in account.problems)
+    if account.malformed > len(account.problems):
+        yield line((f"  … and {account.malformed - len(account.problems):,} more malformed records", "dim"))
+
+
+def _not_read(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
+    """What is not read, and why: for a reader who has never seen this."""
+    absent = [each for each in found.tools if not each.known and each.places]
+    given = [_meant(each) for each in found.tools if not each.known and not each.places]
+    yield line()
+    yield line(("Not read", "bold"))
+    central = [each for each in absent if each.name not in _IN_PROJECTS]
+    if central:
+        where = ("", "") if verbose else (" → where it was looked: kept sources --verbose", "dim")
+        yield entry([("  ", "")], "nothing found of: ", ", ".join(map(_meant, central)), where)
+    if verbose:
+        yield from (_looked(each) for each in central)
+    if scattered := [each.name for each in absent if each.name in _IN_PROJECTS]:
+        told = f"nothing found in {show.place(str(Path.cwd()))} of: "
+        yield entry([("  ", "")], told, ", ".join(scattered), (" (each project has its own → kept run PATH)", "dim"))
+    if given:
+        yield entry([("  ", "")], "no known place, only where you name them: ", ", ".join(given), (" → kept run PATH", "dim"))
+    if not verbose and any(each.account.records > each.account.kept for each in found.tools):
+        yield line("  records that were set aside, with the reasons", (" → kept sources --verbose", "dim"))
+    if missed := [(path, reason) for path, reason in found.unread.items() if path not in _unreadable(found)]:
+        yield line((f"  {counted(len(missed), 'file')} could not be read by the runs so far:", "yellow"))
+        yield from unread_lines(missed, verbose=verbose, hint="kept sources --verbose")
+    for reason, count in sorted(found.others.items()):
+        paths = [show.place(path) for path, why in found.named if why == reason][: None if verbose else _SHOWN]
+        more = f" … {count - len(paths):,} more" if count > len(paths) else ""
+        yield entry(
+            [("  ", "")],
+            f"{counted(count, 'file')} in the folders above, no transcript ({reason}): ",
+            ", ".join(paths),
+            (more, "dim"),
+        )
+    for pattern in desk.settings.exclude:
+        count = found.excluded[pattern]
+        what = f"excluded by you, {counted(count, 'file')}" if count else "excluded by you, though no file fits it"
+        yield line(f"  {pattern}: {what}", (f" → kept sources include '{pattern}'", "dim"))
+    for name in desk.settings.sources_off:
+        before = next((each.sessions for each in found.tools if each.name == name), 0)
+        read = f" ({counted(before, 'session')} read before)" if before else ""
+        yield line(f"  {name}: switched off by you{read}", (f" → kept sources enable {name}", "dim"))
+    for each in found.opted_out:
+        yield line(
+            f"  session {each.session}: you wrote in it that it is not to be remembered", (f"  {show.place(each.path)}", "dim")
+        )
+    for name, reason in found.plugins_left_out:
+        yield line(f"  the format {name} of another package: {reason}")
+    yield line(("  a conversation in which you write <!-- kept: ignore --> on a line of its own is left out as a whole", "dim"))
+
+
+def _unreadable(found: Survey) -> frozenset[str]:
+    """The paths that are told with their tool."""
+    return frozenset(path for tool in found.tools for path, _ in tool.unreadable)
+
+
+def _looked(tool: Tool) -> Line:
+    places = [show.place(place) for place, _ in tool.places]
+    more = f" … {len(places) - _SHOWN:,} more → kept sources --json" if len(places) > _SHOWN else ""
+    return entry([(f"    {tool.name}  ", "dim")], ", ".join(places[:_SHOWN]), (more, "dim"))
+
+
+def _meant(tool: Tool) -> str:
+    return f"{tool.name} ({_MEANT[tool.name]})" if tool.name in _MEANT else tool.name
+
+
+def _project_lines(found: Survey, *, verbose: bool) -> Iterator[Line]:
+    if not found.projects:
+        return
+    yield line()
+    yield line(("Projects", "bold"), ("  what is remembered is filed under these", "dim"))
+    for name, directories in found.projects.items():
+        shown = directories if verbose else directories[:_SHOWN]
+        more = f" … {len(directories) - len(shown):,} more" if len(shown) < len(directories) else ""
+        yield entry([(f"  {name}  ", "cyan")], ", ".join(show.place(each) for each in shown), (more, "dim"))
+    yield line(("  Are two of them one?", "dim"), (" → kept projects", "dim"))
+
+
+def _file_lines(desk: Desk) -> Iterator[Line]:
+    for number, each in enumerate(desk.store.archive.files()):
+        if number == 0:
+            yield line()
+            yield line(("Every file", "bold"))
+        pending = f", {show.size(each.account.pending)} unfinished at its end" if each.account.pending else ""
+        told = f"  {account_text(each.account.records, each.account.kept, each.account.dropped)}{pending}"
+        yield line("  ", show.place(each.path), (told, "dim"))
+
+
+def _body(desk: Desk, found: Survey) -> dict[str, Any]:
+    return {
+        "sources": [_tool_body(each) for each in found.tools if each.known or not each.enabled],
+        "not_found": [
+            {"name": each.name, "places": [str(place) for place, _ in each.places]} for each in found.tools if not each.known
+        ],
+        "other_files": dict(found.others),
+        "roots": [follow_roots.root_body(root, desk.home.user) for root in desk.settings.root],
+        "not_read": [{"path": path, "reason": reason} for path, reason in found.unread.items()],
+        "other_files_named": [{"path": path, "reason": reason} for path, reason in found.named],
+        "excluded": {each: found.excluded[each] for each in desk.settings.exclude},
+        "opted_out": [plain(each) for each in found.opted_out],
+        "projects": {name: list(directories) for name, directories in found.projects.items()},
+        "plugins_left_out": [{"name": name, "reason": reason} for name, reason in found.plugins_left_out],
+        "files": [
+            {"path": each.path, "source": each.source, "bytes_read": each.offset} | _account_body(each.account)
+            for each in desk.store.archive.files()
+        ],
+    }
+
+
+def _tool_body(tool: Tool) -> dict[str, Any]:
+    return {
+        "name": tool.name, "enabled": tool.enabled, "places": [str(place) for place, there in tool.places if there],
+        "files": tool.files, "bytes": tool.size, "new": tool.fresh, "grown": tool.grown, "gone": tool.gone, "elsewhere": tool.elsewhere,
+        "excluded": tool.excluded, "sessions": tool.sessions, "first_at": plain(tool.first_at), "last_at": plain(tool.last_at),
+        "unreadable": [{"path": path, "reason": reason} for path, reason in tool.unreadable],
+        "deleted_soon": tool.doomed, "deleted_after_days": tool.days_kept,
+    } | _account_body(tool.account)  # fmt: skip
+
+
+def _account_body(account: Account) -> dict[str, Any]:
+    return {
+        "records": account.records, "kept": account.kept, "events": account.events, "dropped": dict(account.dropped),
+        "noted": dict(account.noted), "malformed": account.malformed, "pending_bytes": account.pending,
+        "problems": [{"path": each.path, "line": each.line, "reason": each.reason} for each in account.problems],
+    }  # fmt: skip

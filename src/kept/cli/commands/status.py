@@ -1,0 +1,365 @@
+"""``kept status``, ``kept day``: how things stand, and what a day was. Changes nothing."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import groupby
+from typing import Annotated, Any
+
+import typer
+
+from kept.cli import show
+from kept.cli.commands.prompt import origin_line
+from kept.cli.cost import standing_lines
+from kept.cli.front import at_desk
+from kept.cli.lists import grouped, memory_line, scope_name
+from kept.cli.report import missed_lines
+from kept.cli.show import Line, counted, entry, line
+from kept.cli.tracing import route_lines
+from kept.core.codec import dump
+from kept.core.memory import Status
+from kept.core.summary import Part
+from kept.core.times import to_text
+from kept.days.day_notes import by_whom, week
+from kept.intake.discovery import Doomed, doomed
+from kept.intake.reminders import OFF
+from kept.intake.reminders import costs as handover_costs
+from kept.intake.unread import unread
+from kept.journal.calendar import Month, month
+from kept.llm.budget import usage_body
+from kept.local.job_failures import standing_failures
+from kept.memories.browse import Day, State, days, exported, plain, state
+from kept.memories.browse import day as look_at
+from kept.outputs.compose import Route
+from kept.outputs.routing import Extracted, extracted, routed
+from kept.pipeline.nightly import NIGHT, last_night
+from kept.pipeline.usage import costs, set_aside
+from kept.profiles.profile import title_of
+from kept.recall.indexing import Standing, standing
+from kept.store import Run, Sitting
+from kept.workspace import Desk
+
+
+def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
+    """How things stand: what is remembered, what was read, the last runs, what waits for you."""
+    with at_desk(context) as desk:
+        found = state(desk)
+        due = doomed(desk)
+        missed = unread(desk.home)
+        if as_json:
+            not_read = [{"path": path, "reason": reason} for path, reason in missed.items()]
+            show.write_json(_state_body(desk, found, due) | {"not_read": not_read})
+        else:
+            show.write(_state_lines(desk, found, due, missed))
+
+
+def _state_lines(desk: Desk, found: State, due: Sequence[Doomed], missed: Mapping[str, str]) -> Iterator[Line]:
+    titles = {one.id: one.title for each in reversed(desk.profiles) for one in each.categories}
+    active = found.statuses[Status.ACTIVE]
+    yield line(
+        (counted(active, "memory", "memories"), "bold"),
+        (f" · {'profiles' if len(desk.profiles) > 1 else 'profile'} {', '.join(each.id for each in desk.profiles)}", "dim"),
+    )
+    for category, count in sorted(found.categories.items(), key=lambda each: (-each[1], each[0])):
+        yield line(f"  {count:>5,}  {titles.get(category, category)}")
+    others = ", ".join(
+        f"{count:,} {each.value}" for each, count in sorted(found.statuses.items()) if each not in (Status.ACTIVE, Status.HELD)
+    )
+    if others:
+        yield line((f"  {others} → kept list --all", "dim"))
+    yield from _due_lines(desk, due)
+    if missed:
+        yield line((f"{counted(len(missed), 'file')} could not be read", "yellow"), (" → kept sources", "dim"))
+    for profile, count in sorted(found.shelved.items()):
+        others = ",".join((*desk.settings.profiles, profile))
+        told = f"{counted(count, 'memory', 'memories')} of the profile {profile}, which is not at work, so nothing shows them"
+        yield line((told, "yellow"), (f" → kept config set profiles {others}", "dim"))
+    if held := found.statuses[Status.HELD]:
+        yield line((f"{counted(held, 'memory waits', 'memories wait')} for your decision", "yellow"), (" → kept review", "dim"))
+    undated = f", {counted(found.undated, 'event')} without a date" if found.undated else ""
+    yield line(f"{counted(found.files, 'transcript')} read{undated}", (" → kept sources", "dim"))
+    if found.unread:
+        yield line((f"{counted(found.unread, 'session')} archived but not analysed yet", "yellow"), (" → kept run", "dim"))
+    if found.unheard:
+        yield line((f"{counted(found.unheard, 'session')} not read by the language model yet", "yellow"), (" → kept run", "dim"))
+    if aside := set_aside(desk):
+        told = f"{counted(len(aside), 'session')} set aside: the language model's reply could not be used ({', '.join(sorted(set(aside.values())))})"
+        yield line((told, "yellow"), (" → kept run --force", "dim"))
+    for each in found.prompts:
+        if each.overridden or desk.asking is not None:
+            yield origin_line(each)
+    yield from standing_lines(desk.settings.llm, costs(desk))
+    yield _meaning_line(standing(desk))
+    yield _handover_line(desk)
+    night = last_night(desk.home)
+    for step in night.failed if night else ():
+        yield line((f"Last night, {step.name}: {step.detail}", "red"), (" → kept doctor", "dim"))
+    for failure in standing_failures(str(desk.home.state)):
+        if not failure.what.startswith(NIGHT):
+            yield line((f"At the end of a session: {failure.detail}", "red"), (" → kept doctor", "dim"))
+    for path in found.outputs:
+        yield line("Writes ", show.place(path))
+    if not found.last_runs:
+        yield line("Nothing was ever run here", (" → kept run", "dim"))
+    for number, run in enumerate(found.last_runs):
+        yield line(
+            (f"{'Last runs' if number == 0 else '':<11}", ""),
+            f"{show.moment(run.started_at, desk.zone)}  {run.command:<9}",
+            *ending(run),
+        )
+
+
+def _handover_line(desk: Desk) -> Line:
+    """What it cost to tell agents about handing over."""
+    if desk.settings.handover == OFF:
+        return line("Agents are not asked to hand over your words", (" → kept config set handover remind", "dim"))
+    told = handover_costs(str(desk.home.state))
+    times, tokens = told.get("reminder", (0, 0))[0], sum(spent for _, spent in told.values())
+    return line("Agents hand over your words", (f": {counted(times, 'reminder')}, {counted(tokens, 'token')} in all", "dim"))
+
+
+def _due_lines(desk: Desk, due: Sequence[Doomed]) -> Iterator[Line]:
+    """What is lost soon unless it is read."""
+    for each in due:
+        when = f"from {show.day(each.since, desk.zone)} on" if each.since > desk.clock() else "at any moment"
+        what = counted(each.files, "transcript")
+        yield line((f"{what} not archived will be deleted by {each.source} itself, {when}", "red"), (" → kept run", "dim"))
+
+
+def _meaning_line(found: Standing) -> Line:
+    """How search stands: by words always, by meaning where there is a model."""
+    if found.problem:
+        return line("Search by words only", (f": {found.problem}", "yellow"))
+    if not found.model:
+        return line(
+            "Search by words only", (": the local model is not here, or turned off → kept config get recall.embeddings", "dim")
+        )
+    left = f", {found.waiting:,} to come with the next runs" if found.waiting else ""
+    return line("Search by words and meaning", (f": {found.model}, {counted(found.embedded, 'vector')}{left}", "dim"))
+
+
+def ending(run: Run) -> tuple[tuple[str, str], ...]:
+    """How a run ended, in a few words."""
+    if run.ended_at is None:
+        return (("cut short; the next run continues", "yellow"),)
+    parts = [f"{count} {kind}" for kind, count in sorted(run.report.get("operations", {}).items())]
+    stopped = [("stopped by a guard", "red")] if run.report.get("stopped") else []
+    return ((", ".join(parts), "dim"), *stopped)
+
+
+def _state_body(desk: Desk, found: State, due: Sequence[Doomed]) -> dict[str, Any]:
+    return {
+        "memories": {each.value: count for each, count in sorted(found.statuses.items())},
+        "categories": dict(sorted(found.categories.items())),
+        "held": found.statuses[Status.HELD],
+        "of_profiles_not_at_work": dict(sorted(found.shelved.items())),
+        "files": found.files,
+        "undated_events": found.undated,
+        "unread_sessions": found.unread,
+        "unheard_sessions": found.unheard,
+        "set_aside": dict(set_aside(desk)),
+        "prompts": [
+            {"profile": each.profile, "origin": each.origin, "overridden": each.overridden, "version": each.version}
+            for each in found.prompts
+        ],
+        "deleted_soon": [{"source": each.source, "files": each.files, "from": to_text(each.since)} for each in due],
+        "outputs": list(found.outputs),
+        "meaning": _meaning_body(standing(desk)),
+        "handover": {
+            "setting": desk.settings.handover,
+            **{kind: {"times": times, "tokens": tokens} for kind, (times, tokens) in handover_costs(str(desk.home.state)).items()},
+        },
+        "profile": desk.profile.id,
+        "profiles": [each.id for each in desk.profiles],
+        "timezone": str(desk.zone),
+        "home": str(desk.home.root),
+        "llm": _llm_body(desk),
+        "failures": [each._asdict() for each in standing_failures(str(desk.home.state))],
+        "runs": [run_body(each) for each in found.last_runs],
+    }
+
+
+def _llm_body(desk: Desk) -> dict[str, Any]:
+    found, settings = costs(desk), desk.settings.llm
+    return {
+        "adapter": settings.adapter,
+        "model": settings.model,
+        "command": settings.command,
+        "today": usage_body(found.today),
+        "ever": usage_body(found.total),
+        "awaited": found.awaited,
+        "day": {"usd": settings.day_usd, "calls": settings.day_calls, "tokens": settings.day_tokens},
+    }
+
+
+def _meaning_body(found: Standing) -> dict[str, Any]:
+    return {"model": found.model, "vectors": found.embedded, "waiting": found.waiting, "problem": found.problem}
+
+
+def run_body(run: Run) -> dict[str, Any]:
+    """A run as JSON."""
+    ended = to_text(run.ended_at) if run.ended_at else None
+    return {
+        "run": run.id,
+        "command": run.command,
+        "started_at": to_text(run.started_at),
+        "ended_at": ended,
+        "report": dict(run.report),
+    }
+
+
+def day(
+    context: typer.Context,
+    which: Annotated[str, typer.Argument(metavar="DATE", help="YYYY-MM-DD, today or yesterday.")] = "today",
+    *,
+    whole_week: Annotated[bool, typer.Option("--week", help="The week the day is in.")] = False,
+    whole_month: Annotated[bool, typer.Option("--month", help="The month the day is in, a line a day.")] = False,
+    detailed: Annotated[
+        bool, typer.Option("--detailed", help="Everything that was worked on, not only what matters later.")
+    ] = False,
+    routing: Annotated[bool, typer.Option("--routing", help="Where each thing learnt on it is shown, and why.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """What a day was: what was worked on, decided and learnt, and what is still open."""
+    with at_desk(context) as desk:
+        chosen = desk.day(which)
+        if whole_month:
+            calendar = month(desk, chosen.replace(day=1))
+            if as_json:
+                show.write_json(_month_body(calendar))
+            else:
+                show.write(_month_lines(calendar))
+            return
+        found = look_at(desk, *(week(chosen) if whole_week else (chosen,)))
+        if routing:
+            whole = extracted(desk, found.day, found.last)
+            told = routed(desk, whole.memories)
+            if as_json:
+                show.write_json(
+                    [
+                        {
+                            "id": each.id, "content": each.content, "status": each.status_at(desk.clock()).value, "reason": each.reason,
+                            "routes": [dump(one) for one in told.get(each.id, ())],
+                        }
+                        for each in whole.memories
+                    ]
+                )  # fmt: skip
+            else:
+                show.write(_routing_lines(desk, found, whole, told))
+        elif as_json:
+            show.write_json(_day_body(desk, found))
+        else:
+            show.write(_day_lines(desk, found, detailed=detailed))
+
+
+def _month_body(found: Month) -> dict[str, Any]:
+    around = {name: day.isoformat() if day else None for name, day in (("before", found.before), ("after", found.after))}
+    cells = [asdict(each) | {"day": each.day.isoformat()} for each in found.cells]
+    return {"month": f"{found.first:%Y-%m}", "cells": cells} | around
+
+
+def _month_lines(found: Month) -> Iterator[Line]:
+    yield line((f"{found.first:%B %Y}", "bold"))
+    told = [each for each in found.cells if not each.empty]
+    for each in told:
+        parts = [counted(each.sessions, "session")] if each.sessions else []
+        parts += [
+            f"{count:,} {what}"
+            for count, what in ((each.learnt, "learnt"), (each.decided, "decided"), (each.open, "asked"))
+            if count
+        ]
+        parts += ["a journal entry"] if each.entry else []
+        yield line(f"  {each.day:%a} {each.day.isoformat()}", (f"  {', '.join(parts)}", "dim"))
+    if not told:
+        yield line("  Nothing happened.")
+    others = [
+        f"{word}: kept day {day.isoformat()} --month" for word, day in (("Before", found.before), ("After", found.after)) if day
+    ]
+    if others:
+        yield line((f"  {';  '.join(others)}", "dim"))
+
+
+def _routing_lines(desk: Desk, found: Day, whole: Extracted, told: Mapping[str, Sequence[Route]]) -> Iterator[Line]:
+    """Where each thing extracted of a day went: every memory output by output, and what was refused by its reason."""
+    what = f"{counted(len(whole.memories), 'memory', 'memories')}, {len(whole.refused):,} refused"
+    yield line((show.weekday(found.day), "bold"), (f"  {what}", "dim"))
+    for each in whole.memories:
+        yield memory_line(each, desk.zone, title_of(desk.profiles, each.profile, each.category))
+        if each.status_at(desk.clock()) is not Status.ACTIVE:
+            reason = each.reason.removeprefix(f"{each.status.value}: ")
+            yield line((f"      {each.status.value:<7} ", "yellow"), (f" {reason}", "dim"))
+        yield from route_lines([one for one in told.get(each.id, ()) if one.where or each.status is Status.ACTIVE])
+    for judged in whole.refused:
+        reason = getattr(judged.verdict, "reason", "")
+        yield entry([("    refused     ", "dim")], judged.candidate.content, (f"  {reason}", "dim"))
+
+
+def _day_lines(desk: Desk, found: Day, *, detailed: bool) -> Iterator[Line]:
+    yield line((show.weekday(found.day) + (f" to {show.weekday(found.last)}" if found.last != found.day else ""), "bold"))
+    if not (found.sittings or found.learnt or found.confirmed):
+        before = max((each for each in days(desk) if each < found.day), default=None)
+        yield line("Nothing happened.", (f" The day before it on which something did: kept day {before}" if before else "", "dim"))
+    if found.sittings:
+        yield line((counted(len(found.sittings), "session"), "cyan"))
+    if found.last != found.day:
+        counts = Counter(desk.scope(each.project, each.path) for each in found.sittings)
+        for scope, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
+            yield line(f"  {count:>4,}  {scope_name(scope, desk.names())}")
+    for each in found.sittings if found.last == found.day else ():
+        spent = f"  {each.first_at.astimezone(desk.zone):%H:%M}–{each.last_at.astimezone(desk.zone):%H:%M}  "
+        what = f"  {counted(each.prompts, 'prompt')}, {counted(each.events, 'event')}"
+        yield entry(
+            [(spent, "")], scope_name(desk.scope(each.project, each.path), desk.names()), (f"{what}  {each.session}", "dim")
+        )
+    yield from _worked_lines(desk, found, detailed=detailed)
+    for title, memories in (("Learnt", found.learnt), ("Confirmed", found.confirmed)):
+        if memories:
+            yield line((f"{title}: {counted(len(memories), 'memory', 'memories')}", "cyan"))
+            yield from grouped(memories, desk.profiles, desk.names(), desk.zone)
+    yield from missed_lines(found.covered, desk.zone, whole=True)
+
+
+_PARTS = {Part.WORKED: "Worked on", Part.DECIDED: "Decided", Part.OPEN: "Left open"}
+
+
+def _worked_lines(desk: Desk, found: Day, *, detailed: bool) -> Iterator[Line]:
+    """What a day came to, by project: what was worked on, and what a model or the person says was decided and stayed open.
+
+    In short unless ``detailed``. Memories are told by themselves.
+    """
+    whole = [each for each in found.summary.detailed if each.part is Part.WORKED or each.by]
+    short = [each for each in found.summary.condensed if each.part is Part.WORKED or each.by]
+    for part, title in _PARTS.items():
+        told = [each for each in whole if each.part is part]
+        shown = told if detailed else [each for each in short if each.part is part]
+        if told:
+            rest = f" ({len(shown)} of {len(told)}, all with --detailed)" if len(shown) < len(told) else ""
+            yield line((title, "cyan"), (f"  {by_whom(shown)}{rest}", "dim"))
+        for scope, bullets in groupby(shown, key=lambda each: each.scope):
+            yield line(f"  {scope_name(scope, desk.names())}")
+            for each in bullets:
+                when = f"{each.at.astimezone(desk.zone):%a %H:%M}" if each.at and found.last != found.day else ""
+                yield entry([("    - ", "dim")], each.text, (f"  {when}".rstrip(), "dim"))
+
+
+def _day_body(desk: Desk, found: Day) -> dict[str, Any]:
+    return {
+        "day": found.day.isoformat(),
+        "last": found.last.isoformat(),
+        "summary": {
+            "condensed": [plain(each) for each in found.summary.condensed],
+            "detailed": [plain(each) for each in found.summary.detailed],
+            "written_by": sorted({each.by for each in found.summary.condensed if each.by}),
+        },
+        "sessions": [_sitting_body(each) for each in found.sittings],
+        "learnt": [exported(desk, each) for each in found.learnt],
+        "confirmed": [exported(desk, each) for each in found.confirmed],
+        "coverage": found.covered.body(),
+    }
+
+
+def _sitting_body(each: Sitting) -> dict[str, Any]:
+    return {
+        "source": each.source, "path": each.path, "session": each.session, "project": each.project, "events": each.events,
+        "prompts": each.prompts, "first_at": to_text(each.first_at), "last_at": to_text(each.last_at),
+    }  # fmt: skip

@@ -1,0 +1,71 @@
+"""``kept upgrade``: what rules of earlier versions made is made anew, after it was shown."""
+
+from typing import Annotated
+
+import typer
+
+from kept.cli import show
+from kept.cli.front import asked, at_desk, on_terminal
+from kept.cli.show import counted, entry, line
+from kept.core.memory import Memory, Status
+from kept.pipeline.upgrade import Upgraded, preview
+from kept.pipeline.upgrade import upgrade as make_anew
+
+
+def upgrade(
+    context: typer.Context,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it without asking.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what is changed as one JSON object.")] = False,
+) -> int:
+    """Retire what rules of earlier versions made and today's would not, and give people's own words back. Shown first; undone as one run."""
+    with at_desk(context) as desk:
+        found = preview(desk)
+        if not as_json:
+            show.write(_lines(found, everything=not asked(context).quiet))
+        if (found.retired or found.made) and not yes:
+            if as_json:
+                show.write_json(_body(found))
+                return 0
+            if not on_terminal() or not typer.confirm("Do this now?", default=False):
+                show.write([line(("Nothing was changed.", ""), (" → kept upgrade --yes", "dim"))])
+                return 0
+        done = make_anew(desk) if found.retired or found.made else found
+        if as_json:
+            show.write_json(_body(done))
+        elif done.run:
+            show.write([line((f"Done in run {done.run}.", ""), (" → kept undo takes it back", "dim"))])
+        show.write(line((each, "red")) for each in done.problems)
+        return int(bool(done.problems))
+
+
+def _lines(found: Upgraded, *, everything: bool) -> list[show.Line]:
+    if not (found.retired or found.made):
+        return [line("Nothing to upgrade: no memory comes from rules of an earlier version.")]
+    lines = [
+        line(
+            (f"{counted(len(found.retired), 'memory retires', 'memories retire')}", "yellow"),
+            (
+                f" ({found.active} active, {len(found.retired) - found.active} waiting): nothing that a person told supports them",
+                "",
+            ),
+        )
+    ]
+    lines += [_entry("-", each) for each in found.retired if everything]
+    lines.append(line((f"{counted(len(found.made), 'memory is', 'memories are')} made anew, in the words that were said", "green")))
+    lines += [_entry("+", each) for each in found.made if everything]
+    return lines
+
+
+def _entry(mark: str, memory: Memory) -> show.Line:
+    waits = ("  (waits)", "dim") if memory.status is Status.HELD else ("", "")
+    return entry([(f"{mark} {memory.id}", "yellow"), ("  ", "")], memory.content, waits)
+
+
+def _body(found: Upgraded) -> dict[str, object]:
+    def rows(memories: tuple[Memory, ...]) -> list[dict[str, str]]:
+        return [
+            {"id": each.id, "content": each.content, "category": each.category, "status": each.status.value} for each in memories
+        ]
+
+    return {"run": found.run, "retired": rows(found.retired), "made": rows(found.made), "problems": list(found.problems)}

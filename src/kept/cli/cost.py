@@ -1,0 +1,119 @@
+"""What language models were asked and what it cost, in words. Pure: figures in, lines out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kept.cli.show import Line, counted, line
+from kept.llm.ask import Usage
+from kept.llm.budget import Tally
+from kept.llm.prices import date
+from kept.local.settings import Llm
+from kept.pipeline.usage import Costs
+from kept.store import Run
+
+_AGAIN = "nothing was taken from them, and nothing is lost; the next run asks again"
+
+
+def money(cost: float | None) -> str:
+    """An amount of USD, as exact as it is small."""
+    if cost is None:
+        return "cost unknown"
+    return f"{cost:.2f} USD" if cost >= 1 or cost == 0 else f"{cost:.4f} USD"
+
+
+def usage_text(usage: Usage) -> str:
+    """A usage in a few words."""
+    cached = f" ({usage.cached_tokens:,} from the provider's cache)" if usage.cached_tokens else ""
+    calls = counted(usage.calls, "call")
+    return f"{calls}, {usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out, {money(usage.cost)}"
+
+
+def asked_lines(tally: Tally) -> Iterator[Line]:
+    """What a run asked, or in a dry run would ask."""
+    if tally.would.questions or tally.would.cached:
+        would = tally.would
+        known = f"; {would.cached:,} have their reply already" if would.cached else ""
+        yield line(("Would ask ", "green"), f"{counted(would.questions, 'question')}: about {_about(would.usage)}{known}")
+        return
+    if not (tally.usage.calls or tally.cached or tally.awaited):
+        return
+    known = f", {tally.cached:,} from earlier replies" if tally.cached else ""
+    yield line(("Asked ", "green"), f"{counted(tally.questions, 'question')}{known}", (f": {usage_text(tally.usage)}", "dim"))
+    if tally.secrets:
+        yield line((f"{counted(tally.secrets, 'secret')} taken out of questions and replies", "dim"))
+    if tally.awaited:
+        yield line(
+            f"{counted(tally.awaited, 'question waits', 'questions wait')} in a batch of the provider",
+            (" → kept run, later", "dim"),
+        )
+
+
+def _about(usage: Usage) -> str:
+    cost = f"{money(usage.cost)} at the prices of {date()}" if usage.cost is not None else "at a price kept does not know"
+    return f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out, {cost}"
+
+
+def unanswered(tally: Tally, *, verbose: bool) -> Iterator[Line]:
+    """The questions without a reply that could be used: unreadable, unreachable and unaffordable are three things."""
+    for title, count, kinds, what in (
+        ("No reply that can be read: ", sum(tally.unreadable.values()), tally.unreadable, "unreadable"),
+        ("No reply: ", sum(tally.unreachable.values()), tally.unreachable, "unreachable"),
+        ("Not asked: ", tally.unaffordable, {}, "unaffordable"),
+    ):
+        if not count:
+            continue
+        reasons = tally.reasons.get(what, [])
+        told = ", ".join(f"{number} {kind.replace('_', ' ')}" for kind, number in sorted(kinds.items()))
+        first = "" if not reasons or verbose else f": {reasons[0]}"
+        more = f" (and {counted(len(reasons) - 1, 'more reason')} → --verbose)" if len(reasons) > 1 and not verbose else ""
+        yield line((title, "yellow"), counted(count, "question"), f" ({told})" if told else "", first, (more, "dim"))
+        if verbose:
+            yield from (line(f"  {each}") for each in reasons)
+        hint = _AGAIN if what != "unaffordable" else "they wait for a later run; a larger budget: kept config set NAME NUMBER"
+        yield line((f"  {hint}", "dim"))
+
+
+def standing_lines(settings: Llm, costs: Costs) -> Iterator[Line]:
+    """Which model is asked, and what was spent today of what may be."""
+    if settings.adapter == "none" and not costs.ever:
+        return
+    name = " ".join(filter(None, (settings.adapter, settings.command, settings.model)))
+    limits = [
+        told
+        for limit, told in (
+            (settings.day_usd, f"{settings.day_usd:g} USD"),
+            (settings.day_calls, f"{settings.day_calls:,} calls"),
+            (settings.day_tokens, f"{settings.day_tokens:,} tokens"),
+        )
+        if limit
+    ]
+    of = f" of at most {', '.join(limits)} a day" if limits else ""
+    yield line(f"Asks {name}: today {usage_text(costs.today)}{of}" if settings.adapter != "none" else "Asks no language model now",
+               (" → kept log --cost", "dim"))  # fmt: skip
+    if costs.awaited:
+        yield line(
+            f"{counted(costs.awaited, 'question waits', 'questions wait')} in a batch of the provider", (" → kept run", "dim")
+        )
+
+
+def cost_lines(runs: Sequence[tuple[Run, str]], costs: Costs) -> Iterator[Line]:
+    """What each run cost, each with its time as shown; and what was ever spent, by purpose and model."""
+    for run, when in runs:
+        body: Mapping[str, Any] = run.report.get("llm", {})
+        if not body.get("questions"):
+            continue
+        known = f"{body['from_cache']:,} of {body['questions']:,} questions from earlier replies; " if body["from_cache"] else ""
+        yield line((f"run {run.id}", "bold"), f"  {when}  {usage_text(_usage(body))}", (f"  {known.rstrip('; ')}", "dim"))
+        if len(body["purposes"]) > 1:
+            yield from (line((f"  {name:<9} {usage_text(_usage(each))}", "dim")) for name, each in sorted(body["purposes"].items()))
+    for each in costs.ever:
+        yield line(("in all   ", "bold"), f"{each.purpose:<9} {usage_text(each.usage)}", (f"  {each.model}", "dim"))
+    if not costs.ever:
+        yield line("No language model was ever asked.", (" → kept config set llm.adapter command", "dim"))
+
+
+def _usage(body: Mapping[str, Any]) -> Usage:
+    return Usage(
+        calls=body["calls"], input_tokens=body["input_tokens"], output_tokens=body["output_tokens"],
+        cached_tokens=body["cached_tokens"], cost=body["cost"],
+    )  # fmt: skip

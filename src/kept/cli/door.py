@@ -1,0 +1,120 @@
+"""The door of the command line: arguments in, exit code out. The one place where every error becomes a line and a number.
+
+Knows no command: it finds the one asked for in the table and imports only that.
+"""
+
+import difflib
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn
+
+from kept import __version__
+from kept.cli.call import Call, hoist
+from kept.cli.registry import COMMANDS, Command, examples, overview
+from kept.core.errors import KeptError, UsageError
+
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Do what the command line says and exit: 0 done, 1 partly done, 2 nothing done, 130 interrupted."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError):  # a stream that a test or a host program put there may have no encoding
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        code = _serve(words)
+        sys.stdout.flush()
+    except KeptError as error:
+        code = _told(error.exit_code, str(error), error, words)
+    except KeyboardInterrupt:
+        code = _told(INTERRUPTED, "stopped; nothing is lost, the next run continues")
+    except BrokenPipeError:
+        _hush()  # whoever read our output has seen enough
+        code = 0
+    except OSError as error:
+        place = f" ({error.filename})" if error.filename else ""
+        code = _told(2, f"the system said: {error.strerror or type(error).__name__}{place}", error, words)
+    except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback and no transcript text on the screen
+        code = _told(2, _unexpected(error), error, words)
+    sys.exit(code)
+
+
+def _serve(arguments: Sequence[str]) -> int:
+    call, rest = hoist(arguments)
+    match rest:
+        case [] | ["--help" | "-h" | "help"]:
+            sys.stdout.write(f"{overview()}\n")
+            return 0
+        case ["--version" | "version", *_]:
+            sys.stdout.write(f"kept {__version__}\n")
+            return 0
+        case ["help", name, *_]:
+            return _command(name, ["--help"], call)
+        case [name, *others]:
+            return _command(name, others, call)
+    raise AssertionError(rest)
+
+
+def _command(name: str, arguments: list[str], call: Call) -> int:
+    if name.startswith("-"):
+        raise UsageError(f"no option {name}", hint="see `kept --help`")
+    if name not in COMMANDS:
+        near = difflib.get_close_matches(name, COMMANDS, n=1)
+        raise UsageError(f"no command {name!r}", hint=f"did you mean `kept {near[0]}`?" if near else "see `kept --help`")
+    return _invoke(COMMANDS[name], arguments, call)
+
+
+def _invoke(command: Command, arguments: list[str], call: Call) -> int:
+    import typer  # noqa: PLC0415 - `kept --help`, `--version` and a mistyped command do without
+    from typer.main import get_command  # noqa: PLC0415
+
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["--help", "-h"]})
+    module, _, function = command.place.partition(":")
+    app.command(command.name, epilog=examples(command))(getattr(importlib.import_module(f"kept.cli.{module}"), function))
+    parser = get_command(app)
+    try:
+        # Not through its main(), which has its own mind about interruptions, broken pipes and exit codes.
+        with parser.make_context(f"kept {command.name}", arguments, obj=call) as context:
+            code = parser.invoke(context)
+    except typer.Exit as ended:
+        return ended.exit_code
+    except Exception as error:
+        # Typer's own errors of usage share no name across its versions, but all can say what is wrong.
+        if not hasattr(error, "format_message"):
+            raise
+        what = " ".join(str(error.format_message()).split()).rstrip(".")
+        raise UsageError(what[:1].lower() + what[1:], hint=f"see `kept {command.name} --help`") from error
+    return int(code or 0)
+
+
+def _told(code: int, message: str, error: Exception | None = None, words: Sequence[str] = ()) -> int:
+    from kept.cli.show import line, write  # noqa: PLC0415 - only when something is to be told
+
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _hush()
+    with suppress(OSError):
+        if error is not None and {"--verbose", "-v"} & set(words):
+            sys.stderr.write("".join(traceback.format_exception(error)))
+        write([line(f"kept: {message}")], sys.stderr)
+    return code
+
+
+def _hush() -> None:
+    """Send what is left to say into nothing: the interpreter flushes once more at its end."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _unexpected(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [each for each in frames if f"{os.sep}kept{os.sep}" in each.filename] or frames
+    where = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+    return f"something unexpected went wrong: {type(error).__name__}{where} → report this line; --verbose shows more (read it before you share it)"

@@ -1,0 +1,92 @@
+"""What every command begins with: its desk, opened as the global options say; and how it asks a person something."""
+
+import os
+import sys
+import termios
+import tty
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import typer
+
+from kept.cli.call import Call
+from kept.cli.show import safe
+from kept.core.errors import UsageError
+from kept.install.leftovers import sweep
+from kept.workspace import Desk, Home, find_home, opened
+
+
+def asked(context: typer.Context) -> Call:
+    """The global options of this call."""
+    return context.find_object(Call) or Call()
+
+
+_END_OF_INPUT = "\x04"  # Ctrl-D
+
+
+@contextmanager
+def at_desk(context: typer.Context, also: Sequence[str] = (), *, dry: bool = False) -> Iterator[Desk]:
+    """The desk the global options ask for, with the profiles ``also`` at work; ``dry`` makes no store. Raises KeptError where it cannot be opened."""
+    call = asked(context)
+    with opened(home_of(context), profile=call.profile, zone=call.zone, anew=call.anew, dry=dry, also=also) as desk:
+        if not dry:
+            sweep(desk)
+        yield desk
+
+
+def home_of(context: typer.Context) -> Home:
+    """The home the global options ask for. Raises ConfigError."""
+    return find_home(asked(context).home, os.environ)
+
+
+def on_terminal() -> bool:
+    """Whether a person sits at both ends."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def key(choices: str) -> str:
+    """One keystroke out of ``choices`` (others are ignored); the last of them where nobody is there to answer."""
+    while True:
+        pressed = pressed_key().lower()
+        if pressed in ("", _END_OF_INPUT):
+            return choices[-1]
+        if pressed in choices:
+            return pressed
+
+
+def pressed_key() -> str:
+    """The next keystroke, without waiting for Enter and without an echo; empty where the terminal is gone.
+
+    What was typed before the question counts: nothing is flushed. Ctrl-C interrupts as everywhere.
+    """
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    try:
+        tty.setcbreak(terminal, termios.TCSADRAIN)
+        return os.read(terminal, 1).decode("ascii", "replace")
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def revised(text: str) -> str:
+    """A line of text as a person leaves it: given to change in place where the terminal can. The old one where nothing is entered."""
+    try:
+        import readline  # noqa: PLC0415 - absent on some platforms, and only wanted here
+
+        readline.set_startup_hook(lambda: readline.insert_text(safe(text)))
+    except ImportError:
+        readline = None  # type: ignore[assignment]
+    try:
+        return input("  › ").strip() or text
+    except EOFError:
+        return text
+    finally:
+        if readline is not None:
+            readline.set_startup_hook()
+
+
+def one_of(value: str, allowed: tuple[str, ...], option: str) -> str:
+    """The value, if it is allowed. Raises UsageError that names what is."""
+    if value not in allowed:
+        raise UsageError(f"{option} cannot be {value!r}", hint=f"one of: {', '.join(allowed)}")
+    return value

@@ -1,0 +1,329 @@
+"""``kept hook …``: what a coding agent calls at the start of a session, before every prompt, before compaction and at the end.
+
+Reads the client's payload on stdin and answers in the client's form. Whatever happens, the session goes on: the exit code is 0, what
+went wrong is a line in kept's own log. Nothing here starts a model; where kept itself started the agent (the guard variable is set),
+nothing is done at all. Everything that takes time to import is imported only by the event that needs it.
+"""
+
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping
+from datetime import tzinfo
+from functools import cache
+from typing import Any
+
+from kept.core.errors import StoreError
+from kept.core.fence import FACTS, FIXES, GUARD, Context, block
+from kept.core.handover import is_suggestion_tool
+from kept.intake import reminders
+from kept.local import session_queue
+from kept.local.job_failures import line_of, untold
+from kept.recall.context import NOTHING, Asked, Nearest, Place, assemble, utc_now
+from kept.recall.ranking.scoring import weights_of
+
+_MOST = 8_000_000  # bytes of a payload; a larger one is not read
+_SECONDS = 0.15  # reading the store before a prompt may take so long
+_WARM = 0.15  # and the answer of a warm process
+_BEGUN = "begun"  # noted beside the keys of what was shown: the session has had its first prompt
+_CHARS = 9_500  # a client cuts what is injected at 10,000 characters
+_TOKENS = 1_200
+_FAILING = (
+    "error", "exception", "traceback", "panic", "fatal", "failed", "failure", "denied", "refused", "not found", "no such", "invalid",
+    "cannot", "can't", "unable to", "exit code", "exit status", "exited", "unexpected", "undefined", "unknown",
+)  # fmt: skip
+_ENDS = 12_000
+_FLUSHED = 8_000_000  # bytes of growth that are read while the client waits
+
+
+def answer(words: list[str]) -> int:
+    """Answer an event: its name, then options. Always 0."""
+    if os.environ.get(GUARD):
+        return 0
+    root = _home(words)
+    event = words[0]
+    try:
+        payload = _payload(sys.stdin.buffer.read(_MOST + 1))
+        if isinstance(payload, str):
+            _complain(root, event, payload)
+        elif event in EVENTS:
+            client = _client(words, payload)
+            if "--plugin" not in words or not _called_already(client, event):
+                sys.stdout.write(EVENTS[event](root, payload, client))
+                sys.stdout.flush()
+        else:
+            _complain(root, event, f"there is no such event; events: {', '.join(EVENTS)}")
+    except Exception as error:  # noqa: BLE001 - a front door: an agent's session never fails because of its memory
+        _complain(root, event, f"{type(error).__name__}: {error}")
+    return 0
+
+
+def _home(words: list[str]) -> str:
+    given = words[words.index("--home") + 1] if "--home" in words[:-1] else ""
+    return os.path.expanduser(given or os.environ.get("KEPT_HOME") or os.environ.get("HOME") or "")  # noqa: PTH111 - see spooling
+
+
+def _client(words: list[str], payload: Mapping[str, Any]) -> str:
+    """Which agent calls: as told by ``--client``, else read off the payload."""
+    if "--client" in words[:-1]:
+        return words[words.index("--client") + 1]
+    path = _text(payload, "transcript_path")
+    return "codex" if "turn_id" in payload or f"{os.sep}.codex{os.sep}" in path or (not path and "model" in payload) else "claude"
+
+
+def _called_already(client: str, event: str) -> bool:
+    """Whether the client's own settings call kept for this event as well: then the hook of the plugin has nothing to do."""
+    name, variable, file = _SETTINGS.get(client, ("", "", ""))
+    try:
+        with open(f"{os.environ.get(variable) or os.environ.get('HOME', '') + name}/{file}", encoding="utf-8") as settings:  # noqa: PTH123 - see spooling
+            called = re.search(rf'"([^"\n]{{0,300}}kept[^"\n]{{0,300}}) hook {event}\b', settings.read(_MOST))
+    except (OSError, ValueError):
+        return False
+    program = called.group(1).partition(" -m kept")[0].partition(" --home")[0].replace("'", "") if called else ""
+    return bool(program) and (not program.startswith("/") or os.path.isfile(program))  # noqa: PTH113 - see spooling
+
+
+_SETTINGS = {"claude": ("/.claude", "CLAUDE_CONFIG_DIR", "settings.json"), "codex": ("/.codex", "CODEX_HOME", "hooks.json")}
+
+
+def _payload(raw: bytes) -> dict[str, Any] | str:
+    """The payload, or what is wrong with it."""
+    if len(raw) > _MOST:
+        return f"the payload has more than {_MOST:,} bytes"
+    try:
+        body = json.loads(raw.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        return f"the payload is no JSON: {error}"
+    return body if isinstance(body, dict) else "the payload is no JSON object"
+
+
+def _text(payload: Mapping[str, Any], name: str) -> str:
+    value = payload.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _complain(root: str, event: str, what: str) -> None:
+    try:
+        if root and os.path.isdir(session_queue.state_of(root)):  # noqa: PTH112 - see spooling
+            session_queue.complain(session_queue.state_of(root), _now(), event[:40], what[:400])
+    except OSError:
+        return  # there is no place to complain
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+# --- what is put before the session --------------------------------------------------------------------------------------------
+
+
+def _session_start(root: str, payload: Mapping[str, Any], client: str) -> str:
+    """What always holds. After a resume what was shown stands in the conversation; after a compaction it does not."""
+    session = _text(payload, "session_id")
+    state = session_queue.state_of(root)
+    if _text(payload, "source") not in ("resume", "fork") and session:
+        session_queue.start(state, session)
+    failed = untold(state)
+    reminder = _about_handover(root, lambda: reminders.at_start(state, session, _text(payload, "source")))
+    return _inject(root, payload, client, "SessionStart", message="", first=line_of(failed) if failed else "", reminder=reminder)
+
+
+def _user_prompt(root: str, payload: Mapping[str, Any], client: str) -> str:
+    if "prompt" not in payload:
+        _complain(root, "user-prompt", f"the payload has no prompt; it has {', '.join(sorted(payload))[:200]}")
+        return ""
+    state, message = session_queue.state_of(root), _text(payload, "prompt")
+    session, transcript = _text(payload, "session_id"), _text(payload, "transcript_path")
+    reminder = _about_handover(root, lambda: reminders.before_prompt(state, session, transcript, message))
+    return _inject(root, payload, client, "UserPromptSubmit", message=message, reminder=reminder)
+
+
+def _about_handover(root: str, tell: Callable[[], str]) -> str:
+    """What the agent is told about handing over; nothing where the settings say so, kept was never run, or it cannot be noted."""
+    if not os.path.isfile(os.path.join(session_queue.state_of(root), "kept.db")):  # noqa: PTH113, PTH118 - see spooling
+        return ""
+    try:
+        return "" if _settings(root).handover == reminders.OFF else tell()
+    except (OSError, ValueError) as error:
+        _complain(root, "handover", str(error))
+        return ""
+
+
+def _inject(
+    root: str, payload: Mapping[str, Any], client: str, name: str, *, message: str, first: str = "", reminder: str = ""
+) -> str:
+    state, session = session_queue.state_of(root), _text(payload, "session_id")
+    store = os.path.join(state, "kept.db")  # noqa: PTH118 - see spooling
+    name = _text(payload, "hook_event_name") if client == "gemini" else name
+    if not os.path.isfile(store):  # noqa: PTH113 - see spooling
+        return _output(name, block((), first)) if first else ""
+    try:
+        found = _found(root, payload, client, message)
+    except (
+        StoreError,
+        OSError,
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+    ) as error:  # or what the settings say is no settings
+        _complain(root, name, f"nothing was recalled: {error}")
+        found = NOTHING
+    if session and found is not NOTHING:
+        _note(state, session, found, begun=bool(message))
+    text = "\n".join(filter(None, (block(found.pieces, first), reminder)))
+    return _output(name, text) if text else ""
+
+
+def _found(root: str, payload: Mapping[str, Any], client: str, message: str) -> Context:
+    state, session = session_queue.state_of(root), _text(payload, "session_id")
+    settings = _settings(root)
+    told = session_queue.told(state, session) if session else None
+    first = bool(message) and (told is None or _BEGUN not in told)  # what was worked on lately waits for what the session is about
+    asked = Asked(
+        message=message, directory=_text(payload, "cwd"), session=session, marks=_marks(message),
+        budget=min(settings.tokens, _CHARS // 3), core=not message or told is None, days=first, told=told or frozenset(), client=client,
+    )  # fmt: skip
+    place = Place(
+        store=os.path.join(state, "kept.db"), user=os.environ.get("HOME") or root, profiles=settings.profiles, zone=settings.zone,  # noqa: PTH118 - see spooling
+        seconds=_SECONDS, weights=weights_of(settings.recall),
+    )  # fmt: skip
+    return assemble(place, asked, now=utc_now(), nearest=_nearest(state, settings, message))
+
+
+def _nearest(state: str, settings: "_Settings", message: str) -> Nearest | None:
+    """How facts are found by meaning: a warm process is asked; where there is none, the model is loaded if the person wants to wait."""
+    if not message or settings.recall.get("embeddings") == "off" or not os.path.isfile(f"{state}/vectors.bin"):  # noqa: PTH113 - see spooling
+        return None
+    if os.path.exists(f"{state}/warm.sock"):  # noqa: PTH110 - see spooling
+        from kept.recall.embed_server.client import ask  # noqa: PLC0415 - only where somebody may answer
+
+        return ask(state, message, _WARM)
+    if not settings.meaning:
+        return None
+    from kept.recall.embed_server.query import near_here, recall_of, spot  # noqa: PLC0415 - loads a model; only where the settings say so
+
+    return near_here(spot(state, recall_of(settings.recall), os.environ), message)
+
+
+def _note(state: str, session: str, found: Context, *, begun: bool) -> None:
+    """What was shown is not shown again, and what was near to the message counts as used; what is always shown does not."""
+    session_queue.tell(state, session, [*([_BEGUN] if begun else []), *(each.key for each in found.pieces)])
+    session_queue.used(state, [each.key for each in found.pieces if each.layer in (FACTS, FIXES)])
+
+
+def _output(event: str, text: str) -> str:
+    return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}) + "\n"
+
+
+def _marks(message: str) -> tuple[str, ...]:
+    """The fingerprints of the failures that a message tells of."""
+    ends = (message if len(message) <= 2 * _ENDS else f"{message[:_ENDS]}\n{message[-_ENDS:]}").lower()
+    if not any(each in ends for each in _FAILING):
+        return ()
+    from kept.recall.failures import marks_of  # noqa: PLC0415 - its patterns take longer to compile than a search takes
+
+    return marks_of(message)
+
+
+class _Settings:
+    """The few settings a hook follows."""
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        uses = [each.get("profile") for each in body.get("use", ())]
+        self.profiles = tuple(dict.fromkeys(map(str, (body.get("profile", "coding"), *body.get("profiles", ()), *uses))))
+        tokens = body.get("context_tokens", _TOKENS)
+        self.tokens = tokens if isinstance(tokens, int) else _TOKENS
+        self.meaning = body.get("context_meaning", False) is True
+        recall = body.get("recall", {})
+        self.recall: dict[str, Any] = recall if isinstance(recall, dict) else {}
+        self.at_end = str(body.get("at_session_end", "queue"))
+        self.handover = str(body.get("handover", reminders.REMIND))
+        self.zone = _zone(str(body.get("timezone", "")))
+
+
+@cache
+def _settings(root: str) -> _Settings:
+    path = os.path.join(root, ".config", "kept", "config.toml")  # noqa: PTH118 - see spooling
+    if not os.path.isfile(path):  # noqa: PTH113 - see spooling
+        return _Settings({})
+    import tomllib  # noqa: PLC0415 - most people have no settings file
+
+    with open(path, "rb") as file:  # noqa: PTH123 - see spooling
+        return _Settings(tomllib.load(file))
+
+
+def _zone(name: str) -> tzinfo | None:
+    if not name:
+        return None
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 - only where a zone is set
+
+    return ZoneInfo(name)
+
+
+# --- what is left for the next run ---------------------------------------------------------------------------------------------
+
+
+def _stop(root: str, payload: Mapping[str, Any], client: str) -> str:
+    """The answer is written: the transcript has something new. Where the person wants it, an unanswered reminder is asked about once."""
+    _enqueue(root, payload)
+    asking = client == "claude" and _settings(root).handover == reminders.ASKING
+    state, session = session_queue.state_of(root), _text(payload, "session_id")
+    question = _about_handover(root, lambda: reminders.at_stop(state, session, payload, os.environ, asking=asking))
+    return json.dumps({"decision": "block", "reason": question}) + "\n" if question else ""
+
+
+def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:
+    """The client is about to forget: what its transcript has more than the archive goes into the archive now (A3)."""
+    _enqueue(root, payload)
+    path, state = _text(payload, "transcript_path"), session_queue.state_of(root)
+    if path and os.path.isfile(os.path.join(state, "kept.db")):  # noqa: PTH113, PTH118 - see spooling
+        from kept.intake.flush import flush  # noqa: PLC0415 - reading a transcript needs everything; no other hook does
+
+        problem = flush(root, path, most=_FLUSHED, session=_text(payload, "session_id"))
+        if problem:
+            _complain(root, "pre-compact", problem)
+    return ""
+
+
+def _session_end(root: str, payload: Mapping[str, Any], _: str) -> str:
+    """Only a line for the next run; and where settings and profile say so, that run is started, alone, apart and bounded."""
+    _enqueue(root, payload)
+    path = _text(payload, "transcript_path")
+    settings = _settings(root)
+    if path and settings.at_end == "run":
+        from kept.install.uninstall import start_run, wanted  # noqa: PLC0415 - only where the settings say so
+
+        if wanted(root, settings.profiles):
+            start_run(root, path)
+    return ""
+
+
+def _allow(root: str, payload: Mapping[str, Any], _: str) -> str:
+    """The plugin's tool that hands the person's words over is called without a question; every other tool is the client's matter."""
+    allowed = is_suggestion_tool(_text(payload, "tool_name"))
+    said = "kept's `suggest` only notes words of the user's" if allowed else ""
+    if not _about_handover(root, lambda: said):
+        return ""
+    decision = {"hookEventName": "PreToolUse", "permissionDecision": "allow", "permissionDecisionReason": said}
+    return json.dumps({"hookSpecificOutput": decision}) + "\n"
+
+
+def _enqueue(root: str, payload: Mapping[str, Any]) -> None:
+    path, state = _text(payload, "transcript_path"), session_queue.state_of(root)
+    if path and len(path) < 2_000 and path.isprintable() and os.path.isdir(state):  # noqa: PTH112 - see spooling
+        session_queue.enqueue(state, path, _now())
+
+
+EVENTS: Mapping[str, Callable[[str, Mapping[str, Any], str], str]] = {
+    "session-start": _session_start,
+    "user-prompt": _user_prompt,
+    "stop": _stop,
+    "pre-compact": _pre_compact,
+    "session-end": _session_end,
+    "allow-suggest": _allow,
+}
+
+__all__ = ["EVENTS", "answer"]

@@ -1,0 +1,210 @@
+"""Every command: its name, where its function stands, what it does in a line, examples. Imports none of them."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command. ``place`` is ``module:function`` below this package."""
+
+    name: str
+    place: str
+    summary: str
+    examples: tuple[str, ...]
+
+
+GROUPS = {
+    "Every day": (
+        Command(
+            "run", "commands.run:run", "read what is new, remember what matters, write the memory file",
+            ("kept run", "kept run ~/backup/transcripts --dry-run", "kept run --since 2026-01-01 --json"),
+        ),
+        Command("status", "commands.status:status", "how things stand, and what waits for you", ("kept status", "kept status --json")),
+        Command(
+            "review", "commands.review:review", "decide on what was held back, one keystroke each",
+            ("kept review", "kept review --list --json", "kept review --stale", "kept review --approve 3fa2b1c0de --reject 77aa01b2c3", "kept review --admit 90b1c2d3e4f5"),
+        ),
+        Command(
+            "journal", "commands.journal:journal", "write what a day was, from its sessions and what was known before",
+            ("kept journal write", "kept journal write --date 2026-02-13 --template weekly", "kept journal backfill --from 2026-01-05 --to 2026-01-22", "kept journal stats"),
+        ),
+        Command("sleep", "commands.sleep:sleep", "the nightly consolidation on its own", ("kept sleep", "kept sleep --json")),
+        Command(
+            "upgrade", "commands.upgrade:upgrade", "make anew what rules of an earlier version made, after showing it",
+            ("kept upgrade", "kept upgrade --yes", "kept upgrade --json"),
+        ),
+    ),
+    "Look": (
+        Command(
+            "list", "commands.list:list_", "the memories, now or at a past date",
+            ("kept list", "kept list --project website --category decision", "kept list --at 2026-01-31 --json"),
+        ),
+        Command("show", "commands.list:show_", "one memory; with --turns the conversation it comes from", ("kept show 3fa2b1c0de", "kept show 3fa2b1c0de --history", "kept show 3fa2 --turns", "kept show --session 7f3a")),
+        Command(
+            "why", "tracing:why", "where a memory comes from: whose words, when, what happened to it",
+            ("kept why 3fa2b1c0de", "kept why 3fa2 --context 5"),
+        ),
+        Command(
+            "search", "commands.search:search", "find memories, summaries and archived turns",
+            ("kept search release token", 'kept search "what did we decide last Tuesday"', "kept search parseConfig --in turns --json"),
+        ),
+        Command(
+            "context", "commands.context:context", "what a session would get to see now, and why each line",
+            ("kept context", 'kept context "the deploy script fails again" --project .', "kept context --json --budget 800"),
+        ),
+        Command(
+            "graph", "commands.graph:graph", "who and what memories are about, and what ties them together",
+            ("kept graph", "kept graph --project harbor", "kept graph --dot | dot -Tsvg > graph.svg"),
+        ),
+        Command(
+            "files", "commands.files:files", "the files kept writes, and what the next writing would change",
+            ("kept files", "kept files show .claude/rules/memory.md", "kept files preview"),
+        ),
+        Command("day", "commands.status:day", "what a day was", ("kept day", "kept day 2026-02-13", "kept day yesterday --detailed", "kept day --week", "kept day 2026-02-13 --month")),
+    ),
+    "Change": (
+        Command(
+            "add", "commands.edit:add", "remember a sentence",
+            ('kept add "Releases go out on Tuesdays only." --type constraint', 'kept add "Freeze until the audit." --type decision --project . --until 2026-06-30'),
+        ),
+        Command(
+            "suggest", "commands.edit:suggest", "propose a memory and let the person decide",
+            ('kept suggest "The CI image pins Node 20." --type project_fact --project .',),
+        ),
+        Command(
+            "edit", "commands.edit:edit", "change the words or the category of a memory",
+            ('kept edit 3fa2b1c0de "Releases go out on Tuesdays and Thursdays."', "kept edit 3fa2b1c0de --type convention"),
+        ),
+        Command("retire", "commands.edit:retire", "a memory no longer holds", ('kept retire 3fa2b1c0de --reason "we moved to Bazel"',)),
+        Command(
+            "merge", "commands.edit:merge", "make several memories one",
+            ('kept merge 3fa2b1c0de 77aa01b2c3 --text "Releases go out on Tuesdays, never on a holiday."',),
+        ),
+        Command(
+            "resolve", "commands.edit:resolve", "answer an open question",
+            ('kept resolve 3fa2b1c0de --as decision "The sync action uses a GitHub App\'s token."',),
+        ),
+        Command("pin", "commands.edit:pin", "always show a memory; no machine touches it", ("kept pin 3fa2b1c0de", "kept pin 3fa2b1c0de --off")),
+        Command(
+            "forget", "commands.forget:command", "erase a memory, a sentence, a session or a project for good, everywhere",
+            ("kept forget 3fa2b1c0de", 'kept forget --words "The vault code is under the mat."', "kept forget --session 0b1c2d3e --yes"),
+        ),
+    ),
+    "Go back": (
+        Command("log", "commands.history:log", "what happened, newest first", ("kept log", "kept log --limit 5 --json", "kept log --cost")),
+        Command(
+            "undo", "commands.history:undo", "take back the last run, or a pass or run of your choice",
+            ("kept undo", "kept undo 12        # pass 12", "kept undo r3        # all passes of run 3"),
+        ),
+        Command("redo", "commands.history:redo", "bring back what was undone", ("kept redo", "kept redo r3")),
+        Command(
+            "diff", "commands.history:diff", "what changed between two dates",
+            ("kept diff 2026-01-01 2026-02-01", "kept diff yesterday today --recorded"),
+        ),
+    ),
+    "Keep it safe": (
+        Command("check", "commands.safety:check", "prove that nothing is damaged", ("kept check",)),
+        Command("rebuild", "commands.safety:rebuild", "recreate everything derived from the log", ("kept rebuild",)),
+        Command("backup", "commands.safety:backup", "copy everything into one verified file", ("kept backup ~/kept-2026-02-01.db",)),
+        Command(
+            "restore", "commands.safety:restore", "put a backup in the place of the store", ("kept restore ~/kept-2026-02-01.db",),
+        ),
+        Command(
+            "export", "commands.safety:export", "everything out, as JSON lines, JSON, Markdown or an archive",
+            (
+                "kept export > memories.jsonl", "kept export --format md --output memories.md",
+                "kept export --format archive --output kept.jsonl.gz",
+            ),
+        ),
+        Command(
+            "import", "commands.safety:import_", "take up what an export wrote, or what another tool remembers",
+            ("kept import memories.jsonl", "kept import kept.jsonl.gz --home ~/another-home", "kept import --from claude"),
+        ),
+    ),
+    "Set up": (
+        Command(
+            "sources", "commands.sources:sources", "what is read, what is not and why, and the account of every record",
+            ("kept sources", "kept sources --verbose", "kept sources disable cursor", "kept sources exclude '~/work/secret'", "kept sources --session 7f3a"),
+        ),
+        Command(
+            "prompt", "commands.prompt:prompt", "what a language model is told when it extracts",
+            ("kept prompt", "kept prompt show --whole", "kept prompt edit", "kept prompt diff", 'kept prompt declare health "What concerns my health."', "kept prompt reset"),
+        ),
+        Command(
+            "projects", "commands.projects:projects", "which directories are one project; join two, or take that back",
+            ("kept projects", "kept projects join ~/old/harbor ~/code/harbor", "kept projects undo"),
+        ),
+        Command(
+            "profiles",
+            "commands.profiles:profiles",
+            "the ways of remembering",
+            ("kept profiles", "kept profiles show vault", "kept profiles new mine --like coding", "kept profiles migrate coding vault"),
+        ),
+        Command(
+            "jobs", "commands.jobs:jobs", "let your own agent be the model: questions in files, replies beside them",
+            ("kept jobs prepare", "kept jobs list", "kept jobs show 3f2a9c1b0d", "kept jobs commit"),
+        ),
+        Command(
+            "mcp", "serve:mcp", "memory as tools for any agent that speaks MCP",
+            ("claude mcp add --scope user kept -- kept mcp", "kept mcp --http --port 8321"),
+        ),
+        Command(
+            "web", "serve:web", "see, edit, approve and undo in the browser",
+            ("kept web", "kept web --port 8765 --no-open"),
+        ),
+        Command(
+            "hook", "commands.context:hook", "what a coding agent calls: its payload in, its context out",
+            ("kept hook user-prompt < payload.json",),
+        ),
+        Command("setup", "commands.setup:setup", "find what there is, say what will be written, do it", ("kept setup", "kept setup --show", "kept setup --yes --at 02:30")),
+        Command("doctor", "commands.doctor:doctor", "everything that could be wrong, each with its fix", ("kept doctor",)),
+        Command("uninstall", "commands.setup:uninstall", "take every file and line of kept's away again", ("kept uninstall", "kept uninstall --purge")),
+        Command(
+            "schedule", "commands.schedule:schedule", "run every night by itself",
+            ("kept schedule install --at 02:30", "kept schedule install --at 02:30 --tz Europe/Berlin", "kept schedule status", "kept schedule uninstall"),
+        ),
+        Command(
+            "eval", "commands.evaluate:eval_", "score kept's own search and extraction on public sets",
+            (
+                "kept eval retrieval --corpus corpus.jsonl --queries queries.jsonl --out run.jsonl",
+                "kept eval extraction --corpus corpus.jsonl --gold facts.jsonl",
+                "kept eval extraction --gold annotations --corpus transcripts --json",
+            ),
+        ),
+        Command(
+            "config", "commands.config:config", "settings",
+            ("kept config", "kept config get timezone", "kept config set timezone Europe/Berlin", "kept config set llm.adapter command", "kept config set llm.command claude", "kept config try", 'kept config set exclude "*/secret-project/*"'),
+        ),
+    ),
+}  # fmt: skip
+
+COMMANDS = {command.name: command for group in GROUPS.values() for command in group}
+
+GLOBAL_OPTIONS = (
+    ("--home DIR", "kept's own state and every file it writes lie below DIR (also KEPT_HOME)"),
+    ("--profile NAME", "the way of remembering"),
+    ("--tz ZONE", "the time zone that decides which day something belongs to"),
+    ("--quiet, -q", "say nothing but what was asked for and what went wrong"),
+    ("--verbose, -v", "say more; on an error, show where it arose"),
+    ("--new-store", "begin with an empty store where the old one is gone, though backups of it are there"),
+    ("--version", "the version"),
+)
+
+
+def overview() -> str:
+    """The help of ``kept`` itself."""
+    lines = [
+        "kept remembers what you and your agents worked out: small, curated, yours to edit.",
+        "",
+        "Usage: kept COMMAND [OPTIONS]",
+    ]
+    for title, group in GROUPS.items():
+        lines += ["", f"{title}:", *(f"  {each.name:<10}{each.summary}" for each in group)]
+    lines += ["", "With every command:", *(f"  {name:<16}{meaning}" for name, meaning in GLOBAL_OPTIONS)]
+    lines += ["", "Start with: kept run", "More about a command, with an example: kept COMMAND --help"]
+    return "\n".join(lines)
+
+
+def examples(command: Command) -> str:
+    """The end of a command's help, its lines kept as they are."""
+    return "\n".join(("\b", "Example:" if len(command.examples) == 1 else "Examples:", *(f"  {each}" for each in command.examples)))

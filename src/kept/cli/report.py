@@ -1,0 +1,245 @@
+"""What a run did, in words. Pure: a report in, lines out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from kept.cli import show
+from kept.cli.cost import asked_lines, unanswered
+from kept.cli.lists import grouped
+from kept.cli.show import Line, counted, line
+from kept.core.memory import Memory
+from kept.days.coverage_report import Covered
+from kept.extraction.llm_extraction import Heard
+from kept.pipeline.run import Options, Report
+from kept.profiles.profile import Profile
+from kept.profiles.prompts import BUILT_IN
+from kept.sources import Skip
+
+_NEW_SHOWN = 20
+_PATHS_SHOWN = 10
+_EXAMPLES = 3
+_EDITS = {"revise": "changed", "retire": "retired", "add": "added", "approve": "brought back", "reject": "turned down"}
+
+
+def report_lines(
+    report: Report,
+    options: Options,
+    *,
+    profiles: Sequence[Profile],
+    names: Mapping[str, str],
+    zone: ZoneInfo,
+    verbose: bool = False,
+) -> Iterator[Line]:
+    """The report of a run, for a person."""
+    if options.dry:
+        yield line(("Dry run: this is what would change; nothing was changed.", "yellow"))
+    if report.resumed:
+        yield line(("The run before was cut short; this one went on where it stopped.", "dim"))
+    yield from _read(report, verbose=verbose)
+    if not options.dry:
+        yield from heard_lines(report.heard)
+        yield from _looked_after(report)
+    yield from asked_lines(report.asked)
+    yield from _new(report.new, profiles, names, zone)
+    yield from _edited(report.written.operations)
+    yield from missed_lines(report.covered, zone, whole=verbose)
+    yield from troubles(report, verbose=verbose)
+    for path, bytes_ in report.written.files:
+        yield line(("Would write " if options.dry else "Wrote ", "green"), show.place(path), (f" ({show.size(bytes_)})", "dim"))
+    yield from outdated_lines(report)
+    if report.held:
+        yield line(
+            (f"{counted(report.held, 'memory waits', 'memories wait')} for your decision", "yellow"), (" → kept review", "dim")
+        )
+    yield line((f"{counted(report.active, 'memory', 'memories')} · {report.seconds:.1f} s", "dim"))
+
+
+def _outdated(report: Report) -> Iterator[Line]:
+    if report.outdated:
+        told = f"{counted(report.outdated, 'memory comes', 'memories come')} from rules of an earlier version"
+        yield line((told, "yellow"), (" → kept upgrade", "dim"))
+
+
+def outdated_lines(report: Report) -> Iterator[Line]:
+    """What waits for ``kept upgrade``."""
+    if report.outdated:
+        told = f"{counted(report.outdated, 'memory comes', 'memories come')} from rules of an earlier version"
+        yield line((told, "yellow"), (" → kept upgrade", "dim"))
+
+
+def idle(report: Report) -> bool:
+    """Whether a run found nothing to do."""
+    busy = (
+        report.reading.fresh
+        or report.extracted.threads
+        or report.heard.threads
+        or report.asked.questions
+        or report.curated.operations
+        or report.written.operations
+    )
+    return not (busy or report.written.files or report.partly)
+
+
+def idle_line(report: Report) -> Line:
+    """The report of a run that found nothing new."""
+    if not report.sources and not report.active:
+        left = report.reading.left
+        told = f" {counted(len(left), 'path was', 'paths were')} left: {left[0][1]}" if left else ""
+        return line(f"Nothing to read was found.{told}", (" → kept run PATH", "dim"))
+    waiting = f", {report.held:,} waiting → kept review" if report.held else ""
+    return line("Nothing new.", (f" {counted(report.active, 'memory', 'memories')}{waiting} · {report.seconds:.1f} s", "dim"))
+
+
+def _read(report: Report, *, verbose: bool) -> Iterator[Line]:
+    reading, sources = report.reading, ", ".join(sorted(report.sources)) or "nothing"
+    if not reading.fresh and not report.extracted.threads:
+        if not report.sources:
+            return
+        yield line("Read nothing new", (f" ({counted(sum(report.sources.values()), 'file')} of {sources})", "dim"))
+        return
+    what = (
+        f"{counted(report.extracted.threads, 'session')} of {counted(report.days, 'day')}"
+        if report.days
+        else counted(report.extracted.threads, "session")
+    )
+    details = [counted(reading.fresh, "new event")]
+    if reading.bytes_in:
+        details.append(f"cleaning took out {max(0.0, 100 * (1 - reading.bytes_kept / reading.bytes_in)):.0f} %")
+    if reading.secrets:
+        details.append(f"{counted(reading.secrets, 'secret')} redacted")
+    if reading.removed.get("invisible"):
+        details.append(f"{counted(reading.removed['invisible'], 'byte')} of invisible text removed")
+    yield line(("Read ", "green"), f"{what} from {sources}", (f": {', '.join(details)}", "dim"))
+    extracted, reasons = report.extracted, report.extracted.refused
+    if extracted.candidates:
+        told = reasons.most_common(None if verbose else 4)
+        why = f" ({', '.join(f'{count} {reason}' for reason, count in told)})" if reasons else ""
+        parts = f"{counted(extracted.candidates, 'proposal')}, {extracted.held} held back, {sum(reasons.values())} refused{why}"
+        yield line((parts, "dim"), (" → kept list --refused" if reasons else "", "dim"))
+    if verbose:
+        for name, account in sorted(reading.accounts.items()):
+            yield line((f"{name}: {account_text(account.records, account.kept, account.dropped)}", "dim"))
+        removed = ", ".join(f"{count} {what}" for what, count in reading.removed.most_common())
+        if removed:
+            yield line((f"cut while cleaning: {removed}", "dim"))
+
+
+def _looked_after(report: Report) -> Iterator[Line]:
+    """What a language model said should become of memories, and which days it put together."""
+    advised, book = report.advised, report.daybook
+    if advised.asked:
+        done = ", ".join(f"{count} {kind}" for kind, count in sorted(advised.operations.items())) or "no change"
+        why = ", ".join(f"{count} {reason}" for reason, count in advised.refused.most_common(3))
+        yield line(
+            ("Looked after ", "green"),
+            f"the categories with a language model: {done}",
+            (f"; not taken: {why}" if why else "", "dim"),
+        )
+    if book.written:
+        yield line(("Put together ", "green"), counted(book.written, "day"), (" → kept day DATE", "dim"))
+    if advised.left or book.left:
+        yield line((f"{counted(advised.left + book.left, 'question')} about memories and days wait for the next run", "yellow"))
+
+
+def heard_lines(heard: Heard) -> Iterator[Line]:
+    """What a language model read, what came of it, and by which prompt where that is the user's own."""
+    if not heard.threads:
+        return
+    if heard.chunks:
+        what = f"{counted(heard.chunks, 'part')} of {counted(heard.threads, 'session')}"
+        yield line(("Heard ", "green"), f"{what} with a language model")
+    found = heard.accepted + heard.held + sum(heard.refused.values())
+    if found or heard.overruled:
+        why = f" ({', '.join(f'{count} {reason}' for reason, count in heard.refused.most_common(4))})" if heard.refused else ""
+        said = f"{counted(found, 'claim')}, {heard.accepted} accepted ({heard.confirmed} of them the rules' own finds), {heard.held} held back, "
+        yield line((f"{said}{sum(heard.refused.values())} refused{why}; {heard.overruled} of the rules' turned down", "dim"))
+    if heard.again:
+        yield line((f"asked once more about what looked missed in {counted(heard.again, 'part')}", "dim"))
+    for profile, (origin, version) in heard.prompts.items():
+        if origin != BUILT_IN:
+            yield line(
+                ("Extraction prompt: yours, ", "yellow"),
+                show.place(Path(origin)),
+                (f" (profile {profile}, version {version})", "dim"),
+            )
+    if heard.left:
+        yield line((f"{counted(heard.left, 'session')} not read to the end; the next run goes on there", "yellow"))
+
+
+def account_text(records: int, kept: int, dropped: Mapping[str, int]) -> str:
+    """An account in words: what came in and what became of it."""
+    gone = ", ".join(f"{count:,} {reason}" for reason, count in sorted(dropped.items(), key=lambda each: (-each[1], each[0])))
+    return f"{counted(records, 'record')} = {kept:,} kept + {sum(dropped.values()):,} set aside" + (f" ({gone})" if gone else "")
+
+
+def _new(new: tuple[Memory, ...], profiles: Sequence[Profile], names: Mapping[str, str], zone: ZoneInfo) -> Iterator[Line]:
+    if not new:
+        return
+    yield line()
+    yield line((f"New: {counted(len(new), 'memory', 'memories')}", "bold green"))
+    yield from grouped(_first(new, profiles), profiles, names, zone)
+    if len(new) > _NEW_SHOWN:
+        yield line((f"    … and {len(new) - _NEW_SHOWN:,} more → kept list", "dim"))
+    yield line()
+
+
+def _first(new: tuple[Memory, ...], profiles: Sequence[Profile]) -> tuple[Memory, ...]:
+    weights = {(each.id, one.id): one.weight for each in profiles for one in each.categories}
+    return tuple(
+        sorted(new, key=lambda each: (-weights.get((each.profile, each.category), 0) * each.confidence, each.id))[:_NEW_SHOWN]
+    )
+
+
+def missed_lines(covered: Covered, zone: ZoneInfo, *, whole: bool, hint: str = "kept run --verbose") -> Iterator[Line]:
+    """What was talked about and looks worth remembering, but is not remembered: how much; where ``whole`` each of it, and what became
+    of the other topics.
+    """
+    missed = covered.topics - covered.covered - covered.nothing
+    if whole and covered.topics:
+        told = f"{covered.covered:,} covered, {covered.nothing:,} with nothing durable, {missed:,} missed although the words look worth it"
+        yield line((f"{counted(covered.topics, 'topic')}: {told}", "yellow" if missed else "dim"))
+    elif missed:
+        what = f"{counted(missed, 'topic')} of {covered.topics:,} left nothing although the words look worth it"
+        yield line((what, "yellow"), (f" → {hint}", "dim"))
+    for each in covered.missed if whole else ():
+        yield line((f"  {show.moment(each.at, zone)}  ", "dim"), each.told, (f"  ({', '.join(each.words)})", "dim"))
+
+
+def _edited(operations: Mapping[str, int]) -> Iterator[Line]:
+    done = [f"{count} {_EDITS.get(kind, kind)}" for kind, count in sorted(operations.items()) if count]
+    if done:
+        yield line(("Your own edits were taken over: ", "green"), ", ".join(done))
+
+
+def troubles(report: Report, *, verbose: bool) -> Iterator[Line]:
+    """What could not be done, and what to do about it."""
+    for stop in (*report.curated.stopped, *report.advised.stopped):
+        yield line(("Stopped by a guard: ", "red"), stop)
+        yield line(
+            ("  nothing of that pass was applied, and nothing is lost; if it is right: kept run --accept-loss", "dim"),
+        )
+    for problem in report.written.problems:
+        yield line(("Not done: ", "red"), problem)
+    yield from unanswered(report.asked, verbose=verbose)
+    skipped = report.skipped
+    if not skipped:
+        return
+    yield line((f"Not read: {counted(len(skipped), 'file')}", "yellow"))
+    yield from unread_lines(skipped, verbose=verbose)
+    if any(reason.startswith(Skip.UNKNOWN_FORMAT) for _, reason in skipped):
+        yield line(("  If you know the format of text among them: kept sources add PATH --as FORMAT, then kept run", "dim"))
+
+
+def unread_lines(skipped: Sequence[tuple[str, str]], *, verbose: bool, hint: str = "kept run --verbose") -> Iterator[Line]:
+    """Files that were not read: each with its reason, or where they are many, by reason."""
+    if verbose or len(skipped) <= _PATHS_SHOWN:
+        yield from (line("  ", show.place(path), (f": {reason}", "dim")) for path, reason in skipped)
+        return
+    reasons: dict[str, list[str]] = {}
+    for path, reason in skipped:
+        reasons.setdefault(reason, []).append(path)
+    for reason, paths in sorted(reasons.items(), key=lambda group: (-len(group[1]), group[0])):
+        examples = ", ".join(show.place(path) for path in paths[:_EXAMPLES])
+        more = f" … {len(paths) - _EXAMPLES:,} more → {hint}" if len(paths) > _EXAMPLES else ""
+        yield line(f"  {counted(len(paths), 'file')}, {reason}: {examples}", (more, "dim"))

@@ -1,0 +1,88 @@
+"""``kept mcp``, ``kept web``: start the other front doors. They are found by name: the doors know nothing of each other."""
+
+import importlib
+import os
+import sys
+import webbrowser
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from threading import Thread
+from typing import Annotated
+
+import typer
+
+from kept.cli import show
+from kept.cli.call import Call
+from kept.cli.front import asked
+from kept.cli.show import line
+from kept.install.serving import announced, running
+from kept.pipeline.sample_run import sample_files, sample_home
+from kept.recall.embed_server.start import kept_warm
+from kept.workspace import Desk, Home, find_home, opened
+
+
+def mcp(
+    context: typer.Context,
+    *,
+    http: Annotated[
+        bool, typer.Option("--http", help="Serve streamable HTTP on this machine instead of stdin and stdout.")
+    ] = False,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="With --http: a loopback address.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="PORT", min=1, max=65_535, help="With --http: the port; the path is /mcp.")] = 8321,
+) -> None:
+    """Serve memory as tools and resources to any agent that speaks MCP; while it runs, hooks also find facts by meaning."""
+    call = asked(context)
+    home = find_home(call.home, os.environ)
+    serve = importlib.import_module("kept.mcp").serve
+    with kept_warm(home, os.environ):
+        serve(partial(opened, home, profile=call.profile, zone=call.zone), http=http, host=host, port=port)
+
+
+def web(
+    context: typer.Context,
+    *,
+    port: Annotated[int, typer.Option("--port", metavar="PORT", min=0, max=65_535, help="The port; any free one for 0.")] = 0,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Tell the address, and open no browser.")] = False,
+) -> None:
+    """See, edit, approve and undo what is remembered, in the browser of this machine; Ctrl-C ends it.
+
+    The address ends with a key after #, new with every start: no other user and no page of the web gets in without it.
+    """
+    call = asked(context)
+    home = find_home(call.home, os.environ)
+    door = importlib.import_module("kept.web")
+    before = running(home)
+    if before is not None:  # one is enough: its address opens it again
+        _tell(before.port, before.key, no_open=no_open)
+        return
+    own = door.listen(port)
+    open_desk = partial(opened, home, profile=call.profile, zone=call.zone, anew=call.anew)
+    with own:
+        with open_desk():
+            pass  # what is wrong with the store or the settings is told here and now
+        where = own.getsockname()[1]
+        with announced(home, where) as key, kept_warm(home, os.environ):
+            door.serve(
+                open_desk,
+                home,
+                key=key,
+                own=own,
+                ready=partial(_tell, where, key, no_open=no_open),
+                open_sample=_sample(home, call),
+            )
+
+
+def _sample(home: Home, call: Call) -> Callable[[], AbstractContextManager[Desk]] | None:
+    """How a desk of the bundled sample is opened; None where there is none."""
+    there = sample_home(home)
+    env = {"HOME": str(there.root)}
+    return partial(opened, there, profile=call.profile, zone=call.zone, env=env) if sample_files() else None
+
+
+def _tell(port: int, key: str, *, no_open: bool) -> None:
+    """Tell where the page is, and open it where there is a screen."""
+    address = f"http://127.0.0.1:{port}/#{key}"
+    show.write([line("The page is served here, to this machine alone; Ctrl-C ends it."), line((address, "bold"))])
+    if not no_open and (sys.platform == "darwin" or {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()):
+        Thread(target=webbrowser.open, args=[address], daemon=True).start()  # it may wait for the browser, which waits for the page

@@ -1,0 +1,125 @@
+"""Writing to the terminal: styled, wrapped lines where a person looks, plain whole lines where a program reads, JSON when asked.
+
+Words out of transcripts are only ever words here: no markup is read in them and no control character gets through.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, TextIO
+from zoneinfo import ZoneInfo
+
+from kept.core.markup import visible
+
+Span = tuple[str, str]  # words and their style: "", "dim", "bold", "cyan", "green", "yellow", "red"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """One line. Where a terminal is too narrow, ``body`` wraps under itself, to the right of ``head``."""
+
+    head: tuple[Span, ...] = ()
+    body: tuple[Span, ...] = ()
+
+
+def safe(text: str) -> str:
+    """The text on one line, without any character that moves a cursor, hides or reorders what is shown."""
+    return visible("".join(" " if char.isspace() else char for char in text))
+
+
+def line(*spans: Span | str) -> Line:
+    """A line of spans; a bare text is unstyled."""
+    return Line(body=tuple((each, "") if isinstance(each, str) else each for each in spans))
+
+
+def entry(head: Iterable[Span], *body: Span | str) -> Line:
+    """A line whose body hangs to the right of its head."""
+    return Line(head=tuple(head), body=line(*body).body)
+
+
+def write(lines: Iterable[Line], stream: TextIO | None = None) -> None:
+    """Write lines: styled and wrapped on a terminal, else plain, one line each and whole."""
+    target = stream or sys.stdout
+    if target.isatty():
+        _paint(lines, target)
+    else:
+        target.writelines(f"{''.join(safe(words) for words, _ in (*each.head, *each.body)).rstrip()}\n" for each in lines)
+        target.flush()
+
+
+def _paint(lines: Iterable[Line], target: TextIO) -> None:
+    from rich.console import Console  # noqa: PLC0415 - costs start-up time, and only a terminal needs it
+    from rich.text import Text  # noqa: PLC0415
+
+    console = Console(file=target, highlight=False, markup=False, emoji=False)
+    for each in lines:
+        head = Text.assemble(*((safe(words), style) for words, style in each.head))
+        body = Text.assemble(*((safe(words), style) for words, style in each.body))
+        room = max(20, console.width - head.cell_len)
+        for number, part in enumerate(body.wrap(console, room) or [Text()]):
+            part.rstrip()
+            console.print(head if number == 0 else " " * head.cell_len, part, sep="", soft_wrap=True)
+
+
+# Harmless inside a JSON string to a program, but not to the terminal that shows it: C1 controls, bidi marks, line separators,
+# and halves of characters, which no encoding can write.
+_HIDDEN = ((0x7F, 0xA0), (0x200B, 0x2010), (0x2028, 0x202F), (0x2066, 0x206A), (0xD800, 0xE000))
+_UNSEEN = {code: f"\\u{code:04x}" for start, stop in _HIDDEN for code in range(start, stop)}
+
+
+def json_text(value: Any, *, indent: int | None = 2) -> str:
+    """A JSON document as text that a terminal shows unharmed and any program reads."""
+    utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    return json.dumps(value, ensure_ascii=not utf8, indent=indent, allow_nan=False).translate(_UNSEEN)
+
+
+def write_json(value: Any) -> None:
+    """Write the one JSON document of a command."""
+    write_text(f"{json_text(value)}\n")
+
+
+def write_text(text: str) -> None:
+    """Write a text that is fit for a terminal already."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def counted(number: int, singular: str, plural: str = "") -> str:
+    """``1 memory``, ``2,000 memories``."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def size(bytes_: int) -> str:
+    """``412 B``, ``4.1 KB``, ``2.0 GB``."""
+    amount = float(bytes_)
+    for unit in ("B", "KB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"
+
+
+def day(instant: datetime | None, zone: ZoneInfo) -> str:
+    """The local day, ``undated`` where there is none."""
+    return instant.astimezone(zone).date().isoformat() if instant is not None else "undated"
+
+
+def moment(instant: datetime | None, zone: ZoneInfo) -> str:
+    """Local day and time to the minute."""
+    return f"{instant.astimezone(zone):%Y-%m-%d %H:%M}" if instant is not None else "undated"
+
+
+def weekday(which: date) -> str:
+    """``Friday 2026-02-13``."""
+    return f"{which:%A} {which.isoformat()}"
+
+
+def place(path: str | Path) -> str:
+    """A path as people write it, with ``~`` for the user's home, on a terminal; in full where a program reads."""
+    text, user = str(path), os.environ.get("HOME", "")
+    inside = len(user) > 1 and text.startswith(f"{user.rstrip('/')}/")
+    return f"~{text[len(user.rstrip('/')) :]}" if inside and sys.stdout.isatty() else text

@@ -1,0 +1,113 @@
+"""``kept why``: the trace of a memory, from the words it rests on to everything that happened to it. Changes nothing."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from kept.cli import show
+from kept.cli.commands.list import card
+from kept.cli.events import happened, happened_body
+from kept.cli.front import at_desk
+from kept.cli.show import Line, entry, line
+from kept.cli.turns import turn_line
+from kept.core.codec import dump
+from kept.core.event import Event
+from kept.core.memory import Evidence
+from kept.core.times import to_text
+from kept.memories.browse import WHOSE, Trace, exported, plain, trace
+from kept.memories.person import find
+from kept.outputs.compose import Route
+from kept.outputs.routing import routed
+from kept.workspace import Desk
+
+
+def why(
+    context: typer.Context,
+    number: Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or its first characters.")],
+    *,
+    around: Annotated[int, typer.Option("--context", min=0, max=50, help="Turns to show before and after each quote.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the trace as JSON.")] = False,
+) -> None:
+    """Where a memory comes from: the words, whose they are, session, file and line; and what happened to it since."""
+    with at_desk(context) as desk:
+        found = trace(desk, find(desk, number), context=around)
+        if as_json:
+            show.write_json(_body(desk, found))
+        else:
+            show.write(_lines(desk, found))
+
+
+def _lines(desk: Desk, found: Trace) -> Iterator[Line]:
+    yield from card(desk, found.memory)
+    if found.evidence:
+        if found.memory.about:
+            yield line()
+            yield line(("What it is about: ", "bold"), found.memory.about)
+        yield line()
+        yield line(("The words it rests on", "bold"))
+    for evidence, events in found.evidence:
+        yield from _evidence(desk, evidence, events)
+    if not found.evidence:
+        yield line()
+        yield line(
+            ("Nobody's words are on record: a person said so.", "dim")
+            if found.memory.content
+            else ("Its words were erased.", "dim")
+        )
+    for model, reasoning in found.models:
+        yield line()
+        yield line(("By a language model: ", "bold"), model)
+        yield line((f"  {reasoning}", "dim"))
+    yield line()
+    yield from happened(desk, found.history)
+    told = routed(desk, [found.memory]).get(found.memory.id, ())
+    if told:
+        yield line()
+        yield line(("Where it is shown", "bold"))
+        yield from route_lines(told)
+
+
+def route_lines(told: Sequence[Route]) -> Iterator[Line]:
+    """Where a memory goes, output by output, and why."""
+    for each in told:
+        yield entry(
+            [(f"      {each.place.value:<7} ", "cyan"), (each.where or "not shown", "" if each.where else "dim")],
+            "",
+            (f"  {each.why}", "dim"),
+        )
+
+
+def _evidence(desk: Desk, evidence: Evidence, events: tuple[Event, ...]) -> Iterator[Line]:
+    own = next((each for each in events if each.key == evidence.event), None)
+    place = f"{show.place(evidence.path)}:{own.pointer.line}" if own is not None else show.place(evidence.path)
+    who = WHOSE.get(evidence.author, evidence.author or evidence.origin.value)
+    yield line(f"  {show.moment(evidence.at, desk.zone)}  ", (who, "cyan"), (f"  session {evidence.session}  {place}", "dim"))
+    quote = entry([("    > ", "dim")], (f"“{evidence.quote}”", "bold"))
+    yield from [quote if each is own else _turn(desk, each) for each in events] if own is not None else [quote]
+
+
+def _turn(desk: Desk, event: Event) -> Line:
+    told = turn_line(desk, event, 160)
+    return Line(head=told.head, body=tuple((words, "dim") for words, _ in told.body))
+
+
+def _body(desk: Desk, found: Trace) -> dict[str, Any]:
+    return {
+        "memory": exported(desk, found.memory),
+        "evidence": [
+            plain(evidence)
+            | {
+                "whose": WHOSE.get(evidence.author, evidence.author),
+                "line": next((each.pointer.line for each in events if each.key == evidence.event), None),
+                "context": [
+                    {"author": each.author.value, "kind": each.kind.value, "at": to_text(each.at) if each.at else None, "text": each.text}
+                    for each in events
+                ],
+            }
+            for evidence, events in found.evidence
+        ],
+        "models": [{"model": model, "reasoning": reasoning} for model, reasoning in found.models],
+        "history": happened_body(found.history),
+        "routes": [dump(each) for each in routed(desk, [found.memory]).get(found.memory.id, ())],
+    }  # fmt: skip

@@ -1,0 +1,325 @@
+"""What is to be forgotten, as it may stand in any text: folded for case, accents, markup, escapes and white space.
+
+A text holds the words where a run of :data:`RUN` words of a sentence stands in it, or the whole of a shorter sentence. Knows texts,
+not where they lie.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Protocol
+
+import re2
+
+from kept.core.codec import digest
+from kept.core.event import FORGOTTEN_MARK
+from kept.core.text import is_cjk, likeness, normal_form, one_line, tokens
+
+RUN = 6  # words of a sentence that may not remain together
+NEAR = 0.5  # the share of common words from which a sentence counts as a near copy
+_LEAST_WORDS = 4  # of a sentence that can have near copies: fewer words are alike by chance
+_EXCERPT = 200  # characters of a text that are shown
+_WINDOW, _REACH = 4_096, 2_048  # characters looked at together, and how far a run that begins in them may go on
+_AT_ONCE = 400  # runs in one pattern
+_PATTERN_BYTES = 2**27
+
+_NOT_LETTERS = re.compile(r"[\W_]+")
+_ASCII_MARKS = bytes(code for code in range(128) if not chr(code).isalnum())
+_TAG = r"</?[A-Za-z][^<>\n]{0,200}>|&#?\w{1,8};"
+_ESCAPE = r"\\+u(?P<code>[0-9a-fA-F]{4})|\\+[nrtbf]"
+_MARKED = {
+    (True, False): re.compile(_TAG),
+    (False, True): re.compile(_ESCAPE),
+    (True, True): re.compile(f"{_TAG}|{_ESCAPE}"),
+}
+_END = re2.compile(r"[.!?]\s+|[。！？]|\n+|\\n")
+_ONE_WORD = re.compile(r"[/\\_]|\w\.\w")  # a path, a file or an identifier counts as one word
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """One place that holds the words, or nearly: in which holder, where in it, and the words around. ``near`` marks a near copy."""
+
+    holder: str
+    where: str
+    text: str
+    near: bool = False
+
+    @property
+    def id(self) -> str:
+        """What a near copy is known by: the same words anywhere are the same copy."""
+        return digest(normal_form(self.text), size=4)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """The words to be forgotten: whole ``sentences``, runs of longer ``passages`` around them, and quotes of single events (``cited``).
+
+    ``spared`` are statements that stay: what they share with a passage is not looked for. ``memories`` (ids), ``events`` (keys) and
+    ``sessions`` are forgotten whole, whatever they say; ``about`` are the sessions in which the words were said.
+    """
+
+    sentences: tuple[str, ...]
+    passages: tuple[str, ...] = ()
+    spared: tuple[str, ...] = ()
+    cited: tuple[tuple[str, str], ...] = ()
+    memories: frozenset[str] = frozenset()
+    events: frozenset[str] = frozenset()
+    sessions: frozenset[str] = frozenset()
+    about: frozenset[str] = frozenset()
+    _patterns: list["re2._Regexp[str]"] = field(init=False, default_factory=list, compare=False, repr=False)
+
+    def __bool__(self) -> bool:
+        """True if there is anything to look for."""
+        return bool(self.runs or self.cited or self.memories or self.events or self.sessions)
+
+    @cached_property
+    def runs(self) -> tuple[str, ...]:
+        """The letters of every run of words that may not remain."""
+        whole = {run for sentence in self.sentences for run in _runs(sentence)}
+        others = {run for passage in self.passages if len(_words(passage)) >= RUN for run in _runs(passage)}
+        stay = [_letters_of(text) for text in self.spared] if others - whole else []
+        return tuple(sorted(whole | {run for run in others if not any(run in text for text in stay)}))
+
+    @cached_property
+    def quotes(self) -> dict[str, tuple[str, ...]]:
+        """The quotes of each event (by key), the longest first."""
+        found: dict[str, list[str]] = {}
+        for event, quote in self.cited:
+            found.setdefault(event, []).append(quote)
+        return {event: tuple(sorted(quotes, key=len, reverse=True)) for event, quotes in found.items()}
+
+    @cached_property
+    def _vocabularies(self) -> tuple[frozenset[str], ...]:
+        return tuple(words for sentence in self.sentences if len(words := tokens(sentence)) >= _LEAST_WORDS)
+
+    def stand_in(self, text: str) -> bool:
+        """True if the words stand somewhere in a text."""
+        return self.may_stand_in(text) and bool(self._spans(text))
+
+    def taken_out(self, text: str, mark: str = FORGOTTEN_MARK) -> str:
+        """The text with a mark in the place of the words; the very text where they do not stand in it."""
+        if not self.may_stand_in(text):
+            return text
+        parts, at = [], 0
+        for start, end in self._spans(text):
+            parts += [text[at:start], mark]
+            at = end
+        return "".join((*parts, text[at:]))
+
+    def lines_held(self, text: str) -> list[bool]:
+        """Of each line of a text whether any of the words stand in it, also where they go on in the next line."""
+        spans = self._spans(text) if self.may_stand_in(text) else []
+        held, at = [], 0
+        for line in text.split("\n"):
+            held.append(any(start < at + len(line) and end > at for start, end in spans))
+            at += len(line) + 1
+        return held
+
+    def excerpt(self, text: str) -> str:
+        """The words in a text with a little of what stands around them, on one line."""
+        spans = self._spans(text)
+        start, end = spans[0] if spans else (0, len(text))
+        around = max(0, _EXCERPT - (end - start)) // 2
+        return one_line(text[max(0, start - around) : min(len(text), end + around)])[: 2 * _EXCERPT]
+
+    def near_in(self, text: str) -> Iterator[str]:
+        """The sentences of a text that say nearly the same in other words."""
+        if not self.may_be_near(text):
+            return
+        for sentence in _END.split(text):
+            words = tokens(sentence) if len(sentence) < 2_000 else frozenset()
+            if any(likeness(words, wanted) >= NEAR for wanted in self._vocabularies) and not self.stand_in(sentence):
+                yield one_line(sentence)
+
+    def may_be_near(self, text: str) -> bool:
+        """True if a text has so many of the words that one of its sentences may be a near copy. Cheap; holds of all that holds it."""
+        folded = text.casefold()
+        return any(sum(word in folded for word in wanted) >= NEAR * len(wanted) for wanted in self._vocabularies)
+
+    def with_sentences(self, more: Iterable[str]) -> "Words":
+        """These words and more sentences."""
+        return replace(self, sentences=(*self.sentences, *more))
+
+    def may_stand_in(self, text: str) -> bool:
+        """True if the letters of a run stand in a text, wherever words begin. Cheap; holds of all that holds it."""
+        patterns = self._compiled()
+        return bool(patterns) and any(
+            pattern.search(letters)
+            for variant in _variants(text)
+            for letters in [_letters_of(text, *variant)]
+            for pattern in patterns
+        )
+
+    def _compiled(self) -> list["re2._Regexp[str]"]:
+        if not self._patterns and self.runs:
+            options = re2.Options()
+            options.max_mem = _PATTERN_BYTES
+            for start in range(0, len(self.runs), _AT_ONCE):
+                self._patterns.append(re2.compile("|".join(self.runs[start : start + _AT_ONCE]), options))
+        return self._patterns
+
+    def _spans_in(self, text: str, cut: tuple[bool, bool]) -> Iterator[tuple[int, int]]:
+        """The same in a short text. Where its beginning or end is ``cut``, what reaches to it is of another window."""
+        for variant in _variants(text):
+            letters, places = _placed(text, *variant)
+            for run in self.runs:
+                for at in _all(letters, run):
+                    end = at + len(run)
+                    if (
+                        not (cut[0] and at == 0)
+                        and not (cut[1] and end == len(letters))
+                        and _is_whole(text, letters, places, at, end)
+                    ):
+                        yield places[at][0], places[end - 1][1]
+
+    def _spans(self, text: str) -> list[tuple[int, int]]:
+        """Where the words stand in a text, in order, neighbours joined."""
+        found: set[tuple[int, int]] = set()
+        for offset in range(0, len(text), _WINDOW):
+            window = text[offset : offset + _WINDOW + _REACH]
+            if self.may_stand_in(window):
+                cut = (offset > 0, offset + len(window) < len(text))
+                found.update((offset + start, offset + end) for start, end in self._spans_in(window, cut))
+        joined: list[tuple[int, int]] = []
+        for start, end in sorted(found):
+            if joined and (start <= joined[-1][1] or not any(char.isalnum() for char in text[joined[-1][1] : start])):
+                joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+            else:
+                joined.append((start, end))
+        return joined
+
+
+class Holder(Protocol):
+    """Whatever holds text: it finds words in what it holds, and erases them there.
+
+    ``claims`` are patterns of files below the state folder (relative, as of :meth:`pathlib.PurePath.match`) that the holder answers for.
+    """
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        ...
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """The files below the state folder that it answers for."""
+        ...
+
+    def find(self, words: Words) -> Iterator[Place]:
+        """Every place that holds the words, or nearly. Changes nothing. Raises KeptError."""
+        ...
+
+    def erase(self, words: Words) -> int:
+        """Erase the words; returns the number of places. Doing it again changes nothing. Raises KeptError."""
+        ...
+
+
+def changed_strings(value: object, change: Callable[[str], str]) -> object:
+    """A JSON value with every string, keys included, changed."""
+    match value:
+        case str():
+            return change(value)
+        case list():
+            return [changed_strings(item, change) for item in value]
+        case dict():
+            return {change(name): changed_strings(item, change) for name, item in value.items()}
+    return value
+
+
+def strings_in(value: object) -> Iterator[str]:
+    """Every string of a JSON value, keys included."""
+    match value:
+        case str():
+            yield value
+        case list():
+            for item in value:
+                yield from strings_in(item)
+        case dict():
+            yield from value
+            yield from strings_in(list(value.values()))
+
+
+def _runs(sentence: str) -> Iterator[str]:
+    words = _words(sentence)
+    for start in range(max(1, len(words) - RUN + 1)):
+        run = "".join(words[start : start + RUN])
+        if len(run) > 1:
+            yield run
+
+
+def _words(sentence: str) -> list[str]:
+    """The letters of each word: of a path or identifier in one, of scripts without spaces two characters in one."""
+    found: list[str] = []
+    for chunk in _MARKED[True, False].sub(" ", sentence).split():
+        if any(map(is_cjk, chunk)):
+            letters = "".join(filter(str.isalnum, chunk))
+            parts = [letters[at : at + 2] for at in range(0, len(letters), 2)]
+        else:
+            parts = [chunk] if _ONE_WORD.search(chunk) else _NOT_LETTERS.split(chunk)
+        found += [word for part in parts if (word := _letters_of(part))]
+    return found
+
+
+def _variants(text: str) -> list[tuple[bool, bool]]:
+    """How a text may have to be read: as it is, and with its tags left out and its escapes resolved."""
+    marked = ("<" in text or "&" in text, "\\" in text)
+    return [(False, False), marked] if any(marked) else [(False, False)]
+
+
+def _letters_of(text: str, tags: bool = False, escapes: bool = False) -> str:  # noqa: FBT001, FBT002 - a variant of _variants
+    """The letters and digits of a text, folded."""
+    if tags or escapes:
+        coded = escapes and "\\u" in text  # a function for each mark costs much where there are many
+        text = _MARKED[tags, escapes].sub(_resolved if coded else "", text)
+    # Bytes are many times faster to sift than characters, and most of a text is ASCII.
+    bare = text.encode("utf-8", "surrogatepass").translate(None, _ASCII_MARKS).decode("utf-8", "surrogatepass")
+    if bare.isascii():
+        return bare.lower()
+    folded = unicodedata.normalize("NFKD", bare).casefold()
+    for char in {char for char in set(folded) if not char.isalnum()}:
+        folded = folded.replace(char, "")
+    return folded
+
+
+def _resolved(found: "re.Match[str]") -> str:
+    code = found.groupdict().get("code")
+    return chr(int(code, 16)) if code else ""
+
+
+def _placed(text: str, tags: bool, escapes: bool) -> tuple[str, Sequence[tuple[int, int]]]:  # noqa: FBT001 - a variant of _variants
+    """The same letters, and where in the text each of them begins and ends."""
+    letters: list[str] = []
+    places: list[tuple[int, int]] = []
+
+    def add(piece: str, start: int, end: int) -> None:
+        for letter in _letters_of(piece):
+            letters.append(letter)
+            places.append((start, end))
+
+    at = 0
+    marks = list(_MARKED[tags, escapes].finditer(text)) if tags or escapes else []
+    for mark in marks:
+        for place in range(at, mark.start()):
+            add(text[place], place, place + 1)
+        add(_resolved(mark), *mark.span())
+        at = mark.end()
+    for place in range(at, len(text)):
+        add(text[place], place, place + 1)
+    return "".join(letters), places
+
+
+def _all(letters: str, run: str) -> Iterator[int]:
+    at = letters.find(run)
+    while at >= 0:
+        yield at
+        at = letters.find(run, at + 1)
+
+
+def _is_whole(text: str, letters: str, places: Sequence[tuple[int, int]], start: int, end: int) -> bool:
+    """Whether no word goes on before or after a run: then it would be another word."""
+    before = start > 0 and places[start - 1][1] == places[start][0] and not is_cjk(text[places[start][0]])
+    after = end < len(letters) and places[end - 1][1] == places[end][0] and not is_cjk(text[places[end][0]])
+    return not (before or after)

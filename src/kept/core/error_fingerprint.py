@@ -1,0 +1,240 @@
+"""Failures as text: which lines of an output tell the error, and a fingerprint that recognises the same error again.
+
+Works on the words of shells, compilers, linters, interpreters and servers. Knows nothing of events, commands or fixes.
+"""
+
+import re
+from functools import lru_cache
+
+from kept.core.digest import digest
+from kept.core.text import one_line
+
+LINES_KEPT = 6
+LINE_CHARS = 300
+_LEAST_CHARS = 8
+_READ_CHARS = 12_000
+
+# Every pattern below runs on one line of at most LINE_CHARS characters, and takes linear time on any: nothing is tried twice.
+_POSITION = re.compile(r"[:(]\d")
+_BRACKETS = re.compile(r"^\s*+(?:\[[\w:. -]{1,40}\]\s*+)++")
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_TYPED = re.compile(
+    r"(?:^|[\s(\[.:])[A-Z]\w*?(?:Error|Exception|Failure|Panic)\b\)?(?: \[\w+\])?: +\S|\((?:\w+::|\w+\.)*[A-Z]\w*(?:Error|Exception)\)$"
+)
+_TAGGED = re.compile(
+    r"^[^\w]{0,4}(?:\S{1,24} )??(?:error|fatal|panic|err!|fehler|erreur|erro)(?:\[[\w-]+\]| [A-Z]{1,4}\d{2,5})?(?: response from \w+)?(?:[:!]|(?<=!)) *\S",
+    re.IGNORECASE,
+)
+_PLACED = re.compile(r"^\s*+(?:[A-Za-z]:)?(?:[\w.@~+ -]*+[\\/])*+[\w.@~+-]+\.\w{1,8}[:(]\d+(?:[:,]\d+)?\)?:? +\S")
+_RULED = re.compile(r"\(([a-z][\w-]*(?:/[\w-]+)*)\)$|^(?:error: +|warning: +)?([A-Z]{1,5}\d{3,5}):? ")
+_COLUMNS = re.compile(r"^\s*\d+:\d+\s+(?:error|warning)\s+\S.*?\s{2,}([@\w/-]+)$")
+_SHELL = re.compile(r"^\s*(?:\(eval\):|[\w.+~/-]{1,80}: )")
+_STATUS = re.compile(
+    r"(?:\bHTTP(?:/[\d.]+)?|\bstatus(?: code)?:?|\breturned error:|\berror:?|\bresponse:?)[ :=]+\(?([45]\d\d)\b|\b[45]\d\d (?:Unauthorized|Forbidden|Bad Request|Not Found|Unprocessable|Conflict|Too Many|Internal|Bad Gateway)",
+    re.IGNORECASE,
+)
+_PLAINT = re.compile(
+    r"not found|no such|needed|denied|invalid|illegal|unrecogni[sz]ed|unknown|unexpected|no matches|cannot|can't|could not|couldn't|unable"
+    r"|failed|refused|unsupported|supported|missing|must |not allowed|already (?:exists|in use)|too many|requires|conflict"
+    r"|mismatch|incompatible|out of (?:memory|range)|undefined|not defined|does not|doesn't|is not|not permitted|expired|read-only",
+    re.IGNORECASE,
+)
+_FRAME = re.compile(r'^\s*(?:at \S|={3}|-{3}|(?:FAIL|PASS|ok)\b|File "|from \S+:\d|\^+~*$|[+-]{1,3}(?: |$|\t)|@@|>{1,3} |\||#\d+ )')
+_CODE = re.compile(
+    r"(?:\b(?:return|throw|raise|catch|func|def|const|let|var|console\.\w+|slog\.\w+|fmt\.\w+)\b.*[({])|[{;]\s*$|^\s*\d+[→:]\s|^\s*(?://|/\*|\*)"
+)
+_LEAD = re.compile(
+    r"^(?:\s|E (?=[\w.]*(?:Error|Exception|assert))|\[[\w:. -]{1,40}\]\s*|\d{4}[-/]\d\d[-/]\d\d[T ]?[\d:.,]*(?:Z|[+-]\d\d:?\d\d)?\s+|(?:Uncaught(?: \(in promise\))?|##\[error\]|[⨯✗✘×❌•>])\s*"
+    r"|\(eval\):(?:\w+:)?\d+:\s*|(?:/(?:usr/)?bin/)?(?:ba|z|da|k)?sh: (?:line \d+: |\d+: )?|(?:[A-Za-z]:)?(?:[\w.@~+-]*[\\/])*[\w.@~+-]+\.\w{1,8}(?:: line \d+:|:\d+(?::\d+)?|\(\d+(?:,\d+)?\)):?\s+)"
+)
+_GENERIC = frozenset(
+    (
+        "a",
+        "an",
+        "and",
+        "after",
+        "at",
+        "build",
+        "by",
+        "code",
+        "command",
+        "commands",
+        "error",
+        "errors",
+        "exit",
+        "exited",
+        "fail",
+        "failed",
+        "failing",
+        "failure",
+        "fatal",
+        "for",
+        "found",
+        "in",
+        "is",
+        "issue",
+        "issues",
+        "it",
+        "job",
+        "lifecycle",
+        "make",
+        "npm",
+        "of",
+        "on",
+        "one",
+        "or",
+        "please",
+        "problem",
+        "problems",
+        "process",
+        "program",
+        "recipe",
+        "return",
+        "returned",
+        "run",
+        "running",
+        "script",
+        "see",
+        "setup",
+        "ok",
+        "status",
+        "step",
+        "subprocess",
+        "target",
+        "task",
+        "test",
+        "tests",
+        "the",
+        "times",
+        "to",
+        "total",
+        "try",
+        "unexpected",
+        "unknown",
+        "was",
+        "with",
+    )
+)
+_UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+_HEX = re.compile(r"\b(?:0x[0-9a-f]+|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64})\b")
+_PATH = re.compile(r"(?:[a-z]{1,10}://|[a-z]:|(?<![\w.@+~-]))(?:[\w.@+~-]*+[\\/])+")
+_DIGITS = re.compile(r"\b[a-z]{1,5}\d{3,5}\b|\d+")  # a code such as TS2345 is no number
+_WORD = re.compile(r"[^\W_]+(?:[.'_-][^\W_]+)*")
+
+
+def _window(text: str) -> str:
+    """The ends of a text that are read, cut at line ends where there are any."""
+    if len(text) <= 2 * _READ_CHARS:
+        return text
+    head, tail = text[:_READ_CHARS].rpartition("\n"), text[-_READ_CHARS:].partition("\n")
+    return f"{head[0] or head[2]}\n{tail[2]}"
+
+
+def weight(line: str) -> int:
+    """How telling a line is as an error: 0 (none) to 6 (a typed error with its message). Only the first 300 characters count."""
+    if len(line) < _LEAST_CHARS:
+        return 0
+    line = _unbracketed(_ANSI.sub("", line[:LINE_CHARS]))
+    if _FRAME.match(line):
+        return 0
+    message = readable(line)
+    telling = {word for word in _words(message) if word not in _GENERIC and not word.isdigit()}
+    if not telling:
+        return 0
+    ruled = (_RULED.search(message) if _PLACED.match(line) else None) or _COLUMNS.match(line)
+    if ruled:
+        return 6
+    if _CODE.search(line):
+        return 0
+    if _TYPED.search(line) and len(telling) > 1:
+        return 6
+    if _STATUS.search(line):
+        return 5
+    if _PLACED.match(line):
+        return 4 if _PLAINT.search(message) or _TAGGED.match(message) else 3
+    if _SHELL.match(line) and _PLAINT.search(line):
+        return 5
+    if _TAGGED.match(line):
+        return 5 if len(telling) > 1 else 1
+    return 2 if _PLAINT.search(line) and len(line) < 200 else 0
+
+
+def error_lines(text: str) -> tuple[str, ...]:
+    """The lines that tell what went wrong, verbatim but for outer spaces and a cut at 300 characters, the most telling first.
+
+    At most ``LINES_KEPT``, each error once; empty where nothing tells. Reads the first and last 12,000 characters.
+    """
+    return _telling(_window(text))
+
+
+@lru_cache(maxsize=512)
+def _telling(text: str) -> tuple[str, ...]:
+    found: dict[str, tuple[int, int, str]] = {}
+    for place, whole in enumerate(text.splitlines()):
+        line = whole[:LINE_CHARS].strip()
+        score = weight(line)
+        if score:
+            found.setdefault(_normal(line), (-score, place, line))
+    return tuple(line for _, _, line in sorted(found.values())[:LINES_KEPT])
+
+
+def rule_of(line: str) -> str:
+    """The name of the linter rule that a line reports, or an empty string. Codes of compilers are not rules."""
+    line = _unbracketed(_ANSI.sub("", line[:LINE_CHARS]))
+    columns = _COLUMNS.match(line)
+    if columns:
+        return columns[1]
+    found = _RULED.search(readable(line)) if _PLACED.match(line) else None
+    return (found[1] or found[2] or "") if found else ""
+
+
+def place_of(line: str) -> str:
+    """The file that an error line points into, as it is written there; empty where it names none."""
+    stripped = _unbracketed(_ANSI.sub("", line[:LINE_CHARS]))
+    if not _PLACED.match(stripped):
+        return ""
+    return _POSITION.split(stripped, maxsplit=1)[0].strip()
+
+
+def readable(line: str) -> str:
+    """The message of an error line: without colours, log prefixes, time stamps and the place it points to, on one line."""
+    rest = one_line(_ANSI.sub("", line[:LINE_CHARS]))
+    for _ in range(4):
+        shorter = _LEAD.sub("", rest, count=1)
+        if shorter == rest or len(shorter) < 6:
+            break
+        rest = shorter
+    return rest.strip()
+
+
+def fingerprint(text: str) -> str:
+    """A hash of the most telling error line of a text, blind to directories, numbers, ids, quotes and times.
+
+    A single line is taken for the error whatever it says; of a longer text where nothing tells the fingerprint is empty.
+    """
+    lines = error_lines(text) or tuple(line for line in (text.strip()[:LINE_CHARS],) if line and "\n" not in line)
+    return _marks(lines[:1])[0] if lines else ""
+
+
+def fingerprints(text: str) -> tuple[str, ...]:
+    """The fingerprint of every telling line of a text, the most telling first."""
+    return _marks(error_lines(text))
+
+
+@lru_cache(maxsize=512)
+def _marks(lines: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(digest("failure", _normal(line), size=8) for line in lines)
+
+
+def _unbracketed(line: str) -> str:
+    return _BRACKETS.sub("", line)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _normal(line: str) -> str:
+    text = _HEX.sub("0", _UUID.sub("0", readable(line).casefold()))
+    text = _DIGITS.sub(lambda found: found[0] if found[0][0].isalpha() else "0", _PATH.sub("", text))
+    return " ".join(_WORD.findall(text))

@@ -1,0 +1,165 @@
+"""The pure fold of operations into memories, and which passes of a history count.
+
+An operation on a memory that does not exist (because the pass that added it was undone) changes nothing and is reported as
+idle; the fold never fails on history.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import assert_never
+
+from kept.core.memory import Actor, Evidence, Memory, Status
+from kept.core.operation import (
+    Add,
+    Approve,
+    Facts,
+    Forget,
+    Merge,
+    Move,
+    Operation,
+    Pass,
+    Pin,
+    Promote,
+    Reaffirm,
+    Reject,
+    Resolve,
+    Retire,
+    Revise,
+    Supersede,
+)
+
+FORGOTTEN = "forgotten"
+
+
+def undone(passes: Iterable[Pass]) -> frozenset[int]:
+    """The ids of passes that undo passes switched off, in order: a later redo switches them on again."""
+    off: set[int] = set()
+    for each in passes:
+        off |= set(each.undoes)
+        off -= set(each.redoes)
+    return frozenset(off)
+
+
+def fold(passes: Iterable[Pass]) -> dict[str, Memory]:
+    """All memories that the passes add up to, by id, undone passes left out."""
+    history = tuple(passes)
+    off = undone(history)
+    memories: dict[str, Memory] = {}
+    for each in history:
+        if each.id not in off:
+            for operation in each.operations:
+                memories.update(apply(memories, operation, each.actor))
+    return memories
+
+
+def idle(passes: Iterable[Pass]) -> tuple[tuple[int, Operation], ...]:
+    """The operations that change nothing because the memory they are on is not there, each with the id of its pass."""
+    history = tuple(passes)
+    off = undone(history)
+    memories: dict[str, Memory] = {}
+    found: list[tuple[int, Operation]] = []
+    for each in history:
+        if each.id not in off:
+            for operation in each.operations:
+                changed = apply(memories, operation, each.actor)
+                memories.update(changed)
+                if not changed:
+                    found.append((each.id, operation))
+    return tuple(found)
+
+
+def apply(memories: Mapping[str, Memory], operation: Operation, actor: Actor) -> dict[str, Memory]:
+    """The memories that one operation changes, in their new form; empty where it is idle."""
+    if isinstance(operation, Add):
+        return {operation.memory: replace(operation.value, reason=operation.reason)}
+    memory = memories.get(operation.memory)
+    if memory is None:
+        return {}
+    decided = actor is Actor.PERSON and not isinstance(operation, Approve | Pin)
+    changed = replace(memory, reason=operation.reason, owned=memory.owned or decided)
+    match operation:
+        case Revise(facts=facts) | Reaffirm(facts=facts):
+            return {memory.id: with_facts(changed, facts)}
+        case Merge(facts=facts, losers=losers):
+            taken = {each: memories[each] for each in losers if each in memories and each != memory.id}
+            winner = replace(with_facts(changed, facts), supersedes=_union(memory.supersedes, tuple(taken)))
+            return {memory.id: winner} | {
+                each: replace(
+                    loser, status=Status.SUPERSEDED, superseded_by=memory.id, reason=operation.reason, ended_at=operation.at
+                )
+                for each, loser in taken.items()
+            }
+        case Supersede(by=by):
+            after = {memory.id: replace(changed, status=Status.SUPERSEDED, superseded_by=by, ended_at=operation.at)}
+            if by in memories:
+                after[by] = replace(memories[by], supersedes=_union(memories[by].supersedes, (memory.id,)))
+            return after
+        case Resolve(by=by):
+            return {memory.id: replace(changed, status=Status.RESOLVED, resolved_by=by, ended_at=operation.at)}
+        case Retire():
+            return {memory.id: replace(changed, status=Status.RETIRED, ended_at=operation.at)}
+        case Promote(category=category):
+            return {memory.id: replace(changed, category=category)}
+        case Move(scope=scope, candidates=candidates, profile=profile, category=category):
+            kind = (profile or memory.profile, category or memory.category)
+            return {memory.id: replace(changed, scope=scope, candidates=candidates, profile=kind[0], category=kind[1])}
+        case Approve():
+            return {memory.id: replace(changed, status=Status.ACTIVE, superseded_by="", resolved_by="", ended_at=None)}
+        case Reject():
+            return {memory.id: replace(changed, status=Status.REJECTED, ended_at=operation.at)}
+        case Pin(on=on):
+            return {memory.id: replace(changed, pinned=on)}
+        case Forget():
+            return {memory.id: erased(changed)}
+        case _:
+            assert_never(operation)
+
+
+def with_facts(memory: Memory, facts: Facts) -> Memory:
+    """The memory with what evidence now says of it."""
+    keep = tuple(each for each in memory.evidence if each.event not in facts.dropped)
+    return replace(
+        memory,
+        content=facts.content,
+        category=facts.category,
+        confidence=facts.confidence,
+        origin=facts.origin,
+        first_seen=facts.first_seen,
+        last_seen=facts.last_seen,
+        observations=facts.observations,
+        artifacts=facts.artifacts,
+        candidates=facts.candidates,
+        evidence=_ordered(keep + facts.added),
+        valid_until=facts.valid_until,
+        trigger=facts.trigger,
+        fingerprint=facts.fingerprint,
+        subject=facts.subject,
+        advised=facts.advised,
+        about=facts.about,
+    )
+
+
+def erased(memory: Memory) -> Memory:
+    """What is left of a forgotten memory: that there was one, in which category and scope, and when."""
+    return replace(
+        memory,
+        status=Status.RETIRED,
+        content="",
+        evidence=(),
+        artifacts=(),
+        fingerprint="",
+        subject="",
+        about="",
+        pinned=False,
+        owned=True,
+        reason=FORGOTTEN,
+    )
+
+
+def _ordered(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
+    unique = {(each.event, each.quote): each for each in evidence}
+    return tuple(sorted(unique.values(), key=lambda each: (each.at is None, each.at, each.event, each.quote)))
+
+
+def _union(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(left + right))

@@ -1,0 +1,295 @@
+"""The form of kept's lines in Markdown: how a fact, a heading and a comment of ids are written, and how they are read back.
+
+A fact is one line that can be nothing but words: no heading, list, marker, comment, markup or import comes out of it. What is
+escaped is escaped so that reading gives back the same words. Plain code over lines of bounded length.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from datetime import date
+from difflib import SequenceMatcher
+from urllib.parse import quote, unquote
+
+from kept.core.document import Layout, Line
+
+LONGEST = 500
+NOTE = 160  # characters of what a memory is about
+_ABOUT = "(about: "
+READ_AT_MOST = 8_000
+BOM = "\ufeff"
+_COMMENT, _COMMENT_END = "<!-- kept: ", " -->"
+_UNDATED = "undated"
+
+# Rendered as nothing, though not of the category Cf.
+_FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_FILLER_RANGES = (("\u180b", "\u180f"), ("\ufe00", "\ufe0f"), ("\U000e0000", "\U000e0fff"))
+_HIDDEN = frozenset({"Cc", "Cf", "Cs"})
+
+_DAY = re.compile(r"(?:^| )\((\d{4}-\d\d-\d\d|undated)\)$")
+_BULLET = re.compile(r"(?:[-*+•]|\d{1,9}[.)])(?:\s+|$)")
+# What opens a block at the start of a line, and the backslashes before its mark.
+_BLOCK = re.compile(r"^()(\\*)(?:#{1,6}(?:\s|$)|>|[-+*](?:\s|$)|~~~|\[[ xX]\](?:\s|$)|\[[^\]]*\]:|[-*_ ]+$)")
+_ORDERED = re.compile(r"(\d{1,9})(\\*)[.)](?:\s|$)")
+_CLOSING = re.compile(r"^(|.* )(\\*)#+$")
+_IMAGE = re.compile(r"!(\\*)\[")
+_LINE_END = re.compile(r"(\r\n|\n|\r)")
+_SLASH = "\\"
+_AFTER_IMPORT = ".,;:!?)]}'\"*_"
+
+
+def visible(text: str) -> str:
+    """The text without characters nobody sees: controls, format characters, fillers, variation selectors, lone surrogates."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(char for char in text if char.isspace() or not _unseen(char))
+
+
+def _unseen(char: str) -> bool:
+    if char.isascii():
+        return not char.isprintable()
+    return char in _FILLERS or any(low <= char <= high for low, high in _FILLER_RANGES) or unicodedata.category(char) in _HIDDEN
+
+
+def plain(text: str) -> str:
+    """The text on one line, without what nobody sees."""
+    return " ".join(visible(text).split())
+
+
+def sentence(text: str, most: int = LONGEST) -> str:
+    """The text as a fact may say it: one visible line of at most ``most`` characters.
+
+    ``@path`` stands in a code span, where it imports nothing; a backtick without a partner becomes an apostrophe. Applied to its
+    own result it changes nothing.
+    """
+    words = plain(text[: 8 * most])
+    room = most
+    while len(safe := _without_imports(_paired(_cut(words, room)))) > most:
+        room -= len(safe) - most
+    return safe
+
+
+def shown(content: str, about: str = "", most: int = LONGEST) -> str:
+    """A memory as a line of a file says it: its content, and behind it what it is about where the content does not say."""
+    words = sentence(content, most)
+    return f"{words} {_ABOUT}{sentence(about, NOTE)})" if about and words else words
+
+
+def restored(text: str, content: str, about: str = "") -> tuple[str, str]:
+    """What a person's edit of the line of :func:`shown` means: the content, in which words they left alone are unescaped, and what it is about."""
+    note = f" {_ABOUT}{sentence(about, NOTE)})" if about else ""
+    kept = about if note and text.endswith(note) else ""
+    words = text.removesuffix(note).split(" ")
+    before, after = plain(content).split(" "), sentence(content, len(content) + READ_AT_MOST).split(" ")
+    if len(before) == len(after):
+        for old, new, size in SequenceMatcher(None, after, words, autojunk=False).get_matching_blocks():
+            words[new : new + size] = before[old : old + size]
+    return " ".join(words), kept
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: max(0, most - 1)].rstrip() + "…"
+
+
+def _paired(text: str) -> str:
+    return "".join(piece if code else piece.replace("`", "'") for code, piece in _pieces(text))
+
+
+def _without_imports(text: str) -> str:
+    pieces = tuple(_pieces(text))
+    result = []
+    for number, (code, piece) in enumerate(pieces):
+        words = [piece] if code else [_as_code(word) for word in piece.split(" ")]
+        if not code and number and words[0].startswith("`"):
+            words[0] = f" {words[0]}"
+        if not code and number < len(pieces) - 1 and words[-1].endswith("`"):
+            words[-1] = f"{words[-1]} "
+        result.append(" ".join(words))
+    return "".join(result)
+
+
+def _as_code(word: str) -> str:
+    """A word outside code spans (it holds no backtick), what an ``@`` in it would import put in a code span."""
+    for at, char in enumerate(word):
+        if char == "@" and not (at and (word[at - 1].isalnum() or word[at - 1] == "_")):
+            bare = word[at:].rstrip(_AFTER_IMPORT)
+            name = bare if len(bare) > 1 else word[at:]
+            if len(name) > 1:
+                gap = " " if word[:at].endswith(_SLASH) else ""
+                return f"{word[:at]}{gap}`{name}`{word[at + len(name) :]}"
+    return word
+
+
+def _pieces(text: str) -> Iterator[tuple[bool, str]]:
+    """The text cut into (is a code span, piece)."""
+    start = at = 0
+    while (at := text.find("`", at)) >= 0:
+        if _slashes(text[start:at]) % 2:
+            at += 1
+            continue
+        run = _run(text, at)
+        close = _closing(text, at + run, run)
+        if close < 0:
+            at += run
+            continue
+        yield False, text[start:at]
+        yield True, text[at : close + run]
+        start = at = close + run
+    yield False, text[start:]
+
+
+def _closing(text: str, at: int, run: int) -> int:
+    while (at := text.find("`" * run, at)) >= 0:
+        length = _run(text, at)
+        if length == run:
+            return at
+        at += length
+    return -1
+
+
+def _run(text: str, at: int) -> int:
+    end = at
+    while end < len(text) and text[end] == "`":
+        end += 1
+    return end - at
+
+
+def _slashes(text: str) -> int:
+    return len(text) - len(text.rstrip(_SLASH))
+
+
+def escape(text: str) -> str:
+    """The text (of :func:`sentence`) as it stands behind a bullet: its words and nothing else, for a Markdown reader."""
+    return _escape_at(_ORDERED, _escape_at(_BLOCK, escape_inline(text)))
+
+
+def unescape(text: str) -> str:
+    """What :func:`escape` was given; text that is not escaped stays as it is."""
+    return unescape_inline(_unescape_at(_BLOCK, _unescape_at(_ORDERED, text)))
+
+
+def escape_inline(text: str) -> str:
+    """The text with every ``<`` that could open a tag or a comment, and every ``![`` that could open an image, made plain characters."""
+    return "".join(_marks(piece if code else _without_images(piece), code=code, back=False) for code, piece in _pieces(text))
+
+
+def unescape_inline(text: str) -> str:
+    """What :func:`escape_inline` was given."""
+    plain_pieces = ((code, _marks(piece, code=code, back=True)) for code, piece in _pieces(text))
+    return "".join(piece if code else _with_images(piece) for code, piece in plain_pieces)
+
+
+def _without_images(piece: str) -> str:
+    """An image would be fetched from wherever it names whenever the file is shown."""
+    return _IMAGE.sub(lambda found: f"!{_SLASH * (2 * len(found[1]) + 1)}[", piece)
+
+
+def _with_images(piece: str) -> str:
+    return _IMAGE.sub(lambda found: f"!{_SLASH * (len(found[1]) // 2)}[" if len(found[1]) % 2 else found[0], piece)
+
+
+def _escape_at(pattern: re.Pattern[str], text: str) -> str:
+    """The text with the backslashes of the pattern's second group doubled and one more, so that what follows them is no mark."""
+    found = pattern.match(text)
+    return f"{found[1]}{_SLASH * (2 * len(found[2]) + 1)}{text[found.end(2) :]}" if found else text
+
+
+def _unescape_at(pattern: re.Pattern[str], text: str) -> str:
+    found = pattern.match(text)
+    return f"{found[1]}{_SLASH * (len(found[2]) // 2)}{text[found.end(2) :]}" if found and len(found[2]) % 2 else text
+
+
+def _marks(piece: str, *, code: bool, back: bool) -> str:
+    done, *rest = piece.split("<")
+    for after in rest:
+        slashes = _slashes(done)
+        kept = after
+        if after.lstrip(_SLASH).startswith("!"):  # broken up inside code as well: some readers strip comments wherever they are
+            kept = after.removeprefix(_SLASH) if back else _SLASH + after
+        elif not code and (after.startswith(("/", "?")) or (after[:1].isascii() and after[:1].isalpha())):
+            if not back:
+                done += _SLASH * (slashes + 1)
+            elif slashes % 2:
+                done = done[: len(done) - slashes // 2 - 1]
+        done = f"{done}<{kept}"
+    return done
+
+
+def header_lines(newest: date | None) -> tuple[str, str]:
+    """The title of the memory file and the sentence under it, with the day of the newest evidence."""
+    shown = f" (newest evidence: {newest.isoformat()})" if newest else ""
+    return "# Memory", f"Facts remembered from earlier sessions{shown}; what is said now outranks them. Edit freely."
+
+
+def size_of(lines: Sequence[str]) -> int:
+    """How many bytes lines take in a file, their endings (one byte) included."""
+    return sum(len(line.encode()) + 1 for line in lines)
+
+
+def fact_line(text: str, day: date | None) -> str:
+    """A fact as a line: ``- text (2026-02-13)``; without the day where it is unknown."""
+    if day is not None:
+        return f"- {escape(text)} ({day.isoformat()})"
+    return f"- {escape(text)}" + (f" ({_UNDATED})" if _DAY.search(text) else "")
+
+
+def read_fact(line: str) -> tuple[str, str]:
+    """The words of a line and the day it shows (empty without one): bullet, day and escapes taken off.
+
+    Exactly what :func:`fact_line` was given, and the best reading of what a person made of it.
+    """
+    words = plain(line[:READ_AT_MOST])
+    if bullet := _BULLET.match(words):
+        words = words[bullet.end() :]
+    shown = _DAY.search(words)
+    if shown:
+        words = words[: shown.start()]
+    return unescape(words), shown[1] if shown else ""
+
+
+def is_bullet(line: str) -> bool:
+    """Whether a line is an item of a list."""
+    return bool(_BULLET.match(line.lstrip()))
+
+
+def heading_line(level: int, text: str) -> str:
+    """A heading; the text (of :func:`sentence`) stays text."""
+    return f"{'#' * level} {_escape_at(_CLOSING, escape_inline(text))}"
+
+
+def read_heading(line: str) -> tuple[int, str]:
+    """The level and text of an ATX heading; level 0 for any other line."""
+    bare = line.lstrip("#")
+    level = len(line) - len(bare)
+    if not 1 <= level <= 6 or (bare and not bare[0].isspace()):
+        return 0, ""
+    return level, unescape_inline(_unescape_at(_CLOSING, bare[:READ_AT_MOST].strip()))
+
+
+def ids_line(scope: str, category: str, ids: Sequence[str]) -> str:
+    """The comment that names the memories of a section, in the order of their lines. Clients strip it: it costs no tokens."""
+    return f"{_COMMENT}{' '.join(quote(each, safe=':') for each in (scope, category, *ids))}{_COMMENT_END}"
+
+
+def read_ids(line: str) -> tuple[str, str, tuple[str, ...]] | None:
+    """Scope, category and ids that :func:`ids_line` wrote; None for any other line."""
+    words = line.strip()
+    if not (words.startswith(_COMMENT) and words.endswith(_COMMENT_END)):
+        return None
+    scope, category, *ids = [unquote(each) for each in words[len(_COMMENT) : -len(_COMMENT_END)].split()] or [""]
+    return scope, category, tuple(ids)
+
+
+def split_lines(text: str) -> tuple[tuple[str, str], ...]:
+    """The lines of a text with their endings (LF, CRLF or CR; none after an unended last line). No other character ends a line."""
+    parts = _LINE_END.split(text)
+    lines = tuple(zip(parts[::2], (*parts[1::2], ""), strict=True))
+    return lines if parts[-1] else lines[:-1]
+
+
+def encode(lines: Sequence[Line], layout: Layout) -> bytes:
+    """The bytes of a file."""
+    text = "".join(f"{line.text}{line.end or layout.newline}" for line in lines)
+    if not layout.final and lines:
+        text = text[: -len(lines[-1].end or layout.newline)]
+    return ((BOM if layout.bom else "") + text).encode()

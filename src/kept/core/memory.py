@@ -1,0 +1,166 @@
+"""Candidates, verdicts and memories: what may be remembered, what was said of it, and what is.
+
+A memory's times are the times of its evidence, never of the processing.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from kept.core.event import Origin
+
+USER_SCOPE = "user"
+# Why a candidate of the rules is refused, or held, although they would have it: a model that read the same words says otherwise.
+DISMISSED = "turned down by the model"
+DOUBTED = "doubted by the model"
+SUGGESTED = "suggested"  # the trigger of a memory that an agent proposed by a call
+CLIENT_MEMORY = "client memory"  # and of one that stands in a client's own memory
+# Why a wish is refused until it was said in several sessions, in whatever words.
+SAID_ONCE = "said once"
+
+
+class Status(StrEnum):
+    """The state of a memory. ``EXPIRED`` is never stored: it is read off ``valid_until`` at a moment."""
+
+    ACTIVE = "active"
+    HELD = "held"
+    SUPERSEDED = "superseded"
+    RESOLVED = "resolved"
+    RETIRED = "retired"
+    EXPIRED = "expired"
+    REJECTED = "rejected"
+
+
+class Actor(StrEnum):
+    """Who did it: a machine's rules, a person, or an agent that proposes on a person's behalf."""
+
+    MACHINE = "machine"
+    PERSON = "person"
+    AGENT = "agent"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """Words that support a claim: verbatim from the cleaned text of the event ``event`` of ``session``.
+
+    ``path`` is the file it was read from, ``author`` the label of who wrote it.
+    """
+
+    quote: str
+    event: str
+    session: str
+    path: str
+    at: datetime | None
+    author: str
+    origin: Origin
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """A proposed memory; nothing is stored as a memory yet.
+
+    ``id`` hashes what makes it this proposal (profile, category, scope, trigger, anchor event, content), so extracting the same
+    events again proposes the same ids. ``confidence`` is in [0, 1], computed from stated signals listed in ``reasoning``.
+    ``fingerprint`` recognises the error a fix is for, ``subject`` names whom or what a dossier is about (both empty otherwise).
+    ``about`` is what the content speaks of where its own words do not say: a file, or the line before it. ``doubt`` is why it waits for a
+    person whatever its confidence (empty: it does not).
+    ``scope`` is ``"user"`` or ``"project:<key>"``. ``rewords`` is the id of the candidate that this one puts in better words: both
+    become one memory. ``replaces`` are the words of another candidate of the same session that this one takes the place of.
+    """
+
+    id: str
+    profile: str
+    category: str
+    scope: str
+    content: str
+    confidence: float
+    trigger: str
+    at: datetime | None
+    origin: Origin
+    artifacts: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+    reasoning: str
+    fingerprint: str = ""
+    valid_until: datetime | None = None
+    rewords: str = ""
+    replaces: str = ""
+    subject: str = ""
+    about: str = ""
+    doubt: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Accepted:
+    """The candidate may become an active memory."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Held:
+    """The candidate waits for a person. ``reason`` is a short slug, ``detail`` a sentence."""
+
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refused:
+    """The candidate is not remembered, and is listed with the reason."""
+
+    reason: str
+    detail: str = ""
+
+
+Verdict = Accepted | Held | Refused
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judged:
+    """A candidate with its verdict."""
+
+    candidate: Candidate
+    verdict: Verdict
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Memory:
+    """What the operations on one id add up to.
+
+    ``candidates`` are the ids of the proposals it rests on. ``owned`` says that a person wrote, edited or decided it: no machine
+    changes its content or status then. ``first_seen`` and ``last_seen`` are event times, and so is ``ended_at``, when it stopped
+    being held or active; ``observations`` counts distinct sessions with evidence. ``reason`` is that of the last operation. ``subject`` names whom or what a
+    dossier is about; empty for any other. ``about`` is what the content speaks of where its own words do not say. ``advised`` says that the content is a model's wording of what it rests on.
+    """
+
+    id: str
+    profile: str
+    category: str
+    scope: str
+    status: Status
+    content: str
+    confidence: float
+    origin: Origin
+    first_seen: datetime | None
+    last_seen: datetime | None
+    artifacts: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    candidates: tuple[str, ...] = ()
+    observations: int = 1
+    pinned: bool = False
+    owned: bool = False
+    valid_until: datetime | None = None
+    trigger: str = ""
+    fingerprint: str = ""
+    supersedes: tuple[str, ...] = ()
+    superseded_by: str = ""
+    resolved_by: str = ""
+    ended_at: datetime | None = None
+    reason: str = ""
+    subject: str = ""
+    advised: bool = False
+    about: str = ""
+
+    def status_at(self, moment: datetime) -> Status:
+        """The status at a moment: an active or held memory past its ``valid_until`` is expired."""
+        if self.valid_until is not None and self.valid_until <= moment and self.status in (Status.ACTIVE, Status.HELD):
+            return Status.EXPIRED
+        return self.status

@@ -1,0 +1,230 @@
+"""Operations: what happens to memories. The log of them is the only truth; memories are their fold.
+
+``Operation`` is a closed union. Each has ``memory`` (whom it happens to), ``at`` (the event time that caused it; None when
+undated) and ``reason``. Who did it, when it was recorded and at what cost is said once, by the pass it belongs to.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from kept.core.event import Origin
+from kept.core.memory import Actor, Evidence, Memory
+
+# The reason for retiring what a later look at the same events no longer proposes: no judgement on the memory.
+WITHDRAWN = "its evidence is no longer proposed"
+# The beginning of the reason for retiring what its project stopped naming; said again later, it comes back.
+FADED = "none of its names occurred any more in"
+
+# The reason for merging entries that are alike into one that says each in short.
+#: Earlier versions joined several memories into one under this reason; they come back as they were said.
+CONDENSED = "condensed with what is like it"
+
+# The reason for closing a question that something said later answers; asked again after that, it is open again.
+ANSWERED = "answered by what was said later"
+# The beginning of the reason for what a model said should become of memories; the rest is its own words.
+ADVISED = "the model says: "
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Facts:
+    """What evidence says of a memory, in full after the operation, except for the evidence itself, which is added or dropped.
+
+    ``candidates`` are all the ids it now rests on; ``added`` is new evidence, ``dropped`` the event keys whose evidence no longer
+    counts. ``advised`` says that the content is a model's wording of all of it. An operation that carries Facts replaces these fields and leaves the rest of the memory as it was.
+    """
+
+    content: str
+    category: str
+    confidence: float
+    origin: Origin
+    first_seen: datetime | None
+    last_seen: datetime | None
+    observations: int
+    artifacts: tuple[str, ...]
+    candidates: tuple[str, ...]
+    added: tuple[Evidence, ...] = ()
+    dropped: tuple[str, ...] = ()
+    valid_until: datetime | None = None
+    trigger: str = ""
+    fingerprint: str = ""
+    subject: str = ""
+    advised: bool = False
+    about: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Add:
+    """A new memory, active or held as ``value`` says."""
+
+    memory: str
+    at: datetime | None
+    reason: str
+    value: Memory
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Revise:
+    """Its content (or category) changes."""
+
+    memory: str
+    at: datetime | None
+    reason: str
+    facts: Facts
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reaffirm:
+    """It was seen again: evidence, dates and counts move, the content stays."""
+
+    memory: str
+    at: datetime | None
+    reason: str
+    facts: Facts
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Merge:
+    """It takes in ``losers``, which become superseded by it, with all their evidence."""
+
+    memory: str
+    at: datetime | None
+    reason: str
+    losers: tuple[str, ...]
+    facts: Facts
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Supersede:
+    """It gives way to ``by``."""
+
+    memory: str
+    at: datetime | None
+    reason: str
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resolve:
+    """An open question was answered: by the memory ``by``, or by nothing that is remembered (empty)."""
+
+    memory: str
+    at: datetime | None
+    reason: str
+    by: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Retire:
+    """It no longer holds or no longer matters. It stays in the log and can come back."""
+
+    memory: str
+    at: datetime | None
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Promote:
+    """It moves to another category because repetition has shown what it is."""
+
+    memory: str
+    at: datetime | None
+    reason: str
+    category: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Move:
+    """It belongs to another scope, because a person corrected which project a directory is, or to another profile, because a person
+    migrated; ``candidates`` it rests on there. ``profile`` and ``category`` are empty where they stay.
+    """
+
+    memory: str
+    at: datetime | None
+    reason: str
+    scope: str
+    candidates: tuple[str, ...]
+    profile: str = ""
+    category: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Approve:
+    """A held (or retired, or rejected) memory becomes active."""
+
+    memory: str
+    at: datetime | None
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reject:
+    """A held memory is turned down; the same proposal does not come back."""
+
+    memory: str
+    at: datetime | None
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pin:
+    """It is always shown and no machine touches it; ``on=False`` takes that back."""
+
+    memory: str
+    at: datetime | None
+    reason: str
+    on: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Forget:
+    """Its content is erased everywhere. ``fingerprints`` are keyed and content-free; they keep it from coming back.
+
+    ``candidates`` are the proposals whose words were erased with it.
+    """
+
+    memory: str
+    at: datetime | None
+    reason: str
+    fingerprints: tuple[str, ...]
+    candidates: tuple[str, ...] = ()
+
+
+Operation = Add | Revise | Reaffirm | Merge | Supersede | Resolve | Retire | Promote | Move | Approve | Reject | Pin | Forget
+
+
+def mentioned(operation: Operation) -> tuple[str, ...]:
+    """The ids of the memories an operation concerns, its own first, each once."""
+    others = (*getattr(operation, "losers", ()), getattr(operation, "by", ""))
+    return tuple(dict.fromkeys(each for each in (operation.memory, *others) if each))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pass:
+    """The operations of one run of one stage over one input, committed together and undone together.
+
+    ``id`` is its sequence number, ``run`` the run it belongs to (all passes of a run are undone together by a bare ``undo``).
+    ``stage`` is a short name (``curate``, ``person``, ``absorb``, ``undo``, ``redo``); ``subject`` says over what (a profile and
+    scope, a file, a pass). ``recorded_at`` is when it was processed: the only such time in the store.
+    ``undoes`` and ``redoes`` name the passes that an undo or redo switches off or on again.
+    """
+
+    id: int
+    run: int
+    stage: str
+    subject: str
+    actor: Actor
+    recorded_at: datetime
+    operations: tuple[Operation, ...]
+    undoes: tuple[int, ...] = ()
+    redoes: tuple[int, ...] = ()
+    note: str = ""
+
+
+def as_facts(memory: Memory) -> Facts:
+    """What evidence says of a memory as it stands, for an operation that changes some of it."""
+    return Facts(
+        content=memory.content, category=memory.category, confidence=memory.confidence, origin=memory.origin,
+        first_seen=memory.first_seen, last_seen=memory.last_seen, observations=memory.observations, artifacts=memory.artifacts,
+        candidates=memory.candidates, valid_until=memory.valid_until, trigger=memory.trigger, fingerprint=memory.fingerprint,
+        subject=memory.subject, advised=memory.advised, about=memory.about,
+    )  # fmt: skip

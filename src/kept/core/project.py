@@ -1,0 +1,126 @@
+"""Projects: whom a memory is for when it is not for the user everywhere.
+
+The raw working directory is evidence; the project is a recorded alias of it that a person can correct.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import count, groupby
+from pathlib import PurePosixPath, PureWindowsPath
+
+from kept.core.codec import digest
+from kept.core.scripts import with_scripts
+
+_SEP = r"[/\\]"
+_NAME = r"[^/\\]+"
+# Worktrees inside of a repository or beside it: git's own, those of agents, and of editors.
+_WORKTREE = re.compile(
+    rf"^(?P<root>.+?)(?:{_SEP}(?:\.git{_SEP}|\.{_NAME}{_SEP})?\.?worktrees|{_SEP}\.conductor|[.-]worktrees){_SEP}{_NAME}"
+)
+# Workspace managers that keep the worktrees of all repositories in one place: by the repository, or by a task and then the repository.
+_BY_REPOSITORY = re.compile(
+    rf"^(?P<root>.*{_SEP}(?:conductor{_SEP}workspaces|\.conductor{_SEP}workspaces|(?:\.cursor|\.superset|superpowers|home{_SEP}{_NAME}|Users{_SEP}{_NAME}|root){_SEP}worktrees){_SEP}"
+    rf"(?P<repository>{_NAME})){_SEP}{_NAME}"
+)
+_BY_TASK = re.compile(rf"^(?P<root>.*{_SEP}(?:\.codex|vibe-kanban){_SEP}worktrees){_SEP}{_NAME}{_SEP}(?P<repository>{_NAME})")
+# Managers whose folders say nothing of the repository: each worktree is known by its own ``.git`` alone.
+_NAMELESS = re.compile(rf"{_SEP}\.claude-squad{_SEP}worktrees{_SEP}")
+_SLUG = re.compile(r"[^a-z0-9]+")
+PROJECT = "project:"
+REMOTE, FOLDER = "git:", "dir:"  # how an identity begins: what a repository's origin is called, or a folder
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Project:
+    """What a directory was found to be: the ``identity`` that all directories of one project share, and its ``name``.
+
+    ``scope`` is where the memories of what was said in the directory lie.
+    """
+
+    directory: str
+    identity: str
+    name: str
+    scope: str
+
+
+def root_of(directory: str) -> str:
+    """The directory a project is known by: that of the checkout a worktree belongs to, without a trailing separator."""
+    place = directory[:4096]
+    if _NAMELESS.search(place):
+        return directory.rstrip("/\\") or directory
+    if by_task := _BY_TASK.match(place):
+        return f"{by_task['root']}/{by_task['repository']}"
+    found = _BY_REPOSITORY.match(place) or _WORKTREE.match(place)
+    return (found["root"] if found else directory).rstrip("/\\") or directory
+
+
+def managed_repository(directory: str) -> str:
+    """The name of the repository of which a workspace manager made a directory, by how the manager names its folders; empty for others."""
+    found = _BY_REPOSITORY.match(directory[:4096]) or _BY_TASK.match(directory[:4096])
+    return found["repository"] if found else ""
+
+
+# Folders that only hold a tool's own files: they say nothing of what was worked on.
+_INNER = frozenset(
+    {"sessions", "archived_sessions", "chats", "chatsessions", "history", "conversations", "projects", "tmp", "agents"}
+)
+
+
+def folder_of(path: str) -> str:
+    """The folder that stands for a project where a conversation names none: the file's, above folders of dates and of a tool."""
+    folder = _pure(path).parent
+    while folder.parent != folder and (folder.name.isdigit() or folder.name.casefold() in _INNER):
+        folder = folder.parent
+    return str(folder)
+
+
+def name_of(directory: str) -> str:
+    """The last component of a directory or identity, for people: any operating system's separators, control characters removed."""
+    return "".join(char for char in _pure(directory.removeprefix(FOLDER)).name.lstrip(".") if char.isprintable())[:80] or "project"
+
+
+def scope_of(identity: str) -> str:
+    """The scope of a project: ``"project:<slug>-<hash>"``. The key is derived and never used as a path."""
+    slug = _SLUG.sub("-", name_of(identity).lower()).strip("-")[:40] or "project"
+    return f"{PROJECT}{slug}-{digest(identity, size=3)}"
+
+
+def short_names(identities: Mapping[str, str]) -> dict[str, str]:
+    """What each project is called, by scope, given identities by scope: names, with a parent where two would be called the same."""
+    parts = {scope: _pure(identity.partition(":")[2]).parts for scope, identity in identities.items()}
+    named: dict[str, str] = {}
+    alike = sorted((name_of(identity).casefold(), scope) for scope, identity in identities.items())
+    for _, group in groupby(alike, key=lambda each: each[0]):
+        scopes = [scope for _, scope in group]
+        longest = max(len(parts[scope]) for scope in scopes)
+        reach = next(
+            n
+            for n in count()
+            if n >= longest or len({tuple(map(str.casefold, parts[scope][-1 - n :])) for scope in scopes}) == len(scopes)
+        )
+        for scope in scopes:
+            parents = "/".join(each for each in parts[scope][-1 - reach : -1] if each != "/")
+            named[scope] = with_scripts(name_of(identities[scope]) + (f" ({parents})" if parents else ""))
+    return named
+
+
+def corrected(directory: str, corrections: Mapping[str, str]) -> str | None:
+    """The directory that a person says a directory (or one above it) is the same project as; None where they say nothing.
+
+    A directory that is mapped to itself is a project of its own, whatever repository it lies in.
+    """
+    named = {root_of(each): other for each, other in corrections.items()}
+    seen: set[str] = set()
+    place, found = root_of(directory), None
+    while place not in seen:
+        seen.add(place)
+        other = next((named[each] for each in (place, *map(str, _pure(place).parents)) if each in named), None)
+        if other is None:
+            break
+        place = found = root_of(other)
+    return found
+
+
+def _pure(path: str) -> PurePosixPath | PureWindowsPath:
+    return PureWindowsPath(path) if "\\" in path and "/" not in path else PurePosixPath(path)

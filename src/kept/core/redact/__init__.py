@@ -1,0 +1,127 @@
+"""Secrets in text are replaced by a mark of their kind and a keyed fingerprint.
+
+The shapes are data in ``secrets.toml``; every pattern runs on RE2. A text is first searched for the literal anchors of all rules in
+one linear scan, and only the rules whose anchors stand in it are run. It does not know whether a secret is valid, and it does not
+strip invisible characters: that happens before.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from kept.core.redact.book import Rule, book
+from kept.core.redact.disguises import disguised
+from kept.core.redact.places import Span, scan
+from kept.core.redact.shape import pattern
+
+__all__ = ["Found", "Redacted", "Rule", "Scan", "redact", "rules"]
+
+_PASSES = 8  # redaction is repeated until nothing more is found, for a mark can bare what stood beside the secret
+_MARK = pattern(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """A secret that was removed: its kind, its fingerprint (8 hex digits), and where its mark stands in the redacted text."""
+
+    kind: str
+    fingerprint: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Redacted:
+    """A text without secrets, and what was removed from it, in text order."""
+
+    text: str
+    found: tuple[Found, ...]
+
+
+Scan = Callable[[bytes], Iterable[tuple[int, int, str]]]
+
+
+def redact(text: str, *, key: bytes, more: Scan | None = None) -> Redacted:
+    """The text with every secret replaced by ``[redacted:kind:fingerprint]``; equal secrets get equal fingerprints under one key.
+
+    ``key`` has 1 to 64 bytes. ``more`` is another scanner's findings in UTF-8 bytes, as (start, end, kind in lower case and hyphens);
+    they add to the rules here. Redacting a redacted text changes nothing. Raises ValueError for a key of another length.
+    """
+    if not 1 <= len(key) <= blake2b.MAX_KEY_SIZE:
+        raise ValueError("the fingerprint key must have 1 to 64 bytes")
+    data = text.encode("utf-8", "surrogatepass")
+    marks: list[tuple[int, int, str, str]] = []
+    for _ in range(_PASSES):
+        spans = _secrets(data, more)
+        if not spans:
+            break
+        data, marks = _mark(data, spans, marks, key)
+    if not marks:
+        return Redacted(text=text, found=())
+    found, chars, at = [], 0, 0
+    for start, end, kind, fingerprint in marks:
+        chars += len(data[at:start].decode("utf-8", "surrogatepass"))
+        found.append(Found(kind=kind, fingerprint=fingerprint, start=chars, end=chars + end - start))
+        chars, at = chars + end - start, end
+    return Redacted(text=data.decode("utf-8", "surrogatepass"), found=tuple(found))
+
+
+def rules() -> tuple[Rule, ...]:
+    """All shapes, most specific first."""
+    return book().rules
+
+
+def _secrets(data: bytes, more: Scan | None) -> list[Span]:
+    """The secrets of a text, sorted, apart from each other and from the marks that already stand in it."""
+    called = book().called(data)
+    others = more(data) if more is not None else ()
+    last = len(book().rules)
+    found = [Span(start=start, end=end, order=last, kind=kind, secret=data[start:end]) for start, end, kind in others]
+    spans = [*scan(data, called), *disguised(data, called), *found]
+    return _apart(spans, data) if spans else []
+
+
+def _apart(spans: list[Span], data: bytes) -> list[Span]:
+    """Overlapping spans become one under the most specific kind; spans that touch a mark are left out."""
+    taken = [match.span() for match in _MARK.finditer(data)]
+    ends = [end for _, end in taken]
+    result: list[Span] = []
+    for span in sorted(spans, key=lambda span: (span.start, span.end)):
+        mark = bisect_right(ends, span.start)
+        if span.end <= span.start or (mark < len(taken) and taken[mark][0] < span.end):
+            continue
+        if result and span.start < result[-1].end:
+            last = result.pop()
+            best = min(last, span, key=lambda one: one.order)
+            result.append(Span(start=last.start, end=max(last.end, span.end), order=best.order, kind=best.kind, secret=best.secret))
+        else:
+            result.append(span)
+    return result
+
+
+def _mark(
+    data: bytes, spans: list[Span], marks: list[tuple[int, int, str, str]], key: bytes
+) -> tuple[bytes, list[tuple[int, int, str, str]]]:
+    """The bytes with each span replaced by its mark, and the places of all marks put so far, in order."""
+    out: list[bytes] = []
+    length = at = 0
+    edges, shifts, placed = [0], [0], []
+    for span in spans:
+        secret = b"".join(span.secret.split())
+        fingerprint = blake2b(secret, key=key, digest_size=4).hexdigest()
+        mark = f"[redacted:{span.kind}:{fingerprint}]".encode()
+        length += span.start - at
+        placed.append((length, length + len(mark), span.kind, fingerprint))
+        out += [data[at : span.start], mark]
+        length += len(mark)
+        at = span.end
+        edges.append(at)
+        shifts.append(length - at)
+    out.append(data[at:])
+    moved = [
+        (start + shifts[i], end + shifts[i], kind, print_)
+        for start, end, kind, print_ in marks
+        for i in [bisect_right(edges, start) - 1]
+    ]
+    return b"".join(out), sorted(moved + placed)

@@ -1,0 +1,102 @@
+"""The documented shapes of secrets, read from ``secrets.toml``, and the one scan that says which of them a text calls for."""
+
+import base64
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import re2
+
+from kept.core.redact.shape import latin, pattern
+from kept.core.redact.values import Setting
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """One documented shape of a secret. ``rank`` is 0 where the name beside the value decides; ``mixed`` asks for letters and digits."""
+
+    kind: str
+    pattern: bytes
+    anchors: tuple[bytes, ...]
+    setting: Setting
+    rank: int
+    mixed: bool
+
+
+class Finder:
+    """What a text can call for besides a rule, which is called for by its index."""
+
+    ASSIGNMENTS = -1
+    PRIVATE_KEYS = -2
+    PRIVATE_BLOCKS = -3
+    MANIFESTS = -4
+    ENCODED = -5
+    BROKEN = -6
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Book:
+    """The rules, the set of their anchors, what each anchor calls for, and the pattern of a token broken by a line end."""
+
+    rules: tuple[Rule, ...]
+    anchors: Any
+    calls: tuple[frozenset[int], ...]
+    broken: Any
+
+    def called(self, data: bytes) -> frozenset[int]:
+        """What the anchors that stand in a text call for."""
+        return frozenset[int]().union(*(self.calls[anchor] for anchor in self.anchors.Match(data) or ()))
+
+
+_EXACT = {b"PRIVATE KEY": Finder.PRIVATE_KEYS, b"Private-Lines": Finder.PRIVATE_KEYS}
+_FOLDED = dict.fromkeys(
+    (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"credential", b"jwt", b"_pat", b"-pat", b"_dsn"),
+    Finder.ASSIGNMENTS,
+) | {b"private>": Finder.PRIVATE_BLOCKS, b"private >": Finder.PRIVATE_BLOCKS, b"secret": Finder.MANIFESTS}
+_HIDDEN = (b"-----BEGIN ", b"postgres", b"mysql://", b"mongodb", b"redis://", b"https://")
+
+
+@cache
+def book() -> Book:
+    """The book of rules, most specific first."""
+    data = tomllib.loads(files("kept.core.redact").joinpath("secrets.toml").read_text(encoding="utf-8"))
+    rules = [_rule(kind, fields, Setting.SHAPE) for kind, fields in data["providers"].items()]
+    rules += [_rule(kind, fields, Setting(fields["setting"])) for kind, fields in data["carriers"].items()]
+    exact = {word: {finder} for word, finder in _EXACT.items()}
+    folded = {word: {finder} for word, finder in _FOLDED.items()}
+    folded[b"secret"].add(Finder.ASSIGNMENTS)
+    for index, rule in enumerate(rules):
+        token = rule.setting is Setting.SHAPE
+        for anchor in rule.anchors:
+            (exact if token else folded).setdefault(anchor, set()).add(index)
+            if token and len(anchor) > 2 and not (len(anchor) == 3 and anchor.isalnum()):
+                exact[anchor].add(Finder.BROKEN)
+    long = [anchor for anchor, called in exact.items() if Finder.BROKEN in called]
+    for word in (*(anchor for anchor in long if len(anchor) > 3), *_HIDDEN):
+        exact.setdefault(base64.b64encode(word)[: len(word) * 8 // 6], set()).add(Finder.ENCODED)
+    anchors = re2.Set.SearchSet(latin())
+    for word in exact:
+        anchors.Add(re2.escape(word))
+    for word in folded:
+        anchors.Add(b"(?i)" + re2.escape(word))
+    anchors.Compile()
+    return Book(
+        rules=tuple(rules),
+        anchors=anchors,
+        calls=tuple(frozenset(called) for table in (exact, folded) for called in table.values()),
+        broken=pattern(rb"(?:" + b"|".join(map(re2.escape, long)) + rb")[\w+/=.-]*\n[\w+/=.-]{6,}"),
+    )
+
+
+def _rule(kind: str, fields: dict[str, Any], setting: Setting) -> Rule:
+    fold = "" if setting is Setting.SHAPE else "(?i)"
+    return Rule(
+        kind=kind,
+        pattern=(fold + fields["pattern"]).encode(),
+        anchors=tuple(anchor.encode() for anchor in fields["anchors"]),
+        setting=setting,
+        rank=fields.get("rank", 0),
+        mixed=fields.get("mixed", False),
+    )

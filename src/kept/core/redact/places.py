@@ -1,0 +1,238 @@
+"""Where secrets stand in a text: by the rules, under telling names, and as whole blocks. Knows nothing of disguises or marks."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from kept.core.redact.book import Finder, Rule, book
+from kept.core.redact.shape import looks_mixed, looks_placeholder, pattern
+from kept.core.redact.values import Setting, convinces, crumbs, is_userpass, rank_of
+
+_KINDS = {3: "password", 2: "secret", 1: "token"}
+_OWN_KIND = (Setting.SHAPE, Setting.USERPASS, Setting.COOKIES)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Span:
+    """A secret in bytes [start, end) of a text; of two that overlap the one of the lower order names the kind."""
+
+    start: int
+    end: int
+    order: int
+    kind: str
+    secret: bytes
+
+
+def scan(data: bytes, called: frozenset[int]) -> Iterator[Span]:
+    """The secrets that what was called for finds, in no order; they may overlap."""
+    last = len(book().rules)
+    for index in called:
+        match index:
+            case Finder.ASSIGNMENTS:
+                yield from _assignments(data, last)
+            case Finder.PRIVATE_KEYS:
+                yield from _private_keys(data)
+            case Finder.PRIVATE_BLOCKS:
+                yield from _private_blocks(data)
+            case Finder.MANIFESTS:
+                yield from _manifests(data, last)
+            case Finder.ENCODED | Finder.BROKEN:
+                continue
+            case _:
+                yield from follow(book().rules[index], data, index)
+
+
+def follow(rule: Rule, data: bytes, order: int) -> Iterator[Span]:
+    """The secrets of one rule."""
+    shape = pattern(rule.pattern)
+    group, beside = shape.groupindex.get(b"s", 0), shape.groupindex.get(b"n", 0)
+    for match in shape.finditer(data):
+        start, end = match.span(group)
+        name = (match.group(beside) if beside else None) or b""
+        begins = _begins(data, match.start()) or _begins(data, start)
+        kind = rule.kind if rule.rank or rule.setting in _OWN_KIND else _KINDS.get(rank_of(name), rule.kind)
+        for low, high in _judged(rule, name, data[start:end], begins=begins):
+            yield Span(start=start + low, end=start + high, order=order, kind=kind, secret=data[start + low : start + high])
+
+
+def _begins(data: bytes, at: int) -> bool:
+    """Whether a token may begin here: nothing that belongs to a longer word stands before it."""
+    return at == 0 or not data[at - 1 : at].isalnum() or data[max(0, at - 2) : at] in (b"\\n", b"\\r", b"\\t")
+
+
+def _judged(rule: Rule, name: bytes, value: bytes, *, begins: bool) -> Iterator[tuple[int, int]]:
+    """The parts of a rule's value that are secret."""
+    match rule.setting:
+        case Setting.SHAPE:
+            if begins and not looks_placeholder(value) and (not rule.mixed or looks_mixed(value)):
+                yield 0, len(value)
+        case Setting.LITERAL | Setting.QUOTED | Setting.BARE | Setting.PROSE:
+            value = value.rstrip(b".,;:!?)*_]}") if rule.setting is Setting.PROSE else value
+            rank = rule.rank or rank_of(name)
+            if rank and not (rule.rank and _is_public(name, value)) and convinces(rule.setting, rank, value):
+                yield 0, len(value)
+        case Setting.USERPASS:
+            if is_userpass(value):
+                yield 0, len(value)
+        case Setting.COOKIES:
+            yield from crumbs(value)
+        case _:
+            assert_never(rule.setting)
+
+
+def _is_public(name: bytes, value: bytes) -> bool:
+    """Whether a pair in an address is no secret: a port and a path, a user's own name, the public key of an error tracker."""
+    port = value.split(b"/", 1)[0]
+    return (b"/" in value and port.isdigit()) or value == name or b"sentry" in name.lower()
+
+
+_ASSIGNMENT = pattern(
+    rb"(?i)(?:pass(?:word|wd|phrase|code|wort)?|pwd|secret|token|key|auth|credentials?|jwt|[_-]pat|[_-]dsn)[\w-]{0,40}"
+    rb"([\\\"'`\]]{0,6}[ \t]{0,8})(:[ \t]{0,3}&?'?[a-z_.|<\[\]>]{1,40}[ \t]{0,3}=[ \t]{0,3}\b?|:=|=>|===?|=|:)"
+    rb"([ \t]{0,8})([bru@]?\\{0,6}[\"'`])?"
+)
+_GAP, _SEP, _SPACE, _OPEN = 1, 2, 3, 4
+_MOST_DENIED = 16  # names inside one unbroken run of text whose values are looked at
+_LINE_END = pattern(rb"\n")
+_BARE_END = pattern(rb"[\s\"'`,;<>(){}\[\]|&\\]")
+_LITERAL_END = pattern(rb"[\s\"'`\\]|[;,)\]}]+(?:[\s\"'`\\]|$)")
+_QUERY_END = pattern(rb"[\s\"'`\\&;,)<>#]")
+_CALL = pattern(rb"^[A-Za-z_][\w.:>-]*[(\[]")
+_NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
+_LONGEST = 4096
+
+
+def _assignments(data: bytes, order: int) -> Iterator[Span]:
+    """Values under a name that says secret: in programs, JSON, YAML, TOML, shells, environments, queries, flags and headers."""
+    taken = 0
+    ends: dict[Any, int] = {}
+    denied: Counter[int] = Counter()
+    for match in _ASSIGNMENT.finditer(data):
+        left = match.start()
+        floor = max(0, left - 60)
+        while left > floor and data[left - 1] in _NAME_BYTES:
+            left -= 1
+        before = data[max(0, left - 1) : left]
+        if before == b"\\" and data[left : left + 1] in (b"n", b"r", b"t"):
+            left += 1
+        name = data[left : match.start(_GAP)]
+        rank = rank_of(name)
+        start = match.end()
+        if not rank or start < taken or (before == b":" and name[:1] != b"_"):
+            continue
+        setting, end = _value(data, match, name, before, ends)
+        value = data[start:end]
+        denied[end] += 1
+        if denied[end] > _MOST_DENIED:
+            continue
+        if convinces(setting, rank, value) and not (setting is not Setting.QUOTED and _CALL.search(data[start : start + 128])):
+            yield Span(start=start, end=end, order=order, kind=_KINDS[rank], secret=value)
+            taken = end
+
+
+def _value(data: bytes, match: Any, name: bytes, before: bytes, ends: dict[Any, int]) -> tuple[Setting, int]:
+    """Where the value after an assignment's sign ends, and how far the place is to be trusted.
+
+    ``ends`` remembers where the last run of each sort ended: a name inside that run has the same end, and is not searched again.
+    """
+    start = match.end()
+    stop = min(len(data), start + _LONGEST)
+    opened = match.group(_OPEN)
+    if opened:
+        line = _first(_LINE_END, data, start, stop, ends)
+        end = data.find(opened.lstrip(b"bru@BRU"), start, line)
+        if end >= 0:
+            return Setting.QUOTED, end
+    tight = match.group(_SEP) == b"=" and not match.group(_SPACE) and not match.group(_GAP)
+    if tight and before in (b"?", b"&"):
+        return Setting.LITERAL, _first(_QUERY_END, data, start, stop, ends)
+    if tight and (name.isupper() or before in (b"", b"\n") or name.startswith(b"--")):
+        return Setting.LITERAL, _first(_LITERAL_END, data, start, stop, ends)
+    return Setting.BARE, _first(_BARE_END, data, start, stop, ends)
+
+
+def _first(shape: Any, data: bytes, start: int, stop: int, ends: dict[Any, int]) -> int:
+    if start <= ends.get(shape, -1):
+        return ends[shape]
+    found = shape.search(data, start, stop)
+    ends[shape] = found.start() if found else stop
+    return ends[shape]
+
+
+_KEY_HEAD = pattern(rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d+")
+_KEY_TAIL = pattern(rb"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: [0-9a-f]+")
+_KEY_BODY = pattern(rb"(?:[^A-Za-z0-9+/=]{0,12}(?:\\r)?(?:\\n)?(?:[ \t]{0,8}\d{1,6})?[^A-Za-z0-9+/=]{0,12}[A-Za-z0-9+/=]{16,})+")
+_KEY_RUN = pattern(rb"[A-Za-z0-9+/=]{16,}")
+_LONGEST_KEY = 16_384
+# The lines above a tail whose head is not there, as `tail` prints them; numbered, quoted or with their line ends escaped.
+_KEY_REST = pattern(
+    rb"(?:[^A-Za-z0-9+/=\n]{0,12}(?:\d{1,6}[^A-Za-z0-9+/=\n]{1,12})?[A-Za-z0-9+/=]{4,}[ \t]{0,4}(?:\\r|\r)?(?:\\n|\n))+[^A-Za-z0-9+/=\n]{0,12}\z"
+)
+_LEAST_REST = 24
+_TAG = pattern(rb"(?i)<(/?)private\s{0,4}>")
+_SECRET_KIND = pattern(rb"(?im)^[ \t]*[\"']?kind[\"']?:[ \t]*[\"']?secret\b")
+_DATA_HEAD = pattern(rb"(?m)^([ \t]*)(?:data|stringData):[ \t]*\n((?:[ \t]+[\w.-]+:[^\n]*\n?)+)")
+_DATA_LINE = pattern(rb"(?m)^[ \t]+[\w.-]+:[ \t]*[\"']?([^\s\"']{4,})")
+
+
+def _private_keys(data: bytes) -> Iterator[Span]:
+    """Private key blocks: from head to tail, from the head as far as the body reaches, or the body above a tail without its head."""
+    end = 0
+    for span in _headed_keys(data):
+        yield from _headless_keys(data, end, span.start)
+        yield span
+        end = span.end
+    yield from _headless_keys(data, end, len(data))
+
+
+def _headless_keys(data: bytes, start: int, stop: int) -> Iterator[Span]:
+    """The ends of private keys within a stretch of text that holds no head of one."""
+    for tail in _KEY_TAIL.finditer(data[start:stop]):
+        floor, foot = max(start, start + tail.start() - _LONGEST_KEY), start + tail.start()
+        rest = _KEY_REST.search(data[floor:foot])
+        secret = b"".join(_KEY_RUN.findall(rest.group())) if rest else b""
+        if rest and len(secret) >= _LEAST_REST and looks_mixed(secret):
+            yield Span(
+                start=floor + rest.start(), end=start + tail.end(), order=Finder.PRIVATE_KEYS, kind="private-key", secret=secret
+            )
+
+
+def _headed_keys(data: bytes) -> Iterator[Span]:
+    at = 0
+    while head := _KEY_HEAD.search(data, at):
+        at = head.end()
+        tail = _KEY_TAIL.search(data, at, min(len(data), at + _LONGEST_KEY))
+        between = data[at : tail.start()] if tail else b""
+        encoded = sum(map(len, _KEY_RUN.findall(between)))
+        if tail and encoded >= 40 and encoded * 2 > len(between):
+            at = tail.end()
+        elif body := _KEY_BODY.match(data, at, min(len(data), at + _LONGEST_KEY)):
+            at = body.end()
+        else:
+            continue
+        secret = b"".join(_KEY_RUN.findall(data[head.end() : at]))
+        yield Span(start=head.start(), end=at, order=Finder.PRIVATE_KEYS, kind="private-key", secret=secret)
+
+
+def _private_blocks(data: bytes) -> Iterator[Span]:
+    """What stands between the tags a person put around text that is not to be kept; a tag that is never closed is none."""
+    depth = start = 0
+    for tag in _TAG.finditer(data):
+        if not tag.group(1):
+            start = tag.start() if depth == 0 else start
+            depth += 1
+        elif depth:
+            depth -= 1
+            if not depth:
+                yield Span(start=start, end=tag.end(), order=Finder.PRIVATE_BLOCKS, kind="private", secret=data[start : tag.end()])
+
+
+def _manifests(data: bytes, order: int) -> Iterator[Span]:
+    """The values of a Kubernetes Secret, whatever they are called."""
+    if not _SECRET_KIND.search(data):
+        return
+    for block in _DATA_HEAD.finditer(data):
+        for line in _DATA_LINE.finditer(data, block.start(2), block.end(2)):
+            if not looks_placeholder(line.group(1)):
+                yield Span(start=line.start(1), end=line.end(1), order=order, kind="secret", secret=line.group(1))

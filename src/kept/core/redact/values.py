@@ -1,0 +1,137 @@
+"""Whether a value is a secret, from the name it stands under, the setting it stands in, and its shape. Knows nothing of whole texts."""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from functools import lru_cache
+
+from kept.core.redact.shape import looks_path, looks_placeholder, looks_random, pieces, wording
+
+
+class Setting(StrEnum):
+    """How much the place where a value stands proves that it is a secret."""
+
+    SHAPE = "shape"
+    LITERAL = "literal"
+    QUOTED = "quoted"
+    BARE = "bare"
+    PROSE = "prose"
+    USERPASS = "userpass"
+    COOKIES = "cookies"
+
+
+_NOT_SECRET = frozenset(
+    b"""public publishable pub hash hashed cache cached primary foreign sort partition next page continuation idempotency max min tokens
+    keys count total input output prompt completion tokenizer shortcut hot index translation i18n message change request starting update unit lifecycle""".split()
+)
+_NOT_LAST = frozenset(
+    b"""type name names file filename path dir url uri endpoint header headers field column label policy rule rules regex pattern expiry
+    expires expire expired ttl at manager provider store service class length len limit budget usage cost id ids arn ref version size
+    location source env var variable prefix suffix format algorithm alg enabled required valid present set exists error status mode
+    prompt hint title text description duration lifetime timeout age date created updated count rotation binding loader handler
+    generator validator parser reader writer map list array info metadata scope scopes audience issuer strength digest fingerprint
+    checksum sha256 sha1 md5 function fn func method callback component input box""".split()
+)
+_STAGES = frozenset(b"base prod production dev staging new old live main".split())
+_PASSWORDS = frozenset(b"password passwd pwd passphrase passcode passwort userpass".split())
+_KEY_KINDS = frozenset(
+    b"""api access secret private auth account signing sign encryption encrypt master storage shared session role service license licence
+    admin app application client deploy webhook sas subscription token crypt jwt hmac aes rsa ssh root user consumer write integration""".split()
+)
+_TOKEN_KINDS = frozenset(b"access auth refresh api bearer bot secret security session personal".split())
+_SECRETS = frozenset(
+    b"secret apikey accesskey secretkey authtoken accesstoken credential credentials clientsecret privatekey jwt".split()
+)
+_TOKENS = frozenset(b"token auth pat pass sid dsn sas".split())
+_LOOKED_AT = 128
+_SIGNS = frozenset(b"!@#$%^&*+=?~")
+_CODE_NAME = re.compile(rb"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|-)[A-Za-z_$][\w$]*)*$")
+_DOTTED = re.compile(rb"^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+[!?]?$")
+_CALL = re.compile(rb"^(?:[A-Za-z_$][\w.:>$-]*[(\[]|[!*&]\w+$)")
+_WORD_AND_NUMBER = re.compile(rb"^[a-z]{4,}[0-9]+$")
+
+
+def rank_of(name: bytes) -> int:
+    """What a name says of its value: 3 a password, 2 a key or secret, 1 perhaps a token, 0 nothing."""
+    return _rank(name[-80:])
+
+
+@lru_cache(maxsize=4096)
+def _rank(name: bytes) -> int:
+    words = [piece.lower() for piece in pieces(name)]
+    while words and (words[-1].isdigit() or words[-1] in _STAGES):
+        words.pop()
+    if not words or words[-1] in _NOT_LAST or not _NOT_SECRET.isdisjoint(words):
+        return 0
+    last, before = words[-1], words[-2] if len(words) > 1 else b""
+    if last in _PASSWORDS or (last in (b"word", b"phrase") and before == b"pass") or last.endswith(b"password"):
+        return 3
+    if last in _SECRETS or last.endswith((b"secret", b"apikey")) or (last == b"key" and before in _KEY_KINDS):
+        return 2
+    if last == b"token" and before in _TOKEN_KINDS:
+        return 2
+    return 1 if last in _TOKENS or last.endswith(b"token") or (last == b"key" and before and name.isupper()) else 0
+
+
+def convinces(setting: Setting, rank: int, value: bytes) -> bool:
+    """Whether a value that stands under a name of this rank in this setting is a secret."""
+    if len(value) < (4 if rank == 3 else 8) or looks_placeholder(value) or looks_path(value):
+        return False
+    if value.startswith((b"pk_", b"arn:", b"sha256:", b"sha512-", b"ssh-")):
+        return False
+    value = value[:_LOOKED_AT]
+    digits = sum(48 <= byte <= 57 for byte in value)
+    telling = bool(digits) or not _SIGNS.isdisjoint(value)
+    letters = any(byte > 64 for byte in value)
+    match setting:
+        case Setting.LITERAL:
+            return rank >= 2 or looks_random(value, least=12)
+        case Setting.QUOTED if b" " in value.strip():
+            return False
+        case Setting.QUOTED if rank == 3:
+            return looks_random(value) or (letters and telling) or digits >= 6
+        case Setting.QUOTED:
+            return looks_random(value, least=8 if rank == 2 else 16)
+        case Setting.BARE | Setting.PROSE if rank == 3:
+            return len(value) >= 6 and letters and not _is_code(value) and (telling or looks_random(value))
+        case Setting.BARE | Setting.PROSE:
+            return not _is_code(value) and (digits > 0 or len(value) >= 24) and looks_random(value, least=12 if rank == 2 else 16)
+        case _:
+            return False
+
+
+def _is_code(value: bytes) -> bool:
+    """Whether a bare word is a call, a subscript, a YAML tag or a name in a program rather than a value."""
+    if _CALL.search(value) or (_DOTTED.search(value) and wording(value, 4)):
+        return True
+    return bool(_CODE_NAME.search(value)) and not looks_random(value) and not _WORD_AND_NUMBER.search(value)
+
+
+def is_userpass(value: bytes) -> bool:
+    """Whether base64 stands for ``user:password``."""
+    user, colon, word = decode64(value).partition(b":")
+    plain = user + word
+    return bool(user and colon and plain.isascii() and plain.decode("ascii").isprintable()) and not looks_placeholder(word)
+
+
+def crumbs(value: bytes) -> Iterator[tuple[int, int]]:
+    """The places of the random values in a cookie header."""
+    at = 0
+    for part in value.split(b";"):
+        pair, equals, crumb = part.partition(b"=")
+        if equals and b" " not in crumb and looks_random(crumb, least=16) and not looks_placeholder(crumb):
+            low = at + len(pair) + 1
+            yield low, low + len(crumb.rstrip())
+        at += len(part) + 1
+
+
+def decode64(value: bytes) -> bytes:
+    """What base64 in either alphabet stands for; nothing where it is none."""
+    body = value.rstrip(b"=").replace(b"-", b"+").replace(b"_", b"/")
+    body = body[:-1] if len(body) % 4 == 1 else body
+    try:
+        return base64.b64decode(body + b"=" * (-len(body) % 4), validate=True)
+    except binascii.Error:
+        return b""

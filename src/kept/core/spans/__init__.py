@@ -1,0 +1,137 @@
+"""Whose words the spans of a prompt are: typed by the person, or foreign (pasted, quoted, a document's, reported, a harness's …).
+
+The one place that decides this, for every format and every consumer, from the text alone. In doubt words are not the person's.
+"""
+
+import unicodedata
+from functools import lru_cache
+
+from kept.core.event import Author, Event, Kind, Origin, is_note, origin_of
+from kept.core.spans.envelopes import mark_fences, mark_quotes, mark_tags
+from kept.core.spans.marks import Marks, Span, SpanKind
+from kept.core.spans.output import is_output
+from kept.core.spans.programs import mark_command, mark_program
+from kept.core.spans.prose import mark_paragraphs
+from kept.core.spans.repeats import LongPassage, is_copy, long_passages
+from kept.core.spans.speech import mark_speech
+from kept.core.text import one_line
+
+__all__ = [
+    "LONGEST",
+    "Span",
+    "SpanKind",
+    "is_copy",
+    "is_output",
+    "labelled",
+    "labelled_text",
+    "origin_of_quote",
+    "passages_of",
+    "spans",
+    "spans_of",
+    "typed_spans",
+    "typed_text",
+]
+
+# Longer prompts are read to here: nobody types more, and what follows was pasted.
+LONGEST = 20_000
+
+
+_PROMPT = (mark_program, mark_command, mark_tags, mark_fences, mark_quotes, mark_paragraphs, mark_speech)
+# An entry of a journal is a document by its nature: only what is set apart in it is another's.
+_NOTE = (mark_tags, mark_fences, mark_quotes)
+
+
+@lru_cache(maxsize=256)
+def spans(text: str, *, note: bool = False, repeated: tuple[int, ...] = ()) -> tuple[Span, ...]:
+    """The spans of a prompt (or of an entry in a person's journal) in order; together they cover it.
+
+    ``repeated`` are hashes of long passages that came in other sessions as well.
+    """
+    visible, places = _visible(text if note else text[:LONGEST])
+    marks = Marks(visible)
+    for rule in _NOTE if note else _PROMPT:
+        rule(marks)
+    for passage in long_passages(visible) if repeated else ():
+        if passage.hash in repeated:
+            marks.mark(passage.start, passage.end, SpanKind.REPEATED)
+    found = [Span(start=places[span.start], end=places[span.end], kind=span.kind) for span in marks.spans()]
+    if found and places[0]:
+        found[0] = Span(start=0, end=found[0].end, kind=found[0].kind)
+    if len(text) > places[-1]:
+        start = found[-1].end if found else 0
+        found.append(Span(start=start, end=len(text), kind=SpanKind.PASTED))
+    return tuple(found)
+
+
+def spans_of(event: Event) -> tuple[Span, ...]:
+    """The spans of an event's text. Only a person's prompt holds typed ones; what others wrote is one foreign span."""
+    if event.kind is Kind.PROMPT and event.author is Author.HUMAN:
+        return spans(event.text, note=is_note(event), repeated=event.repeated)
+    return (Span(start=0, end=len(event.text), kind=_kind(event.author)),) if event.text else ()
+
+
+def passages_of(event: Event) -> tuple[LongPassage, ...]:
+    """The long passages of a person's prompt, by which it is known when they come again; an entry of a journal has none."""
+    if event.kind is Kind.PROMPT and event.author is Author.HUMAN and not is_note(event):
+        return long_passages(event.text)
+    return ()
+
+
+def typed_spans(event: Event) -> tuple[Span, ...]:
+    """The spans of an event that the person typed, in order."""
+    return tuple(span for span in spans_of(event) if span.is_typed)
+
+
+def typed_text(event: Event) -> str:
+    """The words of an event that the person typed, a blank line between spans."""
+    return "\n\n".join(words for span in typed_spans(event) if (words := event.text[span.start : span.end].strip()))
+
+
+def origin_of_quote(event: Event, quote: str) -> Origin:
+    """How far words of an event can be trusted: those of a person's prompt are theirs only where they lie in a span they typed."""
+    if event.origin is not Origin.USER:
+        return origin_of(event.author)
+    words = one_line(quote).casefold()
+    return (
+        Origin.USER
+        if any(words in one_line(event.text[span.start : span.end]).casefold() for span in typed_spans(event))
+        else Origin.TOOL
+    )
+
+
+def labelled(event: Event, start: int = 0, end: int | None = None) -> str:
+    """A part of an event's text as it is shown: what stands in a person's prompt and is not theirs in brackets, with what it is."""
+    stop = len(event.text) if end is None else end
+    if event.kind is not Kind.PROMPT or event.author is not Author.HUMAN:
+        return event.text[start:stop]
+    return labelled_text(event.text, spans_of(event), start, stop)
+
+
+def labelled_text(text: str, found: tuple[Span, ...], start: int, stop: int) -> str:
+    """A part of a prompt with these spans as it is shown."""
+    inside = ((max(span.start, start), min(span.end, stop), span.kind) for span in found)
+    return "".join(_label(text[low:high], kind) for low, high, kind in inside if low < high)
+
+
+def _label(words: str, kind: SpanKind) -> str:
+    bare = words.strip()
+    if kind is SpanKind.TYPED or not bare:
+        return words
+    start = words.index(bare)
+    return f"{words[:start]}[{kind}: {bare}]{words[start + len(bare) :]}"
+
+
+def _kind(author: Author) -> SpanKind:
+    match author:
+        case Author.INJECTED | Author.COMPACTION:
+            return SpanKind.HARNESS
+        case _:
+            return SpanKind.REPORTED
+
+
+def _visible(text: str) -> tuple[str, list[int]]:
+    """The text without characters that nobody sees, and the place in the whole text of each of its characters and of its end."""
+    if text.isascii():
+        return text, list(range(len(text) + 1))
+    places = [place for place, char in enumerate(text) if unicodedata.category(char) != "Cf"]
+    return "".join(text[place] for place in places), [*places, len(text)]

@@ -1,0 +1,115 @@
+"""What stands around words and says that they are not the person's: tags of a harness, fences, block quotes, quotations.
+
+A tag is told by its form, not by its name, so a harness of tomorrow is found too; it may be closed or not, and may hide characters
+that nobody sees. Inline code, a person's emphasis and placeholders ("git show <commit>") are typed.
+"""
+
+from collections.abc import Iterator
+
+import re2
+
+from kept.core.spans.marks import Marks, SpanKind
+
+_TAG = re2.compile(r"[<＜]\s?(/?)\s?([A-Za-z][\w:.-]*)((?:\s[^<>＜＞\n]*)?)(/?)[>＞]")
+# Elements of a text that a person marks up by hand: what stands in them is theirs.
+_EMPHASIS = frozenset(
+    {"b", "i", "em", "strong", "u", "s", "kbd", "code", "br", "hr", "sub", "sup", "small", "mark", "wbr", "del", "ins"}
+)
+# Words in the names of tags by which programs speak to a model.
+_HARNESS = re2.compile(
+    r"(?i)system|reminder|instruct|context|hook|notif|memor|notice|caveat|stdout|stderr|command|environment|attach|injected|untrusted"
+    r"|developer|policy|rules?$|guideline|assistant|tool|function|output|result|prompt|kept|ide_|editor|agent|message|content|document|source|info$"
+)
+_TOKEN = re2.compile(r"<\|[\w -]{2,40}\|>|\[/?INST\]|<</?SYS>>")
+_FENCE = re2.compile(r"(?m)^[ \t]*(?:[-*>][ \t]+)?(`{3,}|~{3,})[ \t]*([^`\n]*)$")
+_OPENS_LATE = re2.compile(r"(?m)\S[ \t]*(`{3,})[ \t]*([A-Za-z0-9+#-]{0,20})[ \t]*$")
+_ONE_LINE = re2.compile(r"`{3,}[^`\n]+`{3,}")
+_QUOTE = re2.compile(r"(?m)^[ \t]{0,3}>(?:[ \t>]|$|[^\s=\w]|\w).*$")
+_CODE = re2.compile(r"(`{1,2})[^`\n]+(`{1,2})")
+
+
+def mark_tags(marks: Marks) -> None:
+    """Mark what stands in tags, the tags included."""
+    text = marks.text
+    if "<" not in text and "＜" not in text and "[" not in text:
+        return
+    for token in _TOKEN.finditer(text):
+        marks.mark(token.start(), len(text), SpanKind.HARNESS)
+        break
+    coded = [match.span() for match in _CODE.finditer(text)]
+    opened: list[tuple[str, int, int]] = []
+    for match in _TAG.finditer(text):
+        closing, name, single = bool(match[1]), match[2].casefold(), bool(match[4])
+        if name in _EMPHASIS or single or _within(match.start(), coded):
+            continue
+        if not closing:
+            opened.append((name, match.start(), match.end()))
+            continue
+        place = next((place for place in range(len(opened) - 1, -1, -1) if opened[place][0] == name), -1)
+        if place >= 0:
+            marks.mark(opened[place][1], match.end(), _kind(name))
+            del opened[place:]
+        elif _is_compound(name):
+            # The end of an envelope whose beginning was cut off.
+            marks.mark(0, match.end(), SpanKind.HARNESS)
+    for name, start, end in opened:
+        if _stays_open(text, name, start, end):
+            marks.mark(start, len(text), _kind(name))
+            break
+
+
+def _within(place: int, ranges: list[tuple[int, int]]) -> bool:
+    return any(start < place < end for start, end in ranges)
+
+
+def _kind(name: str) -> SpanKind:
+    return SpanKind.HARNESS if _is_compound(name) or _HARNESS.search(name) else SpanKind.PASTED
+
+
+def _is_compound(name: str) -> bool:
+    return "-" in name or "_" in name
+
+
+def _stays_open(text: str, name: str, start: int, end: int) -> bool:
+    """Whether a tag without an end opens an envelope, rather than being a placeholder in a sentence."""
+    line = text[text.rfind("\n", 0, start) + 1 : start].strip(" \t>*-")
+    after = text[end : end + 1]
+    if not line:
+        return _is_compound(name) or bool(_HARNESS.search(name)) or after in ("", "\n")
+    if _HARNESS.search(name) and _is_compound(name):
+        return after.isspace() or after.isalnum() or after in ("", "*", "#", "[")
+    return _is_compound(name) and (after == "\n" or after.isupper())
+
+
+def mark_fences(marks: Marks) -> None:
+    """Mark code blocks; one that is never closed goes to the end."""
+    text = marks.text
+    if "```" not in text and "~~~" not in text:
+        return
+    for match in _ONE_LINE.finditer(text):
+        marks.mark(match.start(), match.end(), SpanKind.QUOTED)
+    opened: tuple[int, str] | None = None
+    for start, end, fence, language in _fences(text):
+        if opened is None:
+            opened = (start, fence)
+        elif not language and fence[0] == opened[1][0] and len(fence) >= len(opened[1]):
+            marks.mark(opened[0], end, SpanKind.QUOTED)
+            opened = None
+    if opened is not None:
+        marks.mark(opened[0], len(text), SpanKind.QUOTED)
+
+
+def _fences(text: str) -> Iterator[tuple[int, int, str, str]]:
+    """The fences in order: where each stands, its characters and its language. One may stand at the end of a sentence."""
+    whole = {match.start(1): match for match in _FENCE.finditer(text)}
+    late = {match.start(1): match for match in _OPENS_LATE.finditer(text) if match.start(1) not in whole}
+    ends = {match.end() for match in _ONE_LINE.finditer(text)}
+    for start, match in sorted({**whole, **late}.items()):
+        if match.end(1) not in ends:
+            yield start, match.end(), match[1], match[2].strip()
+
+
+def mark_quotes(marks: Marks) -> None:
+    """Mark lines of block quotes."""
+    for match in _QUOTE.finditer(marks.text) if ">" in marks.text else ():
+        marks.mark(match.start(), match.end(), SpanKind.QUOTED)

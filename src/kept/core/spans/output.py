@@ -1,0 +1,78 @@
+"""Lines that programs print and people do not type: logs, stacks, diffs, tables, code, prompts and marks of tools. Judged by shape alone."""
+
+import re2
+
+from kept.core.spans.words import has
+
+_LEVELS = "trace|debug|info|notice|warn(?:ing)?|error|fatal|critical|severe|panic|fail(?:ed|ure)?|exception|uncaught|remote"
+_SHAPES = re2.compile(
+    r"(?i)^\s*(?:"
+    r"diff --git |@@ |\+\+\+ |--- |index [0-9a-f]{6,}|\+\s?\S|\d+ *[+-] ?\S|\d+\s*[→|│]|[+-]\d+(?:\s|$)"  # diffs, numbered listings
+    r"|\|.*\||\+-{3,}|[-=_*~]{6,}\s*$|<[!?/a-z][^<>]*>.*[>;]\s*$|<[!?/a-z][^>]*>\s*$"  # tables, rulers, markup
+    r"|[❯➜»] \S|\$ \S|>>> |% \w+ |PS [^>\n]{0,60}> ?\S|\S+@\S+[:~][^\n]{0,60}[$#%](?:\s|$)"  # shell prompts
+    r"|\[[^\]]*\d[^\]]*\]\s*\S|\[(?:[\w@/-]+:)?[\w@/.-]{2,30}\]\s+\S"  # stamped lines, lines of a tool: [vite] …
+    r"|= ?(?:help|note|hint):|--> \S+:\d|at \S+ ?\(|at <|at .*:\d+(?::\d+)?\)*$|at async |file \"|caused by:|traceback|\.\.\. \d+ more"  # stacks
+    r"|\(anonymous\)|\S{1,60} @ \S+:\d+|await in \S+$|promise\.\w+$"  # a browser's stack
+    r"|\d{4}[-/]\d\d[-/]\d\d[T ,]|\[?\d\d:\d\d:\d\d|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec) +\d{1,2} \d\d:\d\d"  # log times
+    r"|(?:\d{1,3}\.){3}\d{1,3}[ :]|(?:get|post|put|patch|delete|head|options) (?:/|https?:)\S*|http/\d"  # servers
+    r"|::\w+[^\n:]*::|(?-i:[A-Z][A-Z-]{3,}(?:;[^:\n]{0,80})?:\S)"  # a build's annotations, comments of queries, calendars
+    r"|(?:" + _LEVELS + r"|\w*error|\w*exception)\s?(?:\[[^\]]*\]|\([^)]*\)|\s[\w-]*\d+)?\s?(?::|\||-|–|—)\s*\S"
+    r"|(?-i:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|PANIC)\b[\s:\[(]|(?:FAIL|PASS|SKIP)(?:\s*:|\s+\S*[/.]\S|\s*$)|OK\s*\("
+    r"|(?:npm|yarn|pnpm|pip|cargo|bun|deno|brew|apt|gem|composer|bundler|nuget|gradle|maven|webpack|vite|rollup|esbuild|tsc|eslint|jest|pytest)"
+    r"(?:@\S+)?:? (?:warn\w*|err(?:or|!)?|notice|info|verb\w*|deprecated|http|timing)\b"
+    r"|\w*warn(?:ing)?: |(?:\w+\.)*\w*(?:warning|error|exception): |error ts\d|[a-z]{1,4}\d{3,5}: |\S+\(\d+,\d+\): "  # compilers
+    r"|(?:fehler(?:meldung)?|warnung|erreur|avertissement|errore?|erro|aviso|advertencia|错误|报错|警告|エラー)\s?[:：]\s*\S"
+    r"|(?:===|\*\*\*)\s|-{2,3} (?:fail|pass|skip)|(?:fail|pass|ok|run|\?)\s+\S*[/.]\S+|=== (?:run|pause|cont)\b|\(node:\d+\) "
+    r"|[✖✗✘✓✔✅❌⨯●⏺⎿•└├│┌┐┘─━═║╔╚╭╮╯╰▪▶▸►☰⠀-⣿█▓▒░✻✢✳✶✽∴※⏵⏸⧉]"
+    r"|[\x{1F300}-\x{1FAFF}\x{2600}-\x{26FF}\x{1F000}-\x{1F2FF}]\x{FE0F}?\s*\S"
+    r"|\S+\.\w{1,5}(?:\?\S*)?:\d+|[\w./?=&%+@~()-]+:\d+(?::\d+)?(?:\s+\S|\s*$)|commit [0-9a-f]{7,}|[0-9a-f]{7,40} \S"
+    r"|(?:author|date|commitdate|merge):\s+\S|[\w -]{2,20}:\t|\S+\s+\|\s+\d+|create mode|total \d+$|[dl-][rwxst-]{9}"
+    r"|(?:const|let|var|val)\s+(?:\w+|[{\[][^}\]]*[}\]])\s*(?::\s*[\w<>\[\]]+\s*)?=|(?:async )?(?:def|func|fn|function|class|struct|enum|interface|trait|impl)\s+\w+.*[({:<]"
+    r"|(?:if|for|while|switch|catch|elif|else if|foreach)\s*\(.*|(?:\} )?else\s*[{:]|(?:return|throw|raise|yield|await)\b.*[;(]|import .* from |import [\w.]+$|from [\w.]+ import"
+    r"|(?:export|package|public|private|protected|static|abstract|override|using|namespace|#include|#define|@import)\s+\S+.*[{;(=>\"]\s*$|package \w+$"
+    r"|[\w\"'.$@-]+\s*[:=]\s*[\[{\"'].*[\]},\"';]?\s*$|[\w.$]+\s*=\s*[\w.]+[\[(.]\S|[\[{].{20,}[\]}][,;]?\s*$|\\?\"[\w -]+\\?\":\s|(?:[^;\n]*;(?:[^ ;\n]|;)){4,}|[{}\[\]();]+,?\s*$|//|/\*|\*/|#!|\.\w[\w-]*\s*\{|@\w+(?:\(.*\))?$|\{[%{].*[%}]\}"
+    r"|(?-i:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|FROM|WHERE|JOIN) .*[;,(*=]"
+    r"|['\"]/[^'\"\n]+/[^'\"\n]+['\"]\s*$|[\w.]+(?:, [\w.]+)*\s*:=\s|var \w+(?:, \w+)* \w+$|https?://\S+\s*$|!\[|\[!\[|'?/\S+'?\s*$|[a-z]:\\\S+\s*$"
+    r"|(?:go|git|docker|make(?:\[\d+\])?|curl|ssh|bash|zsh|sh|node|python3?|systemd|sudo|nginx|cargo|rustc|ld|gcc|clang|hint): \S|usage: |did you mean |unknown (?:command|option|flag|argument)\b|captured |collected \d|running \d+ |\d+ (?:passed|failed|errors?|warnings?|tests?)\b"
+    r")"
+)
+# How lines of code end, unless somebody speaks in them.
+_ENDS = re2.compile(r"[)\]}\w'\"];\s*$|[^\s:]\s?\{\s*$|=>\s*\{?$|\\\s*$")
+_STRONG_INSIDE = re2.compile(
+    r"\b[0-9a-f]*[0-9][0-9a-f]{6,}\b|\.\.\.\s*$|\b\d+ (?:files?|tests?|errors?|warnings?|insertions?) ?(?:changed|passed|failed|\()|\(\d+\.\d+s\)|\s{8,}\S"
+)
+_INDENTED = re2.compile(r"^(?: {4,}|\t)\S")
+_BULLET = re2.compile(r"^\s*(?:[-*•]|\d{1,2}[.)]|[a-zA-Z][.)])\s")
+# After these marks of an agent's screen, indented and wrapped lines go on with what was shown.
+_SCREEN = re2.compile(r"(?m)^[ \t]*[⏺●⎿✻]\s*\S|^[ \t]*⎿")
+
+
+def is_output(line: str) -> bool:
+    """Whether a line has the shape of something a program printed, of code, of a diff or of a table."""
+    if _SHAPES.match(line) or "\t" in line.strip() or (_ENDS.search(line) and not has("person", line)):
+        return True
+    dense = [char for char in line if not char.isspace()]
+    if len(dense) < 8:
+        return False
+    marks = sum(1 for char in dense if not (char.isalnum() or char in ".,:;!?'\"’“”()-/`_#@&%~…*、。，！？：；（）「」<>=¿¡«»"))
+    return marks * 5 > len(dense)
+
+
+def is_listed(line: str) -> bool:
+    """Whether a line is an item of a list."""
+    return bool(_BULLET.match(line))
+
+
+def is_indented(line: str) -> bool:
+    """Whether a line is set off as a block of code is."""
+    return bool(_INDENTED.match(line)) and not is_listed(line)
+
+
+def shows_output(text: str) -> bool:
+    """Whether a text holds what programs print inside lines: object names, counts of things done, padding."""
+    return bool(_STRONG_INSIDE.search(text))
+
+
+def is_screen(text: str) -> bool:
+    """Whether a text was copied from the screen of an agent."""
+    return bool(_SCREEN.search(text))

@@ -1,0 +1,111 @@
+"""Prompts that a program wrote, and what clients put around a person's: scripted roles, IDE blocks, hooks, plans, slash commands."""
+
+import re2
+
+from kept.core.spans.marks import Marks, SpanKind
+
+# What clients write in the person's name, by how it opens. All of the prompt is theirs.
+_OPENINGS = re2.compile(
+    r"^\s*(?:Caveat: The messages below were generated|Operation stopped by hook|Stop hook feedback|\w+ hook (?:feedback|error|additional context)"
+    r"|This session is being continued from a previous conversation|Base directory for this skill:|Implement the following plan:"
+    r"|\[Request interrupted by user|<observed_from_primary_session>|Hello memory agent|You are a Claude-Mem|Your task is to create a detailed summary"
+    r"|The user (?:opened|selected|sent)|Please continue the conversation from where we left|Continue from where you left off\."
+    r"|Unknown (?:slash )?command:|API Error:|\[Image: source:)"
+)
+_ROLE = re2.compile(
+    r"(?i)^\s*(?:#[^\n]*\n+)?\s*(?:you are|you're|act as|du bist|sie sind|tu es|vous êtes|agis comme|eres|actúa como|você é|aja como|你是|あなたは)\s*"
+    r"(?:an? |the |eine?n? |une? |una? |umae? |一个|一名|一位)?\S"
+)
+_SCRIPTED = re2.compile(
+    r"(?i)(?:\b(?:your (?:task|job|role|goal|output|response)|respond (?:only|with)|return (?:only|json|a json)|output (?:only|format|json)|do not include"
+    r"|reply with|answer only|valid json|guidelines|steps?:|rules:|format:|deine aufgabe|antworte nur|ta tâche|réponds uniquement|tu tarea|responde solo"
+    r"|sua tarefa|responda apenas)\b|你的任务|只输出|あなたの(?:タスク|役割))"
+)
+_IDE = re2.compile(r"(?m)^\s*# Context from my IDE setup:")
+_REQUEST = re2.compile(r"(?m)^#{1,3} My request for \w+:[ \t]*\n?")
+_COMMAND = re2.compile(r"^\s*(/[A-Za-z][\w-]*(?::[\w-]+)*)(?:\s|$)")
+_WRAPPED = re2.compile(r"<command-(?:name|message)>\s*/?([\w:-]{1,60})\s*</command-(?:name|message)>")
+# Commands of clients that take no free text: whatever stands behind them was not said to the agent.
+_CLOSED = frozenset(
+    [
+        "add",
+        "add-dir",
+        "agents",
+        "approvals",
+        "bug",
+        "clear",
+        "compact",
+        "config",
+        "context",
+        "copy",
+        "cost",
+        "diff",
+        "doctor",
+        "drop",
+        "exit",
+        "export",
+        "fast",
+        "feedback",
+        "fork",
+        "git",
+        "help",
+        "hooks",
+        "ide",
+        "init",
+        "login",
+        "logout",
+        "ls",
+        "mcp",
+        "memory",
+        "model",
+        "new",
+        "output-style",
+        "permissions",
+        "plugin",
+        "plugins",
+        "quit",
+        "redo",
+        "release-notes",
+        "reload-plugins",
+        "rename",
+        "reset",
+        "resume",
+        "rewind",
+        "run",
+        "settings",
+        "stats",
+        "status",
+        "statusline",
+        "tasks",
+        "terminal-setup",
+        "test",
+        "theme",
+        "tokens",
+        "undo",
+        "usage",
+        "vim",
+    ]
+)
+
+
+def mark_program(marks: Marks) -> None:
+    """Mark a prompt that a program wrote; of an IDE's block the person's request is left."""
+    text = marks.text
+    if _OPENINGS.match(text):
+        marks.mark(0, len(text), SpanKind.PROGRAM)
+    elif _IDE.match(text):
+        request = _REQUEST.search(text)
+        marks.mark(0, request.end() if request else len(text), SpanKind.HARNESS)
+    elif _ROLE.match(text) and (_SCRIPTED.search(text) or text.count("\n") > 5 or len(text) > 600):
+        marks.mark(0, len(text), SpanKind.PROGRAM)
+
+
+def mark_command(marks: Marks) -> None:
+    """Mark the name of a slash command, and all of one that takes no words."""
+    match = _COMMAND.match(marks.text)
+    if match:
+        closed = match[1][1:].casefold() in _CLOSED
+        marks.mark(0, len(marks.text) if closed else match.end(1), SpanKind.COMMAND)
+    for wrapped in _WRAPPED.finditer(marks.text) if "<command-" in marks.text else ():
+        closed = wrapped[1].casefold() in _CLOSED
+        marks.mark(wrapped.start(), len(marks.text) if closed else wrapped.end(), SpanKind.COMMAND)

@@ -1,0 +1,317 @@
+"""Paragraphs: which are a person's prose, and which are output, documents, mails and reviews that they passed on.
+
+Goes through a prompt from its beginning. After a paste words count as the person's again only where they show it.
+"""
+
+from dataclasses import dataclass
+
+import re2
+
+from kept.core.spans.marks import Marks, SpanKind
+from kept.core.spans.output import is_indented, is_listed, is_output, is_screen, shows_output
+from kept.core.spans.words import has, opens
+
+_HEADING = re2.compile(r"^\s{0,3}#{1,6}\s+\S")
+_INTRO = re2.compile(r"[:：]\s*$")
+# A typed command, or the times of a subtitle: what stands below it in the same paragraph was printed.
+_COMMAND = re2.compile(r"^\s*(?:\d\d:\d\d:\d\d[,.]\d{3} -->|[❯➜»]|[$%>]|PS [^>\n]{1,60}>|\S+@\S+[:~][^\n]{0,60}[$#%])\s+\S")
+# Where a mail, a licence, a chat or a conversation with an assistant begins: what follows was written elsewhere.
+_MAIL = re2.compile(
+    r"(?mi)^\W*-{3,} ?(?:forwarded|original|weitergeleitete|ursprüngliche|mensaje|message|mensagem)\b.*-{3,}$"
+    r"|^(?:from|von|de|expéditeur):[ \t]+\S.*\n(?:(?:sent|date|to|cc|subject|gesendet|datum|an|betreff|enviado|para|asunto|fecha|à|objet|envoyé|assunto|data):.*\n?){2,}"
+    r"|^(?:on|am|el|le|em) .{6,80}\b(?:wrote|schrieb|escribió|a écrit|escreveu)\b.{0,60}:$"
+)
+_SCRIPT = re2.compile(r"(?i)^\W*(?:you are (?:an? |the |\w+ [\d.]+)|act as an? |your task is )")
+_NOTICE = re2.compile(r"(?mi)^\W{0,6}(?:copyright (?:\(c\)|©)|©) ?\d{4}")
+_ROLES = re2.compile(r"(?mi)^\W{0,4}(?:assistant|ai|bot|system|chatgpt|claude|gemini|copilot|model|human|user)\W{0,3}:\W{0,3}\s*\S")
+_SPEAKER = re2.compile(r"(?m)^(?:\[[^\]\n]+\][ \t]*)?(\p{Lu}[^\n:<>|`(\[\]]{0,24}):[ \t]+\S")
+_STAMPED = re2.compile(
+    r"(?m)^[^\W\d][^\n\d:]*[ \t][(\[]?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]*[AaPp]\.?[Mm]\.?)?[)\]]?:?[ \t]*$"
+    r"|^[^\W\d][^\n\d:(\[]{0,40}[ \t][(\[]\d{1,2}:\d\d(?::\d\d)?[)\]]:[ \t]+\S"
+)
+# A line with a day alone: a diary's heading.
+_DAY = re2.compile(r"(?i)^\s*(?:#+ )?(?:\pL+,? )?\d{4}-\d\d-\d\d(?:,? \(?\pL+\)?)?:?\s*$")
+_UNDERLINE = re2.compile(r"^(?:={3,}|-{3,})\s*$")
+_TITLE = 60  # characters of a heading that is underlined
+_FRONT = re2.compile(r"(?m)^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n){1,20}---[ \t]*$")
+_LABEL = re2.compile(r"^\s*(?:[-*] |\d+[.)] )?\*\*[^*\n]{2,60}(?::\*\*|\*\*:)")
+_CLAUSE = re2.compile(r"[.!?;。！？；] ?|, ")
+_POLITE = re2.compile(r"(?i)^\W*(?:(?:can|could|would) you |please |kannst du |bitte |peux-tu |puedes |por favor |você pode )*")
+_SENTENCE = re2.compile(r"[.!?]\s+|\n+")
+_JOINT = re2.compile(r"[:：.?!]\s+")
+_ARTICLE = 25  # words of a paragraph that nobody speaks in, from which on it is a text
+_COLUMN = 5  # short lines below each other
+_REPLY = 60  # words of what a person says after a paste
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    start: int
+    end: int
+    text: str
+    marked: bool
+
+    @property
+    def foreign(self) -> bool:
+        return is_output(self.text) or bool(_HEADING.match(self.text) or _LABEL.match(self.text))
+
+
+@dataclass(slots=True)
+class _State:
+    """What stands before a paragraph: a paste goes on, the last paragraph was output, a list was announced."""
+
+    pasted: SpanKind | None = None
+    shaped: bool = False
+    listing: bool = False
+    announced: bool = False  # and nothing of it came yet
+    spoken: int = 0  # words that the person typed so far
+
+
+def mark_paragraphs(marks: Marks) -> None:
+    """Mark the paragraphs, and the lines of them, that are not the person's."""
+    text = marks.text
+    marks.mark(_document(text), len(text), SpanKind.DOCUMENT)
+    state = _State()
+    for lines in _paragraphs(marks):
+        _mark_paragraph(marks, lines, state)
+
+
+def _mark_paragraph(marks: Marks, lines: list[_Line], state: _State) -> None:
+    start, end = lines[0].start, lines[-1].end
+    words = marks.text[start:end]
+    if lines[0].marked:
+        # What was announced was a block that is marked already.
+        state.pasted = None if state.announced else state.pasted
+        state.shaped, state.listing, state.announced = True, False, False
+        return
+    if state.pasted and _resumes(words, after_output=state.shaped):
+        state.pasted = None
+    shaped = is_screen(words) or _most_foreign(lines) or (not state.listing and _is_output(lines, words))
+    if state.pasted:
+        marks.mark(start, end, state.pasted)
+        state.shaped, state.announced = shaped, False
+        return
+    state.listing = False
+    if _forwards(words) or shaped:
+        kind = SpanKind.PASTED if shaped else SpanKind.DOCUMENT
+        lead = _lead(lines)
+        if lead < len(lines):
+            marks.mark(lines[lead].start, end, kind)
+        # One line alone (an address, an error) is no beginning of a paste that goes on.
+        goes_on = len(lines) - lead > 1 or not shaped or is_screen(words)
+        state.pasted, state.shaped = kind if goes_on else None, shaped
+    elif _is_reported(words, alone=state.spoken < _ARTICLE):
+        marks.mark(_title(marks, start), end, SpanKind.REPORTED)
+        state.pasted, state.shaped = SpanKind.REPORTED, False
+    else:
+        state.shaped = _mark_lines(marks, lines)
+        state.spoken += len(words.split())
+        _announce(marks, lines, state)
+
+
+def _announce(marks: Marks, lines: list[_Line], state: _State) -> None:
+    """Note what the last line of a paragraph announces: a paste, or a list of the person's own."""
+    last = lines[-1]
+    if not marks.typed_parts(last.start, last.end) or not _INTRO.search(last.text):
+        return
+    tail = last.text[-200:].strip()
+    if has("material", _CLAUSE.split(tail)[-1]) or _digests(tail):
+        state.pasted, state.shaped, state.announced = SpanKind.DOCUMENT, False, True
+    else:
+        state.listing = len(marks.text) < 1_500
+
+
+def _mark_lines(marks: Marks, lines: list[_Line]) -> bool:
+    """Mark the lines of a mixed paragraph: foreign ones, what a command printed, and what follows output until a person speaks.
+    Says whether it ends in output.
+    """
+    printed = shown = lead = False
+    for place, line in enumerate(lines):
+        printed = printed or bool(_COMMAND.match(line.text))
+        rest = _attached(line.text)
+        if rest:
+            marks.mark(line.start + rest, line.end, SpanKind.PASTED)
+            shown, lead = True, False
+        elif (
+            line.foreign
+            or (printed and not _asks(line.text))
+            or (shown and not _speaks(line.text) and not (lead and is_listed(line.text)))
+            or _is_column(lines, place)
+        ):
+            marks.mark(line.start, line.end, SpanKind.PASTED)
+            shown, lead = True, False
+        else:
+            # A list below the person's own lead-in is theirs; anything else that they announce so is a paste.
+            shown = lead = bool(_INTRO.search(line.text)) and (has("material", line.text[-120:]) or _digests(line.text))
+    return shown
+
+
+def _digests(words: str) -> bool:
+    """Whether somebody asks for a text to be worked on."""
+    return opens("digests", _POLITE.sub("", _CLAUSE.split(words[-200:].strip())[-1]))
+
+
+def _attached(line: str) -> int:
+    """Where output begins that a person pasted behind their words on the same line; 0 where none does."""
+    for match in _JOINT.finditer(line):
+        rest = line[match.end() :]
+        if match[0][0] in ":：" and _digests(line[: match.start()]) and len(rest.split()) >= _ARTICLE:
+            return int(match.end())
+        if is_output(line[match.end() :]) and len(line) - match.end() >= 15 and _is_natural(line[: match.start()]):
+            return int(match.end())
+    return 0
+
+
+def _is_column(lines: list[_Line], place: int) -> bool:
+    """Whether a line stands in a run of short ones in which nobody speaks: a column of a table, or a page as it was copied."""
+    low = high = place
+    while low > 0 and _is_cell(lines[low - 1].text):
+        low -= 1
+    while high < len(lines) and _is_cell(lines[high].text):
+        high += 1
+    return high - low >= _COLUMN and _is_cell(lines[place].text)
+
+
+def _is_cell(line: str) -> bool:
+    return len(line.split()) <= 6 and not is_listed(line) and not _INTRO.search(line) and not _speaks(line)
+
+
+def _most_foreign(lines: list[_Line]) -> bool:
+    """Whether most lines of a paragraph, those that introduce them aside, have the shape of output."""
+    strange = sum(1 for line in lines if line.foreign)
+    return strange > 0 and strange * 2 > len(lines) - _lead(lines)
+
+
+def _lead(lines: list[_Line]) -> int:
+    """How many lines before the first foreign one are the person's: all up to the last that speaks or introduces what follows."""
+    first = next((place for place, line in enumerate(lines) if line.foreign), len(lines))
+    spoken = [place for place in range(first) if _speaks(lines[place].text) or _introduces(lines[place].text)]
+    return spoken[-1] + 1 if spoken and first < len(lines) else 0
+
+
+def _introduces(line: str) -> bool:
+    return bool(_INTRO.search(line)) and len(line.split()) > 1 and not is_indented(line)
+
+
+def _speaks(line: str) -> bool:
+    """Whether a line is a sentence of somebody who speaks."""
+    if is_indented(line) or is_output(line):
+        return False
+    start = line.strip()
+    several = len(start.split()) >= 2 or not start.isascii()
+    if several and (has("person", start[:80]) or opens("resumes", start) or _asks(start)):
+        return True
+    return start[:1].islower() and len(start.split()) >= (5 if _INTRO.search(start) else 4) and _is_natural(start)
+
+
+def _is_natural(words: str) -> bool:
+    """Whether nearly all of some words are words as people write them."""
+    parts = words.split()
+    plain = sum(1 for part in parts if part.strip(".,!?:;()\"'’“”-*`").replace("'", "").replace("’", "").replace("-", "").isalpha())
+    return len(parts) >= 2 and plain * 5 >= len(parts) * 4
+
+
+def _asks(line: str) -> bool:
+    return line.rstrip().endswith(("?", "？"))
+
+
+def _is_output(lines: list[_Line], words: str) -> bool:
+    """Whether a paragraph was copied off a screen: padded or indented throughout, or short lines in which nobody speaks."""
+    if all(is_indented(line.text) for line in lines) or any(line.text.endswith(" " * 8) for line in lines):
+        return True
+    if len(lines) > 1 and all(line.text.startswith("  ") and not is_listed(line.text) for line in lines):
+        return True
+    if has("person", words) or any(_speaks(line.text) for line in lines):
+        return False
+    short = len(lines) > 2 and all(len(line.text.split()) < 9 and not is_listed(line.text) for line in lines)
+    return short or (len(lines) > 1 and shows_output(words) and not _asks(words))
+
+
+def _is_reported(words: str, *, alone: bool) -> bool:
+    """Whether a paragraph is a reviewer's, or long faultless prose in which nobody speaks, is spoken to or gives an order; such prose
+    where it stands ``alone``: one who wrote much before it goes on describing.
+    """
+    if any(opens("pleas", sentence) for sentence in _SENTENCE.split(words)):
+        return False
+    long = len(words.split()) >= _ARTICLE and words.lstrip()[:1].isupper() and words.rstrip().endswith((".", "。"))
+    return has("reviews", words) or (alone and long and not has("person", words) and not opens("orders", words))
+
+
+def _title(marks: Marks, start: int) -> int:
+    """Where a report begins whose first paragraph begins here: at the line above where that is its title."""
+    above = marks.text[:start].rstrip()
+    line = above[above.rfind("\n") + 1 :]
+    is_title = (
+        line[:1].isupper()
+        and line[-1:].isalnum()
+        and len(line.split()) <= 20
+        and not has("person", line)
+        and not opens("orders", line)
+    )
+    return len(above) - len(line) if is_title and not above[: len(above) - len(line)].strip() else start
+
+
+def _resumes(words: str, *, after_output: bool) -> bool:
+    """Whether the person speaks again after something pasted: short, and as people speak. After pasted prose they must also ask, or
+    write as people type: without a capital.
+    """
+    if words[:2].isspace() and not _asks(words):
+        return False
+    first = words.strip().lstrip("-*•0123456789.) ").split("\n", 1)[0]
+    if len(words.split()) > _REPLY or has("reviews", words) or is_indented(words.split("\n", 1)[0]) or is_output(first):
+        return False
+    if after_output:
+        return has("person", first[:60]) or opens("resumes", first) or _asks(words) or _speaks(first)
+    return ("?" in words or "？" in words or first[:1].islower()) and (has("person", first[:60]) or opens("resumes", first))
+
+
+def _document(text: str) -> int:
+    """Where a document begins: its front matter, or the first of several headings or days; behind the text where there is none."""
+    front = _FRONT.search(text)
+    if front:
+        return int(front.start())
+    headings: list[int] = []
+    at, fenced = 0, False
+    lines = text.splitlines(keepends=True)
+    for place, line in enumerate(lines):
+        fenced = fenced != line.lstrip().startswith(("```", "~~~"))
+        if not fenced and place and _UNDERLINE.match(line) and 0 < len(lines[place - 1].strip()) <= _TITLE:
+            headings.append(at - len(lines[place - 1]))
+        if not fenced and (_DAY.match(line) or (_HEADING.match(line) and not _is_comment(lines, place))):
+            headings.append(at)
+        at += len(line)
+    if len(headings) > 1 or (headings and len(text) > 400):
+        return headings[0]
+    return len(text)
+
+
+def _is_comment(lines: list[str], place: int) -> bool:
+    """Whether a line with one number sign is a comment in a program rather than a heading: code stands directly before or behind it."""
+    if lines[place].lstrip().startswith("##"):
+        return False
+    return any(0 <= near < len(lines) and lines[near].strip() and is_output(lines[near]) for near in (place - 1, place + 1))
+
+
+def _forwards(paragraph: str) -> bool:
+    """Whether a paragraph begins a mail, a licence, a chat between others, or a conversation with an assistant."""
+    if _SCRIPT.match(paragraph) and len(paragraph.split()) >= _ARTICLE:
+        return True
+    if _MAIL.search(paragraph) or _NOTICE.search(paragraph) or _ROLES.search(paragraph) or _STAMPED.search(paragraph):
+        return True
+    names = [match[1].casefold() for match in _SPEAKER.finditer(paragraph)]
+    return len(names) > 2 and 1 < len(set(names)) < len(names)
+
+
+def _paragraphs(marks: Marks) -> list[list[_Line]]:
+    """The paragraphs of a text as their lines, without line ends. What is marked already stands apart."""
+    found: list[list[_Line]] = [[]]
+    at = 0
+    for line in marks.text.splitlines(keepends=True):
+        bare = line.rstrip("\r\n")
+        marked = not marks.typed_parts(at, at + len(bare))
+        if not bare.strip() or (found[-1] and found[-1][-1].marked != marked):
+            found.append([])
+        if bare.strip():
+            found[-1].append(_Line(at, at + len(bare), bare, marked))
+        at += len(line)
+    return [lines for lines in found if lines]

@@ -1,0 +1,105 @@
+"""What a person quotes or reports inside of their own sentences: quotations, "the docs say …", "reviewer: …", "X claims …"."""
+
+from functools import cache
+
+import re2
+
+from kept.core.spans.marks import Marks, SpanKind
+from kept.core.spans.words import spaced, unspaced
+
+_QUOTATION = re2.compile(r"[“«„]([^“”«»„\n]+)[”»“]|(?:^|[\s(:])\"([^\"\n]+)\"|「([^「」\n]+)」|『([^『』\n]+)』")
+_LONG_QUOTATION = 8  # words: a shorter one names something
+_END = re2.compile(
+    r"[.!?](?:\s|$)|[。！？;；]|\n|,? (?:but|however|aber|jedoch|mais|cependant|pero|sin embargo|mas|porém) |但是?|不过|しかし|でも"
+)
+# The text that something is to show is the person's.
+_WANTED = re2.compile(r"(?i)\b(?:should|must|shall|to|soll\w*|muss|doit|debe|deve)\s+(?:\pL+\s+)?\W*$")
+_CLAIMS = re2.compile(
+    r"(?:^|[.!?]\s+|\n)\s*(?:\p{Lu}[\w.-]{0,30}(?: \p{Lu}[\w.-]{1,30})?) "
+    r"(?:claims?|claimed|insists?|argues?|asserts?|says|said|writes|wrote|thinks|recommends?|suggests?)(?: that)?[:,]? "
+)
+_OWN_VOICE = re2.compile(r"\b(?:We|You|I|What|Who|This|That|It|Nobody|Somebody|Someone|Anyone)\b")
+
+
+def mark_speech(marks: Marks) -> None:
+    """Mark quotations and what is reported of somebody else. Of the person's sentence the words around it stay typed."""
+    _mark_quotations(marks)
+    _mark_reports(marks)
+
+
+def _mark_quotations(marks: Marks) -> None:
+    text = marks.text
+    for match in _QUOTATION.finditer(text):
+        inner = next(group for group in match.groups() if group)
+        long = len(inner.split()) >= _LONG_QUOTATION or (not inner.isascii() and len(inner) >= 2 * _LONG_QUOTATION)
+        if long and _attributed(text, match.start(), match.end()):
+            marks.mark(match.start(), match.end(), SpanKind.QUOTED)
+
+
+def _attributed(text: str, start: int, end: int) -> bool:
+    """Whether a quotation is somebody's words rather than a label the person speaks about: announced, on a line of its own, or signed."""
+    before, after = text[max(0, start - 60) : start + 1], text[end : end + 20]
+    if _WANTED.search(before):
+        return False
+    alone = not before.rpartition("\n")[2].strip(' \t>*-"“«„「『') and not after.partition("\n")[0].strip(" \t.")
+    return alone or bool(_saying_last().search(before)) or after.lstrip().startswith(("— ", "– ", "-- "))
+
+
+@cache
+def _saying_last() -> "re2._Regexp":
+    return re2.compile(
+        rf"(?i)(?:[:：]|(?:\b{spaced('says')}|{unspaced('says')})(?:\s+(?:that|dass|que))?\s*,?)\s*[(\"“«„「『]?\s*$"
+    )
+
+
+# Between who speaks and "says": a word or two, no comma.
+_BETWEEN = r"(?:[ \t]+[\pL\pN'’-]+){0,2}?[ \t]+"
+
+
+@cache
+def _said() -> "re2._Regexp":
+    """Somebody says something, up to where what they say begins."""
+    return re2.compile(
+        rf"(?i)(?:\b{spaced('sources')}{_BETWEEN}{spaced('says')}(?:[ \t]+(?:that|dass|que)\b)?(?:[ \t]*[:,])?(?:[ \t]+|$)"
+        rf"|{unspaced('sources')}[^。！？\n]{{0,12}}?{unspaced('says')}[：:，,]?)"
+    )
+
+
+@cache
+def _according() -> "re2._Regexp":
+    """A sentence is a source's: "according to the docs …", "laut Handbuch …"."""
+    return re2.compile(
+        rf"(?i)(?:\b{spaced('according')}{_BETWEEN}{spaced('sources')}\b"
+        rf"|{unspaced('according')}[^。！？\n]{{0,12}}?{unspaced('sources')}[^。！？\n，：:,]{{0,12}}[，：:,]|{unspaced('sources')}{unspaced('according')}[、，]?)"
+    )
+
+
+@cache
+def _taken() -> "re2._Regexp":
+    """A sentence names where the rest of it is from: "from the vendor docs: …"."""
+    return re2.compile(
+        rf"(?im)(?:^|[.!?][ \t]+)[\s>*_-]{{0,4}}(?:\pL+[ \t]+)??{spaced('taken')}{_BETWEEN}{spaced('sources')}\b[^.!?\n:：]*[:：][ \t]*"
+        rf"|{unspaced('taken')}[^。！？\n，：:,]*{unspaced('sources')}[^。！？\n，：:,]*[：:]"
+    )
+
+
+@cache
+def _labelled() -> "re2._Regexp":
+    """A line that begins with who speaks, and a colon."""
+    return re2.compile(
+        rf"(?im)^[ \t*_>#-]{{0,6}}(?:(?:the|a|an|our|my|their|der|die|das|le|la|les|el|los|o|a)[ \t]+)?(?:[\pL\pN-]+[ \t]+)??"
+        rf"(?:{spaced('speakers')}|{unspaced('speakers')})(?:[ \t]+(?:comments?|feedback|notes?|review))?(?:[ \t]?\([^)\n]*\))?[*_]*[ \t]?[:：][*_]*[ \t]*"
+    )
+
+
+def _mark_reports(marks: Marks) -> None:
+    text = marks.text
+    for match in _labelled().finditer(text):
+        end = text.find("\n\n", match.end())
+        marks.mark(match.start(), len(text) if end < 0 else end, SpanKind.REPORTED)
+    for pattern in (_said(), _according(), _taken(), _CLAIMS):
+        for match in pattern.finditer(text):
+            if pattern is _CLAIMS and _OWN_VOICE.search(match[0]):
+                continue
+            stop = _END.search(text, match.end())
+            marks.mark(match.start(), stop.start() + 1 if stop else len(text), SpanKind.REPORTED)

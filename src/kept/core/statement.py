@@ -1,0 +1,337 @@
+"""Statements: what of a sentence is compared with another one, when two say the same, and when the later one replaces the earlier.
+
+Lexical rules over bounded texts, built to be sure rather than complete: a wrong answer here loses a memory. Knows nothing of
+candidates or memories.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from kept.core.text import NEGATIONS, likeness, normal_form, numbers, tokens_of
+
+NEAR = 0.82  # likeness of their content words from which two statements are one in other words
+CLOSE = 0.67  # the same where both name the same artifacts and one only says more than the other
+_WHOLE = 4  # content words of a statement that another one may go on from
+_LEAST = 2  # with fewer content words only the same words are the same statement
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+# Words that carry no matter of their own: a statement is the same with and without them.
+_EMPTY = _set(
+    "a an the this that these those it its is are be been being was were do does did to of in on at by for from with as and "
+    "or so then than we i you our my your us they them there here if please always should must shall will would can could "
+    "may have has had want wants need needs like ensure make sure just also really actually simply again now anymore longer "
+    "still already keep keeps every each all any use uses using used single into when which who what instead rather der die "
+    "das den dem des ein eine einen einem einer und oder zu im in am auf für von mit bitte immer soll sollen muss müssen "
+    "wir ich man nur auch noch mehr benutze benutzen verwende verwenden statt anstatt el la los las un una unos unas y o de "
+    "del en por para con se siempre debe deben hay usa usar le les du des et ou dans sur pour avec toujours doit doivent il "
+    "faut utilise utiliser os as um uma e do da em no na sempre deve devem"
+)
+_DENIALS = NEGATIONS | _set(
+    "nobody nothing none neither nor without keine keinen keinem niemals ohne ne aucun aucune tampoco ningún nem sem"
+)
+_UNSPACED = ("不", "没", "沒", "别", "別", "勿", "ない", "ません", "しない", "없", "않")
+# Pairs of which one says the reverse of the other: two statements that differ in them are never the same.
+_OPPOSED = _set(
+    "before/after enable/disable add/remove first/last on/off more/less public/private sync/async left/right top/bottom "
+    "top/lower upper/lower start/stop start/end open/close allow/forbid allow/deny show/hide include/exclude "
+    "minimum/maximum min/max most/least true/false local/remote input/output read/write always/sometimes old/new "
+    "with/without mobile/desktop client/server staging/production dev/prod light/dark light/heavy merge/rebase "
+    "tabs/spaces above/below increase/decrease lock/unlock upload/download import/export push/pull encode/decode "
+    "major/minor patch/major patch/minor required/optional internal/external"
+)
+_CHOOSING = _set("use uses using prefer choose adopt benutze verwende usa utilise")
+_LEAVING = _set("switch switched move moved migrate migrated change changed wechsel")
+_REFUSING = _set("not never don't dont stop avoid no statt anstatt nicht nie nunca jamais")
+_SKIPPED = _set("the a an any longer ever to use using uses more of for der die das den le la el")
+# Attributes that have one value at a time, and words before a number that make it one.
+_SINGULAR = _set(
+    "branch version port path url host hostname address default format manager database language license owner directory "
+    "folder limit timeout threshold width height size name registry region endpoint indentation maximum minimum budget "
+    "interval deadline"
+)
+_MEASURED = (_SINGULAR - {"port"}) | _set("least most max min exactly than to is are under above below go node python java rust")
+# What has one wording at a time, and how it is told which.
+_TEXTS = _set("message text label title heading placeholder tooltip caption prompt wording button error name banner")
+_SAYING, _ORDERING = _set("say read be"), _set("should must shall to")
+_COUNTED = _set(
+    "issue issues pr prs step phase task test tests line lines option item chapter rule round case day week part section "
+    "ticket bug migration number no nr session level story page figure row column"
+)
+# What is said of one version is not taken back by the same of another.
+_VERSIONED = _set(
+    "support test match matrix fail bug broken break work releas tag since introduc add fix changelog also both run built exist remov deprecat"
+)
+_UNIT = re.compile(
+    r"^v?\d+(?:\.\d+)+$|^\d+(?:\.\d+)?(?:px|ms|s|m|h|d|kb|mb|gb|k|x|em|rem|pt|fps)$|^(?=\w*[a-f])(?=\w*\d)[0-9a-f]{6}$"
+)
+_JOINTS = re.compile(r"[|&;]+")
+_ACTION = re.compile(r"\b(?:use|run|write|set|add) `([^`]{1,200})`", re.IGNORECASE)
+# Openings that say who says it and where it holds, but nothing of the matter: it is the same with and without them.
+_OPENINGS = tuple(
+    tuple(each.split())
+    for each in (
+        "we have decided", "we decided", "i decided", "it was decided", "the decision is", "decision", "in this project", "in this repo",
+        "in this repository", "in this codebase", "for this project", "for this repo", "in diesem projekt", "wir haben entschieden",
+    )
+)  # fmt: skip
+_OPENING = frozenset(each[0] for each in _OPENINGS)
+_REASONS = _set("because since otherwise weil denn sonst porque parce puisque pois senão")
+_COPULAS = frozenset(("is", "are", "ist", "est", "es"))
+_WORDS_READ = 60
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Statement:
+    """A text as it is compared.
+
+    ``words`` are its tokens, ``content`` the stems of those that carry matter. ``chosen`` and ``refused`` are what it says to use and
+    not to use. ``remedy`` is what a fix runs: programs and options. ``fingerprint`` recognises the error that a fix is for; ``asks`` says that it is a question.
+    """
+
+    form: str
+    words: frozenset[str]
+    content: frozenset[str]
+    artifacts: frozenset[str]
+    numbers: frozenset[str]
+    denials: int
+    chosen: frozenset[str]
+    refused: frozenset[str]
+    fingerprint: str = ""
+    remedy: frozenset[str] = frozenset()
+    asks: bool = False
+
+
+def statement(text: str, artifacts: Iterable[str] = (), fingerprint: str = "") -> Statement:
+    """What of a text is compared with others."""
+    form = normal_form(text)
+    words = _bare(tokens_of(form), form)
+    chosen, refused = _frames(form.split()[:_WORDS_READ])
+    return Statement(
+        form=form,
+        words=words,
+        content=frozenset(stem(word) for word in words if word not in _EMPTY and not denies(word)),
+        artifacts=frozenset(each.casefold() for each in artifacts),
+        numbers=frozenset(word for word in words if not word.isalpha() and numbers(frozenset((word,)))),
+        denials=sum(denies(word) for word in words) + sum(form.count(each) for each in _UNSPACED if each in form),
+        chosen=chosen,
+        refused=refused,
+        fingerprint=fingerprint,
+        remedy=_remedy(text) if fingerprint else frozenset(),
+        asks=text.rstrip().endswith(("?", "？")),
+    )
+
+
+def _bare(words: frozenset[str], form: str) -> frozenset[str]:
+    """The words without those that only open the sentence and do not come again in it."""
+    said = form.split()
+    rest = unopened(said)
+    return words - {word for word in said[: len(said) - len(rest)] if word not in rest} if len(rest) < len(said) else words
+
+
+def unopened(said: list[str]) -> list[str]:
+    """The words of a normal form behind those that only open the sentence: who says it, and that it holds here."""
+    for _ in range(2):
+        if not said or said[0] not in _OPENING:
+            break
+        said = said[len(next((each for each in _OPENINGS if tuple(said[: len(each)]) == each), ())) :]
+    return said
+
+
+@lru_cache(maxsize=50_000)
+def stem(word: str) -> str:
+    """A word without the endings that English hangs on it; other words as they are."""
+    if not (word.isascii() and word.isalpha() and len(word) > 3):
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        return f"{word[:-3]}y"
+    for ending, least in (("ing", 7), ("ed", 6), ("s", 4)):
+        if word.endswith(ending) and len(word) >= least and not word.endswith(("ss", "us", "is")):
+            word = word[: -len(ending)]
+            if ending != "s" and word[-1:] == word[-2:-1] and word[-1] not in "sl":
+                word = word[:-1]
+            break
+    return word[:-1] if word.endswith("e") and len(word) > 4 else word
+
+
+def same(left: Statement, right: Statement) -> bool:
+    """Whether two texts state the same: equal words, or near-duplicates that agree in numbers, denials, choice and artifacts."""
+    if left.form == right.form:
+        return True
+    if left.fingerprint and left.fingerprint == right.fingerprint and left.remedy and right.remedy:
+        return left.remedy == right.remedy
+    if left.numbers != right.numbers or left.denials != right.denials or left.asks != right.asks or _crossed(left, right):
+        return False
+    if not (left.artifacts <= right.artifacts or right.artifacts <= left.artifacts):
+        return False
+    if opposed(left.words - right.words, right.words - left.words):
+        return False
+    if min(len(left.content), len(right.content)) < _LEAST:
+        return False
+    if goes_on(left, right) or goes_on(right, left):
+        return True
+    alike = likeness(left.content, right.content)
+    if left.fingerprint and left.fingerprint == right.fingerprint and not (left.remedy or right.remedy):
+        return alike >= NEAR / 2
+    contained = left.content <= right.content or right.content <= left.content
+    return alike >= NEAR or (alike >= CLOSE and contained and bool(left.artifacts) and left.artifacts == right.artifacts)
+
+
+def goes_on(longer: Statement, shorter: Statement) -> bool:
+    """Whether one says what the other says, word for word, and then more: a rule, and the rule with its reason. A short one may only go on
+    with its reason.
+    """
+    if not longer.form.startswith(f"{shorter.form} "):
+        return False
+    return len(shorter.content) >= _WHOLE or longer.form[len(shorter.form) :].split(maxsplit=1)[0] in _REASONS
+
+
+def replaces(later: Statement, earlier: Statement) -> bool:
+    """Whether a statement leaves no room for an earlier one of the same scope: the same matter, with another value or the reverse of it."""
+    if later.form == earlier.form:
+        return False
+    return _denied(later, earlier) or _preferred(later, earlier) or _revalued(later, earlier)
+
+
+def handles(each: Statement) -> Iterator[tuple[str, object]]:
+    """Under what a statement is filed, so that any two of which one replaces the other share at least one handle."""
+    if len(each.content) >= _LEAST:
+        yield "matter", each.content
+    for word in each.chosen | each.refused:
+        yield "choice", word
+    if len(each.numbers) == 1:
+        yield "measure", each.content - each.numbers
+    subject, _ = _attribute(each)
+    if subject:
+        yield "attribute", subject
+
+
+def _denied(later: Statement, earlier: Statement) -> bool:
+    """The same matter and artifacts, denied by exactly one of the two."""
+    return (
+        len(later.content) >= _LEAST
+        and later.content == earlier.content
+        and later.artifacts == earlier.artifacts
+        and (later.denials > 0) != (earlier.denials > 0)
+        and max(later.denials, earlier.denials) == 1
+    )
+
+
+def _preferred(later: Statement, earlier: Statement) -> bool:
+    """What one chose the other refuses: for the same matter, or where the later one refuses it, for more."""
+    names = later.chosen | later.refused | earlier.chosen | earlier.refused
+    left = {stem(each) for each in names | _LEAVING}
+    others = {each for each in later.artifacts if not any(name in each for name in names)}
+    new, old = later.content - left, earlier.content - left
+    if not others <= earlier.artifacts:
+        return False
+    refused = (later.refused & earlier.chosen) - earlier.refused - later.chosen
+    taken = (later.chosen & earlier.refused) - earlier.chosen - later.refused
+    return bool((refused and new <= old) or (taken and new == old))
+
+
+def _revalued(later: Statement, earlier: Statement) -> bool:
+    """The same matter, or the same attribute, with another value."""
+    if later.denials or earlier.denials:
+        return False
+    new, old = later.numbers, earlier.numbers
+    if len(new) == len(old) == 1 and new != old and later.content - new == earlier.content - old:
+        (value,), (before,) = new, old
+        return (
+            len(later.content) > _LEAST
+            and not later.content & _VERSIONED
+            and {each for each in later.artifacts if value not in each}
+            == {each for each in earlier.artifacts if before not in each}
+            and _measures(later.form, value)
+            and _measures(earlier.form, before)
+        )
+    (subject, now), (same_subject, then) = _attribute(later), _attribute(earlier)
+    return bool(subject) and subject == same_subject and now != then
+
+
+def _measures(form: str, value: str) -> bool:
+    """Whether a number is the value of something rather than the name of one of several things."""
+    words = form.split()
+    before = words[max(0, words.index(value) - 2) : words.index(value)] if value in words else []
+    if not before or before[-1] in _COUNTED:
+        return False
+    return bool(_UNIT.match(value)) or before[-1] in _MEASURED
+
+
+def _attribute(each: Statement) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Subject and value of ``the <attribute> of something is <value>``; empty where it is no such sentence."""
+    words = each.form.split()[:_WORDS_READ]
+    if not each.denials and (named := _worded(words)):
+        return named
+    place = next((i for i, word in enumerate(words) if word in _COPULAS), 0)
+    value = tuple(word for word in words[place + 1 :] if word not in _EMPTY)
+    subject = frozenset(stem(word) for word in words[:place] if word not in _EMPTY)
+    if not place or not _SINGULAR & set(words[:place]) or len(subject) < _LEAST or not 0 < len(value) <= 2 or each.denials:
+        return frozenset(), ()
+    return subject, value
+
+
+def _worded(words: list[str]) -> tuple[frozenset[str], tuple[str, ...]] | None:
+    """Subject and value of ``the <text> of something should say <words>``; None where it is no such sentence."""
+    place = next((i for i, word in enumerate(words) if word in _SAYING and words[i - 1 : i] and words[i - 1] in _ORDERING), 0)
+    subject = frozenset(stem(word) for word in words[: max(0, place - 1)] if word not in _EMPTY)
+    value = tuple(words[place + 1 :])
+    return (subject, value) if place and len(subject) >= _LEAST and _TEXTS & set(words[:place]) and value else None
+
+
+def _frames(words: list[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """What a sentence says to use, and what not to."""
+    chosen: set[str] = set()
+    refused: set[str] = set()
+    leaving = False
+    for place, word in enumerate(words):
+        after = words[place + 1 : place + 2]
+        if word in _REFUSING or (word in ("instead", "rather") and after in (["of"], ["than"])):
+            refused.update(_object(words, place + 1 + (word in ("instead", "rather"))))
+        elif word in _LEAVING:
+            leaving = True
+        elif leaving and word == "from":
+            refused.update(_object(words, place + 1))
+        elif (leaving and word == "to") or (
+            word in _CHOOSING and not any(denies(each) or each in ("longer", "stop") for each in words[max(0, place - 2) : place])
+        ):
+            chosen.update(_object(words, place + 1))
+    return frozenset(chosen), frozenset(refused)
+
+
+def _object(words: list[str], place: int) -> list[str]:
+    named = (word for word in words[place : place + 4] if word not in _SKIPPED)
+    return [word for word in [next(named, "")] if word and word not in _EMPTY]
+
+
+def _crossed(left: Statement, right: Statement) -> bool:
+    """Whether one uses what the other refuses, both saying what to refuse: ``a instead of b`` and ``b instead of a``."""
+    if not left.refused or not right.refused:
+        return False
+    return bool(left.refused & (right.words - right.refused) or right.refused & (left.words - left.refused))
+
+
+def opposed(left: frozenset[str], right: frozenset[str]) -> bool:
+    """Whether a word of one says the reverse of a word of the other."""
+    return any(f"{word}/{other}" in _OPPOSED or f"{other}/{word}" in _OPPOSED for word in left for other in right)
+
+
+def denies(word: str) -> bool:
+    """Whether a word of a normal form denies something."""
+    return word in _DENIALS or word.endswith("n't")
+
+
+def _remedy(text: str) -> frozenset[str]:
+    """The programs and options that a fix says to run or write."""
+    steps = (step for piece in _ACTION.findall(text) for step in _JOINTS.split(piece))
+    return frozenset(word for step in steps for word in _called(step))
+
+
+def _called(step: str) -> list[str]:
+    words = step.split()
+    return words[:1] + [word.split("=", 1)[0] for word in words[1:] if word.startswith("-")]

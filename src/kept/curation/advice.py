@@ -1,0 +1,321 @@
+"""Advice: what a model says should become of the memories of a category, and how much of that may be done (K4, K6).
+
+A model sees memories under short numbers and answers with changes only. Every change is checked: its kind is one of five, at most one
+a number, its words are those of the memories it is made of, what gives way is older than what it gives way to. What a person owns is
+never touched. Whether all changes together take too much is the guard's to say. Asks nobody itself.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kept.core.artifact import artifacts
+from kept.core.event import Origin, least
+from kept.core.memory import Memory, Status
+from kept.core.operation import ADVISED, Merge, Operation, Resolve, Retire, Revise, Supersede, as_facts
+from kept.core.statement import statement
+from kept.core.text import likeness, numbers, one_line, tokens
+from kept.llm.ask import Ask
+from kept.llm.schema import read, schema_of
+from kept.profiles.profile import Category, Shape
+
+PURPOSE = "curate"
+MOST_TOKENS = 4_096
+MOST = 40  # entries of one question: as many as a small model keeps in view
+_FRESH = 20  # of them that were learnt since
+_ALIKE = 0.12  # likeness from which an entry is shown beside a new one
+_CONTENT_CHARS = 480
+_REASON_CHARS = 120
+_SUPPORT = 0.7  # share of its telling words that a wording must take from what it is made of
+_CARRIED = 0.6  # share of the telling words of each that a merged entry must still say
+_RELATED = 0.15  # likeness that one needs with what it gives way to, where they name nothing in common
+_SHAPES = {
+    Shape.FACT: "Each entry is one fact.",
+    Shape.DOSSIER: "There is one entry for each person or thing, a dossier: everything that holds about them, the latest where it changed.",
+    Shape.COLLECTION: "There is one entry for each theme: all that is said on it stands together, not five entries that each say a part.",
+    Shape.THEME: "There is one entry for each theme, the latest: it supersedes earlier ones on the same ground.",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """What a model says of one number. ``into`` is the other one (0: none)."""
+
+    id: int
+    op: str
+    into: int
+    content: str
+    reason: str
+
+
+_SCHEMA_FIELDS = {"into": "with"}  # what a field is called in a reply: the word is the model's, not Python's
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Changes:
+    """A whole reply."""
+
+    operations: tuple[Change, ...]
+
+
+def _schema() -> dict[str, Any]:
+    made = schema_of(Changes)
+    item = made["properties"]["operations"]["items"]
+    item["properties"] = {_SCHEMA_FIELDS.get(name, name): each for name, each in item["properties"].items()}
+    item["required"] = list(item["properties"])
+    return made
+
+
+SCHEMA = _schema()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Table:
+    """The entries of one question, in the order of their numbers: those of the category, and behind them others that may only be named.
+
+    ``fresh`` are the ids of those that were learnt since.
+    """
+
+    category: Category
+    entries: tuple[Memory, ...]
+    named: tuple[Memory, ...] = ()
+    fresh: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Advice:
+    """What a reply comes to: operations, and how many changes were not taken, by reason."""
+
+    operations: tuple[Operation, ...] = ()
+    refused: Mapping[str, int] = field(default_factory=dict)
+
+
+def tables(category: Category, memories: Sequence[Memory], fresh: frozenset[str], *, asks: bool) -> Iterator[Table]:
+    """The questions about a category: some of what is fresh, each time with what is related to it.
+
+    ``memories`` are the active ones of the group; ``asks`` says that the category holds questions, which memories of the others may
+    answer. What is related to nothing is not asked about: whether it belongs was judged when it was learnt.
+    """
+    own = [each for each in memories if each.category == category.id]
+    others = [each for each in memories if each.category != category.id] if asks else []
+    near = _Near((*own, *others))
+    answers = [each for each in others if each.id in fresh]
+    new = [each for each in own if each.id in fresh and near.best(each, (*own, *others)) >= _ALIKE]
+    new += [each for each in own if each.id not in fresh and near.best(each, answers) >= _RELATED]
+    for start in range(0, len(new), _FRESH):
+        some = new[start : start + _FRESH]
+        beside = near.chosen(some, [each for each in own if each not in some], MOST - len(some))
+        named = near.chosen(some, others, MOST - len(some) - len(beside))
+        entries = sorted((*some, *beside), key=_order)
+        yield Table(category=category, entries=tuple(entries), named=tuple(sorted(named, key=_order)), fresh=fresh)
+
+
+def _order(memory: Memory) -> tuple[bool, float, str]:
+    return memory.first_seen is None, memory.first_seen.timestamp() if memory.first_seen else 0.0, memory.id
+
+
+class _Near:
+    """How near memories are to each other, their words counted once."""
+
+    def __init__(self, memories: Sequence[Memory]) -> None:
+        self._words = {each.id: tokens(each.content) for each in memories}
+        self._named = {each.id: frozenset(one.casefold() for one in each.artifacts) for each in memories}
+
+    def best(self, memory: Memory, others: Iterable[Memory]) -> float:
+        """How near the nearest of others is."""
+        return max((self._near(memory, each) for each in others if each is not memory), default=0.0)
+
+    def chosen(self, some: Sequence[Memory], others: Sequence[Memory], most: int) -> list[Memory]:
+        """Those of others that are near to any, the nearest first."""
+        near = [(score, each) for each in others if (score := self.best(each, some)) >= _ALIKE]
+        return [each for _, each in sorted(near, key=lambda pair: (-pair[0], pair[1].id))[: max(0, most)]]
+
+    def _near(self, left: Memory, right: Memory) -> float:
+        if left.subject and left.subject.casefold() == right.subject.casefold():
+            return 1.0
+        return likeness(self._words[left.id], self._words[right.id]) + 0.2 * bool(self._named[left.id] & self._named[right.id])
+
+
+def _related(left: Memory, right: Memory) -> bool:
+    return _Near((left, right)).best(left, (right,)) >= _RELATED
+
+
+def prompt_for(text: str, category: Category) -> str:
+    """The stable text of the questions about a category."""
+    said = {
+        "title": category.title, "belongs": category.belongs, "excludes": category.excludes or "nothing in particular",
+        "consolidation": category.consolidation, "shape": _SHAPES[category.shape],
+    }  # fmt: skip
+    for name, words in said.items():
+        text = text.replace(f"{{{{{name}}}}}", words)
+    return text
+
+
+def advising(table: Table, *, system: str, version: str) -> Ask:
+    """The question about a table; ``system`` is the text of :func:`prompt_for`."""
+    lines = [_line(number, each, table) for number, each in enumerate((*table.entries, *table.named), 1)]
+    about = {one.session for each in (*table.entries, *table.named) for one in each.evidence if one.session}
+    return Ask(
+        purpose=PURPOSE, version=version, system=system, prompt="\n".join(lines), schema=SCHEMA, most=MOST_TOKENS,
+        about=tuple(sorted(about)), waits=True,
+    )  # fmt: skip
+
+
+def _line(number: int, memory: Memory, table: Table) -> str:
+    marks = [memory.last_seen.date().isoformat()] if memory.last_seen else []
+    marks += ["new"] * (memory.id in table.fresh) + ["theirs"] * (memory.owned or memory.pinned)
+    marks += ["only to be named"] * (memory in table.named)
+    return f"{number} ({', '.join(marks)}): {one_line(memory.content)}"
+
+
+def advice(body: Mapping[str, Any], table: Table) -> Advice:
+    """What may be done of what a reply says. Raises ValueError where it is not of the form that was asked for."""
+    listed = body.get("operations")
+    renamed = [
+        {"into" if name == "with" else name: value for name, value in each.items()} if isinstance(each, Mapping) else each
+        for each in (listed if isinstance(listed, list) else [])
+    ]
+    changes = read(Changes, {**body, "operations": renamed} if isinstance(listed, list) else body).operations
+    counts = Counter(each.id for each in changes)
+    known = dict(enumerate((*table.entries, *table.named), 1))
+    refused: Counter[str] = Counter()
+    merges: dict[str, list[tuple[Memory, Change]]] = {}
+    found: list[Operation] = []
+    ending = {each.id for each in changes if each.op != "reword"}
+    for change in changes:
+        memory, other = known.get(change.id), known.get(change.into)
+        fault = "more than one change to a memory" if counts[change.id] > 1 else _fault(change, memory, other, table)
+        fault = fault or ("what it points at ends itself" if change.into in ending else "")
+        if fault or memory is None:
+            refused[fault] += 1
+        elif change.op == "merge" and other is not None:
+            merges.setdefault(other.id, []).append((memory, change))
+        else:
+            found.append(_operation(change, memory, other))
+    found = [each for each in found if each.memory not in merges]
+    by = {each.id: each for each in table.entries}
+    for winner, several in merges.items():
+        made = _merged(by[winner], several)
+        found += [made] if made is not None else []
+        refused["its words are not those of what it is made of"] += made is None
+    return Advice(operations=tuple(found), refused=dict(+refused))
+
+
+def _fault(change: Change, memory: Memory | None, other: Memory | None, table: Table) -> str:
+    """Why a change may not be made; empty where it may."""
+    if memory is None or (change.into and (other is None or other is memory)):
+        return "a number that is not there"
+    if memory.owned or memory.pinned:
+        return "the person's own"
+    if memory not in table.entries:
+        return "only to be named"
+    match change.op:
+        case "merge":
+            if other is None or other not in table.entries or other.owned or other.pinned:
+                return "the person's own" if other is not None and (other.owned or other.pinned) else "nothing to merge with"
+            return ""
+        case "reword":
+            words = one_line(change.content)
+            return "" if _says(words, [memory]) and _keeps(words, [memory]) else "its words are not those of what it is made of"
+        case "supersede" | "resolve":
+            return _succession(memory, other)
+        case "retire":
+            return "it rests on the person's own words" if memory.origin is Origin.USER else ""
+    return "no change of a known kind"
+
+
+def _succession(memory: Memory, other: Memory | None) -> str:
+    if other is None:
+        return "nothing it gives way to"
+    if memory.last_seen is None or other.last_seen is None or other.last_seen < memory.last_seen:
+        return "what it gives way to is older"
+    if other.origin.rank > memory.origin.rank:
+        return "what it gives way to is trusted less"
+    return "" if _related(memory, other) else "they are about different things"
+
+
+def _operation(change: Change, memory: Memory, other: Memory | None) -> Operation:
+    reason = _reason(change.reason or change.op)
+    match change.op, other:
+        case "reword", _:
+            words = one_line(change.content)
+            facts = replace(as_facts(memory), content=words, artifacts=artifacts(words), advised=True)
+            return Revise(memory=memory.id, at=memory.last_seen, reason=reason, facts=facts)
+        case "supersede", Memory():
+            return Supersede(memory=memory.id, at=other.first_seen, reason=reason, by=other.id)
+        case "resolve", Memory():
+            return Resolve(memory=memory.id, at=other.last_seen, reason=reason, by=other.id)
+        case _:
+            return Retire(memory=memory.id, at=memory.last_seen, reason=reason)
+
+
+def _merged(winner: Memory, several: Sequence[tuple[Memory, Change]]) -> Merge | None:
+    """The memories that become one with ``winner``; None where the words that should stand for all of them do not carry them."""
+    parts = [winner, *(each for each, _ in several)]
+    texts = [one_line(change.content) for _, change in several if change.content.strip()]
+    words = max(texts, key=lambda text: (_keeps(text, parts), len(text)), default=winner.content)
+    if not (_says(words, parts) and _keeps(words, parts)):
+        return None
+    evidence = {(one.event, one.quote): one for each in parts for one in each.evidence}
+    have = {(one.event, one.quote) for one in winner.evidence}
+    times = [each.first_seen for each in parts if each.first_seen is not None]
+    last = [each.last_seen for each in parts if each.last_seen is not None]
+    facts = replace(
+        as_facts(winner), content=words, artifacts=artifacts(words), advised=True,
+        confidence=max(each.confidence for each in parts), origin=least(tuple(each.origin for each in parts)),
+        first_seen=min(times, default=None), last_seen=max(last, default=None),
+        observations=max(each.observations for each in parts),
+        candidates=tuple(sorted({number for each in parts for number in each.candidates})),
+        added=tuple(one for key, one in evidence.items() if key not in have),
+    )  # fmt: skip
+    reason = _reason(next((change.reason for _, change in several if change.reason), "they say the same"))
+    return Merge(memory=winner.id, at=facts.last_seen, reason=reason, losers=tuple(each.id for each, _ in several), facts=facts)
+
+
+def _reason(said: str) -> str:
+    return f"{ADVISED}{one_line(said)[:_REASON_CHARS]}"
+
+
+def _says(words: str, parts: Iterable[Memory]) -> bool:
+    """Whether a wording says nothing that its parts do not: its telling words, names, numbers and denials are theirs."""
+    if not words or len(words) > _CONTENT_CHARS:
+        return False
+    several = tuple(parts)
+    made, of = statement(words), [statement(each.content) for each in several]
+    known = {word for each in of for word in each.content}
+    text = " ".join(each.content for each in several).casefold()
+    named = all(one_line(name).casefold() in text for name in artifacts(words))
+    counted = numbers(tokens(words)) <= {number for each in several for number in numbers(tokens(each.content))}
+    denied = bool(made.denials) <= any(each.denials for each in of)
+    return named and counted and denied and len(made.content & known) >= _SUPPORT * len(made.content)
+
+
+def _keeps(words: str, parts: Iterable[Memory]) -> bool:
+    """Whether a wording still says what each of its parts says: most of its telling words, its names, its denial."""
+    made, text = statement(words), words.casefold()
+    return all(
+        len(made.content & of.content) >= _CARRIED * len(of.content)
+        and bool(made.denials) >= bool(of.denials)
+        and all(one_line(name).casefold() in text for name in each.artifacts[:4])
+        for each in parts
+        for of in [statement(each.content)]
+    )
+
+
+def applicable(operations: Iterable[Operation], memories: Sequence[Memory]) -> tuple[Operation, ...]:
+    """The operations of several replies that go together: the first on each memory, where nothing it points at ends by another."""
+    active = {each.id for each in memories if each.status is Status.ACTIVE}
+    changed: set[str] = set()
+    ended: set[str] = set()
+    found: list[Operation] = []
+    for each in operations:
+        losers, other = set(getattr(each, "losers", ())), getattr(each, "by", "")
+        ends = losers or ({each.memory} if not isinstance(each, Revise) else set())
+        mine = {each.memory, *losers}
+        if mine <= active - changed and (not other or other in active - ended):
+            changed |= mine
+            ended |= ends
+            found.append(each)
+    pointed = {getattr(each, "by", "") for each in found} & ended
+    return tuple(each for each in found if getattr(each, "by", "") not in pointed or not getattr(each, "by", ""))

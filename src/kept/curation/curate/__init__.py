@@ -1,0 +1,155 @@
+"""Curation without a model: live candidates of one group and the memories it has → the operations that bring them together.
+
+What the memories should be is computed from all live candidates of the group in event-time order, and the operations are the
+difference to what they are. So neither the order in which files were read nor the number of runs can change the outcome.
+Knows nothing of where candidates come from, nor of other groups.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from kept.core.memory import SAID_ONCE, Judged, Memory, Refused, Status, Verdict
+from kept.core.operation import (
+    ANSWERED,
+    WITHDRAWN,
+    Add,
+    Approve,
+    Merge,
+    Operation,
+    Promote,
+    Reaffirm,
+    Resolve,
+    Retire,
+    Revise,
+    Supersede,
+)
+from kept.core.statement import statement
+from kept.curation.categories import Rules
+from kept.curation.curate.clusters import clusters
+from kept.curation.curate.conflicts import answered, conflicts
+from kept.curation.curate.evidence import (
+    OFTEN,
+    count_of,
+    difference,
+    is_offered,
+    memory_of,
+    moved,
+    reason_of,
+    time_order,
+    untouchable,
+)
+from kept.curation.curate.plans import Plan, advised, owners_of, plan_of, rests_on, reworded
+from kept.curation.curate.wishes import alike, waits
+
+__all__ = ["OFTEN", "PLAIN", "curate"]
+
+PLAIN = Rules()
+
+
+def curate(
+    judged: Iterable[Judged],
+    memories: Sequence[Memory],
+    *,
+    blocked: frozenset[str] = frozenset(),
+    rules: Rules = PLAIN,
+) -> tuple[Operation, ...]:
+    """The operations that make the memories of a group what its live candidates say they should be.
+
+    ``blocked`` candidates are those of undone passes. What a person wrote, edited, retired or rejected attracts the candidates
+    that say the same, and stays as the person left it; a newer contradiction of it is held for the person. Otherwise the later of
+    two that contradict each other takes the place of the earlier, by event time. ``rules`` are those of the group's profile.
+    """
+    live = {each.candidate.id: each for each in judged if counts(each.verdict) and each.candidate.id not in blocked}
+    proposals = sorted(live.values(), key=time_order)
+    standing = [each for each in memories if (untouchable(each) or is_offered(each)) and each.content]
+    statements = [statement(each.candidate.content, each.candidate.artifacts, each.candidate.fingerprint) for each in proposals]
+    statements += [statement(each.content, each.artifacts, each.fingerprint) for each in standing]
+    linked = [*rests_on(proposals, standing), *reworded(proposals)]
+    linked += advised(proposals, memories)
+    linked += alike(proposals, statements)
+    gone = frozenset(each.id for each in memories if each.status in (Status.RETIRED, Status.REJECTED))
+    groups = tuple(
+        group
+        for group in clusters(statements, linked)
+        if not waits([proposals[i] for i in group if i < len(proposals)], len(group))
+    )
+    owners = owners_of(groups, proposals, standing, memories)
+    taken = {each.id for each in memories}
+    plans = []
+    for group in groups:
+        members = [proposals[i] for i in group if i < len(proposals)]
+        known = {(each.candidate.content, each.candidate.artifacts): statements[i] for i, each in zip(group, members, strict=False)}
+        plans.append(plan_of(members, owners.get(group[0], ()), taken, rules, known, gone=gone))
+    replaced, doubtful = conflicts(plans, rules)
+    operations = [
+        operation
+        for place, plan in enumerate(plans)
+        for operation in _settle(plan, replaced=place in replaced, doubtful=place in doubtful)
+    ]
+    for place, (by, at) in sorted(replaced.items()):
+        operations += _supersede(plans[place], plans[by].number, at)
+    for question, answer in sorted(answered(plans, rules, replaced).items()):
+        asked, told = plans[question], plans[answer]
+        operations.append(Resolve(memory=asked.number, at=told.last, reason=ANSWERED, by=told.number))
+    kept = {each.id for plan in plans for each in plan.found}
+    operations += [
+        Retire(memory=each.id, at=each.last_seen, reason=WITHDRAWN)
+        for each in memories
+        if each.id not in kept and each.status in (Status.ACTIVE, Status.HELD) and each.candidates and not untouchable(each)
+    ]
+    return tuple(operations)
+
+
+def counts(verdict: Verdict) -> bool:
+    """Whether a candidate takes part in curation: it was not refused, or only for having been said once."""
+    return not isinstance(verdict, Refused) or verdict.reason == SAID_ONCE
+
+
+def _settle(plan: Plan, *, replaced: bool, doubtful: bool) -> Iterator[Operation]:
+    facts, winner = plan.facts, plan.winner
+    if facts is None or plan.ended:
+        return
+    at, status = facts.last_seen, Status.HELD if doubtful else plan.status
+    living = winner is not None and (plan.fixed or winner.status in (Status.ACTIVE, Status.HELD))
+    if winner is None or not (living or replaced):
+        reason = "held: it contradicts what you keep" if doubtful else reason_of(plan.members, facts)
+        value = memory_of(plan.number, plan.members[0].candidate, facts, status)
+        took = winner.supersedes if winner is not None else ()
+        yield Add(memory=plan.number, at=facts.first_seen, reason=reason, value=replace(value, supersedes=took))
+        yield from _promotion(plan, facts.category)
+        return
+    rest = tuple(
+        each.id
+        for each in plan.found
+        if each is not winner and not untouchable(each) and each.status in (Status.ACTIVE, Status.HELD)
+    )
+    promoted = not plan.fixed and winner.category == facts.category != plan.category
+    after = difference(winner, facts if promoted else replace(facts, category=plan.category))
+    if rest:
+        yield Merge(memory=winner.id, at=at, reason="they say the same", losers=rest, facts=after)
+    elif after.content != winner.content or after.category != winner.category:
+        yield Revise(memory=winner.id, at=at, reason="a clearer or newer wording", facts=after)
+    elif moved(winner, after):
+        yield Reaffirm(memory=winner.id, at=at, reason=f"seen in {count_of(facts.observations)}", facts=after)
+    if promoted:
+        yield from _promotion(plan, winner.category)
+    if winner.status is Status.HELD and status is Status.ACTIVE and not winner.owned:
+        often = facts.observations >= OFTEN
+        yield Approve(
+            memory=winner.id, at=at, reason=f"seen in {count_of(facts.observations)}" if often else "confidence reached the floor"
+        )
+
+
+def _promotion(plan: Plan, category: str) -> Iterator[Operation]:
+    if plan.facts is not None and plan.category != category:
+        reason = f"decided in {count_of(plan.facts.observations)}"
+        yield Promote(memory=plan.number, at=plan.facts.last_seen, reason=reason, category=plan.category)
+
+
+def _supersede(plan: Plan, by: str, at: datetime) -> Iterator[Operation]:
+    winner, reason = plan.winner, f"it was so until {at:%Y-%m-%d}; said otherwise since"
+    known = winner is not None and (winner.status, winner.superseded_by, winner.reason) == (Status.SUPERSEDED, by, reason)
+    if plan.ended or (known and winner and plan.facts and not moved(winner, difference(winner, plan.facts))):
+        return
+    yield Supersede(memory=plan.number, at=at, reason=reason, by=by)

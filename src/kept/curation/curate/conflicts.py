@@ -1,0 +1,147 @@
+"""Conflicts between plans: which gives way to which, when, and which contradicts something older that a person keeps; which answer which."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from kept.core.event import Origin
+from kept.core.statement import handles, replaces
+from kept.curation.categories import Rules, answers, same_ground
+from kept.curation.curate.plans import Plan
+
+_APART = timedelta(hours=12)
+
+
+def conflicts(plans: Sequence[Plan], rules: Rules) -> tuple[dict[int, tuple[int, datetime]], set[int]]:
+    """Which plans give way, to which one and when; and which contradict something older that a person keeps.
+
+    A plan gives way to the first one after it that leaves no room for it, provided that one is active and as well trusted.
+    """
+    filed: dict[tuple[str, object], list[int]] = {}
+    dated = [(plan.last, place) for place, plan in enumerate(plans) if plan.last is not None and plan.category not in rules.lasting]
+    replaced: dict[int, tuple[int, datetime]] = {}
+    doubtful: set[int] = set()
+    for last, later in sorted(dated):
+        plan = plans[later]
+        known = {other: None for handle in handles(plan.says) for other in filed.get(handle, ())}
+        for earlier in known:
+            before = plans[earlier].last
+            if earlier in replaced or before is None or before >= last or not replaces(plan.says, plans[earlier].says):
+                continue
+            if plans[earlier].fixed:
+                if not plan.fixed and plans[earlier].stands:
+                    doubtful.add(later)
+            elif plan.stands and _rank(plan) <= _rank(plans[earlier]):
+                since = [each.candidate.at for each in plan.members if each.candidate.at and each.candidate.at > before]
+                replaced[earlier] = (later, min(since, default=last))
+        for handle in handles(plan.says):
+            filed.setdefault(handle, []).append(later)
+    replaced |= _revalued(
+        [(last, place) for last, place in sorted(dated) if plans[place].category not in rules.gathered], plans, replaced
+    )
+    replaced |= _outgrown(
+        [(last, place) for last, place in sorted(dated) if plans[place].category in rules.themes], plans, replaced
+    )
+    replaced |= _handed_over(plans, replaced)
+    return {each: by for each, by in replaced.items() if by[0] not in doubtful}, doubtful
+
+
+def _handed_over(plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]) -> dict[int, tuple[int, datetime]]:
+    """Which plans give way because a later suggestion of the same session said that it takes their place, and when."""
+    filed: dict[tuple[str, str], int] = {
+        (member.candidate.content, evidence.session): place
+        for place, plan in enumerate(plans)
+        for member in plan.members
+        for evidence in member.candidate.evidence
+    }
+    found: dict[int, tuple[int, datetime]] = {}
+    for later, plan in enumerate(plans):
+        for candidate in (member.candidate for member in plan.members if member.candidate.replaces):
+            earlier = filed.get((candidate.replaces, candidate.evidence[0].session), later)
+            taken = earlier in replaced or later in replaced or later in found
+            if earlier != later and not taken and plan.stands and not plans[earlier].fixed and candidate.at is not None:
+                found[earlier] = (later, candidate.at)
+    return found
+
+
+def _revalued(
+    dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]
+) -> dict[int, tuple[int, datetime]]:
+    """Which plans give way to a later value of the same thing: where somebody lives, what their machine is."""
+    latest: dict[tuple[str, str], int] = {}
+    found: dict[int, tuple[int, datetime]] = {}
+    for last, later in dated:
+        plan = plans[later]
+        thing = (plan.category, plan.facts.subject.casefold() if plan.facts else "")
+        if not thing[1] or not plan.stands or later in replaced:
+            continue
+        earlier = latest.get(thing)
+        if earlier is not None and not plans[earlier].fixed:
+            found[earlier] = (later, last)
+        latest[thing] = later
+    return found
+
+
+def _outgrown(
+    dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]
+) -> dict[int, tuple[int, datetime]]:
+    """Which themes give way to a later one on the same ground, and when. Only those that share two words are compared.
+
+    Themes of one day are parts of its work beside each other, unless one only says the other more fully.
+    """
+    filed: dict[str, list[int]] = {}
+    found: dict[int, tuple[int, datetime]] = {}
+    for last, later in dated:
+        plan = plans[later]
+        shared = Counter(place for word in plan.says.content for place in filed.get(word, ()))
+        for earlier in sorted(
+            place for place, count in shared.items() if count > 1 and place not in found and place not in replaced
+        ):
+            other = plans[earlier]
+            said, before = plan.says.content, other.says.content
+            if other.last is None or (last - other.last < _APART and not (said <= before or before <= said)):
+                continue
+            if plan.stands and not other.fixed and other.category == plan.category and same_ground(plan.says, other.says):
+                found[earlier] = (later, last)
+        for word in plan.says.content:
+            filed.setdefault(word, []).append(later)
+    return found
+
+
+def _rank(plan: Plan) -> int:
+    return Origin.USER.rank if plan.fixed or plan.facts is None else plan.facts.origin.rank
+
+
+def answered(plans: Sequence[Plan], rules: Rules, replaced: Mapping[int, object]) -> dict[int, int]:
+    """Which open questions are closed by a later plan that says what became of them: the first one that does.
+
+    Only those that share two words are compared. What a person owns is theirs to close, and a question answers none.
+    """
+    asked = {
+        place: plan
+        for place, plan in enumerate(plans)
+        if plan.category in rules.questions and plan.stands and not plan.fixed and plan.last is not None and place not in replaced
+    }
+    filed: dict[str, list[int]] = {}
+    for place, plan in asked.items():
+        for word in plan.says.content:
+            filed.setdefault(word, []).append(place)
+    found: dict[int, int] = {}
+    later = sorted(
+        (plan.last, place)
+        for place, plan in enumerate(plans)
+        if plan.last is not None and plan.category not in rules.questions and place not in replaced and plan.stands
+    )
+    for last, place in later if asked else ():
+        shared = Counter(one for word in plans[place].says.content for one in filed.get(word, ()))
+        for question, count in sorted(shared.items()):
+            before = plans[question].last
+            if (
+                count > 1
+                and question not in found
+                and before is not None
+                and before < last
+                and answers(plans[place].says, plans[question].says)
+            ):
+                found[question] = place
+    return found

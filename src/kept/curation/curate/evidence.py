@@ -1,0 +1,170 @@
+"""What the candidates of one cluster say together: its words, when and how often it was said, by whose evidence; and what of it is
+new to a memory that exists.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from kept.core.codec import digest
+from kept.core.event import Origin
+from kept.core.memory import CLIENT_MEMORY, SUGGESTED, Accepted, Candidate, Evidence, Judged, Memory, Status
+from kept.core.operation import Facts
+from kept.core.text import normal_form
+
+OFTEN = 3  # distinct sessions that say the same make it certain
+DAWN = datetime.min.replace(tzinfo=UTC)
+
+
+def time_order(judged: Judged) -> tuple[datetime, str]:
+    """When a candidate was said, its id where times are equal: what a fold over candidates goes by."""
+    return (judged.candidate.at or DAWN, judged.candidate.id)
+
+
+def untouchable(memory: Memory) -> bool:
+    """Whether a person has the say over a memory."""
+    return memory.owned or memory.pinned
+
+
+def facts_of(members: Sequence[Judged]) -> tuple[Facts, Status]:
+    """What the members of a cluster say together, and whether that is enough to be active."""
+    accepted = [each for each in members if isinstance(each.verdict, Accepted)]
+    # Better words for the same are what they were asked for.
+    best = max(
+        accepted or members, key=lambda each: (each.candidate.rewords != "", each.candidate.confidence, *time_order(each))
+    ).candidate
+    best = _fullest(best, accepted or members) if len(members) > 1 and not best.subject else best
+    candidates = [each.candidate for each in members]
+    evidence = _evidence(candidates)
+    times = [each.at for each in candidates if each.at is not None]
+    sessions = sessions_of(candidates)
+    often = sessions >= OFTEN
+    subject = best.subject or next((each.subject for each in candidates if each.subject), "")
+    facts = Facts(
+        content=best.content,
+        category=best.category,
+        confidence=round(min(0.99, best.confidence + (0.05 if best.fingerprint else 0.02) * (max(1, sessions) - 1)), 4),
+        origin=min((each.origin for each in candidates), key=lambda origin: origin.rank, default=Origin.TOOL),
+        first_seen=min(times, default=None),
+        last_seen=max(times, default=None),
+        observations=max(1, sessions),
+        artifacts=tuple(
+            dict.fromkeys(
+                name for each in (best, *candidates) for name in each.artifacts if subject or each is best or name in best.content
+            )
+        ),
+        candidates=tuple(sorted(each.id for each in candidates)),
+        added=evidence,
+        valid_until=best.valid_until,
+        trigger=best.trigger,
+        fingerprint=best.fingerprint,
+        subject=subject,
+        about=best.about,
+    )
+    return facts, Status.ACTIVE if accepted or often else Status.HELD
+
+
+def _fullest(best: Candidate, members: Sequence[Judged]) -> Candidate:
+    """Of those that say what the best says and then more, word for word, the one that says most; else the best."""
+    form = f"{normal_form(best.content)} "
+    fuller = [each.candidate for each in members if normal_form(each.candidate.content).startswith(form)]
+    return max(fuller, key=lambda each: (len(each.content), each.id), default=best)
+
+
+def sessions_of(candidates: Sequence[Candidate]) -> int:
+    """In how many sessions it was said by the user; a fix counts by the sessions in which it was applied.
+
+    An event that several sessions tell (a copy, a resumed conversation) counts once.
+    """
+    where: dict[str, str] = {}
+    for candidate in candidates:
+        for each in candidate.evidence:
+            if candidate.fingerprint or (candidate.origin is Origin.USER and each.origin is Origin.USER):
+                where[each.event] = min(each.session, where.get(each.event, each.session))
+    return len(set(where.values()))
+
+
+def _evidence(candidates: Iterable[Candidate]) -> tuple[Evidence, ...]:
+    unique = {(each.event, each.quote): each for candidate in candidates for each in candidate.evidence}
+    return tuple(sorted(unique.values(), key=lambda each: (each.at is None, each.at, each.event, each.quote)))
+
+
+def difference(memory: Memory, facts: Facts) -> Facts:
+    """The facts for a memory that exists: only evidence that is new to it, and a person's own words left alone."""
+    have = {(each.event, each.quote) for each in memory.evidence}
+    want = {(each.event, each.quote) for each in facts.added}
+    proposed = frozenset(memory.candidates) & frozenset(facts.candidates) or not memory.owned
+    gone = tuple(dict.fromkeys(each.event for each in memory.evidence if (each.event, each.quote) not in want)) if proposed else ()
+    dropped = () if untouchable(memory) else gone
+    added = tuple(each for each in facts.added if (each.event, each.quote) not in have or each.event in dropped)
+    facts = replace(facts, added=added, dropped=dropped)
+    if not untouchable(memory):
+        return facts
+    times = [each for each in (memory.first_seen, facts.first_seen) if each is not None]
+    last = [each for each in (memory.last_seen, facts.last_seen) if each is not None]
+    return replace(
+        facts,
+        content=memory.content,
+        category=memory.category,
+        confidence=memory.confidence,
+        origin=memory.origin,
+        artifacts=memory.artifacts,
+        first_seen=min(times, default=None),
+        last_seen=max(last, default=None),
+        valid_until=memory.valid_until,
+        advised=memory.advised,
+        about=memory.about,
+        candidates=tuple(sorted({*memory.candidates, *facts.candidates})),
+    )
+
+
+def moved(memory: Memory, facts: Facts) -> bool:
+    """Whether facts say anything that the memory does not yet."""
+    after = (
+        facts.confidence, facts.origin, facts.first_seen, facts.last_seen, facts.observations, facts.artifacts, facts.candidates,
+        facts.valid_until, facts.trigger, facts.fingerprint, facts.subject, facts.advised, facts.about,
+    )  # fmt: skip
+    before = (
+        memory.confidence, memory.origin, memory.first_seen, memory.last_seen, memory.observations, memory.artifacts,
+        memory.candidates, memory.valid_until, memory.trigger, memory.fingerprint, memory.subject, memory.advised, memory.about,
+    )  # fmt: skip
+    return bool(facts.added or facts.dropped) or before != after
+
+
+def is_offered(memory: Memory) -> bool:
+    """True for what an agent suggested by a call, or keeps in its own memory: it becomes one with the words that say the same."""
+    return memory.trigger in (SUGGESTED, CLIENT_MEMORY) and not memory.candidates and memory.status in (Status.HELD, Status.ACTIVE)
+
+
+def new_id(candidate: Candidate, taken: set[str]) -> str:
+    """An id for a memory that rests on the candidate, marked as taken."""
+    number, turn = digest(candidate.id, size=5), 0
+    while number in taken:
+        turn += 1
+        number = digest(candidate.id, str(turn), size=5)
+    taken.add(number)
+    return number
+
+
+def memory_of(number: str, candidate: Candidate, facts: Facts, status: Status) -> Memory:
+    """The memory that a cluster begins with."""
+    return Memory(
+        id=number, profile=candidate.profile, category=facts.category, scope=candidate.scope, status=status, content=facts.content,
+        confidence=facts.confidence, origin=facts.origin, first_seen=facts.first_seen, last_seen=facts.last_seen,
+        artifacts=facts.artifacts, evidence=facts.added, candidates=facts.candidates, observations=facts.observations,
+        valid_until=facts.valid_until, trigger=facts.trigger, fingerprint=facts.fingerprint,
+        subject=facts.subject, advised=facts.advised, about=facts.about,
+    )  # fmt: skip
+
+
+def reason_of(members: Sequence[Judged], facts: Facts) -> str:
+    """Why a memory has the status it begins with."""
+    if facts.observations >= OFTEN:
+        return f"seen in {count_of(facts.observations)}"
+    verdict = members[-1].verdict
+    return "accepted" if isinstance(verdict, Accepted) else f"held: {verdict.reason}"
+
+
+def count_of(sessions: int) -> str:
+    """A number of sessions in words."""
+    return "one session" if sessions == 1 else f"{sessions} sessions"

@@ -1,0 +1,157 @@
+"""Plans: what one cluster of candidates should be, and which candidates and memories make a cluster whatever they say."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from kept.core.memory import Judged, Memory, Status
+from kept.core.operation import ADVISED, ANSWERED, FADED, WITHDRAWN, Facts
+from kept.core.statement import Statement, statement
+from kept.curation.categories import Rules
+from kept.curation.curate.evidence import DAWN, OFTEN, facts_of, new_id, untouchable
+
+_ENDED = (Status.RESOLVED, Status.REJECTED, Status.RETIRED)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """What one cluster should be: its members, the memories it has, what its evidence says, and the memory that will be it.
+
+    ``winner`` is None where there is none yet; ``number`` is its id either way. ``members`` is empty for a person's words alone.
+    ``category`` is where it belongs by now, after a promotion; ``ended`` says that it was resolved or retired for a reason that seeing it again does not change.
+    """
+
+    members: tuple[Judged, ...]
+    found: tuple[Memory, ...]
+    facts: Facts | None
+    status: Status
+    winner: Memory | None
+    number: str
+    ended: bool
+    says: Statement
+    category: str
+
+    @property
+    def fixed(self) -> bool:
+        """Whether a person has the say over it."""
+        return self.winner is not None and untouchable(self.winner)
+
+    @property
+    def last(self) -> datetime | None:
+        """When it was last said."""
+        times = [each.last_seen for each in (self.facts, self.winner if self.fixed else None) if each and each.last_seen]
+        return max(times, default=None)
+
+    @property
+    def stands(self) -> bool:
+        """Whether it can take the place of another: active, by its evidence or by a person's decision."""
+        active = self.winner is not None and self.winner.status is Status.ACTIVE if self.fixed else self.status is Status.ACTIVE
+        return active and not self.ended
+
+
+def plan_of(
+    members: Sequence[Judged],
+    found: tuple[Memory, ...],
+    taken: set[str],
+    rules: Rules,
+    known: Mapping[tuple[str, tuple[str, ...]], Statement],
+    *,
+    gone: frozenset[str] = frozenset(),
+) -> Plan:
+    """What a cluster should be: ``members`` are its candidates, ``found`` the memories it has.
+
+    ``gone`` are memories that nothing
+    gives way to any more.
+    """
+    facts, status = (None, Status.ACTIVE)
+    if members:
+        facts, status = facts_of(members)
+    ids = {each.id for each in found}
+    apart = [each for each in found if each.superseded_by not in ids]  # without those a merge took in
+    living = [each for each in apart if untouchable(each) or each.status in (Status.ACTIVE, Status.HELD)]
+    ended = not living and any(
+        (each.status in _ENDED or _gave_way(each, ids | gone)) and not _returns(each, facts, gone) for each in found
+    )
+    winner = next(iter((*living, *apart, *found)), None)
+    fixed = winner is not None and untouchable(winner)
+    if facts is not None and winner is not None and not fixed and _worded(winner, facts):
+        facts = replace(
+            facts, content=winner.content, artifacts=winner.artifacts, origin=winner.origin, advised=True, about=winner.about
+        )
+    source = winner if winner is not None and (fixed or facts is None) else facts
+    if source is None:
+        raise ValueError("a cluster needs a member or a memory")
+    status = winner.status if winner is not None and not fixed and facts is None else status
+    often = not fixed and facts is not None and facts.observations >= OFTEN
+    return Plan(
+        members=tuple(members),
+        found=found,
+        facts=facts,
+        status=status,
+        winner=winner,
+        number=winner.id if winner else new_id(members[0].candidate, taken),
+        ended=ended,
+        says=known.get((source.content, source.artifacts)) or statement(source.content, source.artifacts, source.fingerprint),
+        category=rules.promotions.get(source.category, source.category) if often else source.category,
+    )
+
+
+def _returns(memory: Memory, facts: Facts | None, gone: frozenset[str]) -> bool:
+    """Whether what was ended comes back: nobody judged it when its proposals went, and what faded was said again since."""
+    again = facts is not None and facts.last_seen is not None and memory.ended_at is not None and facts.last_seen > memory.ended_at
+    lost = memory.reason == ANSWERED and memory.resolved_by in gone
+    return memory.reason == WITHDRAWN or lost or (memory.reason.startswith((FADED, ADVISED, ANSWERED)) and again)
+
+
+def _gave_way(memory: Memory, others: frozenset[str] | set[str]) -> bool:
+    """Whether a model said that a memory gave way to one that is not among the others."""
+    said = memory.status is Status.SUPERSEDED and memory.reason.startswith(ADVISED)
+    return said and memory.superseded_by not in others
+
+
+def _worded(memory: Memory, facts: Facts) -> bool:
+    """Whether a model's wording of a memory still says all that it rests on: nothing of that is gone."""
+    kept = set(memory.candidates) <= set(facts.candidates)
+    return memory.advised and memory.status in (Status.ACTIVE, Status.HELD) and kept
+
+
+def advised(proposals: Sequence[Judged], memories: Sequence[Memory]) -> Iterator[tuple[int, int]]:
+    """Which proposals belong together because a model said that their memories are one."""
+    place = {each.candidate.id: i for i, each in enumerate(proposals)}
+    by = {each.id: each for each in memories}
+    for memory in memories:
+        winner = by.get(memory.superseded_by)
+        if winner is not None and memory.reason.startswith(ADVISED) and set(memory.candidates) <= set(winner.candidates):
+            found = [place[each] for each in winner.candidates if each in place]
+            yield from ((found[0], each) for each in found[1:])
+
+
+def rests_on(proposals: Sequence[Judged], standing: Sequence[Memory]) -> list[tuple[int, int]]:
+    """Which proposals belong to what a person has put in other words since."""
+    place = {each.candidate.id: i for i, each in enumerate(proposals)}
+    return [(place[each], len(proposals) + i) for i, memory in enumerate(standing) for each in memory.candidates if each in place]
+
+
+def reworded(proposals: Sequence[Judged]) -> list[tuple[int, int]]:
+    """Which proposals put others in better words."""
+    place = {each.candidate.id: i for i, each in enumerate(proposals)}
+    return [(place[each.candidate.rewords], i) for i, each in enumerate(proposals) if each.candidate.rewords in place]
+
+
+def owners_of(
+    groups: Sequence[tuple[int, ...]], proposals: Sequence[Judged], standing: Sequence[Memory], memories: Sequence[Memory]
+) -> Mapping[int, tuple[Memory, ...]]:
+    """Which memories each cluster (by its first index) already has: by candidates they rest on, or by a person's words."""
+    place = {proposals[i].candidate.id: group[0] for group in groups for i in group if i < len(proposals)}
+    spoken = {standing[i - len(proposals)].id: group[0] for group in groups for i in group if i >= len(proposals)}
+    owners: dict[int, list[Memory]] = {}
+    for memory in memories:
+        groups_of = [place[each] for each in memory.candidates if each in place]
+        where = spoken.get(memory.id, min(groups_of) if groups_of else None)
+        if where is not None:
+            owners.setdefault(where, []).append(memory)
+    return {group: tuple(sorted(found, key=_seniority)) for group, found in owners.items()}
+
+
+def _seniority(memory: Memory) -> tuple[bool, datetime, str]:
+    return (not untouchable(memory), memory.first_seen or DAWN, memory.id)

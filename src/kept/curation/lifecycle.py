@@ -1,0 +1,62 @@
+"""Lifecycles without a model: what its project has stopped naming fades and then retires; what lingers is shown to a person.
+
+Counts in the project's own time: where nothing happened, nothing fades. Knows no store and no clock.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from kept.core.memory import Memory, Status
+from kept.core.operation import FADED, Retire
+from kept.profiles.profile import Category
+
+SESSIONS = 5  # of the project without any of its names: fewer tell nothing
+LINGERING = timedelta(days=120)  # unconfirmed for so long, and never of use, a memory is shown to the person
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Presence:
+    """What became of a memory's names since it was last seen: when one last occurred in its project (None: never since), how many
+    sessions of the project there were since then, and when the project's newest event was.
+    """
+
+    named: datetime | None
+    sessions: int
+    newest: datetime | None
+
+
+def fading(memory: Memory, category: Category | None, presence: Presence) -> float:
+    """How far a memory has faded, 0 to 1; 1 means that it is due to retire (J9).
+
+    The share of the category's ``fades`` days for which the project went on without any of its names. Nothing fades that a person
+    owns or pinned, that names nothing, or in a category that never fades.
+    """
+    untouchable = memory.owned or memory.pinned or memory.status is not Status.ACTIVE
+    if category is None or not category.fades or untouchable or not memory.artifacts or presence.sessions < SESSIONS:
+        return 0.0
+    last = max((each for each in (memory.last_seen, presence.named) if each is not None), default=None)
+    if last is None or presence.newest is None:
+        return 0.0
+    return max(0.0, min(1.0, (presence.newest - last) / timedelta(days=category.fades)))
+
+
+def faded(memories: Sequence[tuple[Memory, Category | None, Presence]]) -> tuple[Retire, ...]:
+    """Retire what has faded, as of the moment it became due."""
+    return tuple(
+        Retire(memory=memory.id, at=_due(memory, category, presence), reason=f"{FADED} {presence.sessions} sessions of its project")
+        for memory, category, presence in memories
+        if category is not None and fading(memory, category, presence) >= 1
+    )
+
+
+def _due(memory: Memory, category: Category, presence: Presence) -> datetime | None:
+    last = max((each for each in (memory.last_seen, presence.named) if each is not None), default=None)
+    return last + timedelta(days=category.fades) if last is not None else None
+
+
+def lingers(memory: Memory, newest: datetime | None, uses: int) -> bool:
+    """Whether a person should look at a memory again (J12): old, in one session only, never of use, and nobody's own words."""
+    if memory.status is not Status.ACTIVE or memory.owned or memory.pinned or uses or memory.observations > 1:
+        return False
+    return memory.last_seen is None or (newest is not None and newest - memory.last_seen > LINGERING)

@@ -1,0 +1,144 @@
+"""Advising: what was learnt since a model last looked → one question for each category, with what is related → operations, guarded.
+
+What rules make of the candidates stands first; a model proposes changes to that, each checked, all of a group one pass that a guard may
+throw out whole and that can be undone. Without a usable reply nothing changes, and the next run asks again. Knows no prompt's text.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kept.core.fingerprint import recognised
+from kept.core.fold import undone
+from kept.core.memory import Actor, Memory, Status
+from kept.core.operation import Add, Approve, Merge, Operation, Promote, Revise
+from kept.curation.advice import Table, advice, advising, applicable, prompt_for, tables
+from kept.curation.guard import overreach, trespasses
+from kept.curation.passes import CURATE, Curated, curate_group
+from kept.llm.ask import Answered, Asking
+from kept.profiles import prompts
+from kept.profiles.profile import Profile
+from kept.store import Draft
+from kept.workspace import Desk
+
+ADVISE = "advise"
+_QUESTION = "open_question"
+_SPEAKING = (Add, Revise, Merge, Approve, Promote)
+
+Group = tuple[str, str]
+
+
+@dataclass(kw_only=True, slots=True)
+class Advised:
+    """What asking came to: questions with a usable reply, operations by kind, changes that were not taken by reason, passes a guard threw
+    out in words, and how many groups wait for the next run.
+    """
+
+    asked: int = 0
+    operations: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    stopped: list[str] = field(default_factory=list)
+    left: int = 0
+
+    def body(self) -> dict[str, Any]:
+        """The account as JSON."""
+        return {
+            "asked": self.asked, "operations": dict(self.operations), "refused": dict(self.refused), "stopped": list(self.stopped),
+            "left": self.left,
+        }  # fmt: skip
+
+
+def take_advice(desk: Desk, run: Callable[[], int], asking: Asking, *, by: str, allow: bool = False) -> Advised:
+    """Ask about every category in which something was learnt since it was last asked about. Raises StoreError, ConfigError.
+
+    ``by`` names the model, ``run`` gives the number of the run where something is to be noted, ``allow`` lets through what a guard would stop.
+    """
+    result, curated = Advised(), Curated()
+    text, version = prompts.curation()
+    for group, fresh in _fresh(desk).items():
+        profile = next((each for each in desk.profiles if each.id == group[0]), None)
+        if profile is None:
+            continue
+        memories = desk.store.log.memories(group=group)
+        asked = list(_asked(profile, memories, fresh))
+        asks = [advising(each, system=prompt_for(text, each.category), version=version) for each in asked]
+        replies = asking(asks) if asks else ()
+        found: list[Operation] = []
+        complete = True
+        for table, reply in zip(asked, replies, strict=True):
+            if isinstance(reply, Answered):
+                made = advice(reply.body, table)
+                result.asked += 1
+                result.refused.update(made.refused)
+                found += made.operations
+            else:
+                complete = False
+        if not complete:
+            result.left += 1  # all of it is asked about again: what was answered costs nothing then
+            continue
+        operations = applicable((each for each in found if not _forgotten(desk, each)), memories)
+        with desk.store.transaction():
+            _apply(desk, run, group, operations, result, note=f"{by}, prompt {version}", allow=allow)
+            if operations:  # what follows from them for counts and dates
+                curate_group(desk, run, group, curated, blocked=desk.store.log.blocked(), allow=allow)
+    return result
+
+
+def _fresh(desk: Desk) -> dict[Group, frozenset[str]]:
+    """The memories that got words since a model last looked at their group, by group; those of groups without any are left out."""
+    heads = tuple(desk.store.log.heads())
+    off, since = undone(heads), dict[str, list[int]]()
+    for head in heads:
+        if head.stage == ADVISE:  # advice that a person took back is not asked for again
+            since[head.subject] = []
+        elif head.id not in off and head.stage == CURATE:
+            since.setdefault(head.subject, []).append(head.id)
+    waiting = {each: subject for subject, ids in since.items() for each in ids}
+    found: dict[Group, set[str]] = {}
+    for each in desk.store.log.passes(only=list(waiting)) if waiting else ():
+        profile, _, scope = waiting[each.id].partition(" · ")
+        ids = {one.memory for one in each.operations if isinstance(one, _SPEAKING)}
+        found.setdefault((profile, scope), set()).update(ids)
+    return {group: frozenset(ids) for group, ids in sorted(found.items()) if ids}
+
+
+def _asked(profile: Profile, memories: tuple[Memory, ...], fresh: frozenset[str]) -> Iterator[Table]:
+    active = [each for each in memories if each.status is Status.ACTIVE and each.content]
+    questions = profile.category_for(_QUESTION)
+    for category in profile.categories:
+        asks = questions is not None and questions.id == category.id
+        for table in tables(category, active, fresh, asks=asks):
+            if not all(each.owned or each.pinned for each in table.entries):
+                yield table
+
+
+def _forgotten(desk: Desk, operation: Operation) -> bool:
+    """Whether the words of a change say what is forgotten."""
+    words, forgotten = getattr(getattr(operation, "facts", None), "content", ""), desk.store.log.forgotten()
+    return bool(forgotten and words) and recognised(words, forgotten, desk.store.key("forget"))
+
+
+def _apply(
+    desk: Desk,
+    run: Callable[[], int],
+    group: Group,
+    operations: tuple[Operation, ...],
+    result: Advised,
+    *,
+    note: str,
+    allow: bool,
+) -> None:
+    """Commit what is advised for a group in one pass, unless a guard stops it; note either way that it was asked about."""
+    memories, subject = desk.store.log.memories(group=group), f"{group[0]} · {group[1]}"
+    stops = [str(each) for each in overreach(memories, operations)] if not allow else []
+    stops += [f"it would change {each}, which is pinned or the user's own" for each in trespasses(memories, operations)]
+    draft = Draft(
+        run=run(), stage=ADVISE, subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), operations=operations, note=note
+    )
+    if stops:
+        told = "; ".join(stops)
+        result.stopped.append(f"{desk.name(group[1])}: {told}")
+        draft = replace(draft, operations=(), note=f"{note}; stopped by the guard: {told}")
+    desk.store.log.commit(draft)
+    result.operations.update(type(each).__name__.lower() for each in draft.operations)

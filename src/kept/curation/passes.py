@@ -1,0 +1,87 @@
+"""Curating: groups whose candidates changed → operations, validated, guarded and applied in one transaction a group."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from kept.core.memory import Actor
+from kept.curation.categories import Rules, rules_of
+from kept.curation.curate import curate
+from kept.curation.guard import overreach, trespasses
+from kept.extraction.questions import settled
+from kept.local.progress import Progress, silent
+from kept.store import Draft
+from kept.workspace import Desk
+
+CURATE, GUARD = "curate", "guard"
+
+
+@dataclass(kw_only=True, slots=True)
+class Curated:
+    """What curation did: operations by kind, and the passes a guard threw out, in words."""
+
+    operations: Counter[str] = field(default_factory=Counter)
+    stopped: list[str] = field(default_factory=list)
+
+
+def curate_dirty(
+    desk: Desk, run: Callable[[], int], *, allow: bool = False, freed: frozenset[str] = frozenset(), progress: Progress = silent
+) -> Curated:
+    """Curate every group whose live candidates changed. ``allow`` lets passes through that a guard would stop. Raises StoreError.
+
+    ``run`` gives the number of the run, asked for only where something is to be noted. ``freed`` are scopes that a person's own
+    doing changed: no guard watches them. A group that a guard stopped keeps its candidates and waits, noted once.
+    """
+    result = Curated()
+    groups = desk.store.log.dirty()
+    blocked = desk.store.log.blocked()
+    for number, (profile, scope) in enumerate(groups):
+        progress("curating", number, len(groups))
+        with desk.store.transaction():
+            if curate_group(desk, run, (profile, scope), result, blocked=blocked, allow=allow or scope in freed):
+                desk.store.log.cleaned(profile, scope)
+    progress("curating", len(groups), len(groups))
+    return result
+
+
+def curate_group(
+    desk: Desk, run: Callable[[], int], group: tuple[str, str], result: Curated, *, blocked: frozenset[str], allow: bool
+) -> bool:
+    """Curate one group; False where a guard stopped the pass. Raises StoreError."""
+    log, (profile, scope) = desk.store.log, group
+    memories = log.memories(group=(profile, scope))
+    judged = settled(each.judged for each in log.proposals(profile, scope))
+    way = next((each for each in desk.profiles if each.id == profile), None)
+    operations = curate(
+        judged, memories, blocked=blocked | _moved_away(desk, profile, scope), rules=rules_of(way) if way else Rules()
+    )
+    if not operations:
+        return True
+    subject = f"{profile} · {scope}"
+    stops = [str(each) for each in overreach(memories, operations)] if not allow else []
+    stops += [f"it would change {each}, which is pinned or the user's own" for each in trespasses(memories, operations)]
+    if stops:
+        note = f"stopped by the guard: {'; '.join(stops)}"
+        if not _noted(desk, subject, note):
+            log.commit(Draft(run=run(), stage=GUARD, subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), note=note))
+        result.stopped.append(f"{desk.name(scope)}: {'; '.join(stops)}")
+        return False
+    log.commit(
+        Draft(run=run(), stage=CURATE, subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), operations=operations)
+    )
+    result.operations.update(type(each).__name__.lower() for each in operations)
+    return True
+
+
+def _moved_away(desk: Desk, profile: str, scope: str) -> frozenset[str]:
+    """The candidates of a group whose memories a person has migrated to another profile: they are remembered there."""
+    others = (
+        log_group for each in desk.profiles if each.id != profile for log_group in desk.store.log.memories(group=(each.id, scope))
+    )
+    return frozenset(candidate for memory in others for candidate in memory.candidates)
+
+
+def _noted(desk: Desk, subject: str, note: str) -> bool:
+    """Whether this stop was the last thing that happened to the group."""
+    last = [each for each in desk.store.log.heads() if each.subject == subject and each.stage in (GUARD, CURATE)][-1:]
+    return bool(last) and (last[0].stage, last[0].note) == (GUARD, note)

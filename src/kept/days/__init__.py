@@ -1,0 +1,1 @@
+"""Day notes: summaries of sessions, and what was recently worked on."""

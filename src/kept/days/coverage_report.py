@@ -1,0 +1,104 @@
+"""Covering: the topics of the sessions that grew, or of a day, and what memory has of each. Changes nothing."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from kept.core.event import Event
+from kept.core.memory import USER_SCOPE
+from kept.core.times import to_text
+from kept.extraction.coverage import Coverage, Known, Topic, known, marked, topics
+from kept.store import Thread
+from kept.workspace import Desk
+
+WINDOW = 4_000  # events looked at together: bounds memory whatever the length of a session
+_MISSED_KEPT = 50
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Missed:
+    """A topic of which nothing is remembered although the user's words look worth it: what was said, its words, where and when."""
+
+    session: str
+    path: str
+    at: datetime | None
+    words: tuple[str, ...]
+    told: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Covered:
+    """How many topics there were and what memory has of them; at most 50 of the missed ones are listed."""
+
+    topics: int = 0
+    covered: int = 0
+    nothing: int = 0
+    missed: tuple[Missed, ...] = ()
+
+    def body(self) -> dict[str, Any]:
+        """The account as JSON."""
+        return {
+            "topics": self.topics,
+            "covered": self.covered,
+            "nothing": self.nothing,
+            "missed": [
+                {
+                    "session": each.session,
+                    "path": each.path,
+                    "at": to_text(each.at) if each.at else None,
+                    "words": list(each.words),
+                    "told": each.told,
+                }
+                for each in self.missed
+            ],
+        }
+
+
+class Covering:
+    """An account under way; only of the topics that begin in [start, stop) where ``within`` is given."""
+
+    def __init__(self, desk: Desk, within: tuple[datetime, datetime] | None = None) -> None:
+        self._desk = desk
+        self._within = within
+        self._known: dict[tuple[str, str], Known] = {}
+        self._states: Counter[Coverage] = Counter()
+        self._missed: dict[tuple[str, str], Missed] = {}
+
+    def take(self, thread: Thread, events: Sequence[Event], found: Sequence[Topic]) -> None:
+        """Count the topics found in some events of a thread. Raises StoreError."""
+        for topic in marked(found, self._had(thread)):
+            at = events[topic.start].at
+            if self._within is not None and (at is None or not self._within[0] <= at < self._within[1]):
+                continue
+            self._states[topic.state] += 1
+            if topic.state is Coverage.MISSED and len(self._missed) < _MISSED_KEPT:
+                told = Missed(session=thread.session, path=thread.path, at=at, words=topic.words, told=topic.told)
+                self._missed.setdefault((thread.session, topic.told), told)
+
+    def done(self) -> Covered:
+        """The account of what was taken."""
+        return Covered(
+            topics=self._states.total(), covered=self._states[Coverage.COVERED], nothing=self._states[Coverage.NOTHING],
+            missed=tuple(self._missed.values()),
+        )  # fmt: skip
+
+    def _had(self, thread: Thread) -> Known:
+        """What is remembered where a thread belongs, and everywhere; each group is looked up once."""
+        profile = self._desk.profile_for(thread.source, thread.project, thread.path).id
+        group = profile, self._desk.scope(thread.project, thread.path)
+        if group not in self._known:
+            groups = dict.fromkeys((group, (profile, USER_SCOPE)))
+            self._known[group] = known(memory for each in groups for memory in self._desk.store.log.memories(group=each))
+        return self._known[group]
+
+
+def cover(desk: Desk, threads: Iterable[Thread], within: tuple[datetime, datetime] | None = None) -> Covered:
+    """The account of the topics of some threads; only of those that begin in [start, stop) where ``within`` is given. Raises StoreError."""
+    covering = Covering(desk, within)
+    for thread in threads:
+        for base in range(0, thread.events, WINDOW):
+            events = desk.store.archive.events(thread.id, base, min(base + WINDOW, thread.events))
+            covering.take(thread, events, topics(events, lexicon=desk.words(events)))
+    return covering.done()

@@ -1,0 +1,174 @@
+"""The daybook: what a model put together of each day, from the points it noted while it read; and a person's words in its place.
+
+A day is written once it is over, one question for each project, and again only where its points changed. What cannot be asked now
+waits for the next night; until then its points stand as they were noted. Knows no prompt's text and no file.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+
+from kept.core.codec import digest
+from kept.core.fingerprint import recognised
+from kept.core.summary import Form, Passage, Point
+from kept.extraction.questions import folded, summed, summing
+from kept.llm.ask import Answered, Ask
+from kept.llm.client import Asker
+from kept.profiles import prompts
+from kept.store import Pointed
+from kept.workspace import Desk
+
+_FEW = 3  # points that need no putting together
+_MOST = 120  # points of one question: what is more is asked about in parts, so that nothing is skimmed
+_FIRST, _LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+
+Place = tuple[date, str]  # a day and a scope
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Daybook:
+    """What writing came to: days (each of one project) that were written, and those that wait for the next night."""
+
+    written: int = 0
+    left: int = 0
+
+    def body(self) -> dict[str, int]:
+        """The account as JSON."""
+        return {"written": self.written, "left": self.left}
+
+
+def write_days(desk: Desk, asking: Asker, *, by: str) -> Daybook:
+    """Have every day that is over written of which points were noted since. ``by`` names the model. Raises StoreError, ConfigError."""
+    today = desk.clock().astimezone(desk.zone).date()
+    noted = {place: points for place, points in _noted(desk, _FIRST, _LAST).items() if place[0] < today}
+    if not noted:
+        return Daybook()
+    days = [day for day, _ in noted]
+    made = {
+        (each.day, each.scope): each.made_of for each in desk.store.days.written(min(days), max(days)) if each.form is Form.LINE
+    }
+    waiting = {place: points for place, points in noted.items() if made.get(place) != _mark(points)}
+    stale = [(day, scope) for day, scope in made if day is not None and (day, scope) not in noted]
+    if not waiting and not stale:
+        return Daybook()
+    text, version = prompts.outcome()
+    asks: list[tuple[Place, Sequence[Point], Ask]] = []
+    for place, points in waiting.items():
+        whole = folded(each.point for each in points)
+        about = tuple(sorted({session for each in points for session in each.sessions}))
+        for start in range(0, len(whole), _MOST) if len(whole) > _FEW else ():
+            some = whole[start : start + _MOST]
+            asks.append((place, some, summing(some, system=text, version=version, about=about)))
+    replies = asking([ask for _, _, ask in asks]) if asks else ()
+    found: dict[Place, list[Point]] = defaultdict(list)
+    failed: set[Place] = set()
+    for (place, part, _), reply in zip(asks, replies, strict=True):
+        if isinstance(reply, Answered):
+            found[place] += summed(reply.body, part)[0]
+        else:
+            failed.add(place)
+    with desk.store.transaction():
+        for day, scope in stale:
+            desk.store.days.write(day, scope, ())
+        for place, points in waiting.items():
+            if place not in failed:
+                desk.store.days.write(*place, _lines(desk, place, points, found[place], f"{by}, prompt {version}"))
+    return Daybook(written=len(waiting) - len(failed), left=len(failed))
+
+
+def _noted(desk: Desk, start: datetime, stop: datetime) -> dict[Place, list[Passage]]:
+    """The points of each day and scope, in the order of their times; what copies of a session tell twice, once."""
+    scopes: dict[tuple[str, str], str] = {}
+    found: dict[Place, dict[tuple[str, str, tuple[str, ...]], Passage]] = defaultdict(dict)
+    for each in desk.store.days.points(start, stop):
+        scope = _scope(desk, each, scopes)
+        passage = each.passage
+        place = (passage.at.astimezone(desk.zone).date(), scope)
+        found[place].setdefault((passage.kind, passage.text, passage.events), passage)
+    return {place: list(points.values()) for place, points in sorted(found.items())}
+
+
+def _scope(desk: Desk, pointed: Pointed, known: dict[tuple[str, str], str]) -> str:
+    where = (pointed.project, pointed.path)
+    if where not in known:
+        known[where] = desk.scope(*where)
+    return known[where]
+
+
+def _mark(points: Sequence[Passage]) -> str:
+    """What tells whether a day's points are those that its lines were put together of."""
+    return digest(*sorted(f"{each.kind} {each.text} {' '.join(each.events)}" for each in points))
+
+
+def _lines(desk: Desk, place: Place, points: Sequence[Passage], put_together: Sequence[Point], by: str) -> list[Passage]:
+    """What a day came to, as lines to store; its points themselves where they are few, or nothing usable was put together."""
+    day, scope = place
+    sums, by = (tuple(put_together), by) if put_together else (folded(each.point for each in points), points[0].by)
+    forgotten, mark = desk.store.log.forgotten(), _mark(points)
+    made = {}
+    for number, each in enumerate(sums):
+        if forgotten and recognised(each.text, forgotten, desk.store.key("forget")):
+            continue
+        under = [one for one in points if not set(one.events).isdisjoint(each.events)] or points
+        name = digest("line", day.isoformat(), scope, each.kind, each.text, size=7)
+        made[name] = Passage(
+            id=name, form=Form.LINE, kind=each.kind, text=each.text, at=max(one.at for one in under), events=each.events,
+            sessions=tuple(sorted({session for one in under for session in one.sessions})), day=day, scope=scope, ordinal=number,
+            by=by, made_of=mark,
+        )  # fmt: skip
+    return list(made.values())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Page:
+    """A day as the daybook has it: by scope what stands (lines and a person's words), and what a person took away or put otherwise,
+    by id and by the events it rested on.
+    """
+
+    lines: Mapping[str, tuple[Passage, ...]]
+    gone: frozenset[str] = frozenset()
+    events: frozenset[str] = frozenset()
+
+
+def pages(desk: Desk, first: date, last: date) -> dict[date, Page]:
+    """What the daybook says of some days. A day that is not written yet has its points, as they were noted. Changes nothing."""
+    written = desk.store.days.written(first, last)
+    noted = _noted(desk, desk.span(first)[0] if first > date.min else _FIRST, desk.span(last)[1] if last < date.max else _LAST)
+    lines: dict[Place, list[Passage]] = defaultdict(list)
+    for each in written:
+        if each.form is Form.LINE and each.day is not None:
+            lines[each.day, each.scope].append(each)
+    for (day, scope), points in noted.items():
+        if (day, scope) not in lines:
+            ids = {each.point: each for each in points}
+            lines[day, scope] = [
+                replace(ids.get(one, points[0]), kind=one.kind, text=one.text, events=one.events, day=day, scope=scope)
+                for one in folded(each.point for each in points)
+            ]
+    own = [each for each in written if each.form is Form.OWN and each.day is not None]
+    found = {}
+    for day in sorted({day for day, _ in lines} | {each.day for each in own if each.day}):
+        mine = [each for each in own if each.day == day]
+        gone = frozenset(each.instead for each in mine)
+        events = frozenset(event for each in mine for event in each.events)
+        standing: dict[str, list[Passage]] = defaultdict(list)
+        for (on, scope), several in lines.items():
+            if on == day:
+                standing[scope] += [
+                    each for each in several if each.id not in gone and not (each.events and events >= {*each.events})
+                ]
+        for each in mine:
+            if each.text:
+                standing[each.scope].append(each)
+        found[day] = Page(lines={scope: tuple(each) for scope, each in standing.items()}, gone=gone, events=events)
+    return found
+
+
+def put(desk: Desk, passage: Passage, words: str) -> None:
+    """Have a person's words (none: it is deleted) in the place of a line, or of their own earlier ones. Raises StoreError."""
+    if passage.form is Form.OWN:
+        desk.store.days.own(replace(passage, text=words))
+        return
+    name = digest("own", str(passage.day), passage.scope, passage.id, size=7)
+    desk.store.days.own(replace(passage, id=name, form=Form.OWN, text=words, thread=0, by="you", made_of="", instead=passage.id))

@@ -1,0 +1,1 @@
+"""Scores on public sets and annotated transcripts."""

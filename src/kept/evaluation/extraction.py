@@ -1,0 +1,118 @@
+"""Annotated transcripts: the main job without a model over the very files that annotations cite, and how its memories stand against them.
+
+A gold set is a folder with ``gold.jsonl`` (what to keep) and ``negatives.jsonl`` (what not); their rows name transcripts by paths below one
+folder. Each set is read in a home of its own that is gone afterwards; what is remembered here is neither read nor changed.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import process_time
+from typing import Any
+
+from kept.core.errors import UsageError
+from kept.evaluation.gold import Standing, standing
+from kept.local.progress import Progress, silent
+from kept.memories.browse import exported
+from kept.pipeline.run import Options, run
+from kept.workspace import Desk
+
+Opener = Callable[[Path], AbstractContextManager[Desk]]
+
+GOLD, NEGATIVES, TOPICS = "gold.jsonl", "negatives.jsonl", "topics.jsonl"
+# Where transcripts lie, seen from a folder of annotations or one above it.
+_PLACES = ("", "transcripts", "transcripts/inputs")
+_UP = 3
+_NEEDED = {GOLD: ("text", "category", "importance", "must_mention", "evidence"), NEGATIVES: ("quote", "file"), TOPICS: ("file",)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judged:
+    """What came of one gold set: how its memories stand, their rows, and what was read: files, bytes, and seconds of processor time."""
+
+    name: str
+    standing: Standing
+    memories: tuple[Mapping[str, Any], ...]
+    files: int
+    size: int
+    seconds: float
+
+
+def annotated(open_desk: Opener, gold: Path, transcripts: Path | None = None, *, progress: Progress = silent) -> Iterator[Judged]:
+    """Extract each gold set's transcripts without a model and compare, set by set.
+
+    ``gold`` is a set or a folder of sets. Where ``transcripts`` is not given, they are looked for beside the annotations and in the folders above
+    them. Raises UsageError where no set is there, a row is not of the form, or a transcript that it cites is missing.
+    """
+    for folder in _sets(gold):
+        yield _judge(open_desk, folder, transcripts, progress)
+
+
+def _sets(gold: Path) -> list[Path]:
+    found = [each for each in (gold, *sorted(gold.iterdir())) if (each / GOLD).is_file()]
+    if not found:
+        raise UsageError(f"there is no {GOLD} in this folder or one below it", where=str(gold), hint="a folder of annotations")
+    return found
+
+
+def _judge(open_desk: Opener, folder: Path, transcripts: Path | None, progress: Progress) -> Judged:
+    rows = {name: list(_rows(folder / name, needed)) for name, needed in _NEEDED.items()}
+    cited = sorted({str(each["file"]) for row in rows[GOLD] for each in row["evidence"]})
+    cited = sorted({*cited, *(str(row["file"]) for name in (NEGATIVES, TOPICS) for row in rows[name])})
+    root = transcripts or _root(folder, cited)
+    paths = [root / each for each in cited]
+    missing = [each for each in paths if not each.is_file()]
+    if missing:
+        raise UsageError(
+            f"{len(missing)} of the {len(paths)} transcripts that it cites are not there, the first is {missing[0]}",
+            where=str(folder),
+            hint="--corpus FOLDER says where they lie",
+        )
+    begun = process_time()
+    with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as desk:
+        run(desk, paths, Options(model=False), progress=progress)
+        memories = tuple(exported(desk, each) for each in desk.store.log.memories())
+    return Judged(
+        name=folder.name,
+        standing=standing(rows[GOLD], rows[NEGATIVES], memories),
+        memories=memories,
+        files=len(paths),
+        size=sum(each.stat().st_size for each in paths),
+        seconds=process_time() - begun,
+    )
+
+
+def _root(folder: Path, cited: list[str]) -> Path:
+    """The folder below which the cited transcripts lie: the first around the annotations that has one of them."""
+    above = [folder.resolve(), *folder.resolve().parents][: _UP + 1]
+    found = (each / place for each in above for place in _PLACES if any((each / place / one).is_file() for one in cited[:1]))
+    root = next(found, None)
+    if root is None:
+        raise UsageError(
+            "the transcripts that it cites are not near it", where=str(folder), hint="--corpus FOLDER says where they lie"
+        )
+    return root
+
+
+def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """The rows of a file of annotations; none where it is not there, except of the gold."""
+    if path.name != GOLD and not path.is_file():
+        return
+    try:
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if line.strip():
+                yield _row(line, number, needed)
+    except OSError as error:
+        raise UsageError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"these are no annotations: {error}", where=str(path), hint="one JSON object a line") from error
+
+
+def _row(line: str, number: int, needed: tuple[str, ...]) -> dict[str, Any]:
+    row = json.loads(line)
+    if not isinstance(row, dict) or not all(each in row for each in needed):
+        raise ValueError(f"line {number} has not all of {', '.join(needed)}")
+    return row

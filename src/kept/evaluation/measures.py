@@ -1,0 +1,43 @@
+"""Measures of a ranking against what should have been found, and of memories against facts that should be among them. Pure."""
+
+from collections.abc import Iterable, Sequence
+from math import log2
+
+from kept.core.text import tokens
+
+RANKS = (1, 5, 10)
+
+
+def ranking_measures(ranked: Sequence[str], gold: frozenset[str]) -> dict[str, float]:
+    """R@k (share of the gold among the first k), all@5 (whether all of it is), NDCG@10 (binary), MRR. Raises ValueError without gold.
+
+    NDCG after Järvelin and Kekäläinen 2002; MRR is one over the place of the first gold anywhere in the ranking.
+    """
+    if not gold:
+        raise ValueError("no gold")
+    places = [place for place, each in enumerate(dict.fromkeys(ranked), 1) if each in gold]
+    found = {f"R@{k}": sum(place <= k for place in places) / len(gold) for k in RANKS}
+    gain = sum(1 / log2(place + 1) for place in places if place <= 10)
+    best = sum(1 / log2(place + 1) for place in range(1, min(len(gold), 10) + 1))
+    return found | {
+        "all@5": float(sum(place <= 5 for place in places) == len(gold)),
+        "NDCG@10": gain / best,
+        "MRR": 1 / places[0] if places else 0.0,
+    }
+
+
+def mean(rows: Iterable[dict[str, float]]) -> dict[str, float]:
+    """The mean of each measure; empty where there are no rows."""
+    given = list(rows)
+    return {name: sum(row[name] for row in given) / len(given) for name in given[0]} if given else {}
+
+
+def told(fact: str, memories: Sequence[frozenset[str]]) -> float:
+    """The largest share of a fact's words that one memory (as its words) has, in [0, 1]."""
+    words = content_words(fact)
+    return max((len(words & each) / len(words) for each in memories), default=0.0) if words else 0.0
+
+
+def content_words(text: str) -> frozenset[str]:
+    """The words of a text that carry its content, roughly without their endings."""
+    return frozenset(each[:6] for each in tokens(text) if len(each) > 3 or any(map(str.isdigit, each)))

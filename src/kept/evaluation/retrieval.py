@@ -1,0 +1,235 @@
+"""Evaluating: kept's own archive, search and extraction on public sets of questions and facts, one fresh store for each of their spaces.
+
+Sets are JSON Lines: a corpus of ``{ns, id, session, role, date, text}``, questions ``{qid, ns, query, gold: {turn, session}}``, facts
+``{ns, fid, text, sources}``. Everything happens in a temporary home; what is remembered here is neither read nor changed.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+from kept.core.digest import digest
+from kept.core.errors import UsageError
+from kept.core.event import Account, Author, Cursor, Event, Pointer, Precision
+from kept.core.event import Kind as What
+from kept.core.times import parse_instant
+from kept.curation.passes import curate_dirty
+from kept.evaluation.measures import content_words, mean, ranking_measures, told
+from kept.extraction.extract_threads import extract_pending
+from kept.local.progress import Progress, silent
+from kept.recall.index import Kind
+from kept.recall.indexing import bring_up_to_date
+from kept.recall.search import Hit, search
+from kept.sources.stamps import find_stamp, instant_of
+from kept.workspace import Desk
+
+Opener = Callable[[Path], AbstractContextManager[Desk]]
+
+MOST = 200  # places of a ranking that is written out
+_SECOND = 0.5  # what the second best turn of a session counts beside its best
+
+
+@dataclass(kw_only=True, slots=True)
+class Retrieved:
+    """What a retrieval run gave: a ranking for each question, measures by category (``all`` first), seconds for making and for asking."""
+
+    rankings: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    measures: dict[str, dict[str, float]] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    items: int = 0
+    making: float = 0.0
+    asking: list[float] = field(default_factory=list)
+
+
+def retrieval(
+    open_desk: Opener,
+    corpus: Path,
+    queries: Path,
+    *,
+    level: str = "turn",
+    stores: Path | None = None,
+    progress: Progress = silent,
+) -> Retrieved:
+    """Archive each space of a corpus in a store of its own, make its vectors, and rank its turns (or sessions) for each question.
+
+    The stores are kept in the folder ``stores`` where one is given, and those that are there already are asked as they are.
+    Raises UsageError where a file is not of the format.
+    """
+    spaces = _spaces(corpus, ("ns", "id", "session", "text"))
+    asked = _spaces(queries, ("ns", "qid", "query"))
+    result = Retrieved()
+    rows: dict[str, list[dict[str, float]]] = {"all": []}
+    for number, (space, items) in enumerate(spaces.items()):
+        progress("evaluating", number, len(spaces))
+        if space not in asked:
+            continue
+        with _space(open_desk, stores / digest(space, size=8) if stores else None) as desk:
+            started = perf_counter()
+            names = archive(desk, items)
+            bring_up_to_date(desk, float("inf"))
+            result.making += perf_counter() - started
+            result.items += len(items)
+            there = _afterwards(desk)
+            for question in asked[space]:
+                started = perf_counter()
+                hits = search(there, question["query"], where=(Kind.TURN,), limit=MOST)
+                result.asking.append(perf_counter() - started)
+                ranked = tuple(names[hit.id] for hit in hits) if level == "turn" else _sessions(hits)
+                result.rankings[question["qid"]] = ranked
+                gold = frozenset(map(str, _gold(question, level)))
+                if gold:
+                    for kind in ("all", str(question.get("category", "")) or "none"):
+                        rows.setdefault(kind, []).append(ranking_measures(ranked, gold))
+    result.measures = {kind: mean(each) for kind, each in rows.items() if each}
+    result.counts = Counter({kind: len(each) for kind, each in rows.items()})
+    return result
+
+
+def _afterwards(desk: Desk) -> Desk:
+    """The desk as it is at the last time the space tells of: questions speak of "last week" from there."""
+    last = max((each.last_at for each in desk.store.archive.threads() if each.last_at), default=None)
+    return replace(desk, clock=lambda: last) if last else desk
+
+
+def _gold(question: Mapping[str, Any], level: str) -> Sequence[Any]:
+    gold = question.get("gold", ())
+    found: Sequence[Any] = gold.get(level, ()) if isinstance(gold, dict) else gold
+    return found
+
+
+def _sessions(hits: Iterable[Hit]) -> tuple[str, ...]:
+    """Sessions by their best turn, and half of their second best."""
+    scores: dict[str, list[float]] = {}
+    for hit in hits:
+        scores.setdefault(hit.session, []).append(hit.score)
+    worth = {session: each[0] + _SECOND * sum(each[1:2]) for session, each in scores.items()}
+    return tuple(sorted(worth, key=lambda session: (-worth[session], session)))
+
+
+@dataclass(kw_only=True, slots=True)
+class Learnt:
+    """What an extraction run gave: memories by space, and how they stand against the facts."""
+
+    memories: list[dict[str, Any]] = field(default_factory=list)
+    facts: int = 0
+    measures: dict[str, float] = field(default_factory=dict)
+
+
+def extraction(open_desk: Opener, corpus: Path, gold: Path, *, progress: Progress = silent) -> Learnt:
+    """Extract and curate each space of a corpus in a store of its own, without a model, and compare the memories with the facts.
+
+    ``found`` is the share of facts of which a memory has a source; ``right`` the share of memories that have a source of a fact;
+    ``told@.5`` and ``told@.7`` the share of facts of which one memory has that share of the content words. Raises UsageError.
+    """
+    spaces = _spaces(corpus, ("ns", "id", "session", "text"))
+    facts = _spaces(gold, ("ns", "text"))
+    result = Learnt(facts=sum(map(len, facts.values())))
+    found, shares, right = 0, [], 0
+    for number, (space, items) in enumerate(spaces.items()):
+        progress("evaluating", number, len(spaces))
+        with _space(open_desk) as desk:
+            memories = list(_extracted(desk, archive(desk, items)))
+        sources = {each for memory in memories for each in memory["sources"]}
+        wanted = {str(each) for fact in facts.get(space, ()) for each in fact.get("sources", ())}
+        words = [content_words(memory["text"]) for memory in memories]
+        for fact in facts.get(space, ()):
+            found += not sources.isdisjoint(map(str, fact.get("sources", ())))
+            shares.append(told(fact["text"], words))
+        right += sum(not wanted.isdisjoint(memory["sources"]) for memory in memories)
+        result.memories += [{"ns": space} | memory for memory in memories]
+    many, made = max(1, result.facts), max(1, len(result.memories))
+    result.measures = {
+        "found": found / many,
+        "right": right / made,
+        "told@.5": sum(share >= 0.5 for share in shares) / many,
+        "told@.7": sum(share >= 0.7 for share in shares) / many,
+        "memories": float(len(result.memories)),
+    }
+    return result
+
+
+def _extracted(desk: Desk, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    run = desk.store.log.start_run("eval", desk.clock())
+    extract_pending(desk, lambda: run)
+    curate_dirty(desk, lambda: run)
+    for memory in desk.store.log.memories():
+        sources = sorted({names[each.event] for each in memory.evidence if each.event in names})
+        yield {"text": memory.content, "kind": memory.category, "status": memory.status.value, "sources": sources}
+
+
+@contextmanager
+def _space(open_desk: Opener, folder: Path | None = None) -> Iterator[Desk]:
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        with open_desk(folder) as desk:
+            yield desk
+        return
+    with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as desk:
+        yield desk
+
+
+def archive(desk: Desk, items: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Archive the items of a space, session by session, unless they are there. Returns the id of each by the key of its event."""
+    names: dict[str, str] = {}
+    there = any(True for _ in desk.store.archive.threads())
+    with desk.store.transaction():
+        for session, group in groupby(items, key=lambda each: str(each["session"])):
+            events = []
+            for item in group:
+                event = _event(desk, item, f"{len(names)}", session)
+                names[event.key] = str(item["id"])
+                events.append(event)
+            if there:
+                continue
+            account = Account(records=len(events), kept=len(events), events=len(events))
+            desk.store.archive.add("eval", f"eval/{session}", events, account, Cursor(), anew=False)
+    return names
+
+
+def _event(desk: Desk, item: Mapping[str, Any], key: str, session: str) -> Event:
+    reply = item.get("role") == "assistant"
+    return Event(
+        key=key, twin="", session=session, record=key, parent="", turn="", kind=What.RESPONSE if reply else What.PROMPT,
+        author=Author.ASSISTANT if reply else Author.HUMAN, label_reason="the set says so", text=str(item["text"]),
+        at=_instant(desk, item.get("date")), precision=Precision.SESSION, project="", branch="", tool=None,
+        pointer=Pointer(path=f"eval/{session}", line=1, start=0, end=0),
+    )  # fmt: skip
+
+
+def _instant(desk: Desk, value: object) -> datetime | None:
+    found = parse_instant(value)
+    if found is not None or not isinstance(value, str):
+        return found
+    stamp = find_stamp(value) or find_stamp(value.replace("-", " "))
+    return instant_of(stamp, desk.zone) if stamp else None
+
+
+def _spaces(path: Path, needed: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    """The rows of a file by their space, in order. Raises UsageError."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    row = _row(line, number, needed)
+                    found.setdefault(str(row["ns"]), []).append(row)
+    except OSError as error:
+        raise UsageError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"this is no file of a set: {error}", where=str(path), hint="one JSON object a line") from error
+    return found
+
+
+def _row(line: str, number: int, needed: Sequence[str]) -> dict[str, Any]:
+    row = json.loads(line)
+    if not isinstance(row, dict) or not all(each in row for each in needed):
+        raise ValueError(f"line {number} has not all of {', '.join(needed)}")
+    return row

@@ -1,0 +1,202 @@
+"""Coverage: what a run of events was about, found without asking what was extracted from it, and whether memory has anything of it.
+
+A topic is a run of exchanges (a prompt and its answers) that share words and names. It is covered where the evidence of a memory, or
+a name that a memory and the topic alone share, lies in it; missed where the user's words show a rule, a choice or a correction and
+nothing is remembered. Knows nothing of how candidates are found.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache
+from math import log
+
+import re2
+
+from kept.core.artifact import artifacts
+from kept.core.event import Author, Event, Kind
+from kept.core.lexicon import Lexicon, TellingPatterns
+from kept.core.memory import Memory, Status
+from kept.core.spans import typed_text
+from kept.core.statement import statement
+from kept.core.text import one_line
+
+READ_CHARS = 2_000  # of each turn: a topic shows at its beginning
+KEY_WORDS = 6
+_NAMES = 5
+_LEAST_WORDS = 4  # a prompt with fewer words of its own goes on with what was under way
+_COHESION = 0.4  # share of the weight of a prompt's words that the running topic must know
+_RECENT = 3  # exchanges of the running topic that count
+_SHARED_NAMES = 2  # names in common that keep a prompt with the running topic
+_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+_SENTENCE_CHARS = 400
+
+
+class Coverage(StrEnum):
+    """What memory has of a topic."""
+
+    COVERED = "covered"
+    NOTHING = "nothing durable"
+    MISSED = "missed"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Topic:
+    """The events ``[start, stop)`` about one thing: its most telling words and names, best first.
+
+    ``told`` is the user's sentence that looks worth remembering; empty where none does.
+    """
+
+    start: int
+    stop: int
+    events: frozenset[str]
+    words: tuple[str, ...]
+    names: tuple[str, ...]
+    told: str
+    state: Coverage = Coverage.NOTHING
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Exchange:
+    start: int
+    stop: int
+    asked: Counter[str]
+    terms: Counter[str]
+    names: Counter[str]
+    prompt: str
+
+
+def topics(events: Sequence[Event], *, lexicon: Lexicon) -> tuple[Topic, ...]:
+    """The topics of a session in order, without gaps from its first prompt on, none of them compared with memory yet."""
+    exchanges = _exchanges(events)
+    spread = Counter(word for each in exchanges for word in each.terms)
+    weigh = {word: log(1 + len(exchanges) / count) for word, count in spread.items()}
+    runs: list[list[_Exchange]] = []
+    for each in exchanges:
+        if runs and not _opens(each, runs[-1], weigh):
+            runs[-1].append(each)
+        else:
+            runs.append([each])
+    return tuple(_topic(events, run, weigh, lexicon) for run in runs)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Known:
+    """What memories have: the events they cite, and the names they hold."""
+
+    cited: frozenset[str]
+    named: frozenset[str]
+
+
+def known(memories: Iterable[Memory]) -> Known:
+    """What memories have, put together once for any number of topics."""
+    listed = tuple(memories)
+    return Known(
+        cited=frozenset(piece.event for each in listed if each.status in (Status.ACTIVE, Status.HELD) for piece in each.evidence),
+        named=frozenset(name.casefold() for each in listed if each.status is Status.ACTIVE for name in each.artifacts),
+    )
+
+
+def marked(plain: Sequence[Topic], had: Known) -> tuple[Topic, ...]:
+    """The topics of :func:`topics`, each marked by what memories have of it."""
+    holders = Counter(name for each in plain for name in each.names)
+    return tuple(_marked(each, had, frozenset(name for name in each.names if holders[name] == 1)) for each in plain)
+
+
+def _exchanges(events: Sequence[Event]) -> list[_Exchange]:
+    starts = [place for place, each in enumerate(events) if each.kind is Kind.PROMPT and each.author is Author.HUMAN]
+    return [_exchange(events, start, stop) for start, stop in zip(starts, [*starts[1:], len(events)], strict=False)]
+
+
+def _exchange(events: Sequence[Event], start: int, stop: int) -> _Exchange:
+    prompt = typed_text(events[start])
+    asked, names = _terms(prompt), _named(prompt)
+    terms = Counter(asked)
+    for each in events[start + 1 : stop]:
+        if each.kind is Kind.RESPONSE and each.author is Author.ASSISTANT:
+            terms.update(_terms(each.text))
+            names.update(_named(each.text))
+        elif each.kind is Kind.TOOL_CALL and each.tool:
+            names.update(name.rsplit("/", 1)[-1] for name in _named(each.tool.target[:200]))
+    return _Exchange(start=start, stop=stop, asked=asked, terms=terms, names=names, prompt=prompt)
+
+
+def _terms(text: str) -> Counter[str]:
+    return Counter(word for word in statement(text[:READ_CHARS]).content if len(word) > 2 and not word.isdigit())
+
+
+def _named(text: str) -> Counter[str]:
+    return Counter(name.casefold() for name in artifacts(text[:READ_CHARS]) if len(name) <= 60)
+
+
+def _opens(each: _Exchange, run: Sequence[_Exchange], weigh: dict[str, float]) -> bool:
+    """Whether a prompt begins something else: it has words enough of its own, and the running topic knows too few of them."""
+    if len(each.asked) < _LEAST_WORDS:
+        return False
+    known = {word for before in run[-_RECENT:] for word in before.terms} | {word for word, _ in run[0].asked.items()}
+    total = sum(weigh[word] for word in each.asked)
+    shared = sum(weigh[word] for word in each.asked if word in known)
+    names = set(_named(each.prompt)) & {name for before in run[-_RECENT:] for name in before.names}
+    return len(names) < _SHARED_NAMES and shared < _COHESION * total
+
+
+def _topic(events: Sequence[Event], run: Sequence[_Exchange], weigh: dict[str, float], lexicon: Lexicon) -> Topic:
+    weights: Counter[str] = Counter()
+    names: Counter[str] = Counter()
+    for each in run:
+        for word in each.terms:
+            weights[word] += round(1000 * weigh[word] * (1 + 2 * (word in each.asked)))
+        names.update(each.names)
+    best = sorted(weights, key=lambda word: (-weights[word], word))[:KEY_WORDS]
+    named = sorted(names, key=lambda name: (-names[name], name))[:_NAMES]
+    start, stop = run[0].start, run[-1].stop
+    return Topic(
+        start=start,
+        stop=stop,
+        events=frozenset(each.key for each in events[start:stop]),
+        words=tuple(best),
+        names=tuple(named),
+        told=next((found for each in run if (found := _telling(each.prompt, lexicon))), ""),
+    )
+
+
+def _telling(prompt: str, lexicon: Lexicon) -> str:
+    """The first sentence of a prompt that rules, decides, prefers or corrects, and says how far or why."""
+    for sentence in _SENTENCE.split(prompt[:READ_CHARS]):
+        line = one_line(sentence[:_SENTENCE_CHARS])
+        against = line.endswith(("?", "？", ":")) or len(line.split()) < _LEAST_WORDS
+        if not against and any(_tells(line, each) for each in lexicon.spoken):
+            return line
+    return ""
+
+
+def _tells(line: str, patterns: TellingPatterns) -> bool:
+    acts = (patterns.always, patterns.never, patterns.decided, patterns.preference, patterns.correction, patterns.from_now_on)
+    grounds = (patterns.reason, patterns.here, patterns.must, patterns.contrast, patterns.rule)
+    done = [found for source in acts if (found := _span(source, line))]
+    why = [found for source in grounds if done and (found := _span(source, line))]
+    return any(left[1] <= right[0] or right[1] <= left[0] for left in done for right in why)
+
+
+def _marked(topic: Topic, had: Known, own: frozenset[str]) -> Topic:
+    if not topic.events.isdisjoint(had.cited) or not own.isdisjoint(had.named):
+        state = Coverage.COVERED
+    else:
+        state = Coverage.MISSED if topic.told else Coverage.NOTHING
+    return replace(topic, state=state)
+
+
+@cache
+def _compiled(source: str) -> "re2._Regexp":
+    return re2.compile(source)
+
+
+def _span(source: str, text: str) -> tuple[int, int] | None:
+    """Where the cue of a pattern stands: its last group."""
+    found = _compiled(source).search(text) if source else None
+    if found is None:
+        return None
+    start, stop = found.span(found.lastindex or 0)
+    return start, stop

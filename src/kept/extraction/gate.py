@@ -1,0 +1,104 @@
+"""The gate: whether a candidate may become a memory, waits for a person, or is refused; always with a reason.
+
+Judges the candidate as it stands, by the rules of its category. Knows neither the transcript it came from nor what is remembered
+already; ``grounded`` is the one check that is handed the texts.
+"""
+
+import unicodedata
+from collections.abc import Mapping
+from functools import cache
+
+import re2
+
+from kept.core.artifact import artifacts
+from kept.core.event import Origin
+from kept.core.lexicon import Lexicon
+from kept.core.memory import SAID_ONCE, Accepted, Candidate, Held, Refused, Verdict
+from kept.core.text import one_line
+from kept.profiles.profile import Category, Profile, Writer
+
+LONGEST = 480  # characters: a line of the memory file has 500
+# A capital inside a sentence: a name.
+_NAME = re2.compile(r"[a-z,] ([A-Z][a-z]+)\b")
+
+
+def judge(candidate: Candidate, profile: Profile, *, lexicon: Lexicon) -> Verdict:
+    """The verdict on a candidate. Refusals and holds name the first rule that was broken."""
+    category = profile.category(candidate.category)
+    if category is None:
+        return Refused(reason="unknown category", detail=candidate.category[:60])
+    held = _refusal(candidate, category, lexicon) or _hold(candidate, category) or Accepted()
+    if isinstance(held, Held) and candidate.confidence < category.review:
+        return Refused(
+            reason="not sure enough to ask", detail=f"confidence {candidate.confidence:.2f} is below {category.review:.2f}"
+        )
+    return held
+
+
+def grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:
+    """Whether every quote stands verbatim (white space apart) in the text of its event, and every artifact of the content in any text.
+
+    ``texts`` maps event keys to texts: those of the cited events and of their neighbours (a tool's target included).
+    """
+    for each in candidate.evidence:
+        quote = one_line(each.quote)
+        if not quote or quote not in one_line(texts.get(each.event, "")):
+            return False
+    cited = "\n".join(one_line(texts[each.event]) for each in candidate.evidence).casefold()
+    missing = [name.casefold() for name in artifacts(candidate.content) if name.casefold() not in cited]
+    return bool(candidate.evidence) and all(any(name in one_line(text).casefold() for text in texts.values()) for name in missing)
+
+
+def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refused | None:
+    text = candidate.content
+    journal = not category.users_words or candidate.origin is not Origin.USER
+    checks = (
+        ("no evidence", not any(each.quote.strip() for each in candidate.evidence)),
+        ("untrusted author", _untrusted(candidate, category)),
+        ("invisible text", any(_invisible(char) for char in text)),
+        ("too long", len(text) > LONGEST),
+        (SAID_ONCE, candidate.doubt == SAID_ONCE),
+        ("self-reference", not category.self_reference and _found(lexicon.agent_talk, text)),
+        ("unspecific", category.specific and journal and not candidate.fingerprint and not _specific(text)),
+    )
+    return next((Refused(reason=reason) for reason, broken in checks if broken), None)
+
+
+def _hold(candidate: Candidate, category: Category) -> Held | None:
+    if category.users_words and not any(each.origin is Origin.USER and each.quote.strip() for each in candidate.evidence):
+        return Held(reason="not the user's words", detail="nothing the user said themselves supports it")
+    if category.users_words and candidate.origin is not Origin.USER:
+        return Held(reason="not the user's words", detail="it rests on words that are not the user's")
+    if not category.tool_words and candidate.origin is Origin.TOOL:
+        return Held(reason="a tool's words", detail="nobody said it: it rests on what a tool printed")
+    if Writer.MACHINE not in category.writers:
+        return Held(reason="not extracted", detail="only a person, or an agent that asks, writes into this category")
+    if candidate.doubt:
+        return Held(reason=candidate.doubt)
+    if candidate.confidence < category.floor:
+        return Held(reason="unsure", detail=f"confidence {candidate.confidence:.2f} is below {category.floor:.2f}")
+    return None
+
+
+def _untrusted(candidate: Candidate, category: Category) -> bool:
+    """Injected, sub-agent, compaction and abandoned text supports nothing; tool text supports no category that needs the user's words."""
+    authors = {each.author for each in candidate.evidence}
+    return bool(authors & {"injected", "subagent", "compaction", "abandoned"}) or (category.users_words and "tool" in authors)
+
+
+def _specific(text: str) -> bool:
+    """Whether a text names something concrete: a file, a function, a setting, a command, a version, or something by its proper name."""
+    return bool(artifacts(text)) or _NAME.search(text) is not None
+
+
+def _invisible(char: str) -> bool:
+    return unicodedata.category(char) in ("Cf", "Co", "Cs", "Cn") or char in "\u2028\u2029\u3164\u115f\u1160\uffa0"
+
+
+@cache
+def _compiled(source: str) -> "re2._Regexp":
+    return re2.compile(source)
+
+
+def _found(source: str, text: str) -> bool:
+    return bool(source) and _compiled(source).search(text) is not None

@@ -1,0 +1,14 @@
+"""Extraction with a model: what is asked about a conversation piece by piece, and what may be taken from the replies. Asks nobody itself."""
+
+from kept.extraction.questions.answer import KINDS, Answer, answer
+from kept.extraction.questions.chunks import Chunk, Turn, chunks
+from kept.extraction.questions.gaps import as_memories, narrowed, settled
+from kept.extraction.questions.outcome import folded, summed, summing
+from kept.extraction.questions.question import PURPOSE, Hint, hints, question
+from kept.extraction.questions.reading import TRIGGER, Claim, Reading
+from kept.extraction.questions.turns import shown, weigh
+
+__all__ = [
+    "KINDS", "PURPOSE", "TRIGGER", "Answer", "Chunk", "Claim", "Hint", "Reading", "Turn", "answer", "as_memories", "chunks",
+    "folded", "hints", "narrowed", "question", "settled", "shown", "summed", "summing", "weigh",
+]  # fmt: skip

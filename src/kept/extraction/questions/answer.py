@@ -1,0 +1,226 @@
+"""What a model answered about a chunk, checked against the conversation: claims with evidence, verdicts on hints, points of a summary.
+
+Nothing is taken at its word. An event that was not shown, words that do not stand there, a claim that its words do not carry: refused
+with the reason. Trust follows from who wrote what is cited, confidence from what supports it. Whether a claim then becomes a memory is
+decided by the same gate as everything else.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import re2
+
+from kept.core.artifact import artifacts
+from kept.core.event import Kind
+from kept.core.memory import DISMISSED, DOUBTED, USER_SCOPE, Candidate, Evidence, Held, Judged, Refused
+from kept.core.spans import origin_of_quote
+from kept.core.statement import same, statement
+from kept.core.summary import Point
+from kept.core.text import likeness, one_line, tokens
+from kept.extraction.questions.form import Cited, Filled, Noted, Notes, Proposed, Verdict
+from kept.extraction.questions.question import Hint
+from kept.extraction.questions.reading import CEILING, FIX, TRIGGER, WEIGHTS, Claim, Reading, confidence
+from kept.extraction.questions.support import failure, fields, share, verbatim
+from kept.llm.schema import read
+
+KINDS = ("problems", "solutions", "decisions", "questions")
+MOST = 20  # claims a reply may make: more is a flood
+SURE = 0.85  # from this confidence on rules are not overruled, only doubted
+_MOST_CITED = 8
+_CONTENT_CHARS = 1_000  # what is longer is refused anyway; so much of it is kept to be looked at
+_REASON_CHARS = 120
+_POINT_CHARS = 240
+_MOST_POINTS = 12
+_OVERLAP = 0.6
+_OUTSIDE = re2.compile(r"[^\w-]")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """What a reply comes to. ``overruled`` are the rules' candidates (with ordinals) that the model turned down, with their new verdict.
+
+    ``dropped`` counts by reason what could not be used at all: verdicts on hints that were not given, points without ground.
+    """
+
+    claims: tuple[Claim, ...] = ()
+    overruled: tuple[tuple[int, Judged], ...] = ()
+    points: tuple[Point, ...] = ()
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+
+def answer(body: Mapping[str, Any], reading: Reading) -> Answer:
+    """Read a reply about a chunk. Raises ValueError that says what does not fit where it is not of the form that was asked for."""
+    filled = read(Filled, body)
+    dropped: Counter[str] = Counter()
+    claims, overruled = _hinted(filled.hints, reading, dropped)
+    for each in filled.memories[:MOST]:
+        claims.append(_claimed(each, reading, claims))
+    dropped["more than a reply may claim"] += len(filled.memories[MOST:])
+    points = _points(filled.notes, reading, dropped)
+    kept = {each.candidate.rewords for each in claims}
+    return Answer(
+        claims=tuple(claims),
+        overruled=tuple(each for each in overruled if each[1].candidate.id not in kept),
+        points=points,
+        dropped=dict(+dropped),
+    )
+
+
+def _hinted(verdicts: Sequence[Verdict], reading: Reading, dropped: Counter[str]) -> tuple[list[Claim], list[tuple[int, Judged]]]:
+    waiting = {each.name: each.candidate for each in reading.hints}
+    claims: list[Claim] = []
+    overruled: list[tuple[int, Judged]] = []
+    for each in verdicts:
+        candidate = waiting.pop(each.hint.strip(), None)
+        if candidate is None:
+            dropped["verdict on a hint that was not given"] += 1
+            continue
+        match each.verdict.strip().lower():
+            case "confirm":
+                claims.append(reading.claim(_confirmed(candidate)))
+            case "reword":
+                claims.append(_reworded(candidate, each.content, reading))
+            case "refuse":
+                place = max(reading.cited(candidate), default=reading.chunk.start)
+                overruled.append((place, _overruled(candidate, one_line(each.reason)[:_REASON_CHARS])))
+            case _:
+                dropped["no verdict on a hint"] += 1
+    return claims, overruled
+
+
+def _overruled(candidate: Candidate, why: str) -> Judged:
+    verdict = Held(reason=DOUBTED, detail=why) if candidate.confidence >= SURE else Refused(reason=DISMISSED, detail=why)
+    return Judged(candidate=candidate, verdict=verdict)
+
+
+def _confirmed(candidate: Candidate) -> Candidate:
+    sure = round(min(CEILING, candidate.confidence + WEIGHTS["rules found it too"]), 2)
+    reasoning = f"{candidate.reasoning}; confirmed by the model"
+    return replace(
+        candidate, confidence=max(sure, candidate.confidence), reasoning=reasoning, rewords=candidate.id, trigger=TRIGGER
+    )
+
+
+def _reworded(candidate: Candidate, content: str, reading: Reading) -> Claim:
+    reasoning = f"{candidate.reasoning}; put in other words by the model"
+    made = replace(
+        _confirmed(candidate), content=content.strip()[:_CONTENT_CHARS], artifacts=artifacts(content), reasoning=reasoning
+    )
+    places = reading.cited(candidate)
+    return reading.claim(made, reading.unsupported(made.content, places) or reading.distorted(made, places))
+
+
+def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim:
+    content = said.content.strip()[:_CONTENT_CHARS]
+    category = str(_OUTSIDE.sub("", said.category))[:40]
+    places, evidence, fault = _evidence(said.evidence, reading)
+    hint = _hint_of(content, evidence, reading, before)
+    origin, signals = reading.trust(content, evidence, places)
+    signals += reading.signals(content, category, evidence, places) + (("rules found it too",) if hint else ())
+    carried = share(content, *(text for place in places for text in fields(reading.events[place])))
+    candidate = Candidate(
+        id="", profile=reading.profile.id, category=category, scope=_scope(content, category, reading), content=content,
+        confidence=confidence(carried, signals), trigger=TRIGGER, at=reading.events[max(places)].at if places else None,
+        origin=origin, artifacts=artifacts(content), evidence=evidence,
+        reasoning="; ".join((f"the cited words carry {carried:.0%} of it", *signals)),
+        fingerprint=_failure(places, reading) if category == FIX else "", rewords=hint.candidate.id if hint else "",
+    )  # fmt: skip
+    if not fault and reading.profile.category(category) is None:
+        fault = "unknown category"
+    if not fault and not any(reading.chunk.start <= place < reading.chunk.stop for place in places):
+        fault = "belongs to another part"
+    fault = fault or reading.unsupported(content, places) or reading.distorted(candidate, places)
+    fault = fault or ("duplicate" if _again(candidate, before) else "")
+    return reading.claim(candidate, fault)
+
+
+def _scope(content: str, category: str, reading: Reading) -> str:
+    known = reading.profile.category(category)
+    # A wish about one part of a project is no wish about all of them.
+    local = any("/" in each and not each.startswith("http") for each in artifacts(content))
+    return USER_SCOPE if known is not None and known.user_wide and not local else reading.scope
+
+
+def _failure(places: Sequence[int], reading: Reading) -> str:
+    outputs = (reading.events[place] for place in places if reading.events[place].kind is Kind.TOOL_OUTPUT)
+    return next((mark for each in outputs if (mark := failure(each))), "")
+
+
+def _evidence(cited: Sequence[Cited], reading: Reading) -> tuple[list[int], tuple[Evidence, ...], str]:
+    """The places and the evidence that stand up, and the first fault: one false citation spoils the claim."""
+    places: list[int] = []
+    evidence: list[Evidence] = []
+    fault = "" if cited else "no evidence"
+    for each in cited[:_MOST_CITED]:
+        place = reading.ordinal(each.event)
+        if place is None:
+            fault = fault or "unknown event"
+            continue
+        event = reading.events[place]
+        quote = verbatim(each.quote, event)
+        if not quote:
+            fault = fault or "words that are not there"
+            continue
+        places.append(place)
+        evidence.append(
+            Evidence(
+                quote=quote,
+                event=event.key,
+                session=event.session,
+                path=event.pointer.path,
+                at=event.at,
+                author=event.author.value,
+                origin=origin_of_quote(event, quote),
+            )
+        )
+    return places, tuple(evidence), fault
+
+
+def _hint_of(content: str, evidence: Sequence[Evidence], reading: Reading, before: Sequence[Claim]) -> Hint | None:
+    """The hint that says the same, or rests on the same words, and is not put in better words already."""
+    taken = {each.candidate.rewords for each in before}
+    says = statement(content, artifacts(content))
+    for hint in reading.hints:
+        each = hint.candidate
+        alike = _overlap(evidence, each.evidence) or same(says, statement(each.content, each.artifacts, each.fingerprint))
+        if each.id not in taken and alike:
+            return hint
+    return None
+
+
+def _overlap(left: Sequence[Evidence], right: Sequence[Evidence]) -> bool:
+    return any(one.event == other.event and _alike(one.quote, other.quote) for one in left for other in right)
+
+
+def _alike(left: str, right: str) -> bool:
+    one, other = one_line(left), one_line(right)
+    return one in other or other in one or likeness(tokens(one), tokens(other)) >= _OVERLAP
+
+
+def _again(candidate: Candidate, before: Sequence[Claim]) -> bool:
+    """Whether an earlier claim of the reply says the same, or rests on the same words in the same category."""
+    says = statement(candidate.content, candidate.artifacts)
+    others = [each.candidate for each in before if not each.refusal]
+    return any(
+        same(says, statement(each.content, each.artifacts))
+        or (each.category == candidate.category and _overlap(candidate.evidence, each.evidence))
+        for each in others
+    )
+
+
+def _points(notes: Notes, reading: Reading, dropped: Counter[str]) -> tuple[Point, ...]:
+    """The points that stand up, in the order of the last events they cite."""
+    found = [_point(kind, each, reading) for kind in KINDS for each in getattr(notes, kind)[:_MOST_POINTS]]
+    dropped["point without ground"] += found.count(None)
+    return tuple(point for _, point in sorted((each for each in found if each is not None), key=lambda each: each[0]))
+
+
+def _point(kind: str, noted: Noted, reading: Reading) -> tuple[int, Point] | None:
+    text = one_line(noted.text)
+    places = [place for each in noted.events if (place := reading.ordinal(each)) is not None]
+    if not text or len(text) > _POINT_CHARS or len(places) < len(noted.events) or reading.unsupported(text, places):
+        return None
+    keys = tuple(dict.fromkeys(reading.events[place].key for place in places))
+    return max(places), Point(kind=kind, text=text, events=keys)

@@ -1,0 +1,242 @@
+"""What was done in a run of events: commands with their outcome, and edits with what they changed.
+
+Pairs each output with its call. Decides from structure first (exit status, the tool's own flag) and from the text second.
+Knows nothing of fixes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from kept.core.error_fingerprint import error_lines, readable, rule_of, weight
+from kept.core.event import Author, Event, Kind, Tool
+from kept.extraction.rules.commands import Step, steps_of, weightiest
+from kept.extraction.rules.toolwords import LOOKERS
+
+ARROW = "→"
+PATCH_FILE = " File: "
+_SHELLS = ("bash", "shell", "sh", "terminal", "exec", "command", "cmd", "powershell", "process")
+_EDITORS = ("edit", "write", "patch", "replace", "create_file", "insert")
+_PATCHES = ("apply_patch", "applypatch", "patch")
+# How agents word a call that did not run, was stopped, or was refused: neither a failure nor a success of the command.
+_NOT_RUN = (
+    "doesn't want to proceed",
+    "doesn't want to take this action",
+    "tool_use_error",
+    "interrupted by user",
+    "sibling tool call",
+    "permission to use ",
+    "requested permissions",
+    "blocked by hook",
+    "hook blocking error",
+    "command aborted",
+    "aborted by user",
+    "timed out after",
+    "command timed out",
+)
+_NOT_RUN_CHARS = 400
+_PRINTERS = frozenset({"git", "gh", "curl", "wget", "docker", "kubectl"})
+_LINTERS = ("lint", "check", "vet", "ruff", "flake8", "clippy")
+_TELLING = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Command:
+    """A command that ran: its place among the events, its line, its steps, and how it ended (None: the transcript does not say).
+
+    ``errors`` are verbatim lines of the output, the most telling first; ``culprit`` is the step that failed, where that can be told.
+    """
+
+    place: int
+    call: Event
+    output: Event
+    text: str
+    steps: tuple[Step, ...]
+    passed: bool | None
+    stated: bool
+    errors: tuple[str, ...]
+    culprit: Step | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Edit:
+    """A change to a file: its path as written, and the old and new text (old is empty for a whole file)."""
+
+    place: int
+    call: Event
+    path: str
+    old: str
+    new: str
+
+
+Done = tuple[tuple[Command, ...], tuple[Edit, ...]]
+
+
+def actions_of(events: Sequence[Event]) -> Done:
+    """The commands and edits whose output stands in the events, in order."""
+    calls: dict[tuple[str, str], Event] = {}
+    commands: list[Command] = []
+    edits: list[Edit] = []
+    for place, event in enumerate(events):
+        tool = event.tool
+        if tool is None or event.author in (Author.ABANDONED, Author.COMPACTION, Author.INJECTED):
+            continue
+        if event.kind is Kind.TOOL_CALL:
+            calls[event.session, tool.call] = event
+        elif event.kind is Kind.TOOL_OUTPUT:
+            call = calls.get((event.session, tool.call), event)
+            if _not_run(event):
+                continue
+            if is_edit(call.tool or tool):
+                if tool.ok is not False:
+                    edits.append(_edit(place, call, call.tool or tool))
+            elif is_shell(tool):
+                commands.append(_command(place, call, event))
+    return tuple(commands), tuple(edits)
+
+
+def is_shell(tool: Tool) -> bool:
+    """Whether the tool runs command lines."""
+    return _is_named(tool.name, _SHELLS)
+
+
+@lru_cache(maxsize=512)
+def _is_named(name: str, parts: tuple[str, ...]) -> bool:
+    return any(part in name.casefold() for part in parts)
+
+
+def is_edit(tool: Tool) -> bool:
+    """Whether the tool changes a file."""
+    if is_shell(tool):
+        return tool.target.lstrip().startswith(_PATCHES)
+    return _is_named(tool.name, _EDITORS)
+
+
+def _not_run(event: Event) -> bool:
+    return event.label_reason.endswith("not-run") or _tells_not_run(event.text)
+
+
+@lru_cache(maxsize=512)
+def _tells_not_run(text: str) -> bool:
+    opening = text[:_NOT_RUN_CHARS].casefold()
+    return any(words in opening for words in _NOT_RUN)
+
+
+def _edit(place: int, call: Event, tool: Tool) -> Edit:
+    if is_shell(tool) or PATCH_FILE in tool.target:
+        named = next((line for line in tool.target.splitlines() if PATCH_FILE in line), "")
+        gone, come = (
+            "\n".join(line[1:] for line in tool.target.splitlines() if line.startswith(sign) and not line.startswith(sign * 3))
+            for sign in "-+"
+        )
+        return Edit(place=place, call=call, path=named.partition(PATCH_FILE)[2].strip(), old=gone, new=come)
+    old, arrow, new = tool.detail.partition(f"\n{ARROW}\n")
+    return Edit(place=place, call=call, path=tool.target, old=old if arrow else "", new=new if arrow else old)
+
+
+def _command(place: int, call: Event, output: Event) -> Command:
+    tool = output.tool or call.tool
+    target = (call.tool.target if call.tool else "") or (tool.target if tool else "")
+    code, ok = (tool.exit_code, tool.ok) if tool else (None, None)
+    came = _came_of(target, output.text, code=code, ok=ok)
+    return Command(
+        place=place,
+        call=call,
+        output=output,
+        text=target,
+        steps=came.steps,
+        passed=came.passed,
+        stated=came.stated,
+        errors=came.errors,
+        culprit=came.culprit,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Came:
+    """What came of a command line, wherever it stands."""
+
+    steps: tuple[Step, ...]
+    passed: bool | None
+    stated: bool
+    errors: tuple[str, ...]
+    culprit: Step | None
+
+
+@lru_cache(maxsize=512)  # each episode looks back on the commands of those before it
+def _came_of(target: str, text: str, *, code: int | None, ok: bool | None) -> _Came:
+    steps = parsed(target)
+    stated = code is not None or ok is not None
+    failed = bool(code) or ok is False
+    errors = error_lines(text)
+    culprit = _culprit(steps, errors, failed=failed)
+    if failed:
+        passed: bool | None = False
+    elif _masked(steps, errors, certain=stated and not _hides(steps)):
+        passed = False
+    else:
+        passed = True if stated else None
+    return _Came(
+        steps=steps,
+        passed=passed,
+        stated=stated,
+        errors=errors if passed is False else (),
+        culprit=culprit if passed is False else weightiest(steps),
+    )
+
+
+@lru_cache(maxsize=2048)
+def parsed(command: str) -> tuple[Step, ...]:
+    """The steps of a command line; parsing the same line again costs nothing."""
+    return steps_of(command)
+
+
+def _hides(steps: tuple[Step, ...]) -> bool:
+    """Whether the shell reports the status of another step than the one that matters."""
+    return any(step.joint in ("|", "||", ";") for step in steps)
+
+
+def _masked(steps: tuple[Step, ...], errors: tuple[str, ...], *, certain: bool) -> bool:
+    """Whether a command failed although its status does not say so: a program of its own steps, or an uncaught error, complains."""
+    if certain or not errors:
+        return False
+    if complainer(steps, errors) is not None:
+        return True
+    main = weightiest(steps)
+    prints = main is not None and (main.program in _PRINTERS or LOOKERS.fullmatch(main.program))
+    return main is not None and not prints and weight(errors[0]) >= _TELLING and _outright(errors[0])
+
+
+def _outright(line: str) -> bool:
+    """Whether a line opens with its error rather than mentioning one."""
+    head = readable(line).split(":", 1)[0]
+    return head.replace(".", "").isalnum() or not readable(line).startswith(line.strip()[:8])
+
+
+def complainer(steps: tuple[Step, ...], errors: tuple[str, ...]) -> Step | None:
+    """The step whose own program complains in an error line (``grep: invalid option``, ``command not found: jq``)."""
+    for line in errors:
+        head = line.split(": ", 1)[0].rsplit("/", 1)[-1].strip()
+        for step in steps:
+            named = step.program and head == step.program
+            absent = (
+                step.program
+                and line.removesuffix(f": {step.program}").endswith("not found")
+                and step.program in line.replace(":", " ").split()
+            )
+            globbed = "no matches found: " in line and line.rsplit("no matches found: ", 1)[1].strip() in step.words
+            if named or absent or globbed:
+                return step
+    return None
+
+
+def _culprit(steps: tuple[Step, ...], errors: tuple[str, ...], *, failed: bool) -> Step | None:
+    missed = next(
+        (step for step in steps if step.trivial and any(word in line for word in step.words[1:] for line in errors)), None
+    )
+    found = missed or complainer(steps, errors)
+    if found is not None or not failed:
+        return found or weightiest(steps)
+    serious = [step for step in steps if not step.trivial and not step.filters]
+    linters = [step for step in serious if any(word in step.text for word in _LINTERS)] if errors and rule_of(errors[0]) else []
+    return next(iter((*linters, *serious[::-1])), None)

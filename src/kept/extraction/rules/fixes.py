@@ -1,0 +1,225 @@
+"""Proven fixes: a command failed, later the same command or its changed form passed, and what was changed in between is named.
+
+Rests on commands that ran and on edits that were made, never on a text that says what would help. The line is a template whose slots
+are verbatim: the error, the command and the change. Whether a candidate becomes a memory is decided elsewhere.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kept.core.codec import digest
+from kept.core.error_fingerprint import fingerprint, fingerprints, readable, rule_of, weight
+from kept.core.event import Event, least
+from kept.core.memory import Candidate, Evidence
+from kept.extraction.rules.actions import Command, Done, actions_of
+from kept.extraction.rules.commands import Step
+from kept.extraction.rules.remedies import Failure, Remedy, code, remedy, same, unsilenced
+from kept.extraction.rules.toolwords import ASSERTS, TRANSIENT
+from kept.extraction.rules.undone import fails_again, rejected, reversed_later
+from kept.extraction.rules.variants import called, replaced, variant
+from kept.profiles.profile import Profile
+
+CATEGORY = "known_fix"
+TRIGGER = "error_fix"
+REACH = (
+    280  # events between a failure and its success: less than extraction looks back, so that the call of the failure is seen too
+)
+AHEAD = 150  # events after a success in which it can be undone
+CERTAIN = 0.9
+_COMMANDS = 60  # commands after a failure among which its success is looked for
+_REPLACED = 4  # commands after a failure that can still be another program in its place
+_TELLING = 3
+_LINE_CHARS = 300
+_ERROR_CHARS = 110
+_COMMAND_CHARS = 80
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fix:
+    """A failure, what helped, and the command that shows that it did."""
+
+    failure: Failure
+    remedy: Remedy
+    success: Command
+
+
+def propose(
+    events: Sequence[Event], *, profile: Profile, scope: Callable[[str], str], start: int = 0
+) -> tuple[tuple[int, Candidate], ...]:
+    """The fixes whose success stands in ``events[start:]`` with its place, in order; empty where the profile has no such category.
+
+    The failure stands at most ``REACH`` events before its success, and what undoes it at most ``AHEAD`` after, so that reading a session
+    in pieces that overlap by as much proposes what reading it at once does. ``scope`` gives the scope of a raw working directory.
+    """
+    return _candidates(_fixes(events, actions_of(events)), profile, scope, start)
+
+
+def propose_across(
+    before: Sequence[Event], events: Sequence[Event], *, profile: Profile, scope: Callable[[str], str]
+) -> tuple[tuple[int, Candidate], ...]:
+    """The fixes of what failed in earlier sessions of a project (``before``, the latest last) and passed first in this one."""
+    both = (*before, *events)
+    found = _candidates(_fixes(both, actions_of(both), border=len(before)), profile, scope, len(before))
+    return tuple((place - len(before), candidate) for place, candidate in found)
+
+
+def left_failing(events: Sequence[Event]) -> bool:
+    """Whether a command failed in these events that a later session may still mend."""
+    commands, _ = actions_of(events)
+    for index, command in enumerate(commands):
+        failure = _failure(command)
+        if failure and not any(_attempt(failure.step, later) == (True, True) for later in commands[index + 1 :]):
+            return True
+    return False
+
+
+def _fixes(events: Sequence[Event], done: Done, *, border: int | None = None) -> Iterator[Fix]:
+    """The fixes of failed commands in the order of the failures, one for each error and success.
+
+    The events are of one session; where a ``border`` is given those before it are of earlier ones, and only what failed before it and
+    passed behind it counts.
+    """
+    commands, edits = done
+    seen: set[tuple[int, str]] = set()
+    for index, command in enumerate(commands):
+        failure = _failure(command)
+        if failure is None or (border is not None and command.place >= border):
+            continue
+        later = [
+            each
+            for each in commands[index + 1 : index + 1 + _COMMANDS]
+            if each.place - command.place <= REACH and (border is not None or each.output.session == command.output.session)
+        ]
+        fix = _fix_of(failure, later, done, apart=border is not None)
+        if fix is None or (border is not None and fix.success.place < border):
+            continue
+        key = fix.success.place, fingerprint(fix.failure.error)
+        after = [each for each in commands if fix.success.place < each.place <= fix.success.place + AHEAD]
+        undone = reversed_later(fix.remedy, after, [each for each in edits if each.place <= fix.success.place + AHEAD])
+        ahead = events[fix.success.place + 1 : fix.success.place + 1 + AHEAD]
+        if key not in seen and not undone and not fails_again(fix.failure, fix.success, after) and not rejected(ahead):
+            seen.add(key)
+            yield fix
+
+
+def _failure(command: Command) -> Failure | None:
+    """What a command failed with, where something that was changed could mend it: not a test of the code, nor what passes by itself."""
+    step = command.culprit
+    if command.passed is not False or step is None or step.trivial:
+        return None
+    error = next((line for line in command.errors if command.stated or weight(line) >= _TELLING), "") or _own_words(command, step)
+    if not error or rule_of(error) or any(TRANSIENT.search(line) or ASSERTS.search(line) for line in command.errors):
+        return None
+    return Failure(command=command, error=error, step=step)
+
+
+def _own_words(command: Command, step: Step) -> str:
+    """The first line in which a program whose status says that it failed speaks of itself by name (``go: …``)."""
+    lines = command.output.text[: _LINE_CHARS * 10].splitlines() if command.stated else []
+    return next((line.strip()[:_LINE_CHARS] for line in lines if step.program and line.startswith(f"{step.program}: ")), "")
+
+
+def _attempt(failed: Step, later: Command) -> tuple[bool, bool]:
+    """Whether a later command runs the failed step again, and whether it passed."""
+    return any(same(failed, step) for step in later.steps), later.passed is not False
+
+
+def _fix_of(failure: Failure, later: Sequence[Command], done: Done, *, apart: bool) -> Fix | None:
+    """What made the failed step pass when it ran again, or else the changed form of it that passed first."""
+    mark = fingerprint(failure.error)
+    other: Fix | None = None
+    last = failure.command.place  # of the last attempt that failed
+    for distance, command in enumerate(later, 1):
+        again, passed = _attempt(failure.step, command)
+        passed = passed and mark not in fingerprints(command.output.text)
+        if again and not passed:
+            return other  # the later failure stands for itself
+        if again:
+            between = [each for each in later if last < each.place < command.place]
+            edits = [each for each in done[1] if last < each.place < command.place]
+            found = remedy(failure, between, edits, command)
+            if found is not None and apart and found.rank < 2:
+                found = None  # between two sessions much may have been done that nobody sees
+            return Fix(failure=failure, remedy=found, success=command) if found else other
+        step = next((step for step in command.steps if variant(failure.step, step)), None)
+        if step is not None and not passed:
+            if mark not in fingerprints(command.output.text):
+                return other
+            last = command.place
+        elif other is None:
+            changed = any(last < each.place < command.place for each in done[1])
+            found = called(failure, command, step) if step and not changed else None
+            if found is None and step is None and passed and distance <= _REPLACED:
+                found = replaced(failure, command)
+            other = Fix(failure=failure, remedy=found, success=command) if found else None
+    return other
+
+
+def _candidates(
+    found: Iterator[Fix], profile: Profile, scope: Callable[[str], str], start: int
+) -> tuple[tuple[int, Candidate], ...]:
+    category = profile.category_for(CATEGORY)
+    if category is None:
+        return ()
+    made = [
+        (fix.success.place, candidate)
+        for fix in found
+        if fix.success.place >= start and (candidate := _candidate(fix, profile, category.id, scope)) is not None
+    ]
+    return tuple(sorted(made, key=lambda pair: pair[0]))
+
+
+def _candidate(fix: Fix, profile: Profile, category: str, scope: Callable[[str], str]) -> Candidate | None:
+    error = _shown(readable(fix.failure.error).rstrip(" .:"), _ERROR_CHARS)
+    command = _shown(unsilenced(fix.failure.step.text), _COMMAND_CHARS)
+    content = f"{code(error)} when running {code(command)}: {fix.remedy.clause}."
+    quotes = (
+        (fix.failure.command.output, fix.failure.error),
+        (fix.failure.command.call, fix.failure.step.text),
+        *fix.remedy.proof,
+    )
+    evidence = tuple(each for event, quote in quotes if (each := _evidence(event, quote)) is not None)
+    if len(content) > _LINE_CHARS or len(evidence) < len(quotes):
+        return None
+    event = fix.success.output
+    where = scope(event.project)
+    return Candidate(
+        id=digest(profile.id, CATEGORY, where, TRIGGER, event.key, content),
+        profile=profile.id,
+        category=category,
+        scope=where,
+        content=content,
+        confidence=CERTAIN,
+        trigger=TRIGGER,
+        at=event.at,
+        origin=least(tuple(each.origin for each in evidence)),
+        artifacts=(error, command),
+        evidence=evidence,
+        reasoning="the command failed, and passed after this",
+        fingerprint=fingerprint(fix.failure.error),
+    )
+
+
+def _shown(text: str, limit: int) -> str:
+    """A passage within a limit, cut between words."""
+    line = text.strip().splitlines()[0]
+    if len(line) <= limit:
+        return line
+    return f"{line[: limit - 2].rsplit(' ', 1)[0].rstrip(' ,;:')} …"
+
+
+def _evidence(event: Event, quote: str) -> Evidence | None:
+    """The quote as evidence; None where the event does not hold it verbatim."""
+    short = quote.strip()[:400]
+    texts = (event.text, event.tool.target, event.tool.detail) if event.tool else (event.text,)
+    if not short or not any(short in text for text in texts):
+        return None
+    return Evidence(
+        quote=short,
+        event=event.key,
+        session=event.session,
+        path=event.pointer.path,
+        at=event.at,
+        author=event.author.value,
+        origin=event.origin,
+    )

@@ -1,0 +1,137 @@
+"""What the agent of a session handed over, as candidates: the person's own passage is certain, any other wording waits.
+
+Acceptance is decided here, when the transcript is read: a suggestion whose words are one unbroken passage that the person typed in that
+session (or the option that their bare "yes, option 2" chose) has the person's trust, whoever pointed at it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from kept.core.artifact import artifacts
+from kept.core.codec import digest
+from kept.core.event import Event, Origin
+from kept.core.handover import CAUSE, REWORDED
+from kept.core.memory import USER_SCOPE, Candidate, Evidence
+from kept.core.text import normal_form, one_line, tokens, word_set
+from kept.extraction.rules.passages import Passage, content_words, find
+from kept.extraction.rules.suggestions import Suggestion, suggestions
+from kept.extraction.rules.view import LOOKBACK
+from kept.profiles.profile import Category, Profile
+
+LEAST = 4  # content words of a passage that is certain
+_SURE, _UNSURE = 0.95, 0.5
+_KINDS = (
+    ("preference", word_set("prefer preferred prefers rather like love hate lieber bevorzuge mag préfère aime prefiero gusta prefiro gosto")),
+    ("decision", word_set("decided decide going chose chosen instead switch entschieden stattdessen décidé choisi decidido decidimos")),
+    (
+        "constraint",
+        word_set(
+            "always never must mustn't don't dont not no only should shouldn't cannot ensure avoid immer nie niemals muss müssen nicht kein keine "
+            "nur darf toujours jamais doit pas siempre nunca debe sempre deve não"
+        ),
+    ),
+)  # fmt: skip
+
+
+def propose(
+    events: Sequence[Event], start: int, stop: int, *, profile: Profile, scope: Callable[[str], str]
+) -> tuple[Candidate, ...]:
+    """The candidates of what was handed over in the events ``[start, stop)``, in order; looks back before ``start``, never past ``stop``."""
+    if next(suggestions(events, start, stop), None) is None:
+        return ()
+    earlier: list[tuple[Suggestion, Passage | None, Candidate]] = []
+    for suggestion in suggestions(events, max(0, start - LOOKBACK), stop):
+        passage = find(suggestion.text, events, max(0, start - LOOKBACK), suggestion.place, suggestion.event.session)
+        category = category_of(passage.words if passage else suggestion.text, suggestion.category, profile)
+        if category is None or _repeats(suggestion, passage, earlier):
+            continue
+        made = _candidate(suggestion, passage, category, profile, scope)
+        made = _linked(made, suggestion, passage, earlier)
+        earlier.append((suggestion, passage, made))
+    return tuple(made for suggestion, _, made in earlier if suggestion.place >= start)
+
+
+def _candidate(
+    suggestion: Suggestion, passage: Passage | None, category: Category, profile: Profile, scope: Callable[[str], str]
+) -> Candidate:
+    content = one_line(passage.words if passage else suggestion.text)
+    event = passage.event if passage else suggestion.event
+    where = USER_SCOPE if category.user_wide else scope(event.project)
+    doubt = _doubt(passage, content)
+    trigger = CAUSE if passage else REWORDED
+    evidence = [_evidence(event, passage.words)] if passage else [_evidence(event, suggestion.quote)]
+    if passage and passage.answer:
+        evidence.append(_evidence(passage.answer, passage.answer.text.strip()))
+    return Candidate(
+        id=digest(profile.id, category.id, where, trigger, suggestion.event.key, content),
+        profile=profile.id,
+        category=category.id,
+        scope=where,
+        content=content,
+        confidence=_UNSURE if doubt else _SURE,
+        doubt=doubt,
+        trigger=trigger,
+        at=passage.answer.at if passage and passage.answer else event.at,
+        origin=Origin.USER if passage else Origin.ASSISTANT,
+        artifacts=artifacts(content),
+        evidence=tuple(evidence),
+        reasoning="the agent of the session handed it over",
+    )
+
+
+def _doubt(passage: Passage | None, content: str) -> str:
+    """Why a suggestion waits; empty where it is certain."""
+    if passage is None:
+        return "the words are not one unbroken passage that the person typed"
+    if passage.cut:
+        return "the words just before the passage deny it"
+    if content_words(content) < LEAST:
+        return f"the passage has fewer than {LEAST} words with matter"
+    return ""
+
+
+def _evidence(event: Event, quote: str) -> Evidence:
+    return Evidence(
+        quote=quote, event=event.key, session=event.session, path=event.pointer.path, at=event.at,
+        author=event.author.value, origin=event.origin,
+    )  # fmt: skip
+
+
+def category_of(text: str, named: str, profile: Profile) -> Category | None:
+    """The category that an agent named, where the profile has it; else the likely one; None where the profile has none of these."""
+    words = tokens(text)
+    likely = [kind for kind, telling in _KINDS if not telling.isdisjoint(words)]
+    for name in (named, *likely, "project_fact", "constraint", "decision", "preference"):
+        category = profile.category_for(name) if name else None
+        if category is not None:
+            return category
+    return None
+
+
+Earlier = Sequence[tuple[Suggestion, Passage | None, Candidate]]
+
+
+def _repeats(suggestion: Suggestion, passage: Passage | None, earlier: Earlier) -> bool:
+    """True if the same words, or a passage that holds them, were handed over before."""
+    form = normal_form(suggestion.text)
+    return any(_holds(other, passage) if other and passage else normal_form(before.text) == form for before, other, _ in earlier)
+
+
+def _holds(outer: Passage, inner: Passage) -> bool:
+    return outer.event.key == inner.event.key and outer.start <= inner.start and inner.end <= outer.end
+
+
+def _linked(made: Candidate, suggestion: Suggestion, passage: Passage | None, earlier: Earlier) -> Candidate:
+    """The candidate with what it says more fully than an earlier one, and the words of an earlier one that it takes the place of."""
+    shorter = next((before.id for _, other, before in earlier if other and passage and _holds(passage, other)), "")
+    words = normal_form(suggestion.replaces)
+    gone = next((before.content for _, _, before in reversed(earlier) if words and _is_like(words, before.content)), "")
+    return replace(made, rewords=shorter, replaces="" if gone == made.content else gone)
+
+
+def _is_like(words: str, content: str) -> bool:
+    form = normal_form(content)
+    return words == form or (content_words(words) >= LEAST and (words in form or form in words))
+
+
+__all__ = ["category_of", "propose"]

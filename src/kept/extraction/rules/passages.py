@@ -1,0 +1,209 @@
+"""Passages: where the words of a suggestion stand, unchanged and unbroken, in what the person typed or chose.
+
+White space, typographic quotes and capitals may differ, and marks may enclose the whole; any other difference is another wording.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import re2
+
+from kept.core.event import Author, Event, Kind
+from kept.core.spans import Span, SpanKind, spans_of
+from kept.core.text import NEGATIONS, is_cjk, tokens, word_set
+
+_FOREIGN = "\0"  # stands for a character that the person did not type
+_FOLDED = str.maketrans(
+    {
+        **dict.fromkeys("“”„«»「」『』", '"'),
+        **dict.fromkeys("‘’‚´", "'"),
+        **dict.fromkeys("–—", "-"),
+        "\u200b": "",
+        "\ufeff": "",
+    }
+)
+_ENCLOSING = " \t\r\n\"'`*_>"
+_STOPS = " .!。！"
+_CLAUSE = re2.compile(r"[.,;:!?…()\n，、。；：！？—–]")
+_UNSPACED = ("不", "没", "沒", "别", "別", "勿")
+_CHOSEN = re2.compile(
+    r"(?i)^\W*(?:(?:yes|yep|yeah|ok|okay|sure|ja|genau|oui|d'accord|s[ií]|vale|sim|好的?|是的?|はい)\W+)?(?:(?:please|bitte|let's|lets|use|take|"
+    r"do|go with|nimm|wir nehmen|prends|usa|vamos com|选|選)\W+){0,3}(?:the |die |la |el |a )?(?:option|number|variante?|nummer|nr|no|opci[oó]n|"
+    r"op[cç][aã]o|choice|选项|方案|第|案)?\W*(?P<mark>[1-9]|1\d|[a-hA-H])(?:st|nd|rd|th|番|个)?(?:\W+(?:please|bitte|s'il te pla[iî]t|por favor|でお願いします))?\W*$"
+)
+_AGREED = re2.compile(
+    r"(?i)^\W*(?:yes|yep|yeah|ok|okay|sure|exactly|agreed|go ahead|do it|sounds good|ja|genau|gerne|passt|einverstanden|oui|d'accord|parfait|"
+    r"s[ií]|claro|vale|de acuerdo|sim|perfeito|combinado|好的?|是的?|可以|同意|はい|了解|お願いします)(?:\W+(?:please|bitte|do it|do that|go ahead))?\W*$"
+)
+_ITEM = re2.compile(
+    r"(?mi)^[ \t]*(?:[-*+>][ \t]+|#{1,6}[ \t]+)?\W{0,3}(?:option|variante|opci[oó]n|op[cç][aã]o)?[ \t]*\(?(?P<mark>\d{1,2}|[A-H])[.):][*_ \t]"
+)
+_SENTENCE = re2.compile(r"[.!?。！？]\s+|\n")
+_NAME = 30  # characters of a name in quotation marks
+_ANSWER = 60  # characters of an answer that is a bare choice
+_FUNCTION_WORDS = word_set(
+    "a an the this that these those it its is are be been was were am do does did to of in on at by for from with as and or so but then "
+    "than if we i you he she they me us our my your their them there here please will would can could may have has had just also "
+    "der die das den dem des ein eine einen einem einer und oder zu im in am auf für von mit bitte ich du wir ihr sie es ist sind war wird "
+    "el la los las un una unos unas y o de del en por para con se es son que lo le les du des et ou dans sur pour avec il elle on nous vous "
+    "je tu est sont ce cette os as um uma e do da no na que é são"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Passage:
+    """The characters ``[start, end)`` of an event at ``place``; ``answer`` is the bare "yes, option 2" that chose them, where they are the assistant's.
+
+    ``cut`` says that the words just before, in the same clause, deny it.
+    """
+
+    place: int
+    start: int
+    end: int
+    event: Event
+    answer: Event | None = None
+    cut: bool = False
+
+    @property
+    def words(self) -> str:
+        """The passage as it stands there."""
+        return self.event.text[self.start : self.end]
+
+
+def find(words: str, events: Sequence[Event], first: int, place: int, session: str) -> Passage | None:
+    """The passage that the words of a suggestion at ``place`` are, in the latest event of its session from ``first`` on that has it."""
+    needle = _needle(words)
+    if not needle:
+        return None
+    for at in range(place - 1, first - 1, -1):
+        event = events[at]
+        if event.session != session or event.kind is not Kind.PROMPT or event.author is not Author.HUMAN:
+            continue
+        found = _in_prompt(needle, event, at) or _in_choice(needle, events, first, at)
+        if found is not None:
+            return found
+    return None
+
+
+def content_words(words: str) -> int:
+    """How many words of a text carry matter; two characters of a script without spaces count as one."""
+    dense = sum(map(is_cjk, words))
+    spaced = "".join(" " if is_cjk(char) else char for char in words)
+    plain = [word.strip("'-") for word in "".join(char if char.isalnum() or char in "'’-_./" else " " for char in spaced).split()]
+    return dense // 2 + sum(1 for word in plain if len(word) > 1 and word.casefold() not in _FUNCTION_WORDS)
+
+
+def _in_prompt(needle: str, event: Event, place: int) -> Passage | None:
+    found = _search(needle, _typed(event))
+    if found is None:
+        return None
+    return Passage(place=place, start=found[0], end=found[1], event=event, cut=_is_cut(event.text, found[0]))
+
+
+def _in_choice(needle: str, events: Sequence[Event], first: int, place: int) -> Passage | None:
+    """The passage in the option of the assistant's last reply that a bare answer chose."""
+    answer = events[place]
+    text = answer.text.strip()
+    if len(text) > _ANSWER or "?" in text:
+        return None
+    at, reply = _reply(events, first, place)
+    if reply is None:
+        return None
+    for start, end in _offered(text, reply.text):
+        found = _search(needle, _FOREIGN * start + reply.text[start:end])
+        if found is not None:
+            cut = _is_cut(reply.text, found[0])
+            return Passage(place=at, start=found[0], end=found[1], event=reply, answer=answer, cut=cut)
+    return None
+
+
+def _reply(events: Sequence[Event], first: int, place: int) -> tuple[int, Event | None]:
+    """The last reply before an answer, nobody having typed anything in between."""
+    for at in range(place - 1, first - 1, -1):
+        event = events[at]
+        if event.session != events[place].session or (event.kind is Kind.PROMPT and event.author is Author.HUMAN):
+            break
+        if event.kind is Kind.RESPONSE and event.author is Author.ASSISTANT and event.text.strip():
+            return at, event
+    return -1, None
+
+
+def _offered(answer: str, reply: str) -> Iterator[tuple[int, int]]:
+    """Where in a reply that stands which a bare answer chose: the option of its mark, else the question at the end."""
+    chosen = _CHOSEN.match(answer)
+    if chosen is not None:
+        items = [(match.group("mark").casefold(), match.start()) for match in _ITEM.finditer(reply)]
+        for number, (mark, start) in enumerate(items):
+            if mark == chosen.group("mark").casefold():
+                following = items[number + 1][1] if number + 1 < len(items) else _paragraph_end(reply, start)
+                yield start, following
+    elif _AGREED.match(answer):
+        end = len(reply.rstrip())
+        if reply[end - 1 : end] in ("?", "？"):
+            cuts = [match.end() for match in _SENTENCE.finditer(reply[: end - 1])]
+            yield (cuts[-1] if cuts else 0), end
+
+
+def _paragraph_end(text: str, start: int) -> int:
+    end = text.find("\n\n", start)
+    return end if end >= 0 else len(text)
+
+
+def _needle(words: str) -> str:
+    return _fold(words.strip(_ENCLOSING))[0].strip(_ENCLOSING).rstrip(_STOPS)
+
+
+def _typed(event: Event) -> str:
+    """The text of a prompt with a mark in the place of each character that is foreign; a name in quotation marks is typed."""
+    parts, at = [], 0
+    for span in (span for span in spans_of(event) if span.is_typed or _is_name(event.text, span)):
+        parts += [_FOREIGN * (span.start - at), event.text[span.start : span.end]]
+        at = span.end
+    return "".join([*parts, _FOREIGN * (len(event.text) - at)])
+
+
+def _is_name(text: str, span: Span) -> bool:
+    words = text[span.start : span.end]
+    return span.kind is SpanKind.QUOTED and len(words) <= _NAME and "\n" not in words and not words.lstrip().startswith(">")
+
+
+def _fold(text: str) -> tuple[str, list[int]]:
+    """A text as it is compared, and where each of its characters stands in it."""
+    folded: list[str] = []
+    places: list[int] = []
+    for place, char in enumerate(text):
+        plain = " " if char.isspace() else char.translate(_FOLDED).casefold()
+        if not plain or (plain == " " and folded and folded[-1] == " "):
+            continue
+        for part in plain:
+            folded.append(part)
+            places.append(place)
+    return "".join(folded), places
+
+
+def _search(needle: str, text: str) -> tuple[int, int] | None:
+    """Where whole words of a text are those that are looked for: the characters ``[start, end)``."""
+    folded, places = _fold(text)
+    at = folded.find(needle)
+    while at >= 0:
+        end = at + len(needle)
+        if _is_edge(folded, at) and _is_edge(folded, end):
+            return places[at], places[end - 1] + 1
+        at = folded.find(needle, at + 1)
+    return None
+
+
+def _is_edge(text: str, place: int) -> bool:
+    """True if a word may begin or end at a place."""
+    before, after = text[place - 1 : place], text[place : place + 1]
+    return not (before.isalnum() and after.isalnum()) or is_cjk(before) or is_cjk(after)
+
+
+def _is_cut(text: str, start: int) -> bool:
+    """True if a denial stands just before a passage, in its clause: without it the passage says the reverse."""
+    before = text[max(0, start - 200) : start]
+    clause = before[max((match.end() for match in _CLAUSE.finditer(before)), default=0) :]
+    return not NEGATIONS.isdisjoint(tokens(clause)) or any(word in clause for word in _UNSPACED)
+
+
+__all__ = ["Passage", "content_words", "find"]

@@ -1,0 +1,189 @@
+"""Candidates of a person's prompts: their explicit tellings, and the standing wishes that count once several sessions say them.
+
+Each candidate's content is one contiguous passage of the typed words. What the passage is about, where it does not say so itself, stands
+beside it. Knows nothing of tools, errors and fixes, and nothing of what happens to a candidate.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+import re2
+
+from kept.core.artifact import artifacts
+from kept.core.codec import digest
+from kept.core.event import Author, Event, Kind
+from kept.core.lexicon import Lexicon, TellingPatterns
+from kept.core.memory import SAID_ONCE, USER_SCOPE, Candidate, Evidence
+from kept.core.spans import typed_spans
+from kept.core.text import one_line
+from kept.extraction.rules.patterns import compiled, has
+from kept.extraction.rules.sentences import sentences
+from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, command, is_command, may_tell, tellings
+from kept.extraction.rules.view import LOOKBACK, is_prompt
+from kept.extraction.rules.wishes import WISH, wishes
+from kept.profiles.profile import Category, Profile
+
+CERTAIN = 0.95  # an explicit telling: nothing about it is a guess
+WAITING = 0.5  # until a trained score says more
+LEAN = "points at something that is not named"
+_READ = 20_000  # characters of a prompt that are read
+_SENTENCES = 400
+_ABOUT = 160  # characters of the line before
+_NEAR = 5  # words of a passage among which one that points outside makes it lean on what stands before
+# What stands before a passage in its own sentence says nothing of it.
+_SENTENCE = re2.compile(r"[^.!?\n。！？]*$")
+_CHANGES = ("edit", "write", "create", "patch", "replace", "update", "insert")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Prompt:
+    """A prompt with what it looks back on, by whose rules it is read, and the scope it belongs to."""
+
+    event: Event
+    before: Sequence[Event]
+    profile: Profile
+    lexicon: Lexicon
+    scope: str
+
+    def spoken(self, telling: Telling) -> list[TellingPatterns]:
+        """The patterns of the language whose words told; of every language for a command."""
+        return [each for each in self.lexicon.tellings if telling.language in ("", each.language)]
+
+
+def propose(
+    events: Sequence[Event], start: int, stop: int, *, profile: Profile, lexicon: Lexicon, scope: Callable[[str], str]
+) -> tuple[Candidate, ...]:
+    """The candidates anchored at the prompts in ``[start, stop)``, in order."""
+    found: dict[str, Candidate] = {}
+    for index in range(start, stop):
+        event = events[index]
+        if is_prompt(event):
+            before = events[max(0, index - LOOKBACK) : index]
+            prompt = _Prompt(event=event, before=before, profile=profile, lexicon=lexicon, scope=scope(event.project))
+            for telling in _tellings(event, lexicon):
+                candidate = _candidate(prompt, telling)
+                if candidate is not None:
+                    found.setdefault(candidate.id, candidate)
+    return tuple(found.values())
+
+
+def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
+    text = event.text[:_READ]
+    given = command(text)
+    if given is not None:
+        return [given]
+    if is_command(text):
+        return []
+    spans = [span for each in typed_spans(event) for span in sentences(text, each.start, each.end) if not span.aside][:_SENTENCES]
+    told = dict(tellings(text, spans, may_tell(text, lexicon.tellings)))
+    rest = [(place, span) for place, span in enumerate(spans) if place not in told]
+    told.update(wishes(text, rest, lexicon.spoken))
+    return [told[place] for place in sorted(told)]
+
+
+def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
+    event, profile, spoken = prompt.event, prompt.profile, prompt.spoken(telling)
+    content = event.text[telling.start : telling.end]
+    intent, category = _filed(content, telling, profile, spoken)
+    if category is None:
+        return None
+    about = _about(prompt, content, telling, spoken)
+    doubt = SAID_ONCE if telling.trigger == WISH else telling.doubt or (LEAN if about is None else "")
+    where = _scope(event.text, content, category, prompt.scope, spoken)
+    return Candidate(
+        id=digest(profile.id, intent, where, telling.trigger, event.key, content),
+        profile=profile.id,
+        category=intent,
+        scope=where,
+        content=content,
+        confidence=WAITING if doubt else CERTAIN,
+        trigger=telling.trigger,
+        at=event.at,
+        origin=event.origin,
+        artifacts=artifacts(content),
+        evidence=(evidence_of(event, content),),
+        reasoning=", ".join(filter(None, (telling.trigger, telling.language, "names artifacts" if artifacts(content) else ""))),
+        about=about or "",
+        doubt=doubt,
+    )
+
+
+def evidence_of(event: Event, quote: str) -> Evidence:
+    """A passage of an event as evidence."""
+    return Evidence(
+        quote=quote,
+        event=event.key,
+        session=event.session,
+        path=event.pointer.path,
+        at=event.at,
+        author=event.author.value,
+        origin=event.origin,
+    )
+
+
+def _filed(content: str, telling: Telling, profile: Profile, spoken: Sequence[TellingPatterns]) -> tuple[str, Category | None]:
+    """What a passage is (a decision, a preference, a rule …), and the category the profile files it in: a telling is filed in any case."""
+    kinds = [
+        ("decision", telling.trigger == DECIDED or any(has(each.decided, content) for each in spoken)),
+        ("person", any(has(each.kin, content) for each in spoken)),
+        ("goal", any(has(each.goal, content) for each in spoken)),
+        ("preference", any(has(each.preference, content) for each in spoken)),
+        ("identity", any(has(each.person, content) for each in spoken)),
+        ("convention", any(has(each.ours, content) for each in spoken)),
+        ("constraint", any(has(each.rule, content) for each in spoken)),
+        ("convention", any(has(each.convention, content) for each in spoken)),
+        ("project_fact", True),
+    ]
+    likely = [intent for intent, holds in kinds if holds]
+    spare = ["project_fact", "constraint", "preference", "decision"] if telling.trigger != WISH else []
+    for intent in (*likely, *spare):
+        category = profile.category_for(intent)
+        if category is not None:
+            return intent, category
+    return "", None
+
+
+def _scope(text: str, content: str, category: Category, scope: str, spoken: Sequence[TellingPatterns]) -> str:
+    """Whom a telling is for: its project, unless the person says "everywhere", or it is about the person."""
+    if any(has(each.everywhere, text if len(text) < 2 * len(content) else content) for each in spoken):
+        return USER_SCOPE
+    local = any(has(each.here, content) for each in spoken) or any("/" in each and "://" not in each for each in artifacts(content))
+    return USER_SCOPE if category.user_wide and not local else scope
+
+
+def _about(prompt: _Prompt, content: str, telling: Telling, spoken: Sequence[TellingPatterns]) -> str | None:
+    """What a passage speaks of where one of its first words points outside: the one file changed before it, else the line before it.
+
+    Empty where it points at nothing; None where there is nothing to point at.
+    """
+    if telling.trigger == COMMAND or not any(_leans(content, each) for each in spoken):
+        return ""
+    before = one_line(str(_SENTENCE.sub("", prompt.event.text[: telling.start])))
+    if before:
+        return before[-_ABOUT:]
+    files: dict[str, None] = {}
+    for event in reversed(prompt.before):
+        if is_prompt(event):
+            break
+        if event.author is Author.ASSISTANT and event.kind is Kind.TOOL_CALL and (name := _changed(event)):
+            files.setdefault(name)
+        elif event.author is Author.ASSISTANT and event.kind is Kind.RESPONSE and event.text.strip() and not before:
+            before = one_line(event.text.strip().rsplit("\n", 1)[-1])[:_ABOUT]
+    return next(iter(files)) if len(files) == 1 else before or None
+
+
+def _leans(content: str, patterns: TellingPatterns) -> bool:
+    """Whether one of the first words points at something outside, the words of the telling itself aside."""
+    for source in (patterns.here, patterns.from_now_on, patterns.remember, patterns.decided):
+        content = compiled(source).sub(" ", content) if source else content
+    near = " ".join(content.split()[:_NEAR]) if patterns.spaced else content[: 2 * _NEAR]
+    return has(patterns.outside, near)
+
+
+def _changed(event: Event) -> str:
+    """The name of the file that a call changes; empty for any other call."""
+    tool = event.tool
+    if tool is None or not any(word in tool.name.lower() for word in _CHANGES) or "\n" in tool.target or " " in tool.target:
+        return ""
+    return PurePosixPath(tool.target).name[:80]

@@ -1,0 +1,290 @@
+"""What made a failed command pass: a step, an edit, or another way of calling it. Names it only where it bears on the failure.
+
+Every slot of the line is a passage of what ran or was changed. What was done for another reason is left out: reports, version control,
+formatting, and whatever neither names what the error names nor is of the kind that mends such an error.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import re2
+
+from kept.core.error_fingerprint import place_of, readable
+from kept.core.event import Event
+from kept.extraction.rules.actions import Command, Edit
+from kept.extraction.rules.commands import Step, unquoted
+from kept.extraction.rules.toolwords import (
+    CARRIERS,
+    CONFIG,
+    CONSTANT,
+    GENERAL,
+    KEEPS,
+    KINDS,
+    LOOKERS,
+    PRESCRIBES,
+    REPORTS,
+    UNTELLING,
+)
+
+CHANGE_CHARS = 120
+_LINE_CHARS = 70
+_SPLIT = re2.compile(r"[\s'\"`:,;=()<>\[\]{}|!?]+")
+_PIECES = re2.compile(r"[^A-Za-z0-9_.-]+")
+_SILENCED = re2.compile(r"(?:\s+(?:\d?>&\d|&?\d?>{1,2}\s*/dev/null|&))+$")
+_WRITES = re2.compile(r"(?:^|[^0-9&>=-])>{1,2}\s*[\w.~/$]")
+_VERSION = re2.compile(r"[\d.]+$")
+_IN_PLACE = re2.compile(r"-i\S*|--in-place\S*")
+_NAME = re2.compile(r"[\d_./@-]")  # what stands in a word that is a name rather than prose
+PASSING = re2.compile(r"/tmp/|/var/folders/|mktemp|\$TMP|\\Temp\\")  # noqa: S108  a place that is gone tomorrow
+_LOOP = re2.compile(r"(?:for|while|until|if|case|do|then)\b")
+_CODED = re2.compile(
+    r"\b[A-Z]{1,5}-?\d{3,5}\b|\[[a-z]+-[\w-]+\]$|site-packages|dist-packages|/lib/python|node_modules|module '\w+' has no attribute"
+)
+_TELLING = 4
+_SHORTEST = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    """A failed command: the error line that tells most, verbatim, and the step that failed."""
+
+    command: Command
+    error: str
+    step: Step
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Remedy:
+    """What helped, as a clause whose code is verbatim, with the calls and passages that prove it; ``rank`` says how closely it bears."""
+
+    clause: str
+    proof: tuple[tuple[Event, str], ...]
+    rank: int
+    action: Command | Edit | None = None
+
+
+def code(text: str) -> str:
+    """A verbatim passage as inline code, between quotation marks where it holds marks of code itself."""
+    return f"“{text}”" if "`" in text else f"`{text}`"
+
+
+def same(left: Step, right: Step) -> bool:
+    """Whether a later step is the earlier one again: in another directory it would be another check."""
+    return left.words == right.words and left.settings == right.settings and left.where in ("", right.where)
+
+
+def unsilenced(command: str) -> str:
+    """A command without the redirections behind it that only merge or drop what it prints."""
+    return str(_SILENCED.sub("", command))
+
+
+# --- What was done between the failure and the success
+
+
+def remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Edit], success: Command) -> Remedy | None:
+    """The last thing done between a failure and the success of the same command that bears on the failure; None where nothing does."""
+    own = {step.text for step in failure.command.steps}
+    found = [done for command in (*between, success) if (done := _placed(failure, command, own, last=command is success))]
+    code_changed = any(not CONFIG.fullmatch(name_of(edit.path)) for edit in edits)
+    if code_changed and place_of(failure.error):
+        found = [done for done in found if done.rank > _KIND]
+    step = max(found, key=lambda done: done.rank, default=None) if found else None
+    if step is not None:  # of equals the last
+        step = next(done for done in reversed(found) if done.rank == step.rank)
+    change = _edited(failure, edits, alone=step is None and not any(_acts(each) for each in between))
+    if step is None or change is None:
+        return step or change
+    if change.rank < _NAMED:
+        return step
+    if step.rank > _KIND or _place(change) > _place(step):
+        return step if _place(step) > _place(change) else change
+    # A manifest that was edited and then installed from: both were needed.
+    clause = f"{change.clause}, then {step.clause.removesuffix(' first')}"
+    return Remedy(clause=clause, proof=(*change.proof, *step.proof), rank=change.rank, action=step.action)
+
+
+_KIND, _NAMED, _ADVISED = 1, 2, 3
+
+
+def _place(done: Remedy) -> int:
+    return done.action.place if done.action else -1
+
+
+def _placed(failure: Failure, command: Command, own: set[str], *, last: bool) -> Remedy | None:
+    """A command between as a remedy, by the step of it that bears most on the failure; of the success only what precedes its check."""
+    if command.passed is False:
+        return None
+    steps = [step for step in command.steps if step.text not in own]
+    if last:
+        check = next((place for place, step in enumerate(command.steps) if same(step, failure.step)), 0)
+        steps = [step for step in command.steps[:check] if step.text not in own]
+    changing = [step for step in steps if changes(step)]
+    rank = max((_bearing(failure, step) for step in changing), default=0)
+    if not rank:
+        return None
+    text = _passage(command, changing)
+    if not text or len(text) > CHANGE_CHARS or "\n" in text:
+        best = next(step for step in reversed(changing) if _bearing(failure, step) == rank)
+        text = unsilenced(best.text)
+    if len(text) > CHANGE_CHARS or "\n" in text or text.endswith("\\") or PASSING.search(text):
+        return None
+    return Remedy(clause=f"run {code(text)} first", proof=((command.call, text),), rank=rank, action=command)
+
+
+def _passage(command: Command, changing: Sequence[Step]) -> str:
+    """The part of the command line from the first to the last step that changes something, with the pipe or directory it stands in."""
+    first = command.steps.index(changing[0])
+    while first and (command.steps[first].joint == "|" or (command.steps[first - 1].program == "cd" and changing[0].where)):
+        first -= 1
+    start = command.text.find(command.steps[first].text)
+    end = command.text.find(changing[-1].text, max(start, 0))
+    return unsilenced(command.text[start : end + len(changing[-1].text)]) if start >= 0 <= end else ""
+
+
+def _acts(command: Command) -> bool:
+    return command.passed is not False and any(changes(step) for step in command.steps)
+
+
+def changes(step: Step) -> bool:
+    """Whether a step may change something that another command needs: it neither reads, reports, formats, nor keeps the work itself."""
+    if _LOOP.match(step.text):
+        return False
+    if _WRITES.search(step.text):
+        return True
+    if step.trivial:
+        return step.words[:1] in (("source",), (".",)) or bool(step.settings)
+    words = [unquoted(word) for word in step.words]
+    if step.program == "xargs":
+        words = [word for word in words[1:] if not word.startswith("-")] or [""]
+    program = words[0].rsplit("/", 1)[-1]
+    if program in ("sed", "perl"):
+        return any(_IN_PLACE.fullmatch(word) for word in words[1:])
+    if LOOKERS.fullmatch(program) or REPORTS.fullmatch(program) or program == "gh" or CARRIERS.fullmatch(program):
+        return False
+    task = [word for word in words[1:4] if not word.startswith("-") and word not in ("run", "exec", "compose", "-m")]
+    head = task[0].split(":", 1)[0] if task else ""
+    if program == "git":
+        return not (KEEPS.fullmatch(head) or REPORTS.fullmatch(head))
+    if REPORTS.fullmatch(head):
+        return program in ("open", "sudo")
+    return not (program in ("npx", "bunx", "uvx", "uv", "poetry") and len(task) > 1 and REPORTS.fullmatch(task[1]))
+
+
+def _bearing(failure: Failure, step: Step) -> int:
+    """How closely a step bears on a failure: advised by its output, naming what it names, of a kind that mends it; 0: not at all."""
+    text = unsilenced(step.text)
+    output = failure.command.output.text
+    if len(text) >= 8 and text in output:
+        return _ADVISED
+    lines = "\n".join(failure.command.errors) or failure.error
+    verbs = _verbs(step)
+    kinds = [verb for symptom, verb in KINDS if symptom.search(lines)]
+    fits = any(verb.fullmatch(word) for verb in kinds for word in verbs)
+    names = _telling(failure) if fits else frozenset(name for name in _telling(failure) if _NAME.search(name))
+    named = bool(names & _words(step.text)) or any(len(name) > _TELLING and name in step.text.casefold() for name in names)
+    if named and (fits or not kinds or step.trivial or step.settings):
+        return _NAMED
+    if step.program == failure.step.program and not GENERAL.fullmatch(step.program) and step.family != failure.step.family:
+        return _NAMED if any(verb.fullmatch(word) for _, verb in KINDS for word in verbs) else 0
+    return _KIND if fits else 0
+
+
+@lru_cache(maxsize=1024)
+def _verbs(step: Step) -> frozenset[str]:
+    """The words that say what a step does: of its program and of the first words behind it, taken apart."""
+    words = [unquoted(word) for word in (*step.words[:7], *step.settings) if len(word) <= 60]
+    whole = {word.rsplit("/", 1)[-1] for word in words}
+    pieces = {piece for word in whole for piece in _PIECES.split(word)} | {
+        piece for word in whole for piece in word.replace(".", "-").split("-")
+    }
+    return frozenset(word for word in whole | pieces | ({"run"} if step.text.rstrip().endswith("&") else set()) if word)
+
+
+@lru_cache(maxsize=256)
+def _words(text: str) -> frozenset[str]:
+    found: set[str] = set()
+    for token in _SPLIT.split(text[:1_000].casefold()):
+        word = token.strip(".-@/\\")
+        last = word.rsplit("/", 1)[-1]
+        stem = last.rsplit(".", 1)[0] if "/" in word else last
+        found |= {word, last, stem}
+    return frozenset(word for word in found if len(word) >= _SHORTEST and not UNTELLING.fullmatch(word))
+
+
+def _telling(failure: Failure) -> frozenset[str]:
+    """The names in an error that the failed command itself does not hold."""
+    lines = "\n".join(readable(line) for line in failure.command.errors) or readable(failure.error)
+    return _words(lines) - _words(failure.step.text) - {failure.step.program.casefold()}
+
+
+# --- What was edited in between
+
+
+def _edited(failure: Failure, edits: Sequence[Edit], *, alone: bool) -> Remedy | None:
+    """The last small edit that bears on a failure: of what configures, or of one line of code that the error says how to write."""
+    settings = [edit for edit in edits if CONFIG.fullmatch(name_of(edit.path))]
+    for edit in reversed(settings):
+        clause = _clause(edit)
+        name = name_of(edit.path).casefold()
+        named = _names(failure, edit) or (len(name) >= _TELLING and name in failure.error.casefold())
+        constant = alone and len({each.path for each in edits}) == 1 and CONSTANT.search(failure.error) is not None
+        if clause and (named or constant):
+            return _changed(edit, clause, _NAMED if named else _KIND)
+    if settings or not alone or len(edits) != 1:
+        return None
+    edit = edits[0]
+    lines = "\n".join((failure.error, *failure.command.errors))
+    pointed = name_of(place_of(failure.error)) in ("", name_of(edit.path)) or _names(failure, edit)
+    clause = _clause(edit) if pointed and edit.old and _CODED.search(lines) and PRESCRIBES.search(lines) else None
+    return _changed(edit, clause, _KIND) if clause else None
+
+
+def _changed(edit: Edit, clause: tuple[str, str], rank: int) -> Remedy:
+    return Remedy(clause=clause[0], proof=((edit.call, clause[1]),), rank=rank, action=edit)
+
+
+def _names(failure: Failure, edit: Edit) -> bool:
+    changed = [line for line in lines_of(edit.new) if line not in lines_of(edit.old)] + [
+        line for line in lines_of(edit.old) if line not in lines_of(edit.new)
+    ]
+    return any(_telling(failure) & _words(line) for line in changed[:6])
+
+
+def _clause(edit: Edit) -> tuple[str, str] | None:
+    """An edit of one line as a clause, and the passage of it that is quoted; None where it changed more."""
+    old, new = lines_of(edit.old), lines_of(edit.new)
+    gone, come = [line for line in old if line not in new], [line for line in new if line not in old]
+    name = name_of(edit.path)
+    if not name or len(come) > 1 or len(gone) > 1 or not (come or gone):
+        return None
+    before, after = (lines[0] if lines else "" for lines in (gone, come))
+    if max(len(before), len(after)) > _LINE_CHARS:
+        before, after = _trimmed(before, after)
+    if max(len(before), len(after)) > _LINE_CHARS:
+        return None
+    if before and after:
+        return f"change {code(before)} to {code(after)} in `{name}`", after
+    if after:
+        return f"add {code(after)} to `{name}`", after
+    return f"remove {code(before)} from `{name}`", before
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text; a comma behind one is there for the next one."""
+    return [line.strip().rstrip(",") for line in text.splitlines() if line.strip()]
+
+
+def _trimmed(before: str, after: str) -> tuple[str, str]:
+    """What differs between two lines, in whole words."""
+    left, right = before.split(" "), after.split(" ")
+    while left and right and left[0] == right[0]:
+        left, right = left[1:], right[1:]
+    while left and right and left[-1] == right[-1]:
+        left, right = left[:-1], right[:-1]
+    return " ".join(left), " ".join(right)
+
+
+def name_of(path: str) -> str:
+    """The name of a file without its folder."""
+    return path.replace("\\", "/").rsplit("/", 1)[-1]

@@ -1,0 +1,264 @@
+"""Explicit tellings: what a person types to the assistant to be remembered, or as a rule that is to hold from now on.
+
+Reads one sentence at a time and points at the passage that is to be remembered; it never changes a word of it. Knows nothing of
+categories, scopes and what happens to a candidate.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import re2
+
+from kept.core.lexicon import TellingPatterns
+from kept.core.text import is_cjk
+from kept.extraction.rules.patterns import compiled, has
+from kept.extraction.rules.sentences import Span
+
+REMEMBER, FROM_NOW_ON, STANDING, BAN, DECIDED = "remember", "from_now_on", "standing", "ban", "decided"
+CORRECTION, NOTE, COMMAND = "corrected", "note", "command"
+# Why a telling waits for a person.
+UNMEASURED = "the rules of this language are not measured yet"
+ONE_OCCASION = "may hold for one occasion only"
+UNSURE = "may not be meant as a rule"
+SHORT = "too short to stand by itself"
+LONG = "longer than a line of the memory file"
+LEAST, MOST = 3, 400  # words of the shortest, characters of the longest passage that stands by itself
+_LEADS = 6
+_SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」，、：；。！"
+_CLAUSE = re2.compile(r"[,;:.–—-]\s+|\s(?i:and|so|but|und|aber|et|mais|y|pero|e|mas)\s+|[，；、。：]")
+_LINK = re2.compile(r"^\s*(?:[:：,，、–—]|-\s)\s*")
+# The memory command of this program and of others; every other command is a command.
+_COMMAND = re2.compile(r"(?is)^\s*[/#$]\s*(?:[\w-]+:)?(?:remember|memori[sz]e|memory)\s*:?\s+(\S.*?)\s*$")
+_OTHER_COMMAND = re2.compile(r"^\s*/[A-Za-z][\w:-]*(?:\s|$)")
+_NUMBER = re2.compile(r"\d[.)]\s*$")
+_QUESTION = ("?", "？")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Telling:
+    """The characters ``[start, end)`` of a prompt that are to be remembered.
+
+    ``trigger`` says what made it a telling, ``doubt`` why it waits for a person (empty: it is certain), ``language`` whose words told.
+    """
+
+    start: int
+    end: int
+    trigger: str
+    language: str
+    doubt: str = ""
+
+
+def tellings(text: str, spans: Sequence[Span], patterns: Sequence[TellingPatterns]) -> Iterator[tuple[int, Telling]]:
+    """The tellings among the sentences of a prompt, each with the number of the sentence it stands in, in order."""
+    taken: set[int] = set()
+    for place in range(len(spans)):
+        if place in taken:
+            continue
+        for number, telling in _of_sentence(text, spans, place, patterns):
+            if number not in taken:
+                taken.add(number)
+                yield number, telling
+
+
+def command(text: str) -> Telling | None:
+    """What a person gives to a memory command ("/remember the build needs Node 22"); None where the prompt is none."""
+    given = _COMMAND.match(text)
+    return Telling(start=given.start(1), end=given.end(1), trigger=COMMAND, language="") if given else None
+
+
+def is_command(text: str) -> bool:
+    """Whether a prompt is a command to the client: its words tell nothing to remember."""
+    return _OTHER_COMMAND.match(text) is not None
+
+
+def may_tell(text: str, patterns: Sequence[TellingPatterns]) -> tuple[TellingPatterns, ...]:
+    """The languages of which a prompt has any word of a telling: most prompts have none, and are not read further."""
+    return tuple(each for each in patterns if has(each.words, text))
+
+
+def _of_sentence(
+    text: str, spans: Sequence[Span], place: int, patterns: Sequence[TellingPatterns]
+) -> Iterator[tuple[int, Telling]]:
+    for each in patterns:
+        found = tuple(_read(text, spans, place, each))
+        if found:
+            yield from found
+            return
+
+
+def _read(text: str, spans: Sequence[Span], place: int, patterns: TellingPatterns) -> Iterator[tuple[int, Telling]]:
+    span = spans[place]
+    words = text[span.start : span.end]
+    if has(patterns.reported, words):
+        return
+    if (back := _told_back(words, patterns)) is not None:
+        yield from _what_stands_before(text, spans, place, back, patterns)
+        return
+    head = _head(words, patterns)
+    remembered = _remembered(words, head, patterns)
+    if remembered is not None:
+        yield from _what_follows(text, spans, place, remembered, patterns)
+        return
+    trigger, doubt = _rule(words, head, patterns)
+    if span.bullet and _NUMBER.search(text[max(0, span.start - 8) : span.start]):
+        doubt = doubt or UNSURE  # options are numbered more often than rules are
+    if trigger:
+        telling = Telling(start=span.start + head, end=span.end, trigger=trigger, language=patterns.language, doubt=doubt)
+        yield place, _checked(text, telling, patterns)
+
+
+def _head(words: str, patterns: TellingPatterns) -> int:
+    """Where a sentence begins behind its filler."""
+    head = 0
+    for _ in range(_LEADS):
+        match = compiled(patterns.lead).match(words[head:]) if patterns.lead else None
+        if match is None:
+            break
+        head += match.end(1)
+        head += len(words[head:]) - len(words[head:].lstrip(_SPACE))
+    return head if words[head:].strip() else 0
+
+
+def _remembered(words: str, head: int, patterns: TellingPatterns) -> tuple[int, str] | None:
+    """Where the passage begins that a memory verb tells to remember, and why that is unsure; None without such a verb."""
+    starts = [head, *(cut.end() for cut in _CLAUSE.finditer(words))]
+    for number, start in enumerate(starts):
+        begin = start + _head(words[start:], patterns) if number else start
+        asked = compiled(patterns.request).match(words[begin:]) if patterns.request else None
+        verb_at = begin + (asked.end(1) if asked else 0)
+        verb_at += len(words[verb_at:]) - len(words[verb_at:].lstrip(_SPACE))
+        verb = compiled(patterns.remember).match(words[verb_at:]) if patterns.remember else None
+        if verb is None or (words.rstrip().endswith(_QUESTION) and asked is None):
+            continue
+        behind = verb_at + verb.end(1)
+        found = _behind(words, verb_at, behind, patterns)
+        if found is not None and not (number and found[1]):
+            return found
+    return None
+
+
+def _behind(words: str, verb_at: int, behind: int, patterns: TellingPatterns) -> tuple[int, str] | None:
+    """What stands behind a memory verb: the passage alone where a colon or "that" leads to it, else the whole with its verb."""
+    rest = words[behind:]
+    if has(patterns.reminisce, rest.lstrip(" ")):
+        return None
+    if rest.lstrip().startswith(",") and has(patterns.goes_on, rest.lstrip()):
+        return verb_at, ""
+    mark = _LINK.match(rest)
+    at = behind + (mark.end() if mark else len(rest) - len(rest.lstrip()))
+    link = compiled(patterns.link).match(words[at:]) if patterns.link else None
+    if link:
+        at += link.end(1)
+        at += len(words[at:]) - len(words[at:].lstrip(_SPACE))
+    if link or mark or not patterns.spaced or not rest.strip(_SPACE):
+        return at, ""
+    return (verb_at, "") if has(patterns.goes_on, rest.lstrip()) else (verb_at, UNSURE)
+
+
+def _what_follows(
+    text: str, spans: Sequence[Span], place: int, found: tuple[int, str], patterns: TellingPatterns
+) -> Iterator[tuple[int, Telling]]:
+    """The passage a memory verb is about: the rest of its sentence, or what follows it: the points of a list, else the next sentence."""
+    (at, doubt), span = found, spans[place]
+    telling = Telling(start=span.start + at, end=span.end, trigger=REMEMBER, language=patterns.language, doubt=doubt)
+    if text[telling.start : telling.end].strip(_SPACE):
+        if text[telling.end - 1] in _QUESTION:
+            telling = replace(telling, end=telling.end - 1)
+        yield place, _checked(text, telling, patterns)
+        return
+    points = []
+    for number in range(place + 1, len(spans)):
+        if not spans[number].bullet:
+            break
+        points.append(number)
+    for number in points or range(place + 1, min(place + 2, len(spans))):
+        point = replace(telling, start=spans[number].start, end=spans[number].end, doubt="")
+        yield number, _checked(text, point, patterns)
+
+
+def _told_back(words: str, patterns: TellingPatterns) -> int | None:
+    """Where "remember this" begins at the end of a sentence; None where nothing of the kind stands there."""
+    match = compiled(patterns.remember_this).search(words) if patterns.remember_this else None
+    return match.start(1) if match else None
+
+
+def _what_stands_before(
+    text: str, spans: Sequence[Span], place: int, back: int, patterns: TellingPatterns
+) -> Iterator[tuple[int, Telling]]:
+    """The passage that "remember this" points back at: the sentence before those words, else the one before that sentence."""
+    span = spans[place]
+    telling = Telling(start=span.start, end=span.start + back, trigger=REMEMBER, language=patterns.language)
+    if back >= _enough(patterns):
+        yield place, _checked(text, telling, patterns)
+    elif place:
+        before = replace(telling, start=spans[place - 1].start, end=spans[place - 1].end)
+        yield place - 1, _checked(text, before, patterns)
+
+
+def _enough(patterns: TellingPatterns) -> int:
+    """Characters that must stand before "remember this" for that to be about them."""
+    return 12 if patterns.spaced else 5
+
+
+def _rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, str]:
+    """What makes a sentence a rule that is to hold, and why that is unsure; an empty trigger where nothing does."""
+    rest = words[head:]
+    asks = rest.rstrip().endswith(_QUESTION)
+    request = compiled(patterns.request).match(rest) if patterns.request else None
+    ordered = rest[request.end(1) :].lstrip(_SPACE) if request else rest
+    here = has(patterns.here, rest)
+    if asks and request is None:
+        return "", ""
+    describes = has(patterns.describes, rest)
+    ban = has(patterns.never, ordered) and not has(patterns.no_ban, ordered)
+    always = has(patterns.always, ordered)
+    decided = has(patterns.decided, rest)
+    checks = (
+        (has(patterns.from_now_on, rest), FROM_NOW_ON, ""),
+        (here and (ban or always or has(patterns.must, rest) or has(patterns.ours, rest)), STANDING, ""),
+        (ban, BAN, ""),
+        (always, STANDING, "" if has(patterns.practice, rest) else UNSURE),
+        (_contrasts(rest, patterns) and not describes, BAN, ""),
+        (has(patterns.ours, rest), STANDING, UNSURE),
+        (decided, DECIDED, "" if has(patterns.reason, rest) else UNSURE),
+        (has(patterns.correction, words), CORRECTION, UNSURE),
+        (has(patterns.later, rest) and not describes, FROM_NOW_ON, UNSURE),
+        (has(patterns.note, words), NOTE, UNSURE),
+    )
+    for holds, trigger, doubt in checks:
+        if holds:
+            return trigger, doubt or (UNSURE if asks else "")
+    return "", ""
+
+
+def _contrasts(rest: str, patterns: TellingPatterns) -> bool:
+    """Whether an order goes on with what is never to be done ("…, never as …")."""
+    match = compiled(patterns.contrast).search(rest) if patterns.contrast else None
+    return match is not None and not has(
+        patterns.no_ban, rest[match.start(1) :].lstrip(" ,;").removeprefix("and ").removeprefix("but ")
+    )
+
+
+def _checked(text: str, telling: Telling, patterns: TellingPatterns) -> Telling:
+    """A telling with its outer white space left out, and the first reason for which it waits."""
+    words = text[telling.start : telling.end]
+    start = telling.start + len(words) - len(words.lstrip())
+    end = start + len(words.strip())
+    if telling.trigger == REMEMBER:
+        end -= len(text[start:end]) - len(text[start:end].rstrip(" ,;:–—-"))
+    words = text[start:end]
+    once = "" if telling.trigger == FROM_NOW_ON else patterns.occasion
+    doubts = (
+        ("" if telling.trigger in patterns.measured else UNMEASURED),
+        (ONE_OCCASION if has(once, words) else ""),
+        (SHORT if mass(words) < LEAST else ""),
+        (LONG if len(words) > MOST else ""),
+    )
+    doubt = telling.doubt or next(filter(None, doubts), "")
+    return replace(telling, start=start, end=end, doubt=doubt)
+
+
+def mass(words: str) -> int:
+    """The words of a text; two characters of a script without spaces count as one."""
+    dense = sum(map(is_cjk, words))
+    return len(words.split()) + dense // 2 - (1 if dense else 0)

@@ -1,0 +1,146 @@
+"""The same command called in another way: other options, variables, quotes, versions, wrappers, or another program in its place.
+
+Says whether a later step is a changed form of a failed one, and whether the difference says how the program wants to be called.
+"""
+
+from collections.abc import Sequence
+
+import re2
+
+from kept.extraction.rules.actions import Command
+from kept.extraction.rules.commands import Step, difference, is_setting, unquoted
+from kept.extraction.rules.remedies import CHANGE_CHARS, PASSING, Failure, Remedy, code, unsilenced
+from kept.extraction.rules.toolwords import (
+    CARRIERS,
+    CHOOSES,
+    CONTAINERS,
+    INTERPRETERS,
+    LACKING,
+    LOOKERS,
+    MISUSED,
+    RUNNERS,
+    VERSIONED,
+)
+
+_VERSION = re2.compile(r"[\d.]+$")
+_OPERAND = 5  # characters from which a word is not shared by chance
+
+
+def variant(failed: Step, passed: Step) -> bool:
+    """Whether a later step is the same thing called in another way: other options, variables, version, wrapper or path of its program."""
+    if failed.where not in ("", passed.where) or CARRIERS.fullmatch(failed.program) or failed.trivial:
+        return False
+    if _wrapped(failed, passed):
+        return True
+    if failed.program != passed.program and _bare(failed) != _bare(passed):
+        return False
+    gone, new = _differences(failed, passed)
+    if not gone and not new:
+        return failed.words[0] != passed.words[0]
+    if _versions(failed.program, gone, new) or _requoted(gone, new):
+        return True
+    spoken = any(" " in word for word in (*gone, *new))
+    return not spoken and _optional(failed, gone) and _optional(passed, new) and _values(failed, gone, passed, new)
+
+
+def _wrapped(failed: Step, passed: Step) -> bool:
+    """Whether the later step is the earlier one behind a runner."""
+    extra = len(passed.words) - len(failed.words)
+    return 0 < extra <= 4 and passed.words[extra:] == failed.words and RUNNERS.fullmatch(" ".join(passed.words[:extra])) is not None
+
+
+def _bare(step: Step) -> str:
+    return str(_VERSION.sub("", step.program))
+
+
+def _differences(failed: Step, passed: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    gone, new = difference(failed, passed)
+    if failed.words[:1] != passed.words[:1]:
+        gone, new = (tuple(word for word in words if word not in (failed.words[0], passed.words[0])) for words in (gone, new))
+    return gone, new
+
+
+def _versions(program: str, gone: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether only the version of the same thing differs; behind a colon only of images, elsewhere it is a port."""
+    if not gone or len(gone) != len(new):
+        return False
+    pairs = [(VERSIONED.fullmatch(left), VERSIONED.fullmatch(right)) for left, right in zip(gone, new, strict=True)]
+    return all(
+        left and right and left[1] == right[1] and (left[2] != ":" or CONTAINERS.fullmatch(program)) for left, right in pairs
+    )
+
+
+def _requoted(gone: Sequence[str], new: Sequence[str]) -> bool:
+    return bool(gone) and [unquoted(word) for word in gone] == [unquoted(word) for word in new]
+
+
+def _optional(step: Step, words: Sequence[str]) -> bool:
+    """Whether all of some words of a step are options or the values behind them; a short option that stays may be a switch without one."""
+    valued = False
+    for word in step.words:
+        if word == "--":
+            valued = False
+        elif word in words:
+            if not (word.startswith("-") or valued):
+                return False
+            valued = True
+        else:
+            valued = word.startswith("--") and "=" not in word
+    return True
+
+
+def _values(failed: Step, gone: Sequence[str], passed: Step, new: Sequence[str]) -> bool:
+    """Whether the values that differ are few, and a value that took another's place stands behind the same option."""
+    before, after = ([word for word in words if not word.startswith("-") and not is_setting(word)] for words in (gone, new))
+    if before and after and _option(failed, before[0]) != _option(passed, after[0]):
+        return False
+    return len(before) <= 1 and len(after) <= 2
+
+
+def _option(step: Step, word: str) -> str:
+    place = step.words.index(word) if word in step.words else 0
+    return step.words[place - 1] if place else ""
+
+
+def called(failure: Failure, success: Command, step: Step) -> Remedy | None:
+    """Another way of calling that passed, as a remedy; None where the difference does not say how the program wants to be called."""
+    failed = failure.step
+    gone, new = _differences(failed, step)
+    error = failure.error
+    complains = MISUSED.search(error) is not None or error.startswith(f"{failed.program}:")
+    flags = [word for word in (*gone, *new) if word.startswith("-") or is_setting(word)]
+    if flags and all(CHOOSES.fullmatch(word) for word in flags) and not complains:
+        return None
+    if _requoted(gone, new):
+        return _instead(success, step) if any(unquoted(word) in error for word in new) else None
+    if LOOKERS.fullmatch(failed.program) and not complains and not LACKING.search(error):
+        return None
+    if gone and not new and not any(unquoted(word).split("=", 1)[0] in failure.command.output.text for word in gone):
+        return None
+    script = INTERPRETERS.fullmatch(failed.program) and len(failed.words) > 1 and new and not _wrapped(failed, step)
+    if script and not complains and not any(is_setting(word) for word in new):
+        return None
+    return _instead(success, step)
+
+
+def replaced(failure: Failure, later: Command) -> Remedy | None:
+    """Another program, or other options, that did what a program that is absent, or lacks an option, should have done."""
+    failed = failure.step
+    if not LACKING.search(failure.error):
+        return None
+    rest = {step.text for step in failure.command.steps if step is not failed and not step.trivial}
+    operands = {unquoted(word) for word in failed.words[1:] if len(word) >= _OPERAND and not word.startswith("-")}
+    for place, step in enumerate(later.steps):
+        beside = {other.text for other in later.steps[max(0, place - 1) : place + 2] if other is not step}
+        tail = failed.words[1:]
+        shares = operands & {unquoted(word) for word in step.words[1:]} or (len(tail) > 1 and step.words[-len(tail) :] == tail)
+        if not step.trivial and step.words != failed.words and (shares or (step.joint == "|" and rest & beside)):
+            return _instead(later, step)
+    return None
+
+
+def _instead(success: Command, step: Step) -> Remedy | None:
+    text = unsilenced(step.text)
+    if len(text) > CHANGE_CHARS or "\n" in text or PASSING.search(text):
+        return None
+    return Remedy(clause=f"use {code(text)} instead", proof=((success.call, text),), rank=1, action=success)

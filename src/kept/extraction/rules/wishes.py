@@ -1,0 +1,27 @@
+"""Standing wishes: sentences that want something always, never, or in general, whatever they are said of.
+
+Said once such a sentence tells nothing about later sessions. It is noted, and counts once three sessions say it, in other words too
+(:func:`alike`). Reads sentences alone.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from kept.core.lexicon import TellingPatterns
+from kept.extraction.rules.patterns import has
+from kept.extraction.rules.sentences import Span
+from kept.extraction.rules.tellings import Telling, mass
+
+WISH = "wish"
+_LEAST, _MOST = 4, 40
+
+
+def wishes(text: str, spans: Sequence[tuple[int, Span]], patterns: Sequence[TellingPatterns]) -> Iterator[tuple[int, Telling]]:
+    """The sentences, numbered, that are standing wishes in one of the languages spoken."""
+    for place, span in spans:
+        words = text[span.start : span.end]
+        if not _LEAST <= mass(words) <= _MOST or words.rstrip().endswith(("?", "？", ":", "：")):
+            continue
+        for each in patterns:
+            if has(each.wish, words) and not has(each.occasion, words) and not has(each.reported, words):
+                yield place, Telling(start=span.start, end=span.end, trigger=WISH, language=each.language)
+                break

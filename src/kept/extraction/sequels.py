@@ -1,0 +1,118 @@
+"""Sequels: what failed at the end of one session and passed first in a later one of the same project.
+
+A session goes on where the up to three before it ended, as far as the two weeks before it go; two that ran side by side do not follow each other. Both
+orders of reading end alike: a session is paired with those before it when it is read, and those after it are paired again.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from kept.core.event import Event
+from kept.core.memory import Actor, Judged, Verdict
+from kept.extraction.rules import fixes_across, left_failing
+from kept.extraction.verdicts import Rules, judged, rules_for, texts
+from kept.profiles.language import lexicon_of
+from kept.store import SEQUEL, Draft, Span, Thread
+from kept.workspace import Desk
+
+EVENTS = 120  # of the end of a session, and of the beginning of the one after it
+SESSIONS = 3
+REACH = timedelta(days=14)
+_KNOWN = 10_000
+
+
+@dataclass(kw_only=True, slots=True)
+class Sequels:
+    """The pairing of sessions under way; ``coming`` are the threads that are paired when it is their turn."""
+
+    desk: Desk
+    run: Callable[[], int]
+    coming: set[int]
+    _directories: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _failing: dict[tuple[int, int], bool] = field(default_factory=dict)
+    _verdicts: list[Verdict] = field(default_factory=list)
+
+    def fresh(self) -> list[Verdict]:
+        """The verdicts on what was found since this was asked last."""
+        found, self._verdicts = self._verdicts, []
+        return found
+
+    def take(self, thread: Thread) -> None:
+        """Pair a thread with those before it, and those after it anew, inside a transaction. Raises StoreError."""
+        self.coming.discard(thread.id)
+        begun, ended = thread.first_at, thread.last_at
+        if not thread.project or begun is None or ended is None:
+            return
+        self._pair(thread, begun)
+        for each in tuple(self._following(thread, begun, ended)):
+            if each.id not in self.coming and each.first_at is not None:
+                self._pair(each, each.first_at)
+
+    def _following(self, thread: Thread, begun: datetime, ended: datetime) -> Iterator[Thread]:
+        """The threads that may have this one before them: all that began while it ran, and those after it up to the third that ended."""
+        seen: list[datetime] = []
+        for each in self.desk.store.archive.begun(self._near(thread), begun, ended + REACH):
+            if each.first_at is None or each.last_at is None:
+                continue
+            if sum(ended < last < each.first_at for last in seen) >= SESSIONS:
+                return
+            seen.append(each.last_at)
+            if each.id != thread.id:
+                yield each
+
+    def _near(self, thread: Thread) -> tuple[str, ...]:
+        """The working directories of a thread's project."""
+        if not self._directories:
+            by_scope: dict[str, list[str]] = {}
+            for directory, _ in self.desk.store.archive.directories():
+                if directory:
+                    by_scope.setdefault(self.desk.scope(directory), []).append(directory)
+            self._directories = {scope: tuple(found) for scope, found in by_scope.items()}
+        return self._directories.get(self.desk.scope(thread.project, thread.path), (thread.project,))
+
+    def _pair(self, thread: Thread, begun: datetime) -> None:
+        before = self.desk.store.log.proposals_from(thread.id, 0, SEQUEL)
+        rules = rules_for(self.desk, thread, self.desk.store.log.forgotten(), self.desk.store.key("forget"))
+        judged = tuple(self._judged(thread, begun, rules))
+        was = tuple((each.ordinal, each.judged) for each in before)
+        if was == judged:
+            return
+        self._verdicts += [each.verdict for place, each in judged if (place, each) not in was]
+        draft = Draft(
+            run=self.run(), stage=SEQUEL, subject=f"{thread.source}:{thread.session}", actor=Actor.MACHINE,
+            recorded_at=self.desk.clock(), span=Span(thread=thread.id, start=0, judged=judged),
+        )  # fmt: skip
+        self.desk.store.log.commit(draft)
+
+    def _judged(self, thread: Thread, begun: datetime, rules: Rules) -> Iterator[tuple[int, Judged]]:
+        earlier = self._earlier(thread, begun)
+        if not any(self._fails(each) for each in earlier):
+            return
+        events = self.desk.store.archive.events(thread.id, 0, EVENTS)
+        known = {each.key for each in events}
+        ends = {
+            event.key: event for each in earlier for event in self._end(each) if event.key not in known
+        }  # a copy tells it again
+        before = tuple(ends.values())
+        both = (*before, *events)
+        words = lexicon_of(events, rules.profile.languages)
+        by_key, said = {each.key: each for each in both}, texts(both)
+        for place, candidate in fixes_across(before, events, profile=rules.profile, scope=lambda _: rules.scope):
+            yield place, judged(rules, candidate, by_key, said, words)
+
+    def _earlier(self, thread: Thread, begun: datetime) -> tuple[Thread, ...]:
+        """The sessions before a thread, the latest last; copies of the thread itself are none."""
+        found = self.desk.store.archive.ended(self._near(thread), begun - REACH, begun, SESSIONS)
+        return tuple(each for each in reversed(found) if each.session != thread.session)
+
+    def _fails(self, thread: Thread) -> bool:
+        at = (thread.id, thread.events)
+        if at not in self._failing:
+            if len(self._failing) >= _KNOWN:
+                self._failing.clear()
+            self._failing[at] = left_failing(self._end(thread))
+        return self._failing[at]
+
+    def _end(self, thread: Thread) -> tuple[Event, ...]:
+        return self.desk.store.archive.events(thread.id, max(0, thread.events - EVENTS), thread.events)

@@ -1,0 +1,85 @@
+"""Judging: by which rules a thread's candidates are found, and the verdict on each, its evidence told where it stands."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kept.core.event import Event
+from kept.core.fingerprint import recognised
+from kept.core.lexicon import Lexicon
+from kept.core.memory import Accepted, Candidate, Evidence, Judged, Refused, Verdict
+from kept.core.redact import redact
+from kept.extraction.gate import grounded, judge
+from kept.profiles.profile import Profile
+from kept.store import Thread
+from kept.workspace import Desk
+
+FORGOTTEN = Refused(reason="forgotten")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rules:
+    """What a thread's candidates are found and judged by; ``live``: only what is very sure counts, all else waits for the batch.
+
+    ``handover`` says that what agents hand over counts.
+    """
+
+    profile: Profile
+    scope: str
+    forgotten: frozenset[str]
+    key: bytes
+    live: bool = False
+    handover: bool = True
+
+
+def rules_for(desk: Desk, thread: Thread, forgotten: frozenset[str], key: bytes) -> Rules:
+    """The rules of a thread: those of its profile, for the scope it belongs to."""
+    profile = desk.profile_for(thread.source, thread.project, thread.path)
+    scope = desk.scope(thread.project, thread.path)
+    return Rules(profile=profile, scope=scope, forgotten=forgotten, key=key, handover=desk.settings.handover != "off")
+
+
+def verdict_on(rules: Rules, candidate: Candidate, said: Mapping[str, str], words: Lexicon) -> Verdict:
+    """The verdict on a candidate: the gate's, unless it was forgotten, or rests on words that are not there."""
+    if rules.forgotten and recognised(candidate.content, rules.forgotten, rules.key):
+        return FORGOTTEN
+    verdict = judge(candidate, rules.profile, lexicon=words)
+    return Refused(reason="ungrounded") if isinstance(verdict, Accepted) and not grounded(candidate, said) else verdict
+
+
+def judged(rules: Rules, candidate: Candidate, by_key: Mapping[str, Event], said: Mapping[str, str], words: Lexicon) -> Judged:
+    """A candidate with its evidence told where it stands, and the verdict on it. What looks like a secret once its words stand together is
+    refused, and not even listed in the clear; of what was forgotten no word is noted.
+    """
+    found = located(candidate, by_key)
+    clean = redact(found.content, key=rules.key)
+    if clean.found:
+        return Judged(candidate=replace(found, content=clean.text), verdict=Refused(reason="secret"))
+    verdict = verdict_on(rules, found, said, words)
+    return Judged(candidate=_wordless(found) if verdict == FORGOTTEN else found, verdict=verdict)
+
+
+def _wordless(candidate: Candidate) -> Candidate:
+    """What is left of a candidate that says what was forgotten: that there was one, and where."""
+    evidence = tuple(replace(each, quote="") for each in candidate.evidence)
+    return replace(candidate, content="", subject="", about="", artifacts=(), evidence=evidence)
+
+
+def located(candidate: Candidate, by_key: Mapping[str, Event]) -> Candidate:
+    """The candidate with its evidence told where it stands: session, file, time, author and trust are those of the cited event."""
+    evidence = tuple(_at(each, by_key[each.event]) if each.event in by_key else each for each in candidate.evidence)
+    return replace(candidate, evidence=evidence)
+
+
+def _at(evidence: Evidence, event: Event) -> Evidence:
+    return replace(
+        evidence, session=event.session, path=event.pointer.path, at=event.at, author=event.author.value, origin=event.origin
+    )
+
+
+def texts(events: Sequence[Event]) -> dict[str, str]:
+    """What each event says, its tool's side included, by key: what quotes and artifacts are looked for in."""
+    return {each.key: "\n".join(filter(None, (each.text, *_tool_text(each)))) for each in events}
+
+
+def _tool_text(event: Event) -> tuple[str, ...]:
+    return (event.tool.target, event.tool.detail) if event.tool else ()

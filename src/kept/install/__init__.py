@@ -1,0 +1,1 @@
+"""Clients' settings, hooks, the nightly schedule, and the doctor."""

@@ -1,0 +1,48 @@
+"""The log of unexpected errors below the state folder: one entry an error, with its trace and without a word of anybody's.
+
+An entry holds the types of the errors and the places in code they came through; messages of exceptions may quote a transcript, so they
+are left out.
+"""
+
+import logging
+import traceback
+from contextlib import closing, suppress
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from urllib.parse import unquote
+
+from kept.core.times import to_text
+from kept.workspace import Home, now
+
+NAME = "errors.log"
+_BYTES = 500_000
+_COPIES = 1
+
+
+def error_line(error: BaseException) -> str:
+    """An unexpected error in one line: its type, and the place in kept's code it came from."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if "/kept/" in Path(unquote(frame.filename)).as_posix()] or frames
+    where = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+    return f"something unexpected went wrong: {type(error).__name__}{where}"
+
+
+def note_error(home: Home, doing: str, error: BaseException) -> Path | None:
+    """Write an error into the log; ``doing`` says what was asked for. Returns the log, or None where it cannot be written."""
+    place = home.state / NAME
+    with suppress(OSError), closing(RotatingFileHandler(place, maxBytes=_BYTES, backupCount=_COPIES, encoding="utf-8")) as handler:
+        place.chmod(0o600)
+        text = "\n".join((f"{to_text(now())} {doing}: {error_line(error)}", *_trace(error)))
+        handler.emit(logging.LogRecord("kept", logging.ERROR, "", 0, text, (), None))
+        return place
+    return None
+
+
+def _trace(error: BaseException) -> list[str]:
+    """The calls an error came through, outermost first; the error that caused it before it, as Python tells them."""
+    lines: list[str] = []
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if cause is not None:
+        lines += [*_trace(cause), "  which led to"]
+    lines += [f"  {frame.filename}:{frame.lineno} in {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
+    return [*lines, f"  {type(error).__name__}"]

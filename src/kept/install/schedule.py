@@ -1,0 +1,110 @@
+"""Scheduling: the night's job entered with the system's scheduler, looked up there, and taken out again without a trace.
+
+A missed night needs no entry of its own: the next run reads whatever is new, whenever it comes.
+"""
+
+import sys
+from collections.abc import Mapping
+from datetime import time
+from pathlib import Path
+
+from kept.core.errors import ConfigError, UsageError
+from kept.install import schedulers
+from kept.install.schedulers import Entry, Installed, Kind, Run, run_command
+from kept.local import files
+from kept.local.settings import zone as known_zone
+from kept.workspace import Home
+
+AT = time(2, 30)
+
+
+def install(
+    home: Home, env: Mapping[str, str], *, at: str = "", zone: str = "", kind: str = "", run: Run = run_command
+) -> Installed:
+    """Enter the night's job (``at`` HH:MM, in a named zone where the scheduler knows zones). Entering it again replaces it.
+
+    Where ``home`` is not the user's, the files are written below it and the system is told nothing: a trial never runs by itself.
+    Raises UsageError for a time or zone that is none, ConfigError where the system has no scheduler that is known.
+    """
+    chosen = _kind(kind)
+    if zone:
+        known_zone(zone)
+        if chosen is not Kind.SYSTEMD:
+            raise UsageError(f"{chosen} knows no zones", hint="leave --tz out: the time is the machine's own")
+    entry = Entry(command=_command(home), at=_time(at), zone=zone)
+    wanted = schedulers.files_of(chosen, entry, home.root, env)
+    for path, text in wanted.items():
+        files.write(
+            path, text.encode("utf-16" if chosen is Kind.WINDOWS else "utf-8"), expect=files.read(path).stamp, root=home.root
+        )
+    if home.root != home.user:
+        return Installed(kind=chosen, places=tuple(map(str, wanted)), enabled=False, detail="a trial home: the system was not told")
+    done = schedulers.enable(chosen, entry, tuple(wanted), run)
+    return Installed(kind=chosen, places=tuple(map(str, wanted)) or ("crontab",), enabled=not done.code, detail=done.out)
+
+
+def uninstall(home: Home, env: Mapping[str, str], *, run: Run = run_command) -> tuple[str, ...]:
+    """Take every entry out of every scheduler this system has; what was taken out, in words. Every other line and file stays."""
+    told: list[str] = []
+    own = home.root == home.user
+    for kind in Kind:
+        places = [each for each in schedulers.files_of(kind, _ANY, home.root, env) if each.is_file()]
+        if own and (places or (kind is Kind.CRON and schedulers.in_crontab(run))):
+            schedulers.disable(kind, places, run)
+            told += [] if places else ["the line of the crontab"]
+        for each in places:
+            files.remove(each, expect=files.read(each).stamp, root=home.root)
+            told.append(str(each))
+        for folder in dict.fromkeys(each.parent for each in places):
+            _tidy(folder, home.root)
+    return tuple(told)
+
+
+def _tidy(folder: Path, root: Path) -> None:
+    """Remove the folders of systemd that are left empty."""
+    while folder.name in ("user", "systemd") and folder.is_relative_to(root):
+        try:
+            folder.rmdir()
+        except OSError:
+            return
+        folder = folder.parent
+
+
+def standing(home: Home, env: Mapping[str, str], *, run: Run = run_command) -> tuple[Installed, ...]:
+    """Which entries stand, and whether the system runs them."""
+    found = []
+    for kind in Kind:
+        places = tuple(str(each) for each in schedulers.files_of(kind, _ANY, home.root, env) if each.is_file())
+        line = schedulers.in_crontab(run) if kind is Kind.CRON and home.root == home.user else ""
+        if places or line:
+            told = schedulers.state(kind, run) if home.root == home.user else schedulers.Ran(code=1, out="a trial home")
+            found.append(
+                Installed(kind=kind, places=places or ("crontab",), enabled=not told.code and bool(told.out), detail=told.out[:300])
+            )
+    return tuple(found)
+
+
+_ANY = Entry(command=("kept",), at=AT)
+
+
+def _kind(name: str) -> Kind:
+    if name and name not in list(Kind):
+        raise UsageError(f"there is no scheduler {name!r}", hint=f"one of: {', '.join(Kind)}")
+    found = (Kind(name),) if name else schedulers.available()
+    if not found:
+        raise ConfigError("this system has no scheduler that kept knows", hint="have `kept schedule run` started every night")
+    return found[0]
+
+
+def _time(text: str) -> time:
+    try:
+        return time.fromisoformat(text).replace(second=0, microsecond=0, tzinfo=None) if text else AT
+    except ValueError as error:
+        raise UsageError(f"{text!r} is no time of day", hint="write HH:MM, such as 02:30") from error
+
+
+def _command(home: Home) -> tuple[str, ...]:
+    """The command of the night's job: this very interpreter, so that no PATH decides which kept runs."""
+    script = Path(sys.executable).with_name("kept")
+    program = (str(script),) if script.is_file() else (sys.executable, "-m", "kept")
+    return (*program, "schedule", "run", "--quiet", *(("--home", str(home.root)) if home.root != home.user else ()))

@@ -1,0 +1,227 @@
+"""Schedulers: what the system has for starting a program every night, and the entry each of them wants.
+
+Writes only files and lines of its own, marked as such, and takes exactly those away again. Knows nothing of what is started.
+"""
+
+import os
+import plistlib
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import time
+from enum import StrEnum
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from kept.core.errors import KeptError, UsageError
+
+UNIT = "kept-nightly"
+LABEL = "dev.kept.nightly"
+MARK = "# kept nightly"  # ends kept's own line of a crontab
+_SECONDS = 30
+
+Run = Callable[[Sequence[str], str], "Ran"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ran:
+    """How a command of the system ended: its exit code (127 where there is no such command) and what it said."""
+
+    code: int
+    out: str
+
+
+class Kind(StrEnum):
+    """What starts a program every night."""
+
+    SYSTEMD = "systemd"
+    LAUNCHD = "launchd"
+    CRON = "cron"
+    WINDOWS = "windows"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """What is to be started: the command with its arguments, at which time of day in which zone (empty: the system's)."""
+
+    command: tuple[str, ...]
+    at: time
+    zone: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Installed:
+    """An entry that stands: where, and whether the system runs it; ``detail`` says what the system says of it."""
+
+    kind: Kind
+    places: tuple[str, ...]
+    enabled: bool
+    detail: str = ""
+
+
+def run_command(words: Sequence[str], given: str = "") -> Ran:
+    """Run a command of the system, its input given, for at most 30 seconds."""
+    try:
+        done = subprocess.run(list(words), input=given, capture_output=True, text=True, timeout=_SECONDS, check=False)  # noqa: S603 - fixed names, arguments of their own
+    except FileNotFoundError:
+        return Ran(code=127, out=f"there is no command {words[0]}")
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Ran(code=126, out=str(error))
+    return Ran(code=done.returncode, out=(done.stdout + done.stderr if done.returncode else done.stdout).strip())
+
+
+def available(platform: str = sys.platform, found: Callable[[str], str | None] = shutil.which) -> tuple[Kind, ...]:
+    """What this system has, the best first."""
+    if platform == "darwin":
+        return (Kind.LAUNCHD, *([Kind.CRON] if found("crontab") else []))
+    if platform == "win32":
+        return (Kind.WINDOWS,)
+    return tuple(kind for kind, name in ((Kind.SYSTEMD, "systemctl"), (Kind.CRON, "crontab")) if found(name))
+
+
+def service_text(entry: Entry) -> str:
+    """The systemd service: one shot, low priority, no terminal, no output of its own."""
+    return (
+        "[Unit]\nDescription=kept: remember what the day was worth\nDocumentation=man:kept(1)\n\n"
+        f"[Service]\nType=oneshot\nExecStart={' '.join(map(_systemd_word, entry.command))}\n"
+        "Nice=19\nIOSchedulingClass=idle\nCPUSchedulingPolicy=idle\nTimeoutStartSec=6h\n"
+        "StandardInput=null\nStandardOutput=null\nStandardError=journal\n"
+        "SuccessExitStatus=1\n"
+    )
+
+
+def timer_text(entry: Entry) -> str:
+    """The systemd timer: every night at the time, in the zone; a night the machine was off is made up for when it is on again."""
+    zone = f" {entry.zone}" if entry.zone else ""
+    return (
+        "[Unit]\nDescription=kept, every night\n\n"
+        f"[Timer]\nOnCalendar=*-*-* {entry.at:%H:%M}:00{zone}\nPersistent=true\nUnit={UNIT}.service\n\n"
+        "[Install]\nWantedBy=timers.target\n"
+    )
+
+
+def _systemd_word(word: str) -> str:
+    """A word of a systemd command line: quoted, with nothing in it that systemd would expand."""
+    safe = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return f'"{safe}"' if re.search(r"[^\w@+=:,./-]", safe) else safe
+
+
+def agent_text(entry: Entry) -> str:
+    """The launchd agent: in the machine's own time, at low priority; run late where the machine slept."""
+    body = {
+        "Label": LABEL, "ProgramArguments": list(entry.command), "ProcessType": "Background", "LowPriorityIO": True, "Nice": 19,
+        "StartCalendarInterval": {"Hour": entry.at.hour, "Minute": entry.at.minute}, "RunAtLoad": False,
+        "StandardOutPath": "/dev/null", "StandardErrorPath": "/dev/null",
+    }  # fmt: skip
+    return plistlib.dumps(body).decode()
+
+
+def cron_line(entry: Entry) -> str:
+    """The line of a crontab, in the machine's own time."""
+    words = " ".join(_shell_word(each) for each in entry.command)
+    return f"{entry.at.minute} {entry.at.hour} * * * nice -n 19 {words} >/dev/null 2>&1 {MARK}"
+
+
+def _shell_word(word: str) -> str:
+    if any(char in word for char in "\n\r\0"):
+        raise UsageError("a path with a line break cannot stand in a crontab", where=word[:80])
+    quoted = word if re.fullmatch(r"[\w@+=:,./-]+", word) else "'" + word.replace("'", "'\\''") + "'"
+    return quoted.replace("%", "\\%")
+
+
+def task_text(entry: Entry) -> str:
+    """The Windows task, made up for where the machine was off."""
+    arguments = escape(subprocess.list2cmdline(entry.command[1:]))
+    return (
+        '<?xml version="1.0" encoding="UTF-16"?>\n<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">\n'
+        f"<Triggers><CalendarTrigger><StartBoundary>2026-01-01T{entry.at:%H:%M}:00</StartBoundary>"
+        "<ScheduleByDay><DaysInterval>1</DaysInterval></ScheduleByDay></CalendarTrigger></Triggers>\n"
+        "<Settings><StartWhenAvailable>true</StartWhenAvailable><MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>"
+        "<Priority>9</Priority><Hidden>true</Hidden></Settings>\n"
+        f"<Actions><Exec><Command>{escape(entry.command[0])}</Command><Arguments>{arguments}</Arguments></Exec></Actions>\n</Task>\n"
+    )
+
+
+def units_folder(home: Path, env: Mapping[str, str]) -> Path:
+    """Where systemd reads a user's units."""
+    given = env.get("XDG_CONFIG_HOME", "")
+    return (Path(given) if given and Path(given).is_relative_to(home) else home / ".config") / "systemd" / "user"
+
+
+def files_of(kind: Kind, entry: Entry, home: Path, env: Mapping[str, str]) -> Mapping[Path, str]:
+    """The files an entry consists of; none where it is a line of a crontab."""
+    match kind:
+        case Kind.SYSTEMD:
+            folder = units_folder(home, env)
+            return {folder / f"{UNIT}.service": service_text(entry), folder / f"{UNIT}.timer": timer_text(entry)}
+        case Kind.LAUNCHD:
+            return {home / "Library" / "LaunchAgents" / f"{LABEL}.plist": agent_text(entry)}
+        case Kind.WINDOWS:
+            return {home / ".local" / "share" / "kept" / f"{UNIT}.xml": task_text(entry)}
+        case Kind.CRON:
+            return {}
+
+
+def enable(kind: Kind, entry: Entry, places: Sequence[Path], run: Run = run_command) -> Ran:
+    """Have the system run an entry whose files are written."""
+    match kind:
+        case Kind.SYSTEMD:
+            reloaded = run(["systemctl", "--user", "daemon-reload"], "")
+            return reloaded if reloaded.code else run(["systemctl", "--user", "enable", "--now", f"{UNIT}.timer"], "")
+        case Kind.LAUNCHD:
+            run(["launchctl", "bootout", _domain(), str(places[0])], "")
+            return run(["launchctl", "bootstrap", _domain(), str(places[0])], "")
+        case Kind.WINDOWS:
+            return run(["schtasks", "/create", "/tn", UNIT, "/xml", str(places[0]), "/f"], "")
+        case Kind.CRON:
+            others = _crontab(run)
+            return run(["crontab", "-"], "".join(f"{each}\n" for each in (*others, cron_line(entry))))
+
+
+def disable(kind: Kind, places: Sequence[Path], run: Run = run_command) -> Ran:
+    """Have the system run it no more; kept's line leaves the crontab, every other stays as it is."""
+    match kind:
+        case Kind.SYSTEMD:
+            return run(["systemctl", "--user", "disable", "--now", f"{UNIT}.timer"], "")
+        case Kind.LAUNCHD:
+            return run(["launchctl", "bootout", _domain(), str(places[0])], "") if places else Ran(code=0, out="")
+        case Kind.WINDOWS:
+            return run(["schtasks", "/delete", "/tn", UNIT, "/f"], "")
+        case Kind.CRON:
+            others = _crontab(run)
+            return run(["crontab", "-"], "".join(f"{each}\n" for each in others)) if others else run(["crontab", "-r"], "")
+
+
+def in_crontab(run: Run = run_command) -> str:
+    """Kept's line of the crontab; empty where there is none."""
+    found = run(["crontab", "-l"], "")
+    return next((each for each in found.out.splitlines() if each.rstrip().endswith(MARK)), "") if not found.code else ""
+
+
+def _crontab(run: Run) -> list[str]:
+    """The lines of the crontab that are not kept's. Raises KeptError where there is one that cannot be read."""
+    found = run(["crontab", "-l"], "")
+    if found.code and "no crontab" not in found.out:
+        raise KeptError(f"the crontab cannot be read: {found.out[:200]}", hint="nothing was changed")
+    return [each for each in found.out.splitlines() if not each.rstrip().endswith(MARK)] if not found.code else []
+
+
+def state(kind: Kind, run: Run = run_command) -> Ran:
+    """What the system says of the entry: code 0 where it runs it."""
+    match kind:
+        case Kind.SYSTEMD:
+            return run(["systemctl", "--user", "list-timers", f"{UNIT}.timer", "--no-pager", "--no-legend"], "")
+        case Kind.LAUNCHD:
+            return run(["launchctl", "print", f"{_domain()}/{LABEL}"], "")
+        case Kind.WINDOWS:
+            return run(["schtasks", "/query", "/tn", UNIT], "")
+        case Kind.CRON:
+            line = in_crontab(run)
+            return Ran(code=0 if line else 1, out=line)
+
+
+def _domain() -> str:
+    return f"gui/{os.getuid()}"

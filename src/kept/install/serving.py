@@ -1,0 +1,69 @@
+"""What a process that serves the page leaves below the state while it runs: its key (0600), its port, and a lock.
+
+Knows nothing of HTTP.
+"""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from kept.core.errors import BusyError, KeptError
+from kept.local import files
+from kept.workspace import Home
+
+_KEY_BYTES = 32
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Running:
+    """Where a page is served already: its port and its key."""
+
+    port: int
+    key: str
+
+
+def running(home: Home) -> Running | None:
+    """The page that another process serves for this home; None where none does, or where it says nothing readable."""
+    if not _lock(home).exists():
+        return None
+    with suppress(BusyError), files.locked(_lock(home)):
+        return None
+    with suppress(KeptError, ValueError):
+        key = files.read(_key(home), at_most=1_000).data.decode("ascii").strip()
+        return Running(port=int(files.read(_port(home), at_most=1_000).data.decode("ascii")), key=key)
+    return None
+
+
+@contextmanager
+def announced(home: Home, port: int) -> Iterator[str]:
+    """A new key for as long as the body runs, in ``web.key`` beside ``web.port``. Raises BusyError where a page is served already."""
+    with files.locked(_lock(home)):
+        key = secrets.token_urlsafe(_KEY_BYTES)
+        _put(home, _key(home), f"{key}\n")
+        _put(home, _port(home), f"{port}\n")
+        try:
+            yield key
+        finally:
+            for each in (_key(home), _port(home)):
+                with suppress(KeptError):
+                    files.remove(each, expect=files.read(each).stamp, root=home.state)
+
+
+def _put(home: Home, path: Path, text: str) -> None:
+    """Write a file anew, so that what was there lends it neither its mode nor its links."""
+    files.remove(path, expect=files.read(path).stamp, root=home.state)
+    files.write(path, text.encode(), expect=files.MISSING, root=home.state)
+
+
+def _lock(home: Home) -> Path:
+    return home.state / "web.lock"
+
+
+def _key(home: Home) -> Path:
+    return home.state / "web.key"
+
+
+def _port(home: Home) -> Path:
+    return home.state / "web.port"

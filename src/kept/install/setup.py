@@ -1,0 +1,266 @@
+"""Installing and leaving: hooks in the settings of coding agents, the night's job, and every file and line of kept's, gone again.
+
+What stood in a settings file before is noted, so that leaving gives back its very bytes where nobody else changed it since.
+"""
+
+import base64
+import json
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kept.core.codec import canonical
+from kept.core.errors import KeptError
+from kept.core.markup import BOM, split_lines
+from kept.install import schedule
+from kept.install.schedulers import Run, run_command
+from kept.local import files
+from kept.local.clients import (
+    CLIENTS,
+    GEMINI,
+    PLUGIN_SUGGEST,
+    READERS,
+    SUGGEST,
+    Client,
+    has_hooks,
+    has_permission,
+    has_plugin,
+    with_hooks,
+    with_permission,
+    without_hooks,
+)
+from kept.outputs import section
+from kept.outputs.targets import written_before
+from kept.outputs.view_file import views
+from kept.outputs.write import Written, absorb_edits
+from kept.pipeline.run import RunNumber
+from kept.store import Output
+from kept.workspace import Desk, Home
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """What would be done to a file, or was: the file, in words what, and what would stand in it (None: it goes)."""
+
+    path: Path
+    what: str
+    text: str | None
+
+
+@dataclass(kw_only=True, slots=True)
+class Left:
+    """What leaving did: files and lines taken away, what was kept aside because a person added it, and what could not be done."""
+
+    removed: list[str] = field(default_factory=list)
+    aside: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def program() -> str:
+    """How a hook calls kept: by its full path, for hooks get a poor PATH."""
+    script = Path(sys.executable).with_name("kept")
+    found = str(script) if script.is_file() else shutil.which("kept")
+    return shlex.quote(found) if found else f"{shlex.quote(sys.executable)} -m kept"
+
+
+def note_program(home: Home, *, anew: bool = False) -> None:
+    """Note where this kept is, for the plugin: it has only a poor PATH to look for it. Unless ``anew``, another one that is there stays."""
+    script, place = Path(sys.executable).with_name("kept"), home.state / "program"
+    noted = Path(_text(place).strip() or "/")
+    if script.is_file() and home.state.is_dir() and (noted != script if anew else not noted.is_file()):
+        files.write(place, f"{script}\n".encode(), expect=files.read(place).stamp, root=home.root)
+
+
+def used(home: Home) -> tuple[Client, ...]:
+    """The coding agents that are used on this machine and can call hooks."""
+    return tuple(each for each in CLIENTS if home.of(each).is_dir())
+
+
+def hooked(home: Home) -> tuple[Client, ...]:
+    """Those whose settings call kept."""
+    return tuple(each for each in CLIENTS if has_hooks(_text(home.of(each) / each.file)))
+
+
+def plugged(home: Home) -> tuple[Client, ...]:
+    """Those in which kept's plugin or extension is on: it brings the hooks."""
+    return tuple(each for each in (*CLIENTS, GEMINI) if has_plugin(_text(home.of(each) / each.plugins)))
+
+
+def sectioned(home: Home) -> tuple[Client, ...]:
+    """The agents used here that read instructions of their own, so that memory can arrive in a section of them."""
+    return tuple(each for each in READERS if home.of(each).is_dir())
+
+
+def planned(home: Home, *, hooks: bool = True, allow: bool = True) -> tuple[Change, ...]:
+    """What installing the hooks would write; nothing where all stand already, or the plugin brings them.
+
+    ``allow`` also lets Claude Code call the one tool that hands the person's words over without asking. Raises ConfigError for settings
+    nobody can edit safely.
+    """
+    own = f"{program()}{'' if home.root == home.user else f' --home {shlex.quote(str(home.root))}'}"
+    found = []
+    there = plugged(home)
+    for client in used(home):
+        path = home.of(client) / client.file
+        before = after = _text(path)
+        what = []
+        if hooks and (client not in there or has_hooks(before)):
+            after = with_hooks(before, own, str(path))
+            what += [f"five hooks for {client.name}"] if after != before else []
+        if allow and client.name == "claude":
+            allowed = with_permission(after, PLUGIN_SUGGEST if client in there else SUGGEST, str(path))
+            what += ["leave to call `suggest`, and no other tool, without asking you"] if allowed != after else []
+            after = allowed
+        if after != before:
+            found.append(Change(path=path, what=", ".join(what), text=after))
+    return tuple(found)
+
+
+def install_hooks(home: Home, changes: tuple[Change, ...] | None = None) -> tuple[Change, ...]:
+    """Write the changes (else all that :func:`planned` tells), and note what stood there before. Raises ConfigError, ChangedError."""
+    changes, noted = planned(home) if changes is None else changes, _noted(home)
+    for each in changes:
+        content = files.read(each.path)
+        data = (each.text or "").encode()
+        first = str(each.path) not in noted or not _is_changed(content.data.decode("utf-8", "replace"))
+        before = None if content.stamp == files.MISSING else base64.b64encode(content.data).decode()
+        if first:
+            noted[str(each.path)] = {"before": before, "after": base64.b64encode(data).decode()}
+        else:
+            noted[str(each.path)]["after"] = base64.b64encode(data).decode()
+        _note(home, noted)
+        files.write(each.path, data, expect=content.stamp, root=home.root)
+    return changes
+
+
+def leave(desk: Desk, env: Mapping[str, str], *, run: Run = run_command) -> Left:
+    """Take away every hook, entry, file and line of kept's outside its own folders, hand edits taken over into the store first.
+
+    What a person added to a file of kept's is kept aside and named. The store stays: :func:`purge` deletes it.
+    """
+    left = leave_system(desk.home, env, run=run)
+    written, number = Written(), RunNumber(desk, "uninstall")
+    absorb_edits(desk, number, written)
+    left.problems += written.problems
+    _leave_outputs(desk, left)
+    if number.started:
+        desk.store.log.end_run(number(), desk.clock(), {"removed": left.removed})
+    return left
+
+
+def leave_system(home: Home, env: Mapping[str, str], *, run: Run = run_command) -> Left:
+    """Take away the hooks and the entry of the night, which need no store to be found."""
+    left = Left()
+    _leave_clients(home, left)
+    left.removed += schedule.uninstall(home, env, run=run)
+    note = home.state / "program"
+    if note.is_file():
+        files.remove(note, expect=files.read(note).stamp, root=home.root)
+    return left
+
+
+def _leave_clients(home: Home, left: Left) -> None:
+    noted = _noted(home)
+    for client in CLIENTS:
+        path = home.of(client) / client.file
+        content = files.read(path)
+        text = content.data.decode("utf-8", "replace")
+        known = noted.get(str(path), {})
+        try:
+            if not _is_changed(text):
+                continue
+            untouched = base64.b64decode(known.get("after") or "") == content.data
+            if untouched and known.get("before") is None:
+                files.remove(path, expect=content.stamp, root=home.root)
+            else:
+                data = base64.b64decode(known["before"]) if untouched else without_hooks(text, str(path)).encode()
+                files.write(path, data, expect=content.stamp, root=home.root)
+            left.removed.append(f"the hooks in {path}")
+        except KeptError as error:
+            left.problems.append(str(error))
+    if noted:
+        place = home.state / "setup.json"
+        files.remove(place, expect=files.read(place).stamp, root=home.root)
+
+
+def _is_changed(text: str) -> bool:
+    """True if settings hold anything of kept's."""
+    return has_hooks(text) or has_permission(text)
+
+
+def _leave_outputs(desk: Desk, left: Left) -> None:
+    """Take away every file and section kept wrote; one in which a person wrote too is copied aside before."""
+    targets = [(each.path, bool(each.heading)) for each in written_before(desk)] + [(path, False) for path, _ in views(desk)]
+    for path, in_section in targets:
+        known = desk.store.output(str(path))
+        try:
+            desk.refuse_links(path)
+            content = files.read(path)
+            if not known or content.stamp == files.MISSING:
+                continue
+            block = section.find(content.data, where=str(path)) if in_section else None
+            inside = content.data if not in_section else block.inside if block else None
+            if inside is not None:
+                if _has_words_of_a_person(known, inside):
+                    left.aside.append(str(files.put_aside(path, into=desk.home.state / "aside")))
+                rest = section.remove(content.data, absorbed=inside, where=str(path)) if in_section else b""
+                if rest.strip():
+                    files.write(path, rest, expect=content.stamp, root=desk.home.root, links=desk.links)
+                else:
+                    files.remove(path, expect=content.stamp, root=desk.home.root, links=desk.links)
+                left.removed.append(f"the section in {path}" if rest.strip() else str(path))
+            desk.store.drop_output(str(path))
+        except (KeptError, OSError) as error:
+            left.problems.append(str(error))
+    _tidy(desk.home, [path.parent for path, _ in targets])
+
+
+def _has_words_of_a_person(known: tuple[Output, ...], inside: bytes) -> bool:
+    """Whether the lines of a file of kept's, however they end, are not those kept alone wrote."""
+    now = [line for line, _ in split_lines(inside.removeprefix(BOM.encode()).decode("utf-8", "replace"))]
+    same = next((each for each in known if [line.text for line in each.lines] == now), None)
+    return same is None or any(line.users and line.text.strip() for line in same.lines)
+
+
+def _tidy(home: Home, folders: Sequence[Path]) -> None:
+    """Remove folders that are left empty, up to the home; those of the agents themselves stay."""
+    stay = {home.root, *(home.of(each) for each in CLIENTS), home.root / ".config"}
+    for folder in folders:
+        each = folder
+        while each not in stay and each.is_relative_to(home.root):
+            try:
+                each.rmdir()
+            except OSError:
+                break
+            each = each.parent
+
+
+def purge(home: Home) -> tuple[str, ...]:
+    """Delete kept's own folders: store, backups, settings, profiles, prompts. There is no way back. Returns what went."""
+    gone = []
+    for folder in (home.state, home.config):
+        if folder.is_dir() and not folder.is_symlink():
+            shutil.rmtree(folder)
+            gone.append(str(folder))
+    return tuple(gone)
+
+
+def _text(path: Path) -> str:
+    return files.read(path).data.decode("utf-8", "replace")
+
+
+def _noted(home: Home) -> dict[str, dict[str, Any]]:
+    try:
+        noted = json.loads(files.read(home.state / "setup.json").data or b"{}")
+    except ValueError:
+        return {}
+    return {str(path): each for path, each in noted.items() if isinstance(each, dict)} if isinstance(noted, dict) else {}
+
+
+def _note(home: Home, noted: Mapping[str, Any]) -> None:
+    place = home.state / "setup.json"
+    files.write(place, canonical(noted).encode(), expect=files.read(place).stamp, root=home.root)

@@ -1,0 +1,1 @@
+"""Events into the archive: discovery, reading, cleaning, identity of projects."""

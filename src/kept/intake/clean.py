@@ -1,0 +1,373 @@
+"""Cleaning: an event without invisible text, binary bulk, secrets, and what a tool merely dumped.
+
+Text is stripped, freed of what kept itself put there, freed of blobs and redacted whole before anything is cut, so that no secret is halved first. What people and
+assistants said stays whole up to a generous cap; of a tool's output the head, the tail and the lines that tell of an error stay.
+It does not know which secrets there are (the redactor is given), nor what an event is worth.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sized
+from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
+from typing import Protocol
+
+import re2
+
+from kept.core.event import Author, Event, Kind, Tool
+from kept.core.fence import NOTICE, TAG
+from kept.core.handover import FENCE
+from kept.core.invisible import strip_invisible
+from kept.intake.results import unwrapped
+
+
+class Redaction(Protocol):
+    """A text without secrets, and the secrets that were found in it."""
+
+    @property
+    def text(self) -> str:
+        """The text with a mark in the place of each secret."""
+
+    @property
+    def found(self) -> Sized:
+        """One entry for each secret."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """The most characters that stay: of what was said, of injected text, of a tool's output, of a file that a tool showed,
+    of the lines about errors within an output, of a tool's target, of the detail of a change, of a path or a branch.
+    """
+
+    said: int = 32_000
+    injected: int = 2_000
+    output: int = 2_000
+    dump: int = 300
+    errors: int = 600
+    target: int = 2_000
+    detail: int = 2_000
+    place: int = 1_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cleaned:
+    """The clean event, the bytes (UTF-8) that went by reason, and how many secrets were found.
+
+    The sum of ``removed`` is the event's reduction; "secrets" is negative where the marks are longer than what they replace.
+    """
+
+    event: Event
+    removed: dict[str, int]
+    secrets: int
+
+
+def clean(event: Event, *, redact: Callable[[str], Redaction], limits: Limits) -> Cleaned:
+    """The event as it may be stored and shown to a model. Pure; cleaning a clean event changes nothing."""
+    ledger = _Ledger(removed={}, secrets=0)
+    text, ledger = _purge(event.text, redact, ledger)
+    if event.kind is Kind.TOOL_OUTPUT:
+        bare = unwrapped(text)
+        text, ledger = bare, ledger.took("envelope", text, bare)
+    shorter, reason = _shorten(event, text, limits)
+    ledger = ledger.took(reason, text, shorter)
+    tool = event.tool
+    if tool:
+        name, ledger = _line(tool.name, redact, limits.place, ledger)
+        target, ledger = _field(tool.target, redact, limits.target, ledger)
+        detail, ledger = _field(tool.detail, redact, limits.detail, ledger)
+        call, ledger = _line(tool.call, redact, limits.place, ledger)
+        tool = replace(tool, name=name, call=call, target=target, detail=detail)
+    project, ledger = _line(event.project, redact, limits.place, ledger)
+    branch, ledger = _line(event.branch, redact, limits.place, ledger)
+    return Cleaned(
+        event=replace(_named(event, redact), text=shorter, tool=tool, project=project, branch=branch),
+        removed={reason: count for reason, count in ledger.removed.items() if count},
+        secrets=ledger.secrets,
+    )
+
+
+def _named(event: Event, redact: Callable[[str], Redaction]) -> Event:
+    """The event without secrets in what it is called and where it stands: names that a client chose, and paths, may hold one.
+
+    Equal names stay equal, so records, threads and files still belong together.
+    """
+    names = (event.key, event.session, event.record, event.parent, event.turn, event.label_reason, event.pointer.path)
+    if not redact(" ".join(names)).found:
+        return event
+    key, session, record, parent, turn, reason, path = (redact(each).text for each in names)
+    pointer = replace(event.pointer, path=path)
+    return replace(event, key=key, session=session, record=record, parent=parent, turn=turn, label_reason=reason, pointer=pointer)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Ledger:
+    removed: dict[str, int]
+    secrets: int
+
+    def took(self, reason: str, before: str, after: str, *, secrets: int = 0) -> "_Ledger":
+        if before is after:
+            return self
+        count = self.removed.get(reason, 0) + _size(before) - _size(after)
+        return _Ledger(removed={**self.removed, reason: count}, secrets=self.secrets + secrets)
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _purge(text: str, redact: Callable[[str], Redaction], ledger: _Ledger) -> tuple[str, _Ledger]:
+    """The text without what is invisible, binary or secret."""
+    visible, _ = strip_invisible(text)
+    ledger = ledger.took("invisible", text, visible)
+    seen = _without_own(visible)
+    ledger = ledger.took("kept's own", visible, seen)
+    plain = _without_blobs(seen)
+    ledger = ledger.took("blobs", seen, plain)
+    redacted = redact(plain)
+    return redacted.text, ledger.took("secrets", plain, redacted.text, secrets=len(redacted.found))
+
+
+def _field(text: str, redact: Callable[[str], Redaction], most: int, ledger: _Ledger) -> tuple[str, _Ledger]:
+    purged, ledger = _purge(text, redact, ledger)
+    halves = purged.split(_BECAME) if len(purged) > most else [purged]
+    # Of an edit what stood there and what stands there now stay in equal parts.
+    short = (
+        _BECAME.join(_cut(half, most // len(halves) - len(_BECAME)) for half in halves) if len(halves) == 2 else _cut(purged, most)
+    )
+    return short, ledger.took("long", purged, short)
+
+
+# What kept put before a session or gave to a tool, wherever it turns up again: as it was, quoted, or as JSON writes it; cut short or not.
+_OWN = re2.compile(rf"(?s)<{TAG}>(?:\s|\\n|>)*{re2.escape(NOTICE[:30])}.*?(?:<\\?/{TAG}>|\z)")
+_REMINDER = re2.compile(rf"(?s)<{FENCE}>.+?<\\?/{FENCE}>")
+
+
+def _without_own(text: str) -> str:
+    """The text without the blocks that kept itself gave: what it remembers is not learnt again."""
+    text = _OWN.sub("", text) if f"<{TAG}>" in text else text
+    return _REMINDER.sub("", text) if f"<{FENCE}>" in text else text
+
+
+_BECAME = "\n→\n"
+
+
+def _line(text: str, redact: Callable[[str], Redaction], most: int, ledger: _Ledger) -> tuple[str, _Ledger]:
+    """A path or a name: one line, cut at the end."""
+    purged, ledger = _purge(text, redact, ledger)
+    short = purged.replace("\n", " ").replace("\t", " ")[:most]
+    return short, ledger.took("long", purged, short)
+
+
+# --- what is cut ---------------------------------------------------------------------------------------------------------------
+
+_SHOWS_FILES = frozenset(
+    [
+        "read",
+        "readfile",
+        "readfiles",
+        "readmanyfiles",
+        "view",
+        "viewfile",
+        "notebookread",
+        "fileread",
+        "openfile",
+        "open",
+        "cat",
+        "fsread",
+        "write",
+        "writefile",
+        "edit",
+        "multiedit",
+        "notebookedit",
+        "editfile",
+        "strreplace",
+        "replace",
+        "createfile",
+        "applypatch",
+    ]
+)
+_LISTS = frozenset(
+    [
+        "grep",
+        "glob",
+        "ls",
+        "search",
+        "searchfiles",
+        "searchfilecontent",
+        "listdir",
+        "listdirectory",
+        "listfiles",
+        "findfiles",
+        "codebasesearch",
+        "websearch",
+    ]
+)
+_SHOWING = re2.compile(
+    r"^\s*(?:cd\s+\S+\s*(?:&&|;)\s*)?(?:cat|head|tail|less|more|bat|nl|sed -n|type|Get-Content)\s[^|;&><]*(?:\|\s*(?:head|tail|nl|cat)[^|;&><]*)?$"
+)
+
+
+def _shorten(event: Event, text: str, limits: Limits) -> tuple[str, str]:
+    """The text as short as its kind asks for, and the reason."""
+    match event.kind:
+        case Kind.PROMPT | Kind.RESPONSE:
+            if event.author in (Author.INJECTED, Author.COMPACTION):
+                return _cut(text, limits.injected), "injected"
+            return _cut(text, limits.said), "long"
+        case Kind.TOOL_CALL:
+            return _cut(text, limits.output), "long"
+        case Kind.TOOL_OUTPUT:
+            short = _without_repeats(text)
+            if _shows_file(event.tool):
+                return _cut(short, limits.dump), "dump"
+            return _cut(short, limits.output, errors=0 if _is_named(event.tool, _LISTS) else limits.errors), "output"
+
+
+def _shows_file(tool: Tool | None) -> bool:
+    """Whether an output is what stands in a file, and the file is still there to be read."""
+    if tool is None or tool.ok is False or tool.exit_code:
+        return False
+    return _is_named(tool, _SHOWS_FILES) or bool(_SHOWING.search(tool.target[:1000]))
+
+
+def _is_named(tool: Tool | None, names: frozenset[str]) -> bool:
+    """Whether a tool goes by one of these names, however its words are joined and whoever serves it."""
+    return tool is not None and "".join(char for char in tool.name.rsplit("__", 1)[-1].lower() if char.isalnum()) in names
+
+
+def _cut(text: str, most: int, *, errors: int = 0) -> str:
+    """The head and the tail of a text longer than ``most`` characters, and between them the lines that tell of an error."""
+    if len(text) <= most:
+        return text
+    mark = f"\n[… {len(text) - most:,} characters cut …]\n"
+    room = max(0, most - len(mark))
+    least = max(0, room - errors - 1)
+    middle = _errors(text[least - least // 3 : len(text) - least // 3], errors) if errors else ""
+    room = least if middle else room
+    head = _whole(text[: room - room // 3])
+    tail = _whole(text[len(text) - room // 3 :][::-1])[::-1] if room // 3 else ""
+    return strip_invisible(head.rstrip() + mark + (middle + "\n" if middle else "") + tail.lstrip())[0]
+
+
+def _whole(text: str) -> str:
+    """The text up to its last line end, else its last space, where that costs less than a quarter of it."""
+    for end in ("\n", " "):
+        at = text.rfind(end)
+        if at * 4 > len(text) * 3:
+            return text[:at]
+    return text
+
+
+_ERROR = re2.compile(
+    r"(?i)\b(?:\w*error|failed|failures?|fail|fatal|panic(?:ked)?|\w*exception|traceback|assert(?:ion)?\w*|denied|refused|rejected|not found|no such"
+    r"|undefined|unresolved|unknown|invalid|missing|cannot|can't|could not|couldn't|unable to|timed out|segmentation fault|aborted|killed|conflict"
+    r"|exit(?:ed)?(?: with)?(?: code| status)?[ :=]{1,2}[1-9]\d*)\b|^E\s{2,}|[✗✘✖✕❌]"
+)
+_NO_ERROR = re2.compile(r"(?i)\b(?:0|no) (?:errors?|fail\w*)\b")
+_DIGITS = re2.compile(r"\d+")
+_LONGEST_ERROR = 200
+
+
+def _errors(text: str, most: int) -> str:
+    """Lines that tell of an error, in order, each kind once, together no longer than ``most`` characters."""
+    kept: list[str] = []
+    seen: set[str] = set()
+    room = most
+    for line in text.split("\n"):
+        short = line.strip()[:_LONGEST_ERROR].rstrip()
+        if len(short) >= room:
+            continue
+        if not _ERROR.search(short) or _NO_ERROR.search(short):
+            continue
+        kind = _DIGITS.sub("0", short)
+        if kind not in seen:
+            seen.add(kind)
+            kept.append(short)
+            room -= len(short) + 1
+            if room < 20:
+                break
+    return "\n".join(kept)
+
+
+_PROGRESS = re2.compile(r"(?m)\d%|[█▉▊▋▌▍▎▏▓▒░⣿⠿━╸╺]|[=#\-.>]{8,}|\d ?/ ?\d|\d ?[kKMG]i?B\b|^[⠀-⣿|/\\-] ".encode())
+_LONGEST_PROGRESS = 400
+_VARYING = re2.compile(r"[\d\s█▉▊▋▌▍▎▏▓▒░━╸╺=#>.|/\\⠀-⣿-]+|\b[kKMG]i?B(?:/s)?\b")
+
+
+def _without_repeats(text: str) -> str:
+    """The text with runs of equal lines, and of lines that differ only in how far something got, shortened to the last of each."""
+    telling = _progressing(text)
+    lines = text.split("\n")
+    forms = (
+        "\0" + _VARYING.sub(" ", line) if place in telling and len(line) <= _LONGEST_PROGRESS else line
+        for place, line in enumerate(lines)
+    )
+    return "\n".join(_shortened(zip(forms, lines, strict=True)))
+
+
+def _shortened(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for form, group in groupby(lines, key=itemgetter(0)):
+        run = [line for _, line in group]
+        if len(run) < 3:
+            yield from run
+        elif not form.strip():
+            yield ""
+        else:
+            yield f"[… {len(run) - 1:,} lines like the next …]"
+            yield run[-1]
+
+
+def _progressing(text: str) -> set[int]:
+    """The numbers of the lines that tell how far something got: looked for in one pass, for most texts have none."""
+    data = text.encode("utf-8", "surrogatepass")
+    found: set[int] = set()
+    number = start = 0
+    while start < len(data) and (hit := _PROGRESS.search(data, start)):
+        number += data.count(b"\n", start, hit.start())
+        found.add(number)
+        start = data.find(b"\n", hit.start()) + 1
+        number += 1
+        if start == 0:
+            break
+    return found
+
+
+# --- what is binary ------------------------------------------------------------------------------------------------------------
+
+_BLOB = re2.compile(
+    rb"data:(?P<type>[\w.+-]{1,40}/[\w.+-]{1,80})(?:;[\w=-]{1,40}){0,4};base64,(?:[A-Za-z0-9+/=_-]|%2[BFbf]|%3[Dd]|\\?[\r\n])+"
+    rb"|(?:[A-Za-z0-9+/_-]{60,100}\n){8,}[A-Za-z0-9+/_-]{0,100}={0,2}"
+    rb"|[A-Za-z0-9+/_-]{512,}={0,2}"
+    rb"|(?:\xef\xbf\xbd[^\n\xef]{0,4}){24,}",
+)
+_MIXED = (range(48, 58), range(65, 91), range(97, 123))
+
+
+def _without_blobs(text: str) -> str:
+    """The text with data URIs, long base64 and broken binary replaced by a mark of what and how much it was."""
+    if len(text) < 64 or not (_may_hold_blobs(text)):
+        return text
+    data = text.encode("utf-8", "surrogatepass")
+    out: list[bytes] = []
+    at = 0
+    for match in _BLOB.finditer(data):
+        start, end = match.span()
+        run = data[start:end]
+        kind = match.group(1)
+        if kind is None and not run.startswith(b"\xef") and not _is_dense(run):
+            continue
+        what = kind or (b"binary" if run.startswith(b"\xef") else b"base64")
+        out += [data[at:start], b"[blob:%s:%d bytes]" % (what, end - start)]
+        at = end
+    return b"".join([*out, data[at:]]).decode("utf-8", "surrogatepass") if at else text
+
+
+def _may_hold_blobs(text: str) -> bool:
+    return len(text) >= 512 or ";base64," in text or "\ufffd" in text
+
+
+def _is_dense(run: bytes) -> bool:
+    """Whether a run is encoded bytes rather than a ruler, a path or one long word."""
+    sample = run[:512]
+    return all(any(byte in letters for byte in sample) for letters in _MIXED) or all(
+        byte in b"0123456789abcdef\n" for byte in sample
+    )

@@ -1,0 +1,265 @@
+"""Discovery: what is on this machine, tool by tool: what is read, what is not, and why. Opens files as far as their format needs."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from sys import intern
+
+from kept.core.errors import UsageError
+from kept.core.event import Account, Event
+from kept.intake.reading import format_of, is_excluded, places, printable
+from kept.intake.unread import unread
+from kept.local.settings.roots import Root
+from kept.sources import Skip, Skipped, encoding_of, examine, find_files, in_tool_folder
+from kept.sources.entries import ENTRY, entries
+from kept.sources.registry import LEFT_OUT, SOURCES, in_zone
+from kept.sources.retention import days_kept
+from kept.store import OptedOut, Thread
+from kept.workspace import Desk
+
+_WARNED = 7  # days before a tool deletes a transcript from which on kept says so
+_NAMED = 20  # files that are no transcripts
+_OTHERWISE = (".sqlite", ".sqlite3", ".db", ".vscdb", ".zst")  # files whose cursor says nothing about their size
+
+
+@dataclass(kw_only=True, slots=True)
+class Tool:
+    """What there is of one tool.
+
+    ``places`` are where it is looked for, with whether anything is there. ``files`` and ``size`` (bytes) are what lies there now,
+    ``fresh`` of them never read, ``grown`` changed since; ``elsewhere`` counts files that were read because the user named them and
+    that are still there. ``sessions`` were archived, from ``first_at`` to ``last_at``; ``gone`` of
+    their files are not there any more. ``unreadable`` are paths with reasons. ``doomed`` are files that the tool deletes within a
+    week and that are not archived whole; ``days_kept`` says after how many days it does.
+    """
+
+    name: str
+    enabled: bool
+    places: tuple[tuple[Path, bool], ...] = ()
+    files: int = 0
+    size: int = 0
+    fresh: int = 0
+    grown: int = 0
+    gone: int = 0
+    elsewhere: int = 0
+    excluded: int = 0
+    sessions: int = 0
+    account: Account = field(default_factory=Account)
+    first_at: datetime | None = None
+    last_at: datetime | None = None
+    unreadable: list[tuple[str, str]] = field(default_factory=list)
+    doomed: list[str] = field(default_factory=list)
+    days_kept: int | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether there is or was anything of it."""
+        return bool(
+            self.files or self.account.records or self.unreadable or self.excluded or any(there for _, there in self.places)
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Survey:
+    """What is on this machine: by tool; what lies in their places and is no transcript; what is left out by the user's word.
+
+    ``others`` counts the former by reason, ``named`` are the first of them with theirs; ``excluded`` counts files by pattern.
+    ``unread`` are files that the runs so far should have read and did not, with the reason.
+    """
+
+    tools: tuple[Tool, ...]
+    others: Counter[str]
+    named: tuple[tuple[str, str], ...]
+    excluded: Counter[str]
+    opted_out: tuple[OptedOut, ...]
+    projects: Mapping[str, tuple[str, ...]]
+    plugins_left_out: tuple[tuple[str, str], ...]
+    unread: Mapping[str, str]
+
+
+def survey(desk: Desk) -> Survey:
+    """Look at every known place. Reads at most the first 64 KB of a file, and changes nothing."""
+    accounts: dict[str, Account] = {}
+    states = _states(desk, accounts)
+    tools = {each.name: each for each in _archived(desk, accounts)}
+    others, excluded = Counter[str](), Counter[str]()
+    named: list[tuple[str, str]] = []
+    seen: set[str] = set()
+    for path, place_of_tool, root in _paths(desk, tools):
+        seen.add(str(path))
+        pattern = next((each for each in desk.settings.exclude if is_excluded(str(path), [each])), None)
+        if pattern is not None:
+            excluded[pattern] += 1
+            place_of_tool.excluded += 1
+        elif reason := _count(desk, path, (place_of_tool, root), tools, states):
+            others[reason] += 1
+            if len(named) < _NAMED:
+                named.append((printable(path), reason))
+    for source, known in states:
+        there = Path(known).exists()
+        tools[source].gone += not there
+        tools[source].elsewhere += there and known not in seen
+    return Survey(
+        tools=tuple(tools.values()), others=others, named=tuple(named), excluded=excluded, opted_out=desk.store.archive.opted_out(), projects=_projects(desk),
+        plugins_left_out=tuple(LEFT_OUT), unread=unread(desk.home),
+    )  # fmt: skip
+
+
+_States = Mapping[tuple[str, str], int]
+
+
+def _states(desk: Desk, accounts: dict[str, Account]) -> _States:
+    """How many bytes of each file were looked at, by source and path; the sum of its accounts is added to those of its source."""
+    states: dict[tuple[str, str], int] = {}
+    for each in desk.store.archive.files():
+        states[intern(each.source), each.path] = each.offset + each.account.pending
+        accounts[each.source] = accounts.get(each.source, Account()) + each.account
+    return states
+
+
+def _archived(desk: Desk, accounts: Mapping[str, Account]) -> Iterator[Tool]:
+    """Every tool, with what the archive has of it."""
+    sessions: dict[str, set[str]] = {}
+    spans: dict[str, list[datetime]] = {}
+    for thread in desk.store.archive.threads():
+        sessions.setdefault(thread.source, set()).add(thread.session)
+        known = spans.get(thread.source, [])
+        times = [*known, *(at for at in (thread.first_at, thread.last_at) if at is not None)]
+        spans[thread.source] = [min(times), max(times)] if times else []
+    for name in dict.fromkeys((*(each.name for each in SOURCES), *accounts)):
+        times = spans.get(name, [])
+        yield Tool(
+            name=name, enabled=name not in desk.settings.sources_off, sessions=len(sessions.get(name, ())),
+            account=accounts.get(name, Account()), first_at=min(times, default=None), last_at=max(times, default=None),
+            days_kept=days_kept(name, desk.home.user, desk.env),
+        )  # fmt: skip
+
+
+def _paths(desk: Desk, tools: Mapping[str, Tool]) -> Iterator[tuple[Path, Tool, Root | None]]:
+    """Every file in the places of a tool, then in the roots of the settings (with the root), each once."""
+    seen: set[Path] = set()
+    for source in SOURCES:
+        roots = dict.fromkeys((desk.home.user, desk.home.root))
+        found = dict.fromkeys(place for root in roots for place in source.places(root, desk.env))
+        journal = desk.home.root / desk.settings.journal.folder
+        if source.name == ENTRY:
+            found = dict.fromkeys(entries(journal))
+        tools[source.name].places = tuple((place, place.exists()) for place in found)
+        for place, there in tools[source.name].places:
+            for path in find_files(place) if there else ():
+                if path not in seen:
+                    seen.add(path)
+                    yield path, tools[source.name], None
+        if source.name == ENTRY:
+            tools[source.name].places = ((journal, bool(found)),)  # of what lies there, the entries alone are looked at
+    for root in desk.settings.root:
+        place = root.place(desk.home.user)
+        for path in find_files(place) if place.exists() else ():
+            if path not in seen:
+                seen.add(path)
+                yield path, tools.get(root.format, tools["generic"]), root
+
+
+def _count(desk: Desk, path: Path, lies: tuple[Tool, Root | None], tools: Mapping[str, Tool], states: _States) -> str:
+    """Count one file; the reason where it is no transcript. ``lies`` tells in whose place it lies, or in which root."""
+    place_of, root = lies
+    owner = in_tool_folder(path) if root else place_of.name
+    found = format_of(path, in_zone(desk.zone), root, owner=owner)
+    if isinstance(found, Skipped):
+        if found.reason in (Skip.UNKNOWN_FORMAT, Skip.EMPTY, Skip.MACHINERY):
+            return found.reason.value
+        place_of.unreadable.append((printable(path), found.reason.value))
+        return ""
+    tool, info = tools[found.name], path.stat()
+    state = states.get((found.name, str(path)))
+    if state is None and (name := encoding_of(path)):
+        tool.unreadable.append((printable(path), f"is {name}, not UTF-8"))
+        return ""
+    tool.files += 1
+    tool.size += info.st_size
+    tool.fresh += state is None
+    grown = state is not None and path.suffix not in _OTHERWISE and state != info.st_size
+    tool.grown += grown
+    if (state is None or grown) and _end(desk, info, tool.days_kept) is not None:
+        tool.doomed.append(str(path))
+    return ""
+
+
+def _end(desk: Desk, info: os.stat_result, days: int | None) -> datetime | None:
+    """When its tool deletes a file, where that is within a week; None where it is later or never."""
+    if days is None:
+        return None
+    end = datetime.fromtimestamp(info.st_mtime, UTC) + timedelta(days=days)
+    return end if end - timedelta(days=_WARNED) <= desk.clock() else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Doomed:
+    """How many files a tool deletes within a week that are not archived whole, and when the first of them is due."""
+
+    source: str
+    files: int
+    since: datetime
+
+
+def doomed(desk: Desk) -> tuple[Doomed, ...]:
+    """What is lost soon unless it is read, by tool. Looks at names and times, and opens only files that are due and not archived."""
+    ends: dict[str, list[datetime]] = {}
+    states: _States | None = None
+    for source, place in places(desk):
+        days = days_kept(source.name, desk.home.user, desk.env)
+        if days is None or source.name in desk.settings.sources_off:
+            continue
+        for path in find_files(place):
+            try:
+                info = path.lstat()
+            except OSError:
+                continue  # gone since it was listed
+            end = _end(desk, info, days)
+            if end is None or is_excluded(str(path), desk.settings.exclude):
+                continue
+            if states is None:
+                states = _states(desk, {})
+            if states.get((source.name, str(path))) == info.st_size:
+                continue
+            found = examine(path, sources=in_zone(desk.zone), owner=source.name)
+            if not isinstance(found, Skipped) and found.name == source.name and not encoding_of(path):
+                ends.setdefault(source.name, []).append(end)
+    return tuple(Doomed(source=name, files=len(found), since=min(found)) for name, found in ends.items())
+
+
+def _projects(desk: Desk) -> dict[str, tuple[str, ...]]:
+    """The directories of every project, by what it is called."""
+    names = desk.names()
+    found: dict[str, list[str]] = {}
+    for each in desk.store.archive.projects():
+        scope = desk.scope(each.directory)
+        found.setdefault(names.get(scope, scope), []).append(each.directory)
+    return {name: tuple(sorted(directories)) for name, directories in sorted(found.items())}
+
+
+def conversation(desk: Desk, session: str) -> tuple[tuple[Thread, tuple[Event, ...]], ...]:
+    """The archived turns of a session (or an unambiguous beginning of its id), once whatever the number of its copies.
+
+    Raises UsageError where there is none, or more than one.
+    """
+    threads = tuple(desk.store.archive.threads())
+    found = [each for each in threads if each.session == session] or [
+        each for each in threads if session and each.session.startswith(session)
+    ]
+    if not found:
+        raise UsageError(f"no session {session!r} is archived", hint="see `kept day`, or `kept why ID`, for sessions")
+    names = Counter(each.session for each in found)
+    if len(names) > 1:
+        raise UsageError(f"{session!r} could be {len(names)} sessions", hint=", ".join(sorted(names)[:3]))
+    seen: set[str] = set()
+    result: list[tuple[Thread, tuple[Event, ...]]] = []
+    for thread in found:
+        events = tuple(each for each in desk.store.archive.events(thread.id, 0, thread.events) if each.key not in seen)
+        seen.update(each.key for each in events)
+        if events:
+            result.append((thread, events))
+    return tuple(result)

@@ -1,0 +1,37 @@
+"""Flushing: what a transcript has more than the archive goes into the archive, before its client forgets it. Extracts nothing."""
+
+import os
+from pathlib import Path
+
+from kept.core.errors import BusyError, KeptError
+from kept.intake import reminders
+from kept.intake.projects import record
+from kept.intake.reading import discover, read
+from kept.intake.unanswered import open_prompts
+from kept.local.files import locked
+from kept.workspace import find_home, opened
+
+
+def flush(root: str, path: str, *, most: int, session: str = "") -> str:
+    """Archive what is new in a transcript, and note what its ``session`` has open. Returns what was in the way, in words; empty where nothing was.
+
+    A run under way reads it by itself; more than ``most`` new bytes are left to the next run, for a client waits.
+    """
+    home = find_home(root, os.environ)
+    try:
+        with opened(home) as desk:
+            found = discover(desk, [Path(path)])
+            for each in found.inputs:
+                known = desk.store.archive.cursor(each.source.name, str(each.path))
+                if each.path.stat().st_size - (known.offset if known else 0) > most:
+                    return f"more than {most:,} bytes are new; the next run reads them"
+            with locked(home.lock):
+                skipped = read(desk, found).skipped
+                record(desk)
+            if session and desk.settings.handover != reminders.OFF:
+                reminders.leave_open(str(home.state), session, open_prompts(desk, path))
+    except BusyError:
+        return ""  # a run is under way, and the transcript is in its queue or in the next one's
+    except KeptError as error:
+        return str(error)
+    return "; ".join(f"{where}: {why}" for where, why in skipped)

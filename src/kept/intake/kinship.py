@@ -1,0 +1,128 @@
+"""Which directories are one project, by evidence: git's own output in transcripts, a common first commit, a manager's layout.
+
+Gives identities; records and moves nothing.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from kept.core.event import Event, Kind
+from kept.core.project import FOLDER, REMOTE, Project, managed_repository, name_of, root_of
+from kept.local import files
+from kept.local.checkouts import remote_name
+from kept.local.git_history import first_commit
+from kept.workspace import Desk, Home
+
+Remotes = dict[str, Counter[str]]
+"""How often git named a repository (host and path) in the output of a command, by working directory."""
+
+_COMMITS = "first_commits.json"
+_OUTPUT = 20_000  # characters of an output that are looked at
+_SHARE = 0.8  # of what git named in a project's directories, one repository must have so much
+# `git push`, `git fetch`, `git remote -v`: a line of git's own.
+_NAMED = re.compile(r"^(?:To|From|(?:origin)[ \t]+)[ \t]*(\S{5,300}?)(?:[ \t]+\((?:fetch|push)\))?[ \t]*$", re.MULTILINE)
+_GIT = re.compile(r"\bgit\b[^|;&]*\b(?:push|pull|fetch|remote)\b")
+
+
+def note_remotes(remotes: Remotes, events: Iterable[Event]) -> None:
+    """Count the repositories that git named in the outputs among some events."""
+    for event in events:
+        if event.kind is Kind.TOOL_OUTPUT and event.tool and event.project and _GIT.search(event.tool.target):
+            for found in _NAMED.finditer(event.text[:_OUTPUT]):
+                if name := remote_name(found[1]):
+                    remotes.setdefault(event.project, Counter())[name] += 1
+
+
+def identities(projects: Sequence[Project], remotes: Remotes, commits: Mapping[str, str]) -> dict[str, str]:
+    """The identity of every directory after the evidence: what git named, then a common first commit, then the name a manager gave.
+
+    ``commits`` are first commits by directory. Evidence that points two ways decides nothing.
+    """
+    found = {project.directory: project.identity for project in projects}
+    _by_remote(found, remotes)
+    _by_commit(found, commits)
+    _by_layout(found)
+    return found
+
+
+def _by_remote(found: dict[str, str], remotes: Remotes) -> None:
+    """A folder is the repository that git pushed to and fetched from there."""
+    named: dict[str, Counter[str]] = {}
+    for directory, counted in remotes.items():
+        if directory in found:
+            named.setdefault(found[directory], Counter()).update(counted)
+    for identity, counted in named.items():
+        (remote, most), *_ = counted.most_common(1)
+        if identity.startswith(FOLDER) and most >= _SHARE * counted.total():
+            _join(found, identity, REMOTE + remote)
+
+
+def _by_commit(found: dict[str, str], commits: Mapping[str, str]) -> None:
+    """Repositories whose histories begin with one commit are one, whatever they are called by now."""
+    groups: dict[str, Counter[str]] = {}
+    for directory, commit in commits.items():
+        if commit and directory in found:
+            groups.setdefault(commit, Counter())[found[directory]] += 1
+    for group in groups.values():
+        best = min(group, key=lambda identity: (not identity.startswith(REMOTE), -group[identity], identity))
+        for identity in group:
+            _join(found, identity, best)
+
+
+def _by_layout(found: dict[str, str]) -> None:
+    """A workspace of a manager is of the repository that the manager names, where one project alone is called so."""
+    managed = {
+        identity: name.casefold()
+        for directory, identity in found.items()
+        if (name := managed_repository(directory)) and identity == FOLDER + root_of(directory)
+    }
+    for identity, name in managed.items():
+        others = {other for other in found.values() if other not in managed and name_of(other).casefold() == name}
+        if len(others) == 1:
+            _join(found, identity, min(others))
+
+
+def _join(found: dict[str, str], identity: str, other: str) -> None:
+    for directory, known in found.items():
+        if known == identity:
+            found[directory] = other
+
+
+def first_commits(desk: Desk, projects: Sequence[Project], *, keep: bool) -> dict[str, str]:
+    """The first commit of each directory that is a checkout now or was one when it was last looked at; ``keep`` notes what is new."""
+    known = _noted(desk.home)
+    now = dict(known)
+    for project in projects:
+        if project.directory not in now and (checkout := desk.checkout(project.directory)) is not None:
+            now[project.directory] = first_commit(checkout.git)
+    if keep and now != known:
+        place = desk.home.state / _COMMITS
+        files.write(place, json.dumps(now, indent=1).encode(), expect=files.read(place).stamp, root=desk.home.root)
+    return now
+
+
+def _noted(home: Home) -> dict[str, str]:
+    try:
+        body = json.loads(files.read(home.state / _COMMITS).data or b"{}")
+    except ValueError:
+        return {}
+    return {str(directory): str(commit) for directory, commit in body.items()} if isinstance(body, dict) else {}
+
+
+def suggestions(projects: Sequence[Project]) -> tuple[tuple[str, str, str], ...]:
+    """Pairs of identities that may be one project, with the evidence, which is too weak to decide."""
+    pairs: dict[tuple[str, str], str] = {}
+    known = sorted({project.identity for project in projects})
+    for number, one in enumerate(known):
+        for other in known[number + 1 :]:
+            if name_of(one).casefold() == name_of(other).casefold():
+                pairs[one, other] = f"both are called {name_of(one)}"
+    for project in projects:
+        name = managed_repository(project.directory).casefold()
+        for other in known if name else ():
+            if other != project.identity and name_of(other).casefold() == name:
+                first, second = sorted((project.identity, other))
+                pairs[first, second] = f"{project.directory} is a manager's workspace of {name}"
+    return tuple((one, other, why) for (one, other), why in sorted(pairs.items()))

@@ -1,0 +1,383 @@
+"""Reading: transcript files → cleaned turns in the archive. Each slice commits with its cursor, so an interruption loses nothing."""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from datetime import date
+from fnmatch import fnmatchcase
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, cast
+
+import re2
+
+from kept.core.errors import SourceError, UsageError
+from kept.core.event import Account, Author, Cursor, Event, Kind, Slice
+from kept.core.isolation import contained
+from kept.core.redact import Redacted, redact
+from kept.core.redact.scanner import scanner
+from kept.intake.clean import Limits, clean
+from kept.intake.identities import distinguish
+from kept.intake.kinship import Remotes, note_remotes
+from kept.local.batches import batches
+from kept.local.progress import Late, Progress, never, silent
+from kept.local.settings.roots import Root, root_above
+from kept.sources import Skip, Skipped, examine, find_files, in_tool_folder
+from kept.sources.base import Source
+from kept.sources.entries import ENTRY, entries
+from kept.sources.registry import SOURCES, in_zone
+from kept.sources.stat_cache import look, same
+from kept.workspace import Desk
+
+LIMITS = Limits()
+_WORDS = (".md", ".markdown", ".mdx", ".txt", ".log", ".jsonl", ".ndjson", ".json")  # files that may be of the format a root names
+REWRITTEN = "rewritten-file"  # what a source notes when it starts over
+_SHORT = 200  # characters
+BATCH_BYTES = 8 * 2**20
+_LEAST_BYTES = 4096  # what an empty file counts for, so that a batch is no more than two thousand files
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Input:
+    """A file to read, and its format."""
+
+    path: Path
+    source: Source
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """What there is to read: files with their format, and the paths that are not read, each with the reason.
+
+    ``files`` are those to open, by path: a path takes a fifth of what its parts do, and there may be hundreds of thousands.
+    ``unchanged`` counts by format the files that look as they did when they were read to their end; they are not opened.
+    ``skipped`` should have been read: a person named them or the folder above them, or their tool calls them transcripts. ``left``
+    are what else lies in a tool's folder, and what a person excluded or switched off.
+    """
+
+    files: Mapping[str, Source]
+    unchanged: Counter[str]
+    skipped: tuple[tuple[str, str], ...]
+    left: tuple[tuple[str, str], ...]
+
+    @property
+    def inputs(self) -> Iterator[Input]:
+        """The files to open, one at a time."""
+        return (Input(path=Path(path), source=source) for path, source in self.files.items())
+
+    @property
+    def sources(self) -> Counter[str]:
+        """How many transcripts there are of each format."""
+        return Counter(each.name for each in self.files.values()) + self.unchanged
+
+
+@dataclass(kw_only=True, slots=True)
+class Reading:
+    """What was read so far: files that had something new, its days, the accounts by source, bytes before and after cleaning.
+
+    ``opted_out`` are the sessions that are not to be remembered; ``erased`` counts the archived events of theirs that were erased.
+    ``remotes`` counts by directory the repositories that git named there.
+    """
+
+    files: int = 0
+    fresh: int = 0
+    days: set[date] = field(default_factory=set)
+    accounts: dict[str, Account] = field(default_factory=dict)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    left: tuple[tuple[str, str], ...] = ()
+    bytes_in: int = 0
+    bytes_kept: int = 0
+    removed: Counter[str] = field(default_factory=Counter)
+    secrets: int = 0
+    opted_out: set[str] = field(default_factory=set)
+    erased: int = 0
+    remotes: Remotes = field(default_factory=dict)
+
+    @property
+    def account(self) -> Account:
+        """The sum over all sources."""
+        return sum(self.accounts.values(), Account())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Candidate:
+    """A path to examine. ``owner`` is the format whose tool's folder it lies in.
+
+    ``named`` tells that a person named this very file, ``asked`` that they named it or a folder above it. ``root`` is the root of the
+    settings that it lies in.
+    """
+
+    path: Path
+    owner: str = ""
+    root: Root | None = None
+    named: bool = False
+    asked: bool = False
+
+
+def discover(desk: Desk, paths: Sequence[Path], *, force: bool = False) -> Found:
+    """The files to read: those below the given paths, or every known place of every enabled source; ``force``: also unchanged ones.
+
+    Raises UsageError where a given path does not exist.
+    """
+    files: dict[str, Source] = {}
+    unchanged: dict[str, str] = {}
+    skipped: list[tuple[str, str]] = []
+    left: list[tuple[str, str]] = []
+    sources = in_zone(desk.zone)
+    if not paths:
+        gone = [place for root in desk.settings.root if not os.path.lexists(place := root.place(desk.home.user))]
+        skipped += [(printable(place), "a root that is not there: kept sources remove ends following it") for place in gone]
+    for candidate in _candidates(desk, paths):
+        path, shown = candidate.path, printable(candidate.path)
+        if _excluded(desk, path):
+            left.append((shown, "excluded by you"))
+            continue
+        if not force and (name := _as_it_was(desk, path)):
+            unchanged[str(path)] = name
+            continue
+        try:
+            with contained("its format cannot be told", str(path)):
+                source = format_of(candidate.path, sources, candidate.root, named=candidate.named, owner=candidate.owner)
+        except SourceError as error:
+            skipped.append((shown, error.what))
+            continue
+        match source:
+            case Skipped():
+                (skipped if _is_missed(candidate, source) else left).append((shown, source.sentence))
+            case _ if source.name in desk.settings.sources_off:
+                left.append((shown, f"{source.name} is switched off by you"))
+            case _:
+                files[str(path)] = source
+    return Found(files=files, unchanged=Counter(unchanged.values()), skipped=tuple(skipped), left=tuple(left))
+
+
+def format_of(
+    path: Path, sources: Sequence[Source], root: Root | None = None, *, named: bool = False, owner: str = ""
+) -> Source | Skipped:
+    """The format of a file as :func:`examine` tells it, with what a person says of the root it lies in."""
+    source = examine(path, sources=sources, named=named, owner=owner)
+    if root is None:
+        return source
+    if isinstance(source, Skipped):
+        chosen = next((each for each in sources if each.name == root.format), None)
+        if chosen is None or source.reason is not Skip.UNKNOWN_FORMAT or path.suffix.lower() not in _WORDS:
+            return source
+        source = chosen
+    if root.author and is_dataclass(source) and any(each.name == "author" for each in fields(source)):
+        author = Author.HUMAN if root.author == "person" else Author.ASSISTANT
+        return cast("Source", replace(cast("Any", source), author=author))
+    return source
+
+
+def printable(path: Path) -> str:
+    """A path as text, whatever bytes its name holds."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _is_missed(candidate: _Candidate, skipped: Skipped) -> bool:
+    """Whether a path that is not read is a loss: not what else lies in a tool's folder, nor a program's own folder."""
+    if skipped.reason is Skip.MACHINERY:
+        return False
+    return candidate.asked or skipped.reason not in (Skip.UNKNOWN_FORMAT, Skip.EMPTY)
+
+
+def _as_it_was(desk: Desk, path: Path) -> str:
+    """The format of a file that looks as it did when it was read to its end, and is not left out; else empty."""
+    try:
+        (name := str(path)).encode()
+    except UnicodeEncodeError:  # a name that is no text cannot be noted
+        return ""
+    known = desk.store.archive.looked(name)
+    if known is None or known[0] in desk.settings.sources_off or not same(known[1], look(path, known[0])):
+        return ""
+    return known[0]
+
+
+def places(desk: Desk) -> tuple[tuple[Source, Path], ...]:
+    """The known places of all sources that exist on this machine, also below a ``--home`` other than the user's."""
+    roots = dict.fromkeys((desk.home.user, desk.home.root))
+    found = [(source, place) for root in roots for source in SOURCES for place in source.places(root, desk.env)]
+    found += [(source, desk.home.agents) for source in SOURCES if source.name == "generic"]
+    own = [each for source in SOURCES if source.name == ENTRY for each in entries(desk.home.root / desk.settings.journal.folder)]
+    found += [(source, each) for source in SOURCES if source.name == ENTRY for each in own]
+    return tuple((source, place) for source, place in dict.fromkeys(found) if place.exists())
+
+
+def _candidates(desk: Desk, paths: Sequence[Path]) -> Iterator[_Candidate]:
+    """Paths to examine."""
+    if not paths:
+        for source, place in places(desk):
+            yield from (_Candidate(path=path, owner=source.name) for path in find_files(place))
+        for root in desk.settings.root:
+            files = find_files(root.place(desk.home.user)) if root.place(desk.home.user).exists() else ()
+            yield from (_Candidate(path=path, owner=in_tool_folder(path), root=root) for path in files)
+        return
+    known = tuple((source.name, Path(os.path.realpath(place))) for source, place in places(desk))
+    for path in paths:
+        if not path.exists() and not path.is_symlink():
+            raise UsageError("there is no such file or directory", where=str(path))
+        named = not path.is_dir()
+        for file in (path.absolute(),) if named else find_files(path):
+            above = root_above(desk.settings.root, file, desk.home.user)
+            yield _Candidate(path=file, owner=_owner(file, known), root=above, named=named, asked=True)
+
+
+def _owner(path: Path, known: Sequence[tuple[str, Path]]) -> str:
+    """The format whose tool's folder a file lies in: a folder of this machine, or one that is laid out like a tool's."""
+    return next((name for name, place in known if path.is_relative_to(place)), "") or in_tool_folder(path)
+
+
+def _excluded(desk: Desk, path: Path) -> bool:
+    return is_excluded(str(path), desk.settings.exclude)
+
+
+def is_excluded(path: str, patterns: Sequence[str]) -> bool:
+    """Whether a pattern fits a path, or a folder it lies in."""
+    return any(fnmatchcase(path, each) or fnmatchcase(path, f"{each.rstrip('/')}/*") for each in patterns)
+
+
+OPT_OUT = ("<!-- kept: ignore -->", "kept: ignore this conversation", "kept: off the record", "/kept:off")
+_OFF_COMMAND = re2.compile(r"<command-name>\s*/?kept:off\s*</command-name>")  # as Claude Code writes a command without arguments
+
+
+def opts_out(event: Event) -> bool:
+    """Whether the user says here that the conversation is not to be remembered: on a line of its own, outside of code, or by a command."""
+    if event.kind is not Kind.PROMPT or "kept:" not in event.text.lower():
+        return False
+    if event.author is Author.INJECTED and event.label_reason.startswith("wrapper:command-"):
+        return bool(_OFF_COMMAND.search(event.text))
+    if event.author not in (Author.HUMAN, Author.ABANDONED):
+        return False
+    parts = event.text.lower().split("```")
+    return any(line.strip().rstrip(".!") in OPT_OUT for part in parts[::2] for line in part.splitlines())
+
+
+def read(desk: Desk, found: Found, *, force: bool = False, progress: Progress = silent, late: Late = never) -> Reading:
+    """Archive what is new in the files. A file that cannot be read is skipped, counted and named; the rest goes on.
+
+    ``force`` reads every file again from its start; what is known already is not stored twice. Where ``late`` says so no further files
+    are opened. Raises StoreError.
+    """
+    sessions = {each.session for each in desk.store.archive.opted_out()}
+    result = Reading(skipped=list(found.skipped), left=found.left, opted_out=sessions)
+    without_secrets = _remembering(partial(redact, key=desk.store.key("redaction"), more=scanner()))
+    number = 0
+    for batch in batches(found.inputs, _size, BATCH_BYTES):
+        if late():
+            break
+        # A file that is a batch of its own commits slice by slice, so that a run cut short goes on within it.
+        with desk.store.transaction() if len(batch) > 1 else nullcontext():
+            for each in batch:
+                progress("reading", number, len(found.files))
+                number += 1
+                try:
+                    _read_file(desk, each, without_secrets, result, force=force)
+                except SourceError as error:
+                    result.skipped.append((str(each.path), error.what))
+    progress("reading", len(found.files), len(found.files))
+    return result
+
+
+def _remembering(redaction: Callable[[str], Redacted]) -> Callable[[str], Redacted]:
+    """The same redaction, which looks at a short text once: each event names the same directory, branch and tool again."""
+    short = lru_cache(maxsize=1024)(redaction)
+    return lambda text: short(text) if len(text) <= _SHORT else redaction(text)
+
+
+def _size(each: Input) -> int:
+    try:
+        return max(each.path.stat().st_size, _LEAST_BYTES)
+    except OSError:
+        return _LEAST_BYTES
+
+
+def _read_file(desk: Desk, each: Input, without_secrets: Callable[[str], Redacted], result: Reading, *, force: bool) -> None:
+    archive, path, source = desk.store.archive, str(each.path), each.source.name
+    known = archive.cursor(source, path)
+    cursor = Cursor() if force or known is None else known
+    anew, grown, rewritten = cursor == Cursor(), False, False
+    stamp = look(each.path, source)  # before it is read: what comes later is a change
+    for piece in _pieces(each, cursor):
+        if piece.cursor == cursor:
+            continue  # nothing but an unfinished last record: nothing is written
+        rewritten = rewritten or REWRITTEN in piece.account.noted
+        restarted = anew or REWRITTEN in piece.account.noted
+        usable, account = _usable(desk, _filed(desk, each.path, piece), result)
+        with contained("it cannot be cleaned", path):
+            cleaned = [clean(event, redact=without_secrets, limits=LIMITS) for event in usable]
+        for done in cleaned:
+            result.bytes_kept += len(done.event.text)
+            result.secrets += done.secrets
+            result.removed.update(done.removed)
+            if done.event.at is not None:
+                result.days.add(done.event.at.astimezone(desk.zone).date())
+        result.bytes_in += piece.cursor.offset - (0 if restarted else cursor.offset)
+        with desk.store.transaction():
+            events = list(distinguish(archive, (done.event for done in cleaned), rewritten=rewritten))
+            result.fresh += archive.add(source, path, events, account, piece.cursor, anew=restarted)
+            note_remotes(result.remotes, events)
+            if source == ENTRY:
+                _leave(desk, path, {event.key for event in events})
+        result.accounts[source] = result.accounts.get(source, Account()) + account
+        cursor, anew, grown = piece.cursor, False, True
+    if grown:
+        result.files += 1
+        archive.put_look(source, path, stamp)
+
+
+def _filed(desk: Desk, path: Path, piece: Slice) -> Slice:
+    """A slice with its events filed under the project that the file's root names, where it names one."""
+    root = root_above(desk.settings.root, path, desk.home.user)
+    if root is None or not root.project:
+        return piece
+    directory = next((each.directory for each in desk.store.archive.projects() if each.name == root.project), root.project)
+    return replace(piece, events=tuple(replace(event, project=directory) for event in piece.events))
+
+
+def _pieces(each: Input, cursor: Cursor) -> Iterator[Slice]:
+    """What the format reads, slice by slice; whatever its reader raises is a SourceError."""
+    with contained("its reader failed", str(each.path)):
+        found = iter(each.source.read(each.path, cursor))
+    while True:
+        with contained("its reader failed", str(each.path)):
+            piece = next(found, None)
+        if piece is None:
+            return
+        yield piece
+
+
+def _leave(desk: Desk, path: str, there: set[str]) -> None:
+    """Note which sections of an entry are not there any more: what was written in their place is what it says."""
+    archive = desk.store.archive
+    for thread in archive.threads():
+        if thread.source == ENTRY and thread.path == path:
+            events, (_, marked) = archive.events(thread.id, 0, thread.events), archive.tree(thread.id)
+            changes = [
+                (place, each.key not in there)
+                for place, each in enumerate(events)
+                if (each.key not in there) != bool(marked[place])
+            ]
+            if changes:
+                archive.mark_abandoned(thread.id, changes)
+                archive.progressed(thread.id, extracted=0, seen=0)
+
+
+def _usable(desk: Desk, piece: Slice, result: Reading) -> tuple[list[Event], Account]:
+    """The events that are to be remembered, and the account that says how many are not. What was archived of the others is erased."""
+    for event in piece.events:
+        if event.session and event.session not in result.opted_out and opts_out(event):
+            result.opted_out.add(event.session)
+            result.erased += desk.store.archive.opt_out(event.session, event.pointer.path)
+            desk.store.days.drop(sessions={event.session})
+    noted: Counter[str] = Counter()
+    usable: list[Event] = []
+    for event in piece.events:
+        if event.session in result.opted_out:
+            noted["events-of-conversations-not-to-be-remembered"] += 1
+        elif event.project and is_excluded(event.project, desk.settings.exclude):
+            noted["events-of-excluded-projects"] += 1
+        else:
+            usable.append(event)
+    return usable, replace(piece.account, noted=dict(Counter(piece.account.noted) + noted)) if noted else piece.account

@@ -1,0 +1,189 @@
+"""Reminders: what hooks tell the agent of a session about handing over the person's words, when, and what that costs.
+
+Hooks wait for this module: it imports next to nothing. What it notes of a session is one small file beside what was shown in it; the
+file of costs tells ``kept status`` what was spent.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from kept.core.fence import tokens_of
+from kept.core.handover import ASK, OPEN, REMINDER, START, fenced
+from kept.intake.triggers import fires
+from kept.local import queue
+from kept.local.session_queue import place, session_name
+
+OFF, REMIND, ASKING = "off", "remind", "ask"  # the setting `handover`
+ENDING = ".turns"
+OPEN_ENDING = ".open"
+_SHARE = 0.01  # of the session so far that reminders may make up
+# A client's own instructions and tools stand before the first prompt and in no transcript: 12,000 tokens and more.
+_BEFORE = 12_000
+_BYTES = 12  # of a transcript for one token that the session holds: most of a record is not shown to the model
+_TAIL = 1_000_000  # bytes of the end of a transcript that are searched for a hand-over
+_COSTS = 64_000  # bytes of the file of costs
+# A call as transcripts write it. Compiled where it is needed: most prompts fire no trigger.
+_CALL = (
+    rb'"name"\s*:\s*"(?:[^"\\]{0,80}[_./])?kept(?:__?|[./])suggest"'
+    rb'|"(?:command|cmd)"\s*:\s*"(?:[^"\\]|\\.){0,200}?\bkept suggest '
+)
+
+
+class Turns(NamedTuple):
+    """What is noted of a session: tokens of reminders so far, where its turn began in the transcript, and if the turn was reminded."""
+
+    spent: int = 0
+    began: int = 0
+    reminded: bool = False
+
+
+def at_start(state: str, session: str, source: str) -> str:
+    """What a session is told at its start, once; after a compaction with the prompts that were open. Empty where it knows already."""
+    if source in ("resume", "fork"):
+        return ""
+    lines = [fenced(START)]
+    if source == "compact":
+        left = queue.lines(_path(state, session, OPEN_ENDING))
+        if left:
+            lines.append(fenced("\n".join([OPEN, *(f"- {line}" for line in left)])))
+    queue.drop(_path(state, session, OPEN_ENDING))
+    if source != "compact":
+        queue.drop(_path(state, session, ENDING))
+    queue.drop_old(place(state, ""), ENDING)
+    queue.drop_old(place(state, ""), OPEN_ENDING)
+    return _counted(state, "start", "\n".join(lines))
+
+
+def before_prompt(state: str, session: str, transcript: str, prompt: str) -> str:
+    """The reminder for a prompt; empty where no trigger fires, the session has had its share, or the agent handed over in this turn."""
+    if not session or not fires(prompt):
+        return ""
+    turns, size, text = _turns(state, session), _size(transcript), fenced(REMINDER)
+    cost = tokens_of(text)
+    if turns.spent + cost > _SHARE * (_BEFORE + size / _BYTES) or _handed_over(transcript, turns.began, size):
+        return ""
+    _note(state, session, Turns(turns.spent + cost, turns.began, reminded=True))
+    return _counted(state, "reminder", text)
+
+
+def at_stop(state: str, session: str, payload: Mapping[str, Any], env: Mapping[str, str], *, asking: bool) -> str:
+    """The question at the end of a turn that was reminded and handed nothing over; asked once, of a person's own session, if at all.
+
+    The turn ends here: the next prompt begins another.
+    """
+    if not session:
+        return ""
+    transcript = str(payload.get("transcript_path") or "")
+    turns, size = _turns(state, session), _size(transcript)
+    last = str(payload.get("last_assistant_message") or "")
+    unanswered = turns.reminded and 'kept: "' not in last[-4_000:] and not _handed_over(transcript, turns.began, size)
+    question = fenced(ASK)
+    cost = tokens_of(question)
+    affordable = turns.spent + cost <= _SHARE * (_BEFORE + size / _BYTES)
+    ask = asking and unanswered and affordable and payload.get("stop_hook_active") is False and is_interactive(env)
+    _note(state, session, Turns(turns.spent + cost * ask, turns.began if ask else size, reminded=False))
+    return _counted(state, "question", question) if ask else ""
+
+
+def is_interactive(env: Mapping[str, str]) -> bool:
+    """True if a person sits before the session: the client says so, and no client was started by another one or to print an answer.
+
+    In doubt False: an answer that is printed for a program must not be held up.
+    """
+    if env.get("CLAUDE_CODE_ENTRYPOINT") not in _INTERACTIVE:
+        return False
+    clients = [line for line in _ancestors(os.getppid()) if re.search(_CLIENT, line)]
+    return len(clients) < 2 and not any(re.search(_PRINTS, line) for line in clients)
+
+
+_INTERACTIVE = ("cli", "claude-vscode", "claude-desktop")
+_CLIENT = r"(?:^|[/\0])claude(?:[\0/. ]|$)"
+_PRINTS = r"\0(?:-p|--print)(?:[\0=]|$)"
+_GENERATIONS = 12
+
+
+def _ancestors(process: int) -> Iterable[str]:
+    """The command lines of a process and of those that started it, where the system tells them by files."""
+    for _ in range(_GENERATIONS):
+        try:
+            with open(f"/proc/{process}/cmdline", encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - see spooling
+                yield file.read(4_096)
+            with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - see spooling
+                process = int(file.read(4_096).rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            return
+        if process < 2:
+            return
+
+
+def leave_open(state: str, session: str, lines: Iterable[str]) -> None:
+    """Note what a session has open before its conversation is compacted; replaces what was noted before. Raises OSError."""
+    path = _path(state, session, OPEN_ENDING)
+    queue.drop(path)
+    for line in lines:
+        queue.append(path, line, _COSTS)
+
+
+def costs(state: str) -> dict[str, tuple[int, int]]:
+    """What was told sessions so far, as far as it is noted: how often and how many tokens, by kind."""
+    totals: dict[str, tuple[int, int]] = {}
+    for line in queue.lines(place(state, "handover")):
+        kind, _, tokens = line.partition(" ")
+        if tokens.isdigit():
+            times, spent = totals.get(kind, (0, 0))
+            totals[kind] = (times + 1, spent + int(tokens))
+    return totals
+
+
+def _counted(state: str, kind: str, text: str) -> str:
+    line = f"{kind} {tokens_of(text)}"
+    path = place(state, "handover")
+    if not queue.append(path, line, _COSTS):
+        kept = queue.lines(path)
+        queue.drop(path)
+        for old in kept[len(kept) // 2 :]:
+            queue.append(path, old, _COSTS)
+        queue.append(path, line, _COSTS)
+    return text
+
+
+def _turns(state: str, session: str) -> Turns:
+    for line in queue.lines(_path(state, session, ENDING))[-1:]:
+        words = line.split()
+        if len(words) == 3 and all(word.isdigit() for word in words):
+            return Turns(int(words[0]), int(words[1]), words[2] == "1")
+    return Turns()
+
+
+def _note(state: str, session: str, turns: Turns) -> None:
+    path = _path(state, session, ENDING)
+    queue.drop(path)
+    queue.append(path, f"{turns.spent} {turns.began} {int(turns.reminded)}", _COSTS)
+
+
+def _handed_over(transcript: str, began: int, size: int) -> bool:
+    """True if the agent handed something over since a turn began."""
+    if size <= began:
+        return False
+    try:
+        with open(transcript, "rb") as file:  # noqa: PTH123 - see spooling
+            file.seek(max(began, size - _TAIL))
+            return re.search(_CALL, file.read(_TAIL)) is not None
+    except OSError:
+        return False
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size if path else 0  # noqa: PTH116 - see spooling
+    except (OSError, ValueError):
+        return 0
+
+
+def _path(state: str, session: str, ending: str) -> str:
+    return place(state, session_name(session) + ending)
+
+
+__all__ = ["ASKING", "OFF", "REMIND", "at_start", "at_stop", "before_prompt", "costs", "is_interactive", "leave_open"]

@@ -1,0 +1,44 @@
+"""What a session has open before its conversation is compacted: typed prompts that fire a trigger and were followed by no hand-over."""
+
+from collections.abc import Sequence
+
+from kept.core.event import Author, Event, Kind
+from kept.core.spans import typed_text
+from kept.core.text import one_line
+from kept.extraction.rules import is_prompt
+from kept.extraction.rules.suggestions import suggestions
+from kept.intake.triggers import fires
+from kept.workspace import Desk
+
+_READ = 4_000  # events of the end of a session
+_MOST = 5  # prompts that are listed, the latest
+_LONGEST = 300  # characters of one
+
+
+def open_prompts(desk: Desk, path: str) -> tuple[str, ...]:
+    """The open prompts of the session that a transcript tells, the earliest first. Raises StoreError."""
+    archive = desk.store.archive
+    threads = [thread for thread in archive.threads() if thread.path == path]
+    return unanswered(
+        [event for thread in threads[-1:] for event in archive.events(thread.id, max(0, thread.events - _READ), thread.events)]
+    )
+
+
+def unanswered(events: Sequence[Event]) -> tuple[str, ...]:
+    """The typed lines that fire a trigger, of prompts since the last compaction in whose turn nothing was handed over."""
+    found: list[str] = []
+    starts = [place for place, event in enumerate(events) if is_prompt(event)]
+    for start, stop in zip(starts, [*starts[1:], len(events)], strict=True):
+        if next(suggestions(events, start, stop), None) is None:
+            lines = [one_line(line) for line in typed_text(events[start]).splitlines()]
+            found += [line[:_LONGEST] for line in lines if fires(line)]
+        if any(_is_compaction(event) for event in events[start:stop]):
+            found.clear()
+    return tuple(dict.fromkeys(found))[-_MOST:]
+
+
+def _is_compaction(event: Event) -> bool:
+    return event.kind is Kind.PROMPT and event.author is Author.COMPACTION
+
+
+__all__ = ["open_prompts", "unanswered"]

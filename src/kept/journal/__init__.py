@@ -1,0 +1,1 @@
+"""The journal: entries, external feeds, templates, backfill."""

@@ -1,0 +1,161 @@
+"""The calendar: how much each day of a month held, and what belongs to one day besides its summary. Changes nothing."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+from kept.core.errors import KeptError, UsageError
+from kept.core.memory import Memory, Status
+from kept.core.summary import Bullet, Part
+from kept.days.day_notes import once
+from kept.days.summaries import part_of, worked
+from kept.journal.narrate import head_of
+from kept.journal.narrate.page import body_of
+from kept.local import files
+from kept.store import Noted, Sitting
+from kept.workspace import Desk
+
+_LASTING = (Status.ACTIVE, Status.RESOLVED, Status.SUPERSEDED)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cell:
+    """One day in a calendar: how many sessions had events on it, how many things were worked on, learnt, decided and asked; whether a
+    journal entry is there.
+    """
+
+    day: date
+    sessions: int = 0
+    worked: int = 0
+    learnt: int = 0
+    decided: int = 0
+    open: int = 0
+    entry: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is known of the day."""
+        return not (self.sessions or self.worked or self.learnt or self.decided or self.open or self.entry)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Month:
+    """Every day of a month, and the first days of the months before and after it in which something happened, where there are such."""
+
+    first: date
+    cells: tuple[Cell, ...]
+    before: date | None
+    after: date | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Session:
+    """A session's part in a day, and what was worked on in it."""
+
+    sitting: Sitting
+    scope: str
+    worked: tuple[Bullet, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Diary:
+    """The journal entry of a day: its file, its Markdown without front matter, and who wrote it (empty: not kept)."""
+
+    path: Path
+    text: str
+    writer: str
+
+
+def month_of(text: str, today: date) -> date:
+    """The first day of a month a person names as YYYY-MM, of any day in it, or of today's (empty). Raises UsageError."""
+    if not text:
+        return today.replace(day=1)
+    try:
+        return date.fromisoformat(text if len(text) > 7 else f"{text}-01").replace(day=1)
+    except ValueError as error:
+        raise UsageError(f"{text!r} is no month", hint="write YYYY-MM") from error
+
+
+def month(desk: Desk, first: date) -> Month:
+    """The month that begins with a day. Raises StoreError."""
+    following = (first + timedelta(days=32)).replace(day=1)
+    days = [first + timedelta(days=number) for number in range((following - first).days)]
+    start, stop = desk.span(first)[0], desk.span(days[-1])[1]
+    known = {each.astimezone(desk.zone).date() for each in desk.store.archive.minutes()}
+    sessions = {day: len(desk.store.archive.sittings(*desk.span(day))) for day in days if day in known}
+    worked_on = Counter(each.note.at.astimezone(desk.zone).date() for each in once(desk.store.days.between(start, stop)))
+    parts: Counter[tuple[date, Part]] = Counter()
+    for each in desk.store.log.memories_between(start, stop):
+        if each.content and each.first_seen is not None and each.status in _LASTING:
+            parts[each.first_seen.astimezone(desk.zone).date(), part_of(each.category)] += 1
+    entries = {day for day in days if _entry_path(desk, day).is_file()}
+    cells = tuple(
+        Cell(
+            day=day, sessions=sessions.get(day, 0), worked=worked_on[day], learnt=parts[day, Part.LEARNT],
+            decided=parts[day, Part.DECIDED], open=parts[day, Part.OPEN], entry=day in entries,
+        )
+        for day in days
+    )  # fmt: skip
+    other = {each.replace(day=1) for each in known}
+    before, after = (
+        max((each for each in other if each < first), default=None),
+        min((each for each in other if each > first), default=None),
+    )
+    return Month(first=first, cells=cells, before=before, after=after)
+
+
+def latest(desk: Desk) -> date | None:
+    """The last day on which something happened; None where nothing ever did. Raises StoreError."""
+    last = max(desk.store.archive.minutes(), default=None)
+    return last.astimezone(desk.zone).date() if last else None
+
+
+def sessions(desk: Desk, day: date) -> tuple[Session, ...]:
+    """The sessions with events on a day, in their order, each with what was worked on in it on that day. Raises StoreError."""
+    start, stop = desk.span(day)
+    told: Mapping[tuple[str, str], list[Noted]] = defaultdict(list)
+    for each in once(desk.store.days.between(start, stop)):
+        told[each.path, each.session].append(each)
+    found = []
+    for sitting in desk.store.archive.sittings(start, stop):
+        scope = desk.scope(sitting.project, sitting.path)
+        notes = told.get((sitting.path, sitting.session), ())
+        found.append(Session(sitting=sitting, scope=scope, worked=tuple(worked(each.note, scope) for each in notes)))
+    return tuple(found)
+
+
+def still_open(desk: Desk, day: date) -> tuple[Memory, ...]:
+    """The questions that were open when a day ended, the newest first: asked by then, and not answered or ended before."""
+    stop = desk.span(day)[1]
+    found = [
+        each
+        for each in desk.store.log.memories()
+        if each.content
+        and part_of(each.category) is Part.OPEN
+        and each.status in _LASTING
+        and each.first_seen is not None
+        and each.first_seen < stop
+        and (each.ended_at is None or each.ended_at >= stop)
+        and (each.valid_until is None or each.valid_until > stop)
+    ]
+    return tuple(sorted(found, key=lambda each: (each.first_seen is None, each.first_seen, each.id), reverse=True))
+
+
+def diary(desk: Desk, day: date) -> Diary | None:
+    """The journal entry of a day; None where there is none that can be read."""
+    path = _entry_path(desk, day)
+    try:
+        content = files.read(path)
+    except KeptError:
+        return None
+    if content.stamp == files.MISSING:
+        return None
+    text = content.data.decode("utf-8", "replace")
+    head = head_of(text)
+    return Diary(path=path, text=body_of(text) if head else text, writer=head.writer if head else "")
+
+
+def _entry_path(desk: Desk, day: date) -> Path:
+    return desk.home.root / desk.settings.journal.folder / f"{day.isoformat()}.md"

@@ -1,0 +1,149 @@
+"""What every external source is given and gives, and reading its bytes: bounded, regular files only. Knows no format."""
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import blake2b
+from html.parser import HTMLParser
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from kept.core.errors import SourceError
+from kept.core.invisible import strip_invisible
+from kept.core.text import one_line
+from kept.journal.entry import Item
+
+MOST_BYTES = 16 * 2**20
+MOST_ITEMS = 20_000
+_TITLE, _TEXT, _LINK = 200, 600, 500  # characters
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fetched:
+    """What an address gave: its bytes (None where nothing is new), and the validators to ask with next time."""
+
+    data: bytes | None
+    validators: Mapping[str, str]
+
+
+Fetch = Callable[[str, Mapping[str, str]], Fetched]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Given:
+    """What a source is read with, at an instant. ``cursor`` is what it gave back the last time, empty the first time."""
+
+    name: str
+    place: str
+    path: Path
+    cursor: Mapping[str, str]
+    zone: ZoneInfo
+    now: datetime
+    fetch: Fetch
+
+    @property
+    def remote(self) -> bool:
+        """Whether the source is an address."""
+        return self.place.startswith(("http://", "https://"))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Brought:
+    """What was new, the cursor after it, and what was skipped, counted by reason."""
+
+    items: tuple[Item, ...] = ()
+    cursor: Mapping[str, str] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+def data_of(given: Given) -> tuple[bytes | None, Mapping[str, str]]:
+    """The bytes of a source that is one file or address, and the cursor after them; None where they are what they were.
+
+    Raises SourceError.
+    """
+    if given.remote:
+        found = given.fetch(given.place, given.cursor)
+        data, validators = found.data, dict(found.validators)
+    else:
+        data, validators = bytes_of(given.path), {}
+    if data is None:
+        return None, given.cursor
+    mark = blake2b(data, digest_size=16).hexdigest()
+    return (None if given.cursor.get("mark") == mark else data), {**validators, "mark": mark}
+
+
+def bytes_of(path: Path) -> bytes:
+    """The bytes of a regular file of at most 16 MB. Raises SourceError."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror}", where=str(path)) from error
+    with os.fdopen(handle, "rb") as file:
+        info = os.fstat(file.fileno())
+        if not stat.S_ISREG(info.st_mode):
+            raise SourceError("is not a regular file", where=str(path))
+        if info.st_size > MOST_BYTES:
+            raise SourceError(f"is larger than {MOST_BYTES // 2**20} MB", where=str(path))
+        try:
+            return file.read(MOST_BYTES)
+        except OSError as error:
+            raise SourceError(f"cannot be read: {error.strerror}", where=str(path)) from error
+
+
+def key_of(*parts: str) -> str:
+    """What recognises an item whenever it comes again."""
+    return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=10).hexdigest()
+
+
+def words(text: str, most: int = _TEXT) -> str:
+    """Text of a source on one line, without markup, without what is invisible, cut."""
+    visible, _ = strip_invisible(plain(text[: 20 * most]) if "<" in text or "&" in text else text[: 20 * most])
+    return one_line("".join(each if each.isprintable() else " " for each in visible))[:most]
+
+
+def title(text: str) -> str:
+    """A title of a source."""
+    return words(text, _TITLE)
+
+
+def link(text: str) -> str:
+    """An address, where it is one of the web; else nothing."""
+    found = one_line(text)[:_LINK]
+    return found if found.startswith(("http://", "https://")) else ""
+
+
+class _Plain(HTMLParser):
+    """The visible text of a piece of HTML."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.parts: list[str] = []
+        self._hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note that what follows is hidden."""
+        del attrs
+        self._hidden += tag in ("script", "style", "template")
+
+    def handle_endtag(self, tag: str) -> None:
+        """Note that it is visible again."""
+        self._hidden -= tag in ("script", "style", "template") and self._hidden > 0
+
+    def handle_data(self, data: str) -> None:
+        """Keep visible text."""
+        if not self._hidden:
+            self.parts.append(data)
+
+
+def plain(html: str) -> str:
+    """The visible text of HTML; never raises."""
+    reader = _Plain()
+    try:
+        reader.feed(html)
+        reader.close()
+    except (AssertionError, ValueError):
+        return ""
+    return " ".join(reader.parts)

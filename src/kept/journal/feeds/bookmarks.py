@@ -1,0 +1,136 @@
+"""Bookmarks and lists of what to read later: the HTML that browsers export, and JSON of browsers and reading services."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from html.parser import HTMLParser
+from typing import Any
+
+from kept.core.errors import SourceError
+from kept.core.times import parse_instant
+from kept.journal.entry import Item
+from kept.journal.feeds.base import MOST_ITEMS, Brought, Given, data_of, key_of, link, title, words
+
+_ADDRESS = ("url", "uri", "href", "resolved_url", "given_url", "link")
+_TITLE = ("title", "name", "resolved_title", "given_title", "description")
+_TIME = ("date_added", "dateadded", "time_added", "added_at", "added", "created_at", "created", "time", "date", "saved_at")
+_TEXT = ("excerpt", "note", "notes", "extended")
+_WINDOWS = datetime(1601, 1, 1, tzinfo=UTC)  # where Chrome counts from
+_NODES = 400_000
+
+
+def bring(given: Given) -> Brought:
+    """The bookmarks of a file, where it changed. Raises SourceError."""
+    data, cursor = data_of(given)
+    if data is None:
+        return Brought(cursor=cursor)
+    text = data.decode("utf-8-sig", "replace")
+    if text.lstrip()[:1] in ("{", "["):
+        found = _json(text, given.place)
+    elif "<a " in text.lower():
+        found = iter(_html(text))
+    else:
+        raise SourceError("is no list of bookmarks", where=given.place, hint="give an exported HTML or JSON file")
+    skipped = Counter[str]()
+    items: dict[str, Item] = {}
+    for address, head, more, at in found:
+        if not link(address):
+            skipped["not of the web"] += 1
+        elif at is None:
+            skipped["without a date"] += 1
+        else:
+            key = key_of(given.name, address)
+            items[key] = Item(
+                key=key, source=given.name, title=title(head) or link(address), text=words(more), at=at, link=link(address)
+            )
+    return Brought(items=tuple(items.values())[:MOST_ITEMS], cursor=cursor, skipped=skipped)
+
+
+Mark = tuple[str, str, str, datetime | None]
+
+
+def _json(text: str, where: str) -> Iterator[Mark]:
+    try:
+        waiting = [json.loads(text)]
+    except (ValueError, RecursionError) as error:
+        raise SourceError("is no JSON", where=where) from error
+    count = 0
+    while waiting:
+        node = waiting.pop()
+        count += 1
+        if count > _NODES:
+            raise SourceError("holds too much", where=where)
+        if isinstance(node, list):
+            waiting += reversed(node)
+        elif isinstance(node, dict):
+            own = {str(name).casefold(): value for name, value in node.items()}
+            address = _first(own, _ADDRESS)
+            if address:
+                yield address, _first(own, _TITLE), _first(own, _TEXT), _time(own)
+            waiting += [each for each in reversed(node.values()) if isinstance(each, dict | list)]
+
+
+def _first(own: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    return next((own[name] for name in names if isinstance(own.get(name), str) and own[name].strip()), "")
+
+
+def _time(own: Mapping[str, Any]) -> datetime | None:
+    return next((at for name in _TIME if (at := instant(own.get(name))) is not None), None)
+
+
+def instant(value: object) -> datetime | None:
+    """The instant that a number or a text says: seconds, milliseconds or microseconds since 1970, microseconds since 1601, or ISO."""
+    if isinstance(value, str) and not value.strip().isdecimal():
+        return parse_instant(value.strip())
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        number = float(value)
+        if number < 1e8:
+            return None
+        if 1.2e16 < number < 1.5e16:
+            return _WINDOWS + timedelta(microseconds=number)
+        scale = 1 if number < 1e11 else 1e3 if number < 1e14 else 1e6
+        return datetime.fromtimestamp(number / scale, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+class _Marks(HTMLParser):
+    """The links of an exported file with their dates."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[Mark] = []
+        self._open: tuple[str, datetime | None] | None = None
+        self._words: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin a link."""
+        if tag == "a":
+            named = {name: value or "" for name, value in attrs}
+            self._open = named.get("href", ""), instant(named.get("add_date") or named.get("time_added") or "")
+            self._words = []
+
+    def handle_data(self, data: str) -> None:
+        """Keep the words of a link."""
+        if self._open is not None:
+            self._words.append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        """End a link."""
+        if tag == "a" and self._open is not None:
+            address, at = self._open
+            self.found.append((address, "".join(self._words), "", at))
+            self._open = None
+
+
+def _html(text: str) -> list[Mark]:
+    reader = _Marks()
+    try:
+        reader.feed(text)
+        reader.close()
+    except (AssertionError, ValueError):
+        pass  # what was read so far stands
+    return reader.found

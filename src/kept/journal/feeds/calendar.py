@@ -1,0 +1,203 @@
+"""Calendars (iCalendar, RFC 5545), from a file or an address: what was on a day. Series are followed, what is yet to come is left.
+
+An event is brought on its day, not before: until then it may be moved or called off.
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import islice
+from zoneinfo import ZoneInfo
+
+import re2
+
+from kept.core.errors import SourceError
+from kept.core.times import parse_instant
+from kept.journal.entry import Item
+from kept.journal.feeds.base import MOST_ITEMS, Brought, Given, data_of, key_of, title, words
+from kept.journal.feeds.recurring import Rule, occurrences, rule
+
+_LINE = re2.compile(r"^([A-Za-z-]+)((?:;[^:;\"]*(?:\"[^\"]*\")?)*):(.*)$")
+_ZONE = re2.compile(r"(?i);TZID=\"?([^;:\"]+)\"?")
+_ESCAPES = (("\\n", " "), ("\\N", " "), ("\\,", ","), ("\\;", ";"), ("\\\\", "\\"))
+_MOST_OF_SERIES = 1_500  # the newest; four years of a daily one
+_LONGEST_SERIES = 50_000
+
+Fields = Mapping[str, list[tuple[str, str]]]
+Event = tuple[Fields, datetime, str, ZoneInfo | None]  # its fields, start in local time, UID, and the zone (None: a whole day)
+
+
+def bring(given: Given) -> Brought:
+    """The events of a calendar up to today, where it changed or the next one has come. Raises SourceError."""
+    stop = _tomorrow(given)
+    due = parse_instant(given.cursor.get("next", ""))
+    asked = replace(given, cursor={}) if due is not None and due < stop else given
+    data, cursor = data_of(asked)
+    if data is None:
+        return Brought(cursor={**given.cursor, **cursor})
+    text = data.decode("utf-8-sig", "replace")
+    if "BEGIN:VCALENDAR" not in text[:2_000].upper():
+        raise SourceError("is no calendar", where=given.place)
+    skipped = Counter[str]()
+    events = [each for fields in _events(text, skipped) if (each := _event(fields, given, skipped)) is not None]
+    moved = {
+        (number, _instant(fields, "RECURRENCE-ID", given.zone)) for fields, _, number, _ in events if "RECURRENCE-ID" in fields
+    }
+    items: dict[str, Item] = {}
+    coming: list[datetime] = []
+    for each in events:
+        for at, key in _starts(each, moved, given, stop, skipped):
+            if at >= stop:
+                coming.append(at)
+            else:
+                items[key] = _item(each[0], key, at, given)
+    newest = sorted(items.values(), key=lambda one: str(one.at))[-MOST_ITEMS:]
+    following = {"next": min(coming).isoformat()} if coming else {}
+    return Brought(items=tuple(newest), cursor={**cursor, **following}, skipped=+skipped)
+
+
+def _tomorrow(given: Given) -> datetime:
+    """The first instant of the day after today."""
+    return datetime.combine(given.now.astimezone(given.zone).date() + timedelta(days=1), time(), given.zone).astimezone(UTC)
+
+
+def _events(text: str, skipped: Counter[str]) -> Iterator[Fields]:
+    """The fields of each event by name, each with its parameters; what stands in an alarm is not the event's."""
+    fields: dict[str, list[tuple[str, str]]] | None = None
+    inner = ""
+    for line in _unfolded(text):
+        word = line.strip().upper()
+        if word == "BEGIN:VEVENT":
+            skipped["unfinished events"] += fields is not None
+            fields, inner = {}, ""
+        elif word == "END:VEVENT" and fields is not None:
+            yield fields
+            fields = None
+        elif fields is not None and word.startswith("BEGIN:"):
+            inner = word[6:]
+        elif inner and word == f"END:{inner}":
+            inner = ""
+        elif fields is not None and not inner and (found := _LINE.match(line)):
+            fields.setdefault(found[1].upper(), []).append((found[2] or "", found[3]))
+    skipped["unfinished events"] += fields is not None
+
+
+def _unfolded(text: str) -> list[str]:
+    lines: list[str] = []
+    for raw in text.splitlines():
+        if raw[:1] in (" ", "\t") and lines:
+            lines[-1] = (lines[-1] + raw[1:])[:10_000]
+        else:
+            lines.append(raw)
+    return lines
+
+
+def _event(fields: Fields, given: Given, skipped: Counter[str]) -> Event | None:
+    """An event that says when it is and what; None, counted, for another."""
+    if _value(fields, "STATUS").strip().upper() == "CANCELLED":
+        skipped["events that were called off"] += 1
+        return None
+    found = _local(*fields.get("DTSTART", [("", "")])[0], given.zone)
+    head = title(_text(_value(fields, "SUMMARY")))
+    if found is None or not head:
+        skipped["events without a date or a summary"] += 1
+        return None
+    return fields, found[0], _value(fields, "UID") or f"{found[0]}{head}", found[1]
+
+
+def _starts(
+    event: Event, moved: set[tuple[str, datetime | None]], given: Given, stop: datetime, skipped: Counter[str]
+) -> Iterator[tuple[datetime, str]]:
+    """The starts of an event, or of its series up to the first that is yet to come, each with its key."""
+    fields, start, number, zone = event
+    made = rule(_value(fields, "RRULE"))
+    if made is None or "RECURRENCE-ID" in fields:
+        skipped["series whose rule is not read, but for their first event"] += made is None and "RRULE" in fields
+        if (at := _fixed(start, zone, given.zone)) is not None:
+            yield at, key_of(given.name, number, _value(fields, "RECURRENCE-ID"))
+        return
+    off = {at for text in fields.get("EXDATE", ()) for at in _instants(text, given.zone)}
+    found: deque[datetime] = deque(maxlen=_MOST_OF_SERIES)
+    for at in islice(_series(made, start, zone, given.zone), _LONGEST_SERIES):
+        if at not in off and (number, at) not in moved:
+            skipped["the oldest events of long series"] += len(found) == _MOST_OF_SERIES
+            found.append(at)
+            if at >= stop:
+                break
+    yield from ((at, key_of(given.name, number, at.isoformat())) for at in found)
+
+
+def _series(made: Rule, start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> Iterator[datetime]:
+    """The instants of a series until its rule ends it."""
+    last = _local("", made.until, zone or usual) if made.until else None
+    for each in occurrences(made, start):
+        at = _fixed(each, zone, usual)
+        if last is not None:
+            whole_day = last[1] is None
+            over = each.date() > last[0].date() if whole_day or zone is None else at is None or at > _utc(last[0], last[1], usual)
+            if over:
+                return
+        if at is not None:
+            yield at
+
+
+def _utc(moment: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> datetime:
+    return moment.replace(tzinfo=zone or usual).astimezone(UTC)
+
+
+def _fixed(start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> datetime | None:
+    """The instant of a local start; a whole day counts by its noon. None beyond the last year."""
+    try:
+        return _utc(start.replace(hour=12) if zone is None else start, zone, usual)
+    except OverflowError:
+        return None
+
+
+def _item(fields: Fields, key: str, at: datetime, given: Given) -> Item:
+    place = _text(_value(fields, "LOCATION"))
+    rest = ", ".join(each for each in (place, _text(_value(fields, "DESCRIPTION"))) if each)
+    return Item(key=key, source=given.name, title=title(_text(_value(fields, "SUMMARY"))), text=words(rest), at=at)
+
+
+def _value(fields: Fields, name: str) -> str:
+    return fields.get(name, [("", "")])[0][1]
+
+
+def _text(value: str) -> str:
+    for mark, other in _ESCAPES:
+        value = value.replace(mark, other)
+    return value
+
+
+def _instant(fields: Fields, name: str, usual: ZoneInfo) -> datetime | None:
+    found = _instants(fields.get(name, [("", "")])[0], usual)
+    return found[0] if found else None
+
+
+def _instants(field: tuple[str, str], usual: ZoneInfo) -> list[datetime]:
+    """The instants of a list of dates or times."""
+    found = (_local(field[0], each, usual) for each in field[1].split(","))
+    return [at for each in found if each is not None and (at := _fixed(each[0], each[1], usual)) is not None]
+
+
+def _local(parameters: str, value: str, usual: ZoneInfo) -> tuple[datetime, ZoneInfo | None] | None:
+    """A date or time as the file has it, and its zone; no zone for a whole day. None for what is neither."""
+    value = value.strip()
+    try:
+        if len(value) == 8:
+            return datetime.combine(date.fromisoformat(value), time()), None
+        stamp = datetime.strptime(value.rstrip("Zz"), "%Y%m%dT%H%M%S")  # noqa: DTZ007 - the zone is another field
+    except ValueError:
+        return None
+    if value[-1:] in ("Z", "z"):
+        return stamp, ZoneInfo("UTC")
+    named = _ZONE.search(parameters)
+    return stamp, _zone(named[1], usual) if named else usual
+
+
+def _zone(name: str, usual: ZoneInfo) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return usual

@@ -1,0 +1,95 @@
+"""Git history: the commits of a repository, or of a file into which somebody wrote ``git log``. Reads subjects, never diffs."""
+
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+import re2
+
+from kept.core.errors import SourceError
+from kept.core.times import parse_instant
+from kept.journal.entry import Item
+from kept.journal.feeds.base import MOST_ITEMS, Brought, Given, data_of, key_of, title
+
+_SECONDS = 60
+_HASH = re2.compile(r"^[0-9a-f]{7,64}$")
+_SAFE = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "log.showSignature=false", "--no-pager")
+_FORM = "--format=commit %H%ndate %cI%nsubject %s"
+_DATE = re2.compile(r"(?i)^(?:commit)?date:?\s+(.+)$")
+_SUBJECT = re2.compile(r"^(?:subject:? |    )(.*\S)")
+
+
+def bring(given: Given) -> Brought:
+    """The commits since the last time. Raises SourceError where there is no repository, or git is not there."""
+    if given.path.is_file():
+        data, cursor = data_of(given)
+        text = "" if data is None else data.decode("utf-8", "replace")
+    else:
+        head = _git(given, "rev-parse", "--verify", "HEAD").strip()
+        before = given.cursor.get("head", "")
+        if head == before:
+            return Brought(cursor=given.cursor)
+        known = _HASH.match(before) and _is_there(given, before)
+        text = _git(given, "log", "--no-show-signature", f"--max-count={MOST_ITEMS}", _FORM, f"{before}..{head}" if known else head)
+        cursor = {"head": head}
+    skipped = Counter[str]()
+    items = tuple(_commits(text, given.name, skipped))
+    return Brought(items=items[:MOST_ITEMS], cursor=cursor, skipped=skipped)
+
+
+def _commits(text: str, name: str, skipped: Counter[str]) -> Iterator[Item]:
+    number, at, subject = "", None, ""
+    for line in (*text.splitlines(), "commit 0000000"):
+        word, _, rest = line.partition(" ")
+        if word == "commit" and _HASH.match(rest.split(" ", 1)[0]):
+            if number and at is not None and subject:
+                yield Item(key=key_of(name, number), source=name, title=f"{title(subject)} ({number[:8]})", at=at)
+            elif number:
+                skipped["without a date or a subject"] += 1
+            number, at, subject = rest.split(" ", 1)[0], None, ""
+        elif number and at is None and (found := _DATE.match(line)):
+            at = _at(found[1])
+        elif number and not subject and (found := _SUBJECT.match(line)):
+            subject = found[1]
+
+
+def _at(text: str) -> datetime | None:
+    found = parse_instant(text.strip())
+    if found is not None:
+        return found
+    try:
+        return datetime.strptime(text.strip(), "%a %b %d %H:%M:%S %Y %z").astimezone(UTC)  # as git writes it for people
+    except (ValueError, OverflowError):
+        pass
+    try:
+        stamp = parsedate_to_datetime(text)
+        return stamp.astimezone(UTC) if stamp.tzinfo else None
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def _is_there(given: Given, number: str) -> bool:
+    try:
+        _git(given, "cat-file", "-e", f"{number}^{{commit}}")
+    except SourceError:
+        return False  # history was rewritten: all of it is read again, and known commits keep their keys
+    return True
+
+
+def _git(given: Given, *arguments: str) -> str:
+    """What git prints; nothing of the repository's own settings that would run a program is obeyed. Raises SourceError."""
+    try:
+        done = subprocess.run(  # noqa: S603 - a fixed program with arguments of our own; the user named the folder
+            (*_SAFE, "-C", str(given.path), *arguments), capture_output=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SourceError(f"git cannot be asked: {type(error).__name__}", where=given.place) from error
+    if done.returncode:
+        raise SourceError(
+            "is no git repository with commits",
+            where=given.place,
+            hint="give the folder of a repository, or a file with its `git log`",
+        )
+    return done.stdout.decode("utf-8", "replace")

@@ -1,0 +1,97 @@
+"""Browser history of Firefox and of Chrome and its kin: which pages were looked at, each once a day, without what follows ``?``.
+
+The browser may be running: its database is copied with its write-ahead log, and only the copy is opened.
+"""
+
+import shutil
+import sqlite3
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from importlib.resources import files
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from kept.core.errors import SourceError
+from kept.journal.entry import Item
+from kept.journal.feeds.base import MOST_ITEMS, Brought, Given, key_of, link, title
+
+_MOST = 1024 * 2**20  # bytes of a database
+_STEPS = 2_000  # times 10,000 instructions of the database, after which a query is given up
+_KINDS = {
+    "moz_historyvisits": ("firefox", datetime(1970, 1, 1, tzinfo=UTC)),
+    "visits": ("chrome", datetime(1601, 1, 1, tzinfo=UTC)),
+}
+
+
+def bring(given: Given) -> Brought:
+    """The pages visited since the last time. Raises SourceError: no such file, no history, damaged."""
+    skipped = Counter[str]()
+    since = int(given.cursor.get("since", "0")) if given.cursor.get("since", "0").isdecimal() else 0
+    newest = since
+    items: dict[str, Item] = {}
+    for address, head, stamp, at in _visits(given, since):
+        newest = max(newest, stamp)
+        page = _page(address)
+        if not page or at is None:
+            skipped["not of the web"] += 1
+            continue
+        day = at.astimezone(given.zone).date().isoformat()
+        key = key_of(given.name, page, day)
+        items.setdefault(key, Item(key=key, source=given.name, title=title(head) or page, at=at, link=page))
+    return Brought(items=tuple(items.values()), cursor={"since": str(newest)}, skipped=skipped)
+
+
+def _page(address: str) -> str:
+    """An address without what follows ``?`` or ``#`` and without a name and password: those are nobody's business."""
+    try:
+        parts = urlsplit(link(address))
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{parts.hostname}{parts.path}" if parts.hostname else ""
+
+
+def _visits(given: Given, since: int) -> Iterator[tuple[str, str, int, datetime | None]]:
+    path = given.path
+    if not path.is_file() or path.stat().st_size > _MOST:
+        raise SourceError("is no file, or too large", where=given.place, hint="give places.sqlite of Firefox, or History of Chrome")
+    with tempfile.TemporaryDirectory(prefix="kept-") as folder:
+        copy = Path(folder) / "history.db"
+        try:
+            shutil.copyfile(path, copy)
+            log = path.with_name(path.name + "-wal")
+            if log.is_file() and log.stat().st_size <= _MOST:
+                shutil.copyfile(log, copy.with_name(copy.name + "-wal"))
+            with closing(sqlite3.connect(copy)) as database:
+                yield from _rows(database, since, given.place)
+        except (sqlite3.Error, OSError, UnicodeError, OverflowError) as error:
+            raise SourceError(f"cannot be read as a history: {type(error).__name__}", where=given.place) from error
+
+
+def _rows(database: sqlite3.Connection, since: int, where: str) -> Iterator[tuple[str, str, int, datetime | None]]:
+    steps = 0
+
+    def tired() -> int:
+        nonlocal steps
+        steps += 1
+        return int(steps > _STEPS)
+
+    database.set_progress_handler(tired, 10_000)
+    database.execute("PRAGMA trusted_schema = OFF")
+    names = {str(name) for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    kind = next((each for name, each in _KINDS.items() if name in names), None)
+    if kind is None:
+        raise SourceError("is no history of a browser", where=where)
+    query = (files(__name__.rpartition(".")[0]) / f"{kind[0]}.sql").read_text(encoding="utf-8")
+    for address, head, stamp in database.execute(query, {"since": since, "most": MOST_ITEMS}):
+        if isinstance(address, str) and isinstance(stamp, int):
+            yield address, head if isinstance(head, str) else "", stamp, _at(kind[1], stamp)
+
+
+def _at(epoch: datetime, stamp: int) -> datetime | None:
+    try:
+        return epoch + timedelta(microseconds=stamp)
+    except OverflowError:
+        return None

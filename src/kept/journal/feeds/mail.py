@@ -1,0 +1,127 @@
+"""Newsletters: a mailbox in one file (mbox) or a folder of messages (maildir), each message by its subject and its main text.
+
+Quoted lines and signatures are left out. Attachments are not looked at.
+"""
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from email.utils import parsedate_to_datetime
+from hashlib import blake2b
+
+from kept.core.errors import SourceError
+from kept.journal.entry import Item
+from kept.journal.feeds.base import MOST_BYTES, MOST_ITEMS, Brought, Given, key_of, plain, title, words
+from kept.journal.feeds.folders import fresh, since
+
+_MESSAGE = 2_000_000  # bytes of a message that are looked at
+_HEAD = 512
+_BROKEN = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    OverflowError,
+)  # what the parser raises on odd headers
+
+
+def bring(given: Given) -> Brought:
+    """The messages that came since the last time. Raises SourceError."""
+    skipped = Counter[str]()
+    if given.path.is_dir():
+        newest = since(given)
+        found = []
+        for path, stamp, data in fresh(given, (), skipped):
+            newest = max(newest, stamp)
+            if path.parent.name in ("cur", "new"):
+                found.append(data)
+        cursor = {"since": str(newest)}
+    else:
+        found, cursor = _mbox(given)
+    items = (_item(data, given, skipped) for data in found[:MOST_ITEMS])
+    return Brought(items=tuple(each for each in items if each is not None), cursor=cursor, skipped=skipped)
+
+
+def _mbox(given: Given) -> tuple[list[bytes], dict[str, str]]:
+    """The messages behind where the file was read to, at most 16 MB of them; all of it where it is another file now."""
+    try:
+        handle = os.open(given.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror}", where=given.place) from error
+    with os.fdopen(handle, "rb") as file:
+        info = os.fstat(file.fileno())
+        if not stat.S_ISREG(info.st_mode):
+            raise SourceError("is not a regular file", where=given.place)
+        start = file.read(_HEAD)
+        if start and not start.startswith(b"From "):
+            raise SourceError("is no mailbox", where=given.place, hint="give an mbox file or a maildir folder")
+        offset, (size, _, _) = given.cursor.get("offset", "0"), given.cursor.get("head", "").partition(":")
+        same = size.isdecimal() and given.cursor.get("head") == _mark(start[: int(size)])
+        place = int(offset) if same and offset.isdecimal() and int(offset) <= info.st_size else 0
+        file.seek(place)
+        data = file.read(MOST_BYTES)
+    messages = list(_split(data))
+    cut = len(data) == MOST_BYTES and len(messages) > 1
+    reached = place + len(data) - (len(messages.pop()) if cut else 0)
+    return messages, {"offset": str(reached), "head": _mark(start)}
+
+
+def _mark(start: bytes) -> str:
+    return f"{len(start)}:{blake2b(start, digest_size=8).hexdigest()}"
+
+
+def _split(data: bytes) -> Iterator[bytes]:
+    begin = 0 if data.startswith(b"From ") else data.find(b"\nFrom ") + 1
+    if not data.startswith(b"From ") and begin == 0:
+        return
+    while begin < len(data):
+        end = data.find(b"\n\nFrom ", begin)
+        end = len(data) if end < 0 else end + 2
+        yield data[begin:end]
+        begin = end
+
+
+def _item(data: bytes, given: Given, skipped: Counter[str]) -> Item | None:
+    if data.startswith(b"From "):
+        data = data.partition(b"\n")[2]
+    try:
+        message = message_from_bytes(data[:_MESSAGE], policy=policy.default)
+        head, number = str(message.get("Subject", "")), str(message.get("Message-ID", ""))
+        at = _at(str(message.get("Date", "")))
+        text = _text(message)
+    except _BROKEN:
+        skipped["unreadable"] += 1
+        return None
+    if at is None or not (head.strip() or text.strip()):
+        skipped["without a date or a subject"] += 1
+        return None
+    return Item(key=key_of(given.name, number or f"{at}{head}"), source=given.name, title=title(head), text=words(text), at=at)
+
+
+def _text(message: EmailMessage) -> str:
+    body = message.get_body(("plain", "html"))
+    if body is None:
+        return ""
+    content = body.get_content()
+    text = content if isinstance(content, str) else ""
+    if body.get_content_subtype() == "html":
+        return plain(text)
+    lines = []
+    for line in text.splitlines():
+        if line.rstrip("\r\n") == "-- ":
+            break
+        lines += [] if line.startswith(">") else [line]
+    return "\n".join(lines)
+
+
+def _at(text: str) -> datetime | None:
+    try:
+        stamp = parsedate_to_datetime(text)
+        return (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None

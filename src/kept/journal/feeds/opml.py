@@ -1,0 +1,42 @@
+"""OPML: a list of feeds, as every reader exports it. What it lists is fetched, because the user named the list."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+
+from kept.core.errors import SourceError
+from kept.journal.entry import Item
+from kept.journal.feeds import rss
+from kept.journal.feeds.base import Brought, Given, bytes_of
+from kept.journal.feeds.markup import tree
+
+_MOST = 500  # feeds
+
+
+def addresses(data: bytes, where: str) -> tuple[str, ...]:
+    """The addresses of the feeds that an OPML file lists, each once, in its order. Raises SourceError."""
+    root = tree(data, where)
+    if not any(each.name == "opml" for each in root.children):
+        raise SourceError("is no OPML file", where=where)
+    found = (each.attributes.get("xmlurl", "").strip() for each in root.walk() if each.name == "outline")
+    return tuple(dict.fromkeys(each for each in found if each.startswith(("http://", "https://"))))[:_MOST]
+
+
+def bring(given: Given) -> Brought:
+    """The new items of all feeds of a list; one that cannot be fetched is skipped and counted. Raises SourceError."""
+    items: list[Item] = []
+    skipped = Counter[str]()
+    cursor: dict[str, str] = {}
+    for address in addresses(bytes_of(given.path), given.place):
+        before = given.cursor.get(address, "")
+        try:
+            found = rss.bring(replace(given, place=address, cursor=json.loads(before) if before else {}))
+        except (SourceError, ValueError):
+            skipped["feeds that cannot be read"] += 1
+            if before:
+                cursor[address] = before
+            continue
+        items += found.items
+        skipped += found.skipped
+        cursor[address] = json.dumps(dict(found.cursor))
+    return Brought(items=tuple(items), cursor=cursor, skipped=skipped)

@@ -1,0 +1,60 @@
+"""RSS, RDF and Atom, from a file or an address."""
+
+from collections import Counter
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from kept.core.errors import SourceError
+from kept.core.times import parse_instant
+from kept.journal.entry import Item
+from kept.journal.feeds.base import MOST_ITEMS, Brought, Given, data_of, key_of, link, title, words
+from kept.journal.feeds.markup import Node, tree
+
+
+def bring(given: Given) -> Brought:
+    """The dated items of a feed, where it changed. Raises SourceError."""
+    data, cursor = data_of(given)
+    if data is None:
+        return Brought(cursor=cursor)
+    root = tree(data, given.place)
+    names = {each.name for each in root.children}
+    if not names & {"rss", "rdf", "feed"}:
+        raise SourceError("is no RSS or Atom feed", where=given.place)
+    skipped = Counter[str]()
+    items = []
+    for node in root.walk():
+        if node.name in ("item", "entry"):
+            item = _item(node, given.name)
+            if item.at is None:
+                skipped["without a date"] += 1
+            elif not (item.title or item.text):
+                skipped["empty"] += 1
+            else:
+                items.append(item)
+    return Brought(items=tuple(items[:MOST_ITEMS]), cursor=cursor, skipped=skipped)
+
+
+def _item(node: Node, name: str) -> Item:
+    address = node.first("link") or next(
+        (each.attributes.get("href", "") for each in node.children if each.name == "link" and each.attributes.get("href")), ""
+    )
+    head = title(node.first("title"))
+    return Item(
+        key=key_of(name, node.first("guid", "id") or address or head), source=name, title=head,
+        text=words(node.first("description", "summary", "encoded", "content")), at=_at(node.first("pubdate", "published", "date", "updated")),
+        link=link(address),
+    )  # fmt: skip
+
+
+def _at(text: str) -> datetime | None:
+    found = parse_instant(text)
+    if found is not None or not text:
+        return found
+    try:
+        stamp = parsedate_to_datetime(text)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    try:
+        return stamp.astimezone(UTC) if stamp.tzinfo else stamp.replace(tzinfo=UTC)
+    except OverflowError:
+        return None

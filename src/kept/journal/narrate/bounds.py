@@ -1,0 +1,108 @@
+"""Bounds: which of what could be told goes into the context of an entry, each source within its share.
+
+What is remembered is never larger than what the sessions of the day say (J5), nor than its own budget; what comes from outside has a
+share by source. A share bounds what is shown; nothing is left out because of what it says.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kept.core.artifact import artifacts
+from kept.core.statement import statement
+from kept.journal.entry import Grade, Slot, Told
+
+_LEAST_OUTSIDE, _ONE_ITEM = 600, 300  # characters, about five lines
+_LEAST_SHARED = 2  # telling words that a memory has in common with the day, where it names nothing of it
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bounds:
+    """Budgets in characters: of the whole context, and of what is remembered.
+
+    ``outside`` is the share of the whole that all external sources have together, ``shares`` the weight of each of them by name.
+    ``memories`` is how many of them at most.
+    """
+
+    whole: int
+    memory: int
+    outside: float
+    shares: Mapping[str, float] = field(default_factory=dict)
+    memories: int = 12
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chosen:
+    """What goes into the context, in its order, and the share of each source in it (adding up to 1 where there is anything)."""
+
+    told: tuple[Told, ...]
+    shares: Mapping[str, float]
+
+
+def choose(told: Sequence[Told], bounds: Bounds) -> Chosen:
+    """The parts of an entry within the bounds: of each source the weightiest first, in the order they came in."""
+    inside = [each for each in told if each.grade is Grade.SESSION]
+    outside = [each for each in told if each.grade is Grade.OUTSIDE]
+    room = int(bounds.whole * (1 - bounds.outside)) if outside else bounds.whole
+    sessions = _within(inside, room)
+    spent = _size(sessions)
+    memory = _within(_near([each for each in told if each.grade is Grade.MEMORY], sessions), min(bounds.memory, spent))
+    memory = memory[: bounds.memories]
+    chosen = [*sessions, *_shared(outside, bounds, spent), *memory]
+    wanted = {id(each) for each in chosen}
+    kept = tuple(each for each in told if id(each) in wanted)
+    total = _size(kept)
+    sources = dict.fromkeys(each.source for each in kept)
+    return Chosen(
+        told=kept, shares={name: _size(each for each in kept if each.source == name) / total for name in sources} if total else {}
+    )
+
+
+def _size(told: Iterable[Told]) -> int:
+    return sum(len(each.text) + 1 for each in told)
+
+
+def _within(told: Sequence[Told], room: int) -> list[Told]:
+    """The weightiest that fit, the earlier first among equals."""
+    found, left = [], room
+    for each in sorted(told, key=lambda one: -one.weight):
+        if len(each.text) + 1 <= left:
+            found.append(each)
+            left -= len(each.text) + 1
+    return found
+
+
+def _shared(told: Sequence[Told], bounds: Bounds, spent: int) -> list[Told]:
+    """Of each external source what fits into its part; a source without a weight of its own weighs as much as the lightest.
+
+    All of them together have their share of what the sessions say (``spent`` characters), a few lines at least, but no more than
+    the sessions where that is more than one item.
+    """
+    names = list(dict.fromkeys(each.source for each in told))
+    usual = min((each for each in bounds.shares.values() if each > 0), default=1.0)
+    weights = {name: bounds.shares.get(name, usual) for name in names}
+    total = sum(weights.values()) or 1.0
+    relative = spent * bounds.outside / max(1 - bounds.outside, 0.01)
+    room = min(bounds.whole * bounds.outside, max(relative, min(_LEAST_OUTSIDE, max(spent, _ONE_ITEM))))
+    return [
+        each for name in names for each in _within([one for one in told if one.source == name], int(room * weights[name] / total))
+    ]
+
+
+def _near(memories: Sequence[Told], day: Sequence[Told]) -> list[Told]:
+    """The memories that have something to do with the day: that name what it names, or share telling words with one thing of it."""
+    names = {each.casefold() for one in day for each in artifacts(one.text)}
+    said = [(one.scope, statement(one.text).content) for one in day]
+    found = []
+    for each in memories:
+        own = {one.casefold() for one in artifacts(each.text)}
+        words = statement(each.text).content
+        shared = max((len(words & other) for scope, other in said if scope == each.scope or len(words & other) > 3), default=0)
+        if own & names or shared >= max(_LEAST_SHARED, len(words) // 3):
+            found.append(replace(each, weight=each.weight + 3 * len(own & names) + shared))
+    ranked = sorted(found, key=lambda one: -one.weight)
+    chosen = {one.reference: one for one in ranked}
+    originals = {each.reference: each for each in memories}
+    return [originals[name] for name in chosen]
+
+
+WRITTEN = frozenset({Slot.WORKED, Slot.SOLVED, Slot.DECIDED, Slot.LEARNT, Slot.OPEN, Slot.OUTSIDE})  # what a model may put in words

@@ -1,0 +1,193 @@
+"""The entry as a file: front matter, then the template with its parts filled in. And reading that front matter back.
+
+What is remembered stands in a block of kept's own and what comes from outside in one that is marked: neither is learnt from again.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from hashlib import blake2b
+from itertools import groupby
+
+import re2
+
+from kept.core.text import one_line
+from kept.journal.entry import EXTRACTIVE, Grade, Head, Slot, Template, Told
+
+OURS, OURS_END = "<!-- kept:begin remembered -->", "<!-- kept:end -->"
+OUTSIDE, OUTSIDE_END = "<!-- outside:begin -->", "<!-- outside:end -->"
+_MARKS = {Grade.SESSION: ((), ()), Grade.MEMORY: ((OURS,), (OURS_END,)), Grade.OUTSIDE: ((OUTSIDE,), (OUTSIDE_END,))}
+_SLOT = re2.compile(r"\{\{\s*([a-z]+)\s*\}\}")
+_LINE = 400  # characters of a line of an entry
+_ESCAPED = (("<!--", "‹!--"), ("-->", "--›"), ("```", "'''"))
+
+
+def slots_of(template: Template) -> tuple[Slot, ...]:
+    """The parts that a template has a place for, in its order."""
+    named = {each.value: each for each in Slot}
+    return tuple(dict.fromkeys(named[name] for name in _SLOT.findall(template.text) if name in named))
+
+
+def page(head: Head, template: Template, told: Sequence[Told], names: Mapping[str, str]) -> str:
+    """The bytes of an entry as text; ``names`` are what scopes are called. The digest is put in here."""
+    body = _body(head, template, told, names)
+    made = replace(head, digest=_digest(replace(head, digest=""), body))
+    return "\n".join((*_front(made), body))
+
+
+def _body(head: Head, template: Template, told: Sequence[Told], names: Mapping[str, str]) -> str:
+    blocks = {slot: _block(slot, [each for each in told if each.slot is slot], names) for slot in Slot}
+    span = head.first.isoformat() if head.first == head.last else f"{head.first.isoformat()} to {head.last.isoformat()}"
+    lines: list[str] = []
+    for raw in template.text.splitlines():
+        found = _SLOT.fullmatch(raw.strip())
+        if found and found[1] in {each.value for each in Slot}:
+            _fill(lines, blocks[Slot(found[1])])
+        else:
+            lines.append(raw.replace("{{date}}", span).replace("{{writer}}", _told_writer(head)).rstrip())
+    spaced = [each for each, before in zip(lines, ("", *lines), strict=False) if each or before]
+    return "\n".join(spaced).rstrip("\n") + "\n"
+
+
+def _told_writer(head: Head) -> str:
+    if head.writer == EXTRACTIVE:
+        return "Put together by kept from what was said and done, without a language model; the words are those used then."
+    return f"Written by {head.writer} from what was said and done; every paragraph was checked against what it rests on."
+
+
+def _fill(lines: list[str], block: Sequence[str]) -> None:
+    """Put a part under its heading; the heading goes where there is nothing to say under it."""
+    if block:
+        if block[0] == OURS:
+            while lines and not lines[-1]:
+                lines.pop()  # the heading of what is kept's own goes with it when the entry is read
+        lines.extend(block)
+        return
+    while lines and not lines[-1]:
+        lines.pop()
+    if lines and lines[-1].startswith("## "):
+        lines.pop()
+    while lines and not lines[-1]:
+        lines.pop()
+    lines.append("")
+
+
+def _block(slot: Slot, told: Sequence[Told], names: Mapping[str, str]) -> list[str]:
+    """The lines of a part: each project under its name; what is recalled or comes from outside between its marks."""
+    scopes = list(dict.fromkeys(each.scope for each in told))
+    lines: list[str] = []
+    for scope in scopes:
+        within = [each for each in told if each.scope == scope]
+        if len(scopes) > 1 and scope:
+            lines.append(f"### {clean_line(names.get(scope, scope))}")
+        for grade, run in groupby(within, key=lambda one: one.grade):
+            begin, end = ((), ()) if slot is Slot.BEFORE else _MARKS[grade]
+            lines += [*begin, *(_item(each) for each in run), *end]
+    return [OURS, *lines, OURS_END] if lines and slot is Slot.BEFORE else lines
+
+
+def _item(each: Told) -> str:
+    words = clean_line(each.text)
+    if each.grade is Grade.MEMORY and each.day is not None and each.reference:
+        return f"- {words} ([{each.day.isoformat()}]({each.day.isoformat()}.md), {each.reference})"
+    if each.grade is Grade.OUTSIDE and each.slot is Slot.OUTSIDE and each.source:
+        return f"- {clean_line(each.source)}: {words}"
+    return f"- {words}"
+
+
+def clean_line(text: str) -> str:
+    """Words on one line, without anything that would end a block of an entry or begin a heading."""
+    words = one_line(text)
+    for mark, other in _ESCAPED:
+        words = words.replace(mark, other)
+    words = words.lstrip("#>-*+ ") or words
+    return words if len(words) <= _LINE else words[:_LINE].rsplit(" ", 1)[0] + "…"
+
+
+def _front(head: Head) -> list[str]:
+    shares = ", ".join(f'"{_word(name)} {share:.0%}"' for name, share in head.shares.items())
+    return [
+        "---",
+        f"date: {head.first.isoformat()}",
+        *([f"until: {head.last.isoformat()}"] if head.last != head.first else []),
+        f"template: {_word(head.template)}",
+        "generated_by: kept",
+        f'writer: "{_word(head.writer)}"',
+        f"extract: {'yes' if head.extract else 'no'}",
+        f"sessions: {head.sessions}",
+        f"sources: [{shares}]",
+        f"memories: [{', '.join(head.memories)}]",
+        f"self_reference: {head.self_reference:.4f}",
+        f'cost: "{head.tokens[0]} tokens in, {head.tokens[1]} out"',
+        f"inputs: {head.inputs}",
+        f"digest: {head.digest}",
+        "---",
+    ]
+
+
+def _word(text: str) -> str:
+    return "".join(each for each in one_line(text) if each not in '"\\')[:80]
+
+
+def _digest(head: Head, body: str) -> str:
+    return blake2b("\n".join((*_front(head), body)).encode(), digest_size=8).hexdigest()
+
+
+_FIELD = re2.compile(r"^([a-z_]+): (.*)$")
+_SHARE = re2.compile(r'"([^"]*) (\d+)%"')
+_COST = re2.compile(r"(\d+) tokens in, (\d+) out")
+
+
+def head_of(text: str) -> Head | None:
+    """What the front matter of an entry says; None where the text is no entry that kept wrote. Never raises."""
+    front, _ = _parted(text)
+    if front.get("generated_by") != "kept":
+        return None
+    try:
+        first = date.fromisoformat(front.get("date", ""))
+        tokens = _COST.search(front.get("cost", ""))
+        return Head(
+            first=first, last=date.fromisoformat(front.get("until", front["date"])), template=front.get("template", ""),
+            writer=front.get("writer", "").strip('"'), extract=front.get("extract") == "yes", sessions=int(front.get("sessions", "0")),
+            shares={name: int(share) / 100 for name, share in _SHARE.findall(front.get("sources", ""))},
+            memories=tuple(each.strip() for each in front.get("memories", "").strip("[]").split(",") if each.strip()),
+            self_reference=float(front.get("self_reference", "0")),
+            tokens=(int(tokens[1]), int(tokens[2])) if tokens else (0, 0),
+            inputs=front.get("inputs", ""), digest=front.get("digest", ""),
+        )  # fmt: skip
+    except ValueError:
+        return None
+
+
+def edited(text: str) -> bool:
+    """Whether an entry is another than kept wrote it."""
+    return _parted(text)[0].get("digest") != _digest_of(text)
+
+
+def stamped(text: str) -> str:
+    """An entry with the digest of what it says now."""
+    rest = _parted(text)[1]
+    front = text[: len(text) - len(rest)].split("\n")
+    number = _digest_of(text)
+    return "\n".join(f"digest: {number}" if each.startswith("digest: ") else each for each in front) + rest
+
+
+def _digest_of(text: str) -> str:
+    rest = _parted(text)[1]
+    front = text[: len(text) - len(rest)].split("\n")
+    plain = "\n".join("digest: " if each.startswith("digest: ") else each for each in front)
+    return blake2b((plain + rest).encode(), digest_size=8).hexdigest()
+
+
+def body_of(text: str) -> str:
+    """An entry without its front matter."""
+    return _parted(text)[1]
+
+
+def _parted(text: str) -> tuple[dict[str, str], str]:
+    lines = text.split("\n")
+    if lines[0] != "---" or "---" not in lines[1:]:
+        return {}, text
+    end = lines.index("---", 1)
+    fields = {found[1]: found[2] for each in lines[1:end] if (found := _FIELD.match(each))}
+    return fields, "\n".join(lines[end + 1 :])

@@ -1,0 +1,59 @@
+"""Templates of entries: Markdown with ``{{slots}}``; those that come with kept, and a user's own of the same form.
+
+Front matter may hold ``span`` (day or week), ``extract`` (yes or no) and ``instruction`` (what a model is told of the text). Knows where
+templates are looked for, not what is filled in.
+"""
+
+from importlib.resources import files
+from pathlib import Path
+
+from kept.core.errors import ConfigError, UsageError
+from kept.journal.entry import Template
+
+_MOST = 100_000  # characters
+_KNOWN = frozenset({"span", "extract", "instruction"})
+
+
+def templates(config: Path) -> tuple[str, ...]:
+    """The names of all templates; ``config`` is the folder of the user's settings."""
+    own = (each.stem for each in (config / "templates").glob("*.md"))
+    built_in = (each.name.removesuffix(".md") for each in files(__name__).iterdir() if each.name.endswith(".md"))
+    return tuple(sorted({*own, *built_in}))
+
+
+def template(name: str, config: Path) -> Template:
+    """The template of that name, the user's own before that of kept. Raises UsageError where there is none, ConfigError."""
+    known = templates(config)
+    if name not in known:
+        raise UsageError(
+            f"there is no template {name!r}", hint=f"templates: {', '.join(known)}; your own lie in {config / 'templates'}"
+        )
+    own = config / "templates" / f"{name}.md"
+    try:
+        text = own.read_text("utf-8") if own.is_file() else (files(__name__) / f"{name}.md").read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the template cannot be read: {error}", where=str(own)) from error
+    return _parsed(name, text, str(own))
+
+
+def _parsed(name: str, text: str, where: str) -> Template:
+    if len(text) > _MOST:
+        raise ConfigError(f"the template has more than {_MOST:,} characters", where=where)
+    lines = text.splitlines()
+    values: dict[str, str] = {}
+    if lines and lines[0].strip() == "---":
+        end = next((number for number, each in enumerate(lines[1:], 1) if each.strip() == "---"), None)
+        if end is None:
+            raise ConfigError("the front matter of the template has no end", where=where, hint="close it with ---")
+        for each in lines[1:end]:
+            key, colon, value = each.partition(":")
+            if each.strip() and (not colon or key.strip() not in _KNOWN):
+                raise ConfigError(f"unknown setting {key.strip()!r}", where=where, hint=f"settings: {', '.join(sorted(_KNOWN))}")
+            values[key.strip()] = value.strip().strip('"')
+        lines = lines[end + 1 :]
+    span, extract = values.get("span", "day"), values.get("extract", "no")
+    if span not in ("day", "week") or extract not in ("yes", "no"):
+        raise ConfigError("span is day or week, extract is yes or no", where=where)
+    return Template(
+        name=name, text="\n".join(lines).strip("\n"), span=span, extract=extract == "yes", instruction=values.get("instruction", "")
+    )

@@ -1,0 +1,116 @@
+"""Claude over Anthropic's interface, one question at a time or in batches. The vendor's library is imported when it is first needed.
+
+The stable part of a question goes first and is marked for the provider's cache. The library's own retries are off: there is one place
+for those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kept.core.errors import ConfigError
+from kept.llm.adapters.base import Said, Silent, Spoken, estimate, whole
+from kept.llm.adapters.status import from_error, from_status
+from kept.llm.ask import Ask, Fault, Usage
+
+if TYPE_CHECKING:
+    import anthropic
+
+T = TypeVar("T")
+_NO_KEY = "none"  # a server of the user's own may want none, the library wants one
+
+
+class Anthropic:
+    """A model of Anthropic's, or of a server that speaks its language (``base_url``). ``timeout`` is in seconds.
+
+    Raises ConfigError where the library is not installed.
+    """
+
+    def __init__(self, model: str, *, key: str, base_url: str = "", timeout: float = 180.0) -> None:
+        try:
+            self._library = import_module("anthropic")
+        except ImportError as error:
+            raise ConfigError("the library for Claude is not installed", hint="pip install 'kept[anthropic]'") from error
+        self._model = model
+        self._options = {"api_key": key or _NO_KEY, "max_retries": 0, "timeout": timeout} | (
+            {"base_url": base_url} if base_url else {}
+        )
+        self.name = f"anthropic:{base_url}:{model}"
+
+    @cached_property
+    def _client(self) -> anthropic.Anthropic:
+        client: anthropic.Anthropic = self._library.Anthropic(**self._options)
+        return client
+
+    def ask(self, ask: Ask) -> Spoken:
+        """Ask once."""
+        return self._guarded(lambda: _said(self._client.messages.create(**self._request(ask)), ask))
+
+    def count(self, ask: Ask) -> int:
+        """The tokens of a question as the vendor counts them, which costs nothing; else an estimate."""
+        request = {name: value for name, value in self._request(ask).items() if name != "max_tokens"}
+        try:
+            return int(self._client.messages.count_tokens(**request).input_tokens)
+        except (self._library.AnthropicError, ValueError, AttributeError):
+            return estimate(whole(ask))
+
+    def submit(self, asks: Mapping[str, Ask]) -> str | Silent:
+        """Hand in a batch."""
+        requests: Any = [{"custom_id": name, "params": self._request(ask)} for name, ask in asks.items()]
+        return self._guarded(lambda: str(self._client.messages.batches.create(requests=requests).id))
+
+    def collect(self, batch: str) -> Mapping[str, Spoken] | Silent | None:
+        """The replies of a batch, once it has ended."""
+        return self._guarded(lambda: self._collected(batch))
+
+    def close(self) -> None:
+        """Close the connections."""
+        if "_client" in self.__dict__:
+            self._client.close()
+
+    def _collected(self, batch: str) -> Mapping[str, Spoken] | None:
+        if self._client.messages.batches.retrieve(batch).processing_status != "ended":
+            return None
+        replies: dict[str, Spoken] = {}
+        for each in self._client.messages.batches.results(batch):
+            if each.result.type == "succeeded":
+                replies[each.custom_id] = _said(each.result.message, None)
+            else:
+                replies[each.custom_id] = Silent(fault=Fault.FAILED, reason=f"the batch says that it is {each.result.type}")
+        return replies
+
+    def _request(self, ask: Ask) -> dict[str, Any]:
+        return {
+            "model": self._model,
+            "max_tokens": ask.most,
+            "system": [{"type": "text", "text": ask.system, "cache_control": {"type": "ephemeral"}}],
+            "messages": [{"role": "user", "content": ask.prompt}],
+            "output_config": {"format": {"type": "json_schema", "schema": dict(ask.schema)}},
+        }
+
+    def _guarded(self, call: Callable[[], T]) -> T | Silent:
+        library = self._library
+        try:
+            return call()
+        except library.APITimeoutError:
+            return Silent(fault=Fault.TIMEOUT, reason=f"no reply within {self._options['timeout']:g} seconds")
+        except library.APIStatusError as error:
+            return from_status(error.status_code, error.response.headers, error.body)
+        except (library.AnthropicError, ValueError, TypeError, AttributeError) as error:
+            return from_error(error, connection=isinstance(error, library.APIConnectionError))
+
+
+def _said(message: anthropic.types.Message, ask: Ask | None) -> Said:
+    text = "".join(block.text for block in message.content if block.type == "text")
+    used = message.usage
+    read, written = used.cache_read_input_tokens or 0, used.cache_creation_input_tokens or 0
+    tokens = used.input_tokens + read + written
+    usage = Usage(
+        calls=1, input_tokens=tokens or (estimate(whole(ask)) if ask else 0), output_tokens=used.output_tokens, cached_tokens=read,
+        cost=None,
+    )  # fmt: skip
+    cut = message.stop_reason in ("max_tokens", "model_context_window_exceeded")
+    return Said(text=text, usage=usage, cut=cut, refused=message.stop_reason == "refusal")

@@ -1,0 +1,88 @@
+"""What a language model must do, whatever it is. Knows no program, vendor or protocol."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from kept.llm.ask import Ask, Fault, Usage
+
+MOST_BYTES = 8 * 2**20  # of a reply; what is longer is no reply
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """What came back, word for word. ``cut`` where it ended at a limit, ``refused`` where the vendor says that the model refused."""
+
+    text: str
+    usage: Usage
+    cut: bool = False
+    refused: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Silent:
+    """Nothing came back. ``reason`` is a clause; ``after`` are the seconds that the server asks to wait; ``usage`` what it cost."""
+
+    fault: Fault
+    reason: str
+    after: float | None = None
+    usage: Usage = field(default_factory=Usage)
+
+
+Spoken = Said | Silent
+
+
+class Model(Protocol):
+    """A language model that answers one question at a time; called from several threads at once."""
+
+    @property
+    def name(self) -> str:
+        """What its replies are remembered under, and what its price is found by after the last ``:``."""
+        ...
+
+    def ask(self, ask: Ask) -> Spoken:
+        """Ask once. Usage has tokens as the model tells them, else an estimate; its ``cost`` is None where the model does not tell."""
+        ...
+
+    def count(self, ask: Ask) -> int:
+        """The tokens of a question: as the vendor counts them where that costs nothing, else an estimate."""
+        ...
+
+    def close(self) -> None:
+        """End what is under way and what is open."""
+        ...
+
+
+@runtime_checkable
+class Batching(Protocol):
+    """A model that also takes many questions at once, at half the price, and answers within a day."""
+
+    def submit(self, asks: Mapping[str, Ask]) -> str | Silent:
+        """Hand in questions under names of ours (at most 64 of ``a-zA-Z0-9_-``); the batch's id."""
+        ...
+
+    def collect(self, batch: str) -> Mapping[str, Spoken] | Silent | None:
+        """The replies by name; None while the batch is under way; Silent where it cannot be told, or will never end."""
+        ...
+
+
+def estimate(text: str) -> int:
+    """About how many tokens a text has: a third of its bytes, which is near for English and one a character for Chinese."""
+    return len(text.encode("utf-8", "replace")) // 3 + 1
+
+
+def instruction(ask: Ask) -> str:
+    """What tells a model without structured output which form the reply must have."""
+    schema = json.dumps(ask.schema, ensure_ascii=False)
+    return f"Answer with one JSON object that fits this JSON Schema, and with nothing else:\n{schema}"
+
+
+def whole(ask: Ask) -> str:
+    """A question as one text: the stable part first."""
+    return f"{ask.system}\n\n{instruction(ask)}\n\n{ask.prompt}\n"
+
+
+def estimated(ask: Ask, text: str) -> Usage:
+    """The usage of a question and its reply where nobody tells it."""
+    return Usage(calls=1, input_tokens=estimate(whole(ask)), output_tokens=estimate(text), cost=None)

@@ -1,0 +1,287 @@
+"""A model behind a program: the question on its input, the reply on its output. The program can answer and nothing else.
+
+The known ones (``claude``, ``codex``, ``llm``, ``ollama``) are called so that they have no tools, run no hooks, load no settings and
+leave no transcript. Every program gets an empty folder, an environment of only what it needs to run and to log in, and a variable
+(:data:`kept.llm.ask.GUARD`) by which kept's own hooks know that they are not to act.
+"""
+
+import json
+import os
+import shlex
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kept.core.invisible import strip_invisible
+from kept.core.text import one_line
+from kept.llm.adapters.base import MOST_BYTES, Said, Silent, Spoken, estimate, estimated, whole
+from kept.llm.adapters.process import Ended, Programs
+from kept.llm.ask import GUARD, Ask, Fault, Usage
+
+_PASSED = (
+    "HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR",
+)  # fmt: skip
+_TOLD = 200  # characters of a complaint that are passed on
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Call:
+    """How to put a question to a program: its arguments and input, and how to read what it left behind."""
+
+    argv: Sequence[str]
+    text: str
+    read: Callable[[str], Spoken]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Asked:
+    """A question to a program, the options that the user gives it, and a folder for files beside the call."""
+
+    program: str
+    model: str
+    options: Sequence[str]
+    ask: Ask
+    folder: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Way:
+    """A way of calling a program: how a question becomes a call (files go into the given folder), and which variables it needs.
+
+    ``passed`` are prefixes of variables that pass as they are; ``given`` are set; ``own`` are words that the call has anyway.
+    """
+
+    call: Callable[[_Asked], _Call]
+    own: tuple[str, ...] = ()
+    passed: tuple[str, ...] = ()
+    given: Mapping[str, str] | None = None
+
+
+class Command:
+    """A program as a model.
+
+    ``command`` is the name or path of a known program, with further options if need be; it is called so that it can only answer. Any
+    other command line gets the question with the schema of the reply on its input and prints the reply. ``model`` is handed to a known
+    program; ``more`` names further variables of ``env`` to pass on. ``timeout`` is in seconds.
+    """
+
+    def __init__(
+        self, command: str, *, model: str = "", env: Mapping[str, str], timeout: float = 120.0, more: Sequence[str] = ()
+    ) -> None:
+        words = shlex.split(command)
+        self._program = words[0] if words else ""
+        known = _WAYS.get(Path(self._program).name)
+        self._way = known or _Way(call=lambda asked: _plain(words, asked))
+        self._model = model
+        self._options = tuple(each for each in words[1:] if known and each not in known.own)
+        self._timeout = timeout
+        self._env = scrubbed(env, self._way.passed, more) | dict(self._way.given or {})
+        self._programs = Programs()
+        shown = " ".join((Path(self._program).name, *self._options)) if known else command
+        self.name = f"command:{shown}:{model}"
+
+    def ask(self, ask: Ask) -> Spoken:
+        """Run the program once."""
+        program = shutil.which(self._program, path=self._env.get("PATH", os.defpath))
+        if program is None:
+            return Silent(fault=Fault.SETUP, reason=f"there is no program {self._program!r}")
+        with tempfile.TemporaryDirectory(prefix="kept-", ignore_cleanup_errors=True) as name:
+            folder = Path(name)
+            empty = folder / "empty"
+            empty.mkdir()
+            call = self._way.call(_Asked(program=program, model=self._model, options=self._options, ask=ask, folder=folder))
+            try:
+                ended = self._programs.run(
+                    call.argv, text=call.text.encode("utf-8", "replace"), folder=empty, env=self._env, timeout=self._timeout,
+                    most=MOST_BYTES,
+                )  # fmt: skip
+            except OSError as error:
+                return Silent(fault=Fault.SETUP, reason=f"{self._program!r} cannot be run: {error.strerror}")
+            return self._heard(ended, call)
+
+    def _heard(self, ended: Ended, call: _Call) -> Spoken:
+        name = Path(self._program).name
+        match ended.cut:
+            case "timeout":
+                return Silent(fault=Fault.TIMEOUT, reason=f"{name} gave no reply within {self._timeout:g} seconds")
+            case "flood":
+                return Silent(fault=Fault.FAILED, reason=f"{name} wrote more than {MOST_BYTES // 2**20} MB")
+        text = _clean(ended.output)
+        if ended.code != 0:
+            told = call.read(text)
+            if isinstance(told, Silent):
+                return told  # it says itself what is wrong
+            return Silent(fault=Fault.FAILED, reason=f"{name} ended with code {ended.code}{_complaint(ended.errors)}")
+        return call.read(text)
+
+    def count(self, ask: Ask) -> int:
+        """About how many tokens a question has."""
+        return estimate(whole(ask))
+
+    def close(self) -> None:
+        """Kill what is running."""
+        self._programs.close()
+
+
+def scrubbed(env: Mapping[str, str], prefixes: Sequence[str], more: Sequence[str]) -> dict[str, str]:
+    """What of an environment a program gets: what it needs to run, what is asked for, and the guard."""
+    passed = {name: each for name, each in env.items() if name in _PASSED or name in more or name.startswith(tuple(prefixes))}
+    return passed | {GUARD: "1", "TERM": "dumb", "NO_COLOR": "1"}
+
+
+def _clean(output: bytes) -> str:
+    """What a program wrote, without what cannot be seen; quoted text keeps its line ends as JSON writes them."""
+    return strip_invisible(output.decode("utf-8", "replace"))[0]
+
+
+def _complaint(errors: bytes) -> str:
+    lines = [one_line(each) for each in _clean(errors).splitlines() if each.strip()]
+    return f": {lines[-1][:_TOLD]}" if lines else ""
+
+
+def _plain(words: Sequence[str], asked: _Asked) -> _Call:
+    ask = asked.ask
+    return _Call(argv=words, text=whole(ask), read=lambda text: Said(text=text, usage=estimated(ask, text)))
+
+
+def _claude(asked: _Asked) -> _Call:
+    ask, system = asked.ask, asked.folder / "system.md"
+    system.write_text(ask.system, encoding="utf-8")
+    argv = [
+        asked.program, "--safe-mode", "-p", "--no-session-persistence", "--tools", "", "--strict-mcp-config", "--output-format", "json",
+        *_named("--model", asked.model), *asked.options, "--system-prompt-file", str(system), "--json-schema", json.dumps(ask.schema),
+    ]  # fmt: skip
+    return _Call(argv=argv, text=ask.prompt, read=lambda text: _from_claude(text, ask))
+
+
+def _from_claude(text: str, ask: Ask) -> Spoken:
+    try:
+        body: Any = json.loads(text)
+        failed, result, made = bool(body["is_error"]), str(body.get("result") or ""), body.get("structured_output")
+        usage = _claude_usage(body)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return Silent(fault=Fault.FAILED, reason=f"claude printed no result of its own form{_complaint(text.encode())}")
+    if failed:  # and not by its subtype, which says "success" of a dead server too
+        return Silent(
+            fault=_claude_fault(result, body.get("api_error_status")),
+            reason=f"claude says: {one_line(result)[:_TOLD]}",
+            usage=usage,
+        )
+    said = result if made is None else json.dumps(made, ensure_ascii=False)
+    return Said(
+        text=said, usage=usage if usage.input_tokens else estimated(ask, said), refused=body.get("stop_reason") == "refusal"
+    )
+
+
+def _claude_usage(body: Mapping[str, Any]) -> Usage:
+    used = body.get("usage") or {}
+    fresh, read, written = (
+        int(used.get(each) or 0) for each in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    )
+    cost = body.get("total_cost_usd")
+    return Usage(
+        calls=1, input_tokens=fresh + read + written, output_tokens=int(used.get("output_tokens") or 0), cached_tokens=read,
+        cost=float(cost) if isinstance(cost, int | float) else None,
+    )  # fmt: skip
+
+
+def _claude_fault(result: str, status: object) -> Fault:
+    told = result.lower()
+    if status in (401, 403, 404) or "/login" in told or "api key" in told or "not logged in" in told:
+        return Fault.SETUP
+    if status == 429 or "rate limit" in told or "usage limit" in told or "limit reached" in told:
+        return Fault.RATE_LIMIT
+    if status == 529 or "overloaded" in told:
+        return Fault.OVERLOADED
+    if "connect" in told:
+        return Fault.CONNECTION
+    return Fault.FAILED
+
+
+def _codex(asked: _Asked) -> _Call:
+    ask = asked.ask
+    system, schema, out = (asked.folder / name for name in ("system.md", "schema.json", "out.json"))
+    system.write_text(ask.system, encoding="utf-8")
+    schema.write_text(json.dumps(ask.schema), encoding="utf-8")
+    settings = (f"model_instructions_file={json.dumps(str(system))}", *_CODEX_SETTINGS)
+    argv = [
+        asked.program, "exec", "--ephemeral", "--ignore-user-config", "--skip-git-repo-check", "-s", "read-only",
+        *(word for each in settings for word in ("-c", each)), *_named("-m", asked.model), *asked.options,
+        "--output-schema", str(schema), "-o", str(out), "-",
+    ]  # fmt: skip
+
+    def read(_: str) -> Spoken:
+        try:
+            text = out.read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            return Said(text="", usage=estimated(ask, ""))
+        return Said(text=strip_invisible(text)[0], usage=estimated(ask, text))
+
+    return _Call(argv=argv, text=ask.prompt, read=read)
+
+
+def _llm(asked: _Asked) -> _Call:
+    ask = asked.ask
+    argv = [
+        asked.program, "prompt", "--no-log", "--no-stream", *_named("--model", asked.model), *asked.options, "--system", ask.system,
+        "--schema", json.dumps(ask.schema),
+    ]  # fmt: skip
+    return _Call(argv=argv, text=ask.prompt, read=lambda text: Said(text=text, usage=estimated(ask, text)))
+
+
+def _ollama(asked: _Asked) -> _Call:
+    ask = asked.ask
+    argv = [
+        asked.program,
+        "run",
+        *filter(None, (asked.model,)),
+        *asked.options,
+        "--format",
+        "json",
+        "--nowordwrap",
+        "--hidethinking",
+    ]
+    return _Call(argv=argv, text=whole(ask), read=lambda said: Said(text=said, usage=estimated(ask, said)))
+
+
+def _named(option: str, value: str) -> tuple[str, ...]:
+    return (option, value) if value else ()
+
+
+# What Codex could do beside answering, and what it would say beside the question; a version that does not know one ignores it.
+_CODEX_OFF = (
+    "shell_tool", "unified_exec", "view_image", "apps", "plugins", "hooks", "multi_agent", "multi_agent_v2", "browser_use",
+    "computer_use", "image_generation", "web_search_request", "code_mode", "shell_snapshot", "goals", "skill_search", "sleep_tool",
+    "collaboration_modes", "steer", "memories",
+)  # fmt: skip
+_CODEX_SETTINGS = (
+    *(f"features.{each}=false" for each in _CODEX_OFF), "agents.enabled=false", "skills.include_instructions=false",
+    "skills.bundled.enabled=false", "include_apply_patch_tool=false", "include_apps_instructions=false",
+    "include_permissions_instructions=false", "include_environment_context=false", "include_collaboration_mode_instructions=false",
+    "project_doc_max_bytes=0", 'web_search="disabled"',
+)  # fmt: skip
+
+_WAYS = {
+    "claude": _Way(
+        call=_claude,
+        own=("-p", "--print"),
+        passed=(
+            "ANTHROPIC_",
+            "CLAUDE_CONFIG_DIR",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            "CLAUDE_CODE_USE_",
+            "AWS_",
+            "CLOUD_ML_REGION",
+            "GOOGLE_",
+        ),
+        given={"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "CLAUDE_CODE_MAX_RETRIES": "1", "DISABLE_AUTOUPDATER": "1"},
+    ),
+    "codex": _Way(call=_codex, own=("exec", "e", "-"), passed=("CODEX_HOME", "CODEX_API_KEY", "OPENAI_")),
+    "llm": _Way(call=_llm, own=("prompt",), passed=("LLM_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "OLLAMA_")),
+    "ollama": _Way(call=_ollama, own=("run",), passed=("OLLAMA_",)),
+}

@@ -1,0 +1,156 @@
+"""Any server that speaks OpenAI's chat completions: OpenAI's own, Ollama, vLLM, llama.cpp, LM Studio. The library is imported late.
+
+A server that does not know JSON schemas is asked for plain JSON, and one that does not know that either for a text; the schema then
+stands in the question. The library's own retries are off.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from kept.core.errors import ConfigError
+from kept.llm.adapters.base import Said, Silent, Spoken, estimate, estimated, instruction, whole
+from kept.llm.adapters.status import from_error, from_status
+from kept.llm.ask import Ask, Fault, Usage
+
+if TYPE_CHECKING:
+    import openai
+
+_ENDED = ("completed", "expired", "cancelled", "failed")
+_FORMS = ("schema", "json", "text")  # how strictly a server can be held to a form, strictest first
+_NO_KEY = "none"  # local servers want no key, the library wants one
+T = TypeVar("T")
+
+
+class OpenAI:
+    """A model behind chat completions, OpenAI's or that of another server (``base_url``). ``timeout`` is in seconds.
+
+    Raises ConfigError where the library is not installed.
+    """
+
+    def __init__(self, model: str, *, key: str, base_url: str = "", timeout: float = 180.0) -> None:
+        try:
+            self._library = import_module("openai")
+        except ImportError as error:
+            raise ConfigError("the library for OpenAI's interface is not installed", hint="pip install 'kept[openai]'") from error
+        self._model = model
+        self._local = bool(base_url)
+        self._options = {"api_key": key or _NO_KEY, "max_retries": 0, "timeout": timeout} | (
+            {"base_url": base_url} if base_url else {}
+        )
+        self._form = _FORMS[0]
+        self.name = f"openai:{base_url}:{model}"
+
+    @cached_property
+    def _client(self) -> openai.OpenAI:
+        client: openai.OpenAI = self._library.OpenAI(**self._options)
+        return client
+
+    def ask(self, ask: Ask) -> Spoken:
+        """Ask once; where the server does not know the form it is asked for, once more with a plainer one, and so from then on."""
+        for form in _FORMS[_FORMS.index(self._form) :]:
+            spoken = self._guarded(partial(self._answer, ask, form))
+            if spoken is not None:
+                self._form = form
+                return spoken
+        return Silent(fault=Fault.FAILED, reason="the server does not take the question in any form")
+
+    def count(self, ask: Ask) -> int:
+        """About how many tokens a question has."""
+        return estimate(whole(ask))
+
+    def submit(self, asks: Mapping[str, Ask]) -> str | Silent:
+        """Hand in a batch."""
+        url: Literal["/v1/chat/completions"] = "/v1/chat/completions"
+        rows = [
+            {"custom_id": name, "method": "POST", "url": url, "body": self._request(ask, self._form)} for name, ask in asks.items()
+        ]
+        text = "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+        def hand_in() -> str:
+            file = self._client.files.create(file=("questions.jsonl", text), purpose="batch")
+            return self._client.batches.create(input_file_id=file.id, endpoint=url, completion_window="24h").id
+
+        return self._guarded(hand_in)
+
+    def collect(self, batch: str) -> Mapping[str, Spoken] | Silent | None:
+        """The replies of a batch, once it has ended."""
+        return self._guarded(lambda: self._collected(batch))
+
+    def close(self) -> None:
+        """Close the connections."""
+        if "_client" in self.__dict__:
+            self._client.close()
+
+    def _answer(self, ask: Ask, form: str) -> Said | None:
+        """The reply; None where the server does not know the form."""
+        try:
+            return _said(self._client.chat.completions.create(**self._request(ask, form)).to_dict(), ask)
+        except self._library.BadRequestError as error:
+            told = json.dumps(error.body, default=str).lower()
+            if form != _FORMS[-1] and ("response_format" in told or "json_schema" in told or "schema" in told):
+                return None
+            raise
+
+    def _request(self, ask: Ask, form: str) -> dict[str, Any]:
+        system = ask.system if form == "schema" else f"{ask.system}\n\n{instruction(ask)}"
+        schema = {"name": "reply", "strict": True, "schema": dict(ask.schema)}
+        forms: dict[str, dict[str, Any]] = {
+            "schema": {"response_format": {"type": "json_schema", "json_schema": schema}},
+            "json": {"response_format": {"type": "json_object"}},
+            "text": {},
+        }
+        return {
+            "model": self._model,
+            "messages": [{"role": "system", "content": system}, {"role": "user", "content": ask.prompt}],
+            "max_tokens" if self._local else "max_completion_tokens": ask.most,
+        } | forms[form]
+
+    def _collected(self, batch: str) -> Mapping[str, Spoken] | None:
+        found = self._client.batches.retrieve(batch)
+        if found.status not in _ENDED:
+            return None
+        replies: dict[str, Spoken] = {}
+        for file in filter(None, (found.output_file_id, found.error_file_id)):
+            for line in self._client.files.content(file).text.splitlines():
+                row = json.loads(line)
+                replies[row["custom_id"]] = _from_batch(row)
+        return replies
+
+    def _guarded(self, call: Callable[[], T]) -> T | Silent:
+        library = self._library
+        try:
+            return call()
+        except library.APITimeoutError:
+            return Silent(fault=Fault.TIMEOUT, reason=f"no reply within {self._options['timeout']:g} seconds")
+        except library.APIStatusError as error:
+            return from_status(error.status_code, error.response.headers, error.body)
+        except (library.OpenAIError, ValueError, TypeError, AttributeError, LookupError) as error:
+            return from_error(error, connection=isinstance(error, library.APIConnectionError))
+
+
+def _from_batch(row: Mapping[str, Any]) -> Spoken:
+    response = row.get("response") or {}
+    if response.get("status_code") != 200:
+        return Silent(fault=Fault.FAILED, reason=f"the batch answered {response.get('status_code') or 'with an error'}")
+    return _said(response["body"], None)
+
+
+def _said(body: Mapping[str, Any], ask: Ask | None) -> Said:
+    choice = body["choices"][0]
+    message = choice["message"]
+    text = message.get("content") or ""
+    refused = bool(message.get("refusal")) or choice.get("finish_reason") == "content_filter"
+    used = body.get("usage")
+    if used:
+        cached = (used.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+        usage = Usage(
+            calls=1, input_tokens=used["prompt_tokens"], output_tokens=used["completion_tokens"], cached_tokens=cached, cost=None
+        )
+    else:
+        usage = estimated(ask, text) if ask else Usage(calls=1, output_tokens=estimate(text), cost=None)
+    return Said(text=text, usage=usage, cut=choice.get("finish_reason") == "length", refused=refused)

@@ -1,0 +1,122 @@
+"""A recording of a model: what it replied is written down question by question, and replayed without it.
+
+The file has a JSON object a line. It holds replies, not questions: a question is known by its hash, whatever the model is called, and
+by the sessions it is about.
+"""
+
+import json
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from kept.core import codec
+from kept.core.errors import ConfigError
+from kept.llm.adapters.base import Model, Said, Silent, Spoken, estimate, whole
+from kept.llm.ask import Ask, Fault, Usage
+
+
+class Recording:
+    """A model whose replies are written down on their way."""
+
+    def __init__(self, model: Model, path: Path) -> None:
+        self._model = model
+        self._path = path
+        self._lock = Lock()
+        self.name = model.name
+
+    def ask(self, ask: Ask) -> Spoken:
+        """Ask the model, and write down what it says. Raises ConfigError where that cannot be written."""
+        spoken = self._model.ask(ask)
+        if isinstance(spoken, Said):
+            row = {"key": ask.key(""), "purpose": ask.purpose, "version": ask.version, "about": list(ask.about)} | _row(spoken)
+            self._append(json.dumps(row))
+        return spoken
+
+    def count(self, ask: Ask) -> int:
+        """The tokens of a question as the model counts them."""
+        return self._model.count(ask)
+
+    def close(self) -> None:
+        """Close the model."""
+        self._model.close()
+
+    def _append(self, line: str) -> None:
+        try:
+            with self._lock:
+                handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+                with os.fdopen(handle, "a", encoding="utf-8") as file:
+                    file.write(f"{line}\n")
+        except OSError as error:
+            raise ConfigError(f"the recording cannot be written: {error.strerror}", where=str(self._path)) from error
+
+
+class Recorded:
+    """A recording as a model: it says what was said, and nothing to what was not asked. Raises ConfigError for a file it cannot read."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = f"recorded:{path.name}"
+        try:
+            rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+            self._said = {row["key"]: _said(row) for row in rows}
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise ConfigError(f"the recording cannot be read: {error}", where=str(path), hint="set llm.recording to one") from error
+
+    def ask(self, ask: Ask) -> Spoken:
+        """What was said to this question."""
+        silence = Silent(fault=Fault.FAILED, reason="the recording has no reply to this question")
+        return self._said.get(ask.key(""), silence)
+
+    def count(self, ask: Ask) -> int:
+        """About how many tokens a question has."""
+        return estimate(whole(ask))
+
+    def close(self) -> None:
+        """Do nothing: nothing is open."""
+
+
+def without(text: str, sessions: Collection[str], tells: Callable[[str], bool]) -> tuple[str, int]:
+    """A recording without the replies about those sessions and without those that ``tells`` recognises; and how many those were.
+
+    A line that cannot be read goes where it tells, and stays as it is otherwise.
+    """
+    lines = [each for each in text.split("\n") if each.strip()]
+    left = [each for each in lines if not _goes(each, sessions, tells)]
+    return "".join(f"{each}\n" for each in left), len(lines) - len(left)
+
+
+def _goes(line: str, sessions: Collection[str], tells: Callable[[str], bool]) -> bool:
+    row = _read(line)
+    if not isinstance(row, dict):
+        return tells(line)
+    text = row.get("text")
+    said = [text, *_strings(_read(text))] if isinstance(text, str) else [line]
+    about = row.get("about")
+    return bool(isinstance(about, list) and set(_strings(about)) & set(sessions)) or any(tells(each) for each in said)
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _strings(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for each in value:
+                yield from _strings(each)
+        case dict():
+            yield from _strings(list(value.values()))
+
+
+def _row(said: Said) -> dict[str, Any]:
+    return {"text": said.text, "cut": said.cut, "refused": said.refused, "usage": codec.dump(said.usage)}
+
+
+def _said(row: Mapping[str, Any]) -> Said:
+    return Said(text=row["text"], usage=codec.load(Usage, row["usage"]), cut=row["cut"], refused=row["refused"])

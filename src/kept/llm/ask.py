@@ -1,0 +1,125 @@
+"""What a stage wants a language model to be asked, and the ways a reply can turn out. Knows no model, no network, no cache."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from kept.core.fence import GUARD as GUARD  # noqa: PLC0414 - who asks must set it; hooks know it without knowing asks
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ask:
+    """One question to a language model; stateless, everything it may know is in it.
+
+    ``purpose`` names what it is paid for (``extract``, ``curate``, ``summary``, ``journal``), ``version`` the prompt it was made with.
+    ``system`` is the stable prefix that many asks share, ``prompt`` what differs. ``schema`` is the JSON Schema of the reply (of
+    :func:`kept.llm.schema.schema_of`: every field required, no further ones). ``most`` bounds the reply, in tokens. ``about`` are the
+    sessions whose words stand in it, so that forgetting one reaches its replies. ``waits`` says that the reply may come in a later
+    run, at half the price, where the user wants that.
+    """
+
+    purpose: str
+    version: str
+    system: str
+    prompt: str
+    schema: Mapping[str, Any]
+    most: int = 4_096
+    about: tuple[str, ...] = ()
+    waits: bool = False
+
+    def key(self, model: str) -> str:
+        """What the reply is remembered under: content, prompt version, model and schema; 64 hex digits."""
+        parts = [model, self.purpose, self.version, self.system, self.prompt, self.schema, self.most]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """What a question cost: tokens in (those read from a provider's cache among them), tokens out, money in USD (None: unknown)."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost: float | None = 0.0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        return Usage(
+            calls=self.calls + other.calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            cost=cost,
+        )
+
+
+class Fault(StrEnum):
+    """What is wrong with a reply, or why there is none."""
+
+    # Something came back, and nothing may be taken from it.
+    EMPTY = "empty"
+    REFUSAL = "refusal"
+    TRUNCATED = "truncated"
+    MALFORMED = "malformed"
+    AMBIGUOUS = "ambiguous"
+    SCHEMA = "schema"
+    # Nothing came back.
+    SETUP = "setup"  # no such program, no key, not logged in, no such model: asking again in this run cannot help
+    RATE_LIMIT = "rate_limit"
+    OVERLOADED = "overloaded"
+    TIMEOUT = "timeout"
+    CONNECTION = "connection"
+    FAILED = "failed"  # the program or the server said that it failed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answered:
+    """A complete reply that fits the schema. It may say that there is nothing; ``cached`` means that it was not paid for again."""
+
+    body: Mapping[str, Any]
+    usage: Usage = field(default_factory=Usage)
+    cached: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unreadable:
+    """Something came back that is no complete reply of the schema, also when asked once more: nothing may be taken from it."""
+
+    reason: str
+    fault: Fault = Fault.MALFORMED
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unreachable:
+    """No reply came: the model could not be reached, refused to serve, or ran out of time. Asking later may help."""
+
+    reason: str
+    fault: Fault = Fault.FAILED
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unaffordable:
+    """The question was not asked, because a budget does not allow it. ``reason`` names the budget and its limit."""
+
+    reason: str
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Awaited:
+    """The question is with the provider, in a batch at half the price; a later run gets the reply by asking the same again."""
+
+    reason: str
+    usage: Usage = field(default_factory=Usage)
+
+
+Reply = Answered | Unreadable | Unreachable | Unaffordable | Awaited
+
+# Asks in, replies out, in the same order. Whoever implements it does caching, retrying, budgets and recording.
+Asking = Callable[[Sequence[Ask]], Sequence[Reply]]

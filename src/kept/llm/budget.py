@@ -1,0 +1,128 @@
+"""What asking costs: limits, what a run spent, what a number of questions would cost. Pure but for what it is told."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from kept.llm.ask import Ask, Usage
+from kept.llm.prices import Price
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """The most that may be spent: USD, calls, tokens in and out. 0 is no limit. ``span`` is "a run" or "a day"."""
+
+    span: str
+    usd: float = 0.0
+    calls: int = 0
+    tokens: int = 0
+
+    def over(self, usage: Usage) -> str:
+        """Which limit a usage is over, in words; empty where it is within all."""
+        if self.usd and (usage.cost or 0.0) > self.usd:
+            return f"{self.usd:.2f} USD {self.span} (llm.{self._key}_usd)"
+        if self.calls and usage.calls > self.calls:
+            return f"{self.calls:,} calls {self.span} (llm.{self._key}_calls)"
+        if self.tokens and usage.input_tokens + usage.output_tokens > self.tokens:
+            return f"{self.tokens:,} tokens {self.span} (llm.{self._key}_tokens)"
+        return ""
+
+    @property
+    def _key(self) -> str:
+        return self.span.rpartition(" ")[2]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Estimate:
+    """What questions would cost: how many are new, how many have their reply already, tokens, USD (None: unknown)."""
+
+    questions: int = 0
+    cached: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+    def __add__(self, other: "Estimate") -> "Estimate":
+        return Estimate(
+            questions=self.questions + other.questions, cached=self.cached + other.cached, usage=self.usage + other.usage
+        )
+
+
+@dataclass(kw_only=True, slots=True)
+class Tally:
+    """What was asked so far, and how it turned out. ``secrets`` were redacted on the way out or in.
+
+    ``reasons`` are sentences to tell, by what they are about: ``unreadable``, ``unreachable``, ``unaffordable``, ``budget``.
+    """
+
+    questions: int = 0
+    cached: int = 0
+    usage: Usage = field(default_factory=Usage)
+    purposes: dict[str, Usage] = field(default_factory=dict)
+    unreadable: Counter[str] = field(default_factory=Counter)
+    unreachable: Counter[str] = field(default_factory=Counter)
+    unaffordable: int = 0
+    awaited: int = 0
+    secrets: int = 0
+    would: Estimate = field(default_factory=Estimate)
+    reasons: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def partly(self) -> bool:
+        """Whether a question got no reply that could be used."""
+        return bool(self.unreadable or self.unreachable or self.unaffordable)
+
+    def add(self, purpose: str, usage: Usage) -> None:
+        """Count what was spent on a purpose."""
+        self.usage += usage
+        self.purposes[purpose] = self.purposes.get(purpose, Usage()) + usage
+
+    def note(self, what: str, sentence: str) -> None:
+        """Take note of a sentence, once."""
+        known = self.reasons.setdefault(what, [])
+        if sentence not in known:
+            known.append(sentence)
+
+    def body(self) -> dict[str, Any]:
+        """What ``kept run --json`` says, and what the run's record in the store keeps."""
+        made = usage_body(self.usage) | {
+            "questions": self.questions,
+            "from_cache": self.cached,
+            "purposes": {name: usage_body(each) for name, each in self.purposes.items()},
+            "unreadable": dict(self.unreadable),
+            "unreachable": dict(self.unreachable),
+            "unaffordable": self.unaffordable,
+            "awaited": self.awaited,
+            "secrets": self.secrets,
+            "reasons": {what: list(each) for what, each in self.reasons.items()},
+        }
+        return made | ({"estimate": estimate_body(self.would)} if self.would.questions or self.would.cached else {})
+
+
+def usage_body(usage: Usage) -> dict[str, Any]:
+    """A usage as JSON; ``cost`` is null where it is unknown."""
+    return {
+        "calls": usage.calls, "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens,
+        "cached_tokens": usage.cached_tokens, "cost": None if usage.cost is None else round(usage.cost, 6),
+    }  # fmt: skip
+
+
+def estimate_body(estimate: Estimate) -> dict[str, Any]:
+    """An estimate as JSON."""
+    return {"questions": estimate.questions, "from_cache": estimate.cached} | usage_body(estimate.usage)
+
+
+def expected(ask: Ask, tokens: int, price: Price | None, *, share: float = 1.0, batched: bool = False) -> Usage:
+    """What a question of so many tokens costs where its reply takes up the given share of what it may."""
+    out = int(ask.most * share)
+    cost = None if price is None else price.cost(tokens_in=tokens, tokens_out=out, batched=batched)
+    return Usage(calls=1, input_tokens=tokens, output_tokens=out, cost=cost)
+
+
+def priced(usage: Usage, price: Price | None, *, batched: bool = False) -> Usage:
+    """A usage with its cost, where the model did not tell it: by its price, if that is known."""
+    if usage.cost is not None or price is None:
+        return usage
+    cost = price.cost(tokens_in=usage.input_tokens, tokens_out=usage.output_tokens, cached=usage.cached_tokens, batched=batched)
+    return Usage(
+        calls=usage.calls, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cached_tokens=usage.cached_tokens,
+        cost=cost,
+    )  # fmt: skip

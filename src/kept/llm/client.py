@@ -1,0 +1,388 @@
+"""Asking a language model: the one place where questions leave and replies arrive.
+
+Every question is redacted once more on its way out. A reply that is known is not asked for again; a new one is remembered the moment
+it arrives, so a run cut short repeats no paid question. What fails for a while is tried again after a growing pause; what has no
+complete reply is asked for once more and then left; what a budget does not allow is not asked. Knows no prompt and no meaning.
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from kept.core.codec import digest
+from kept.core.errors import ConfigError
+from kept.core.times import from_text, to_text
+from kept.llm.adapters.base import Batching, Model, Said, Silent, estimate, whole
+from kept.llm.ask import Answered, Ask, Awaited, Fault, Reply, Unaffordable, Unreachable, Unreadable, Usage
+from kept.llm.budget import Estimate, Limits, Tally, expected, priced
+from kept.llm.prices import Price, price_of
+from kept.llm.replies import Batch, Note, Replies
+from kept.llm.reply import Wrong
+from kept.llm.retry import Heard, Pace, read_spoken, tried
+from kept.local.batches import batches
+from kept.local.progress import Progress, silent
+
+TRIES = 3  # runs in which an unreadable reply is asked for again
+_SILENCES = 3  # questions in a row without a reply after which no more are asked
+_MANY = 20  # questions, about which a person is told before they are asked
+_TYPICAL = 0.25  # of the tokens a reply may have, what it has; only for estimates
+_AGAIN = "Your last reply could not be used: {reason}. Reply again with one complete JSON object of the schema, and nothing else."
+_BATCH_BYTES = 32 * 2**20  # far below what the vendors take at once (256 MB, 100,000 questions), so that little is at stake
+_BATCH_HOURS = 26  # both vendors end a batch within a day; what is not there by then is asked for again
+
+Redact = Callable[[str], tuple[str, int]]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _unchanged(text: str) -> tuple[str, int]:
+    return text, 0
+
+
+@dataclass(kw_only=True, slots=True)
+class _Open:
+    """A question under way: what it is remembered under, what it cost so far, whether it is the second try."""
+
+    key: str
+    ask: Ask
+    again: bool = False
+    spent: Usage = field(default_factory=Usage)
+    told: Wrong | None = None
+
+
+class Asker:
+    """Asks in, replies out (an :data:`kept.llm.ask.Asking`), for the time of one run.
+
+    ``made`` gives the model, when it is first needed; a ConfigError of it makes every reply Unreachable. ``day_start`` is the instant
+    at which the day of the budget began. ``program`` identifies what answers: replies that another could not give are asked for again. ``tell`` is told at once what a person should know before money is spent.
+    """
+
+    def __init__(
+        self, made: Callable[[], Model], *, replies: Replies | None = None, clock: Callable[[], datetime] = _now,
+        day_start: Callable[[], datetime] | None = None, limits: Sequence[Limits] = (), day: Limits | None = None, pace: Pace | None = None,
+        price: Price | None = None, redact: Redact = _unchanged, batch: bool = False, program: str = "",
+    ) -> None:  # fmt: skip
+        self.tally = Tally()
+        self.tell: Callable[[str], None] = lambda _: None
+        self.progress: Progress = silent
+        self.dry = False
+        self.retry = False  # whether questions that were set aside are asked again
+        self._program = program
+        self._made = made
+        self._model: Model | None = None
+        self._replies = replies or Replies(None)
+        self._clock = clock
+        self._day_start = day_start or (lambda: clock().replace(hour=0, minute=0, second=0, microsecond=0))
+        self._limits = tuple(limits)
+        self._day = day
+        self._pace = pace or Pace()
+        self._price = price
+        self._redact = redact
+        self._batch = batch
+        self._run = Usage()  # what is known of this run's cost, and of the day's below
+        self._today = Usage()
+        self._announced = False
+        self._silences = 0
+        self._stopped: Unreachable | None = None
+        self._next = 0.0
+
+    def __call__(self, asks: Sequence[Ask]) -> Sequence[Reply]:
+        """Ask, and wait for all the replies; one a question, in their order. Raises StoreError."""
+        try:
+            model = self._there()
+        except ConfigError as error:
+            self.tally.questions += len(asks)
+            told = Unreachable(reason=str(error), fault=Fault.SETUP)
+            for _ in asks:
+                self._count(told)
+            return [told for _ in asks]
+        safe = [self._safe(each) for each in asks]
+        keys = [each.key(model.name) for each in safe]
+        self._today = sum(
+            (replace(each.usage, cost=each.usage.cost or 0.0) for each in self._replies.spent(self._day_start())), Usage()
+        )
+        if not self.dry:
+            self._collect(model)
+        replies: dict[str, Reply] = {}
+        waiting: list[_Open] = []
+        pending = {note.key for batch in self._replies.batches(model.name) for note in batch.items.values()}
+        for key, ask in dict(zip(keys, safe, strict=True)).items():
+            known = self._known(key, ask, pending)
+            if known is None:
+                waiting.append(_Open(key=key, ask=ask))
+            else:
+                replies[key] = known
+        self.tally.questions += len(keys)
+        self.tally.cached += sum(isinstance(each, Answered) for each in replies.values())
+        if self.dry:
+            self.tally.would += self._estimate(waiting) + Estimate(cached=len(replies))
+            return [replies.get(key) or Unaffordable(reason="a dry run asks nothing") for key in keys]
+        if not self._announced:
+            self.announce(self._estimate(waiting))
+        handed = self._hand_in(model, waiting)
+        replies |= handed
+        replies |= self._asked(model, [each for each in waiting if each.key not in handed])
+        for each in replies.values():
+            self._count(each)
+        return [replies[key] for key in keys]
+
+    def estimate(self, asks: Sequence[Ask]) -> Estimate:
+        """What asking would cost now. Asks nothing. Raises ConfigError, StoreError."""
+        name = self._there().name
+        made = {ask.key(name): ask for ask in map(self._safe, asks)}
+        waiting = [_Open(key=key, ask=ask) for key, ask in made.items() if self._replies.find(key) is None]
+        return self._estimate(waiting) + Estimate(cached=len(made) - len(waiting))
+
+    def close(self) -> None:
+        """End what is under way and close what is open."""
+        if self._model is not None:
+            self._model.close()
+        self._replies.close()
+
+    def _there(self) -> Model:
+        if self._model is None:
+            self._model = self._made()
+            self._price = self._price or price_of(self._model.name)
+        return self._model
+
+    def _safe(self, ask: Ask) -> Ask:
+        """The question without secrets: the archive has none, and this is the last gate."""
+        system, one = self._redact(ask.system)
+        prompt, two = self._redact(ask.prompt)
+        self.tally.secrets += one + two
+        return replace(ask, system=system, prompt=prompt) if one or two else ask
+
+    def _known(self, key: str, ask: Ask, pending: set[str]) -> Reply | None:
+        """The reply that is known without asking, if one is."""
+        body = self._replies.find(key)
+        if body is not None:
+            return Answered(body=body, cached=True)
+        if key in pending:
+            return Awaited(reason="its reply is being made in a batch of the provider; a later run collects it")
+        tries, fault = self._replies.failures(key, self._program)
+        if tries >= TRIES and not self.retry:
+            reason = f"its reply could not be read in {tries} runs ({fault}); `kept run --force`, another model or a mended program asks again"
+            return Unreadable(reason=reason, fault=Fault(fault))
+        tokens = estimate(whole(ask))
+        if tokens > self._pace.prompt_tokens:
+            tokens = self._there().count(ask) if not self.dry else tokens
+        if tokens > self._pace.prompt_tokens:
+            return Unaffordable(
+                reason=f"the question has {tokens:,} tokens, more than llm.prompt_tokens = {self._pace.prompt_tokens:,}"
+            )
+        return None
+
+    def _estimate(self, waiting: Sequence[_Open]) -> Estimate:
+        usages = [expected(each.ask, estimate(whole(each.ask)), self._price, share=_TYPICAL) for each in waiting]
+        return Estimate(questions=len(waiting), usage=sum(usages, Usage()))
+
+    def announce(self, coming: Estimate) -> None:
+        """Say before anything is sent what is coming, where it is much, and that a budget will not do, where it will not."""
+        self._announced = True
+        would = coming.usage
+        cost = "" if would.cost is None else f", about {would.cost:.2f} USD"
+        told = f"{coming.questions:,} questions, about {would.input_tokens:,} tokens{cost}"
+        if short := self._over(replace(would, cost=would.cost or 0.0)):
+            sentence = f"{told}: more than the budget of {short} allows; what it does not allow waits"
+            self.tally.note("budget", sentence)
+            self.tell(sentence)
+        elif coming.questions >= _MANY:
+            self.tell(f"Asking {told}")
+
+    def _over(self, more: Usage) -> str:
+        """Which budget would be over with so much more; empty where none."""
+        run = next((told for each in self._limits if (told := each.over(self._run + more))), "")
+        return run or (self._day.over(self._today + more) if self._day else "")
+
+    def _asked(self, model: Model, questions: Sequence[_Open]) -> dict[str, Reply]:
+        """Send the questions, several at a time; every reply is remembered as it arrives."""
+        waiting = deque(questions)
+        flying: dict[Future[Heard], _Open] = {}
+        replies: dict[str, Reply] = {}
+        with ThreadPoolExecutor(max_workers=max(1, self._pace.concurrency)) as pool:
+            try:
+                while waiting or flying:
+                    while waiting and len(flying) < max(1, self._pace.concurrency):
+                        reply = self._refused(waiting[0], flying.values())
+                        if reply is not None and flying and isinstance(reply, Unaffordable):
+                            break  # what is under way may cost less than was put aside for it
+                        one = waiting.popleft()
+                        if reply is not None:
+                            replies[one.key] = reply
+                            continue
+                        self._throttle()
+                        flying[pool.submit(tried, model, one.ask, self._pace)] = one
+                    done, _ = wait(flying, return_when=FIRST_COMPLETED)
+                    for each in done:
+                        self._settle(each.result(), flying.pop(each), waiting, replies)
+                    self.progress("asking", len(replies), len(replies) + len(waiting) + len(flying))
+            except BaseException:
+                model.close()  # what is under way ends now, not after its timeout
+                for each in [each for each in flying if each.done() and each.exception() is None]:
+                    self._settle(each.result(), flying.pop(each), waiting, replies)  # paid for, so remembered
+                pool.shutdown(cancel_futures=True)
+                raise
+        return replies
+
+    def _refused(self, one: _Open, flying: Sequence[_Open] | Any) -> Reply | None:
+        """Why a question is not sent: nobody answers, or a budget does not allow it. None where it may be sent."""
+        told = one.told
+        if self._stopped:
+            return Unreadable(reason=told.reason, fault=told.fault, usage=one.spent) if told else self._stopped
+        aside = sum((self._most(each.ask) for each in (*flying, one)), Usage())
+        if short := self._over(aside):
+            if told:
+                return Unreadable(reason=f"{told.reason}; the budget allows no second try", fault=told.fault, usage=one.spent)
+            return Unaffordable(reason=f"the budget of {short} is used up")
+        return None
+
+    def _most(self, ask: Ask, *, batched: bool = False) -> Usage:
+        """What a question may cost at most; where its price is unknown, what the questions before it cost on average."""
+        usage = expected(ask, estimate(whole(ask)), self._price, batched=batched)
+        average = (self._run.cost or 0.0) / self._run.calls if self._run.calls else 0.0
+        return usage if usage.cost is not None else replace(usage, cost=average)
+
+    def _throttle(self) -> None:
+        if self._pace.rate > 0:
+            now = self._pace.monotonic()
+            if now < self._next:
+                self._pace.sleep(self._next - now)
+            self._next = max(now, self._next) + 60.0 / self._pace.rate
+
+    def _settle(self, heard: Heard, one: _Open, waiting: deque[_Open], replies: dict[str, Reply]) -> None:
+        """Remember what came back and what it cost; put a question that needs a second try at the head of those that wait."""
+        usage = priced(heard.lost, self._price)
+        if isinstance(heard.spoken, Said):
+            usage += priced(heard.spoken.usage, self._price)
+        if usage.calls:
+            self._pay(one.ask.purpose, usage)
+        one.spent += usage
+        match heard.spoken, heard.read:
+            case Silent(fault=fault, reason=reason), _:
+                reason = self._redact(reason)[0]
+                self._note_silence(fault, reason)
+                told = one.told
+                replies[one.key] = (
+                    Unreadable(reason=told.reason, fault=told.fault, usage=one.spent) if told
+                    else Unreachable(reason=reason, fault=fault, usage=one.spent)
+                )  # fmt: skip
+            case _, Wrong() as wrong if wrong.fault is not Fault.REFUSAL and not one.again:
+                self._silences = 0
+                waiting.appendleft(replace(one, ask=_once_more(one.ask, wrong), again=True, told=wrong))
+            case _, Wrong() as wrong:
+                self._silences = 0
+                self._replies.failed(_note(one.key, one.ask), wrong.fault.value, self._program)
+                replies[one.key] = Unreadable(reason=wrong.reason, fault=wrong.fault, usage=one.spent)
+            case _, body:
+                self._silences = 0
+                replies[one.key] = self._remember(_note(one.key, one.ask), body or {}, one.spent)
+
+    def _remember(self, note: Note, body: Mapping[str, Any], usage: Usage) -> Answered:
+        safe = self._without_secrets(body)
+        assert self._model is not None
+        self._replies.put(note, self._model.name, safe, self._clock())
+        return Answered(body=safe, usage=usage)
+
+    def _without_secrets(self, value: Any) -> Any:
+        match value:
+            case str():
+                text, found = self._redact(value)
+                self.tally.secrets += found
+                return text
+            case list():
+                return [self._without_secrets(each) for each in value]
+            case dict():
+                return {name: self._without_secrets(each) for name, each in value.items()}
+            case _:
+                return value
+
+    def _pay(self, purpose: str, usage: Usage) -> None:
+        assert self._model is not None
+        self._replies.spend(purpose, self._model.name, usage, self._clock())
+        self.tally.add(purpose, usage)
+        known = replace(usage, cost=usage.cost or 0.0)
+        self._run, self._today = self._run + known, self._today + known
+
+    def _note_silence(self, fault: Fault, reason: str) -> None:
+        self._silences += 1
+        if fault is Fault.SETUP:
+            self._stopped = Unreachable(reason=reason, fault=fault)
+        elif self._silences >= _SILENCES:
+            self._stopped = Unreachable(reason=f"{self._silences} questions in a row got no reply, the last: {reason}", fault=fault)
+
+    def _count(self, reply: Reply) -> None:
+        match reply:
+            case Unreadable(fault=fault):
+                self.tally.unreadable[fault.value] += 1
+                self.tally.note("unreadable", reply.reason)
+            case Unreachable(fault=fault):
+                self.tally.unreachable[fault.value] += 1
+                self.tally.note("unreachable", reply.reason)
+            case Unaffordable():
+                self.tally.unaffordable += 1
+                self.tally.note("unaffordable", reply.reason)
+            case Awaited():
+                self.tally.awaited += 1
+            case Answered():
+                pass
+
+    def _hand_in(self, model: Model, waiting: Sequence[_Open]) -> dict[str, Reply]:
+        """Hand what can wait to the provider's batch interface, where the user wants that; the rest is asked now."""
+        if not self._batch or not isinstance(model, Batching):
+            return {}
+        chosen: list[_Open] = []
+        aside = Usage()
+        for each in waiting:
+            cost = self._most(each.ask, batched=True)
+            if each.ask.waits and not self._over(aside + cost):
+                chosen.append(each)
+                aside += cost
+        replies: dict[str, Reply] = {}
+        for some in batches(chosen, lambda each: len(whole(each.ask).encode()), _BATCH_BYTES):
+            named = {digest(each.key): each for each in some}
+            batch = model.submit({name: each.ask for name, each in named.items()})
+            if isinstance(batch, Silent):
+                self._note_silence(batch.fault, batch.reason)
+                replies |= {each.key: Unreachable(reason=batch.reason, fault=batch.fault) for each in some}
+                continue
+            items = {name: _note(each.key, each.ask) for name, each in named.items()}
+            self._replies.put_batch(Batch(id=batch, model=model.name, at=to_text(self._clock()), items=items))
+            replies |= {each.key: Awaited(reason="handed in as part of a batch; a later run collects the reply") for each in some}
+        return replies
+
+    def _collect(self, model: Model) -> None:
+        """Take in what batches of earlier runs have brought. What a batch did not answer is asked for again."""
+        if not isinstance(model, Batching):
+            return
+        for batch in self._replies.batches(model.name):
+            found = model.collect(batch.id)
+            late = (self._clock() - from_text(batch.at)).total_seconds() > _BATCH_HOURS * 3600
+            if (found is None or isinstance(found, Silent)) and not late:
+                continue
+            for name, spoken in found.items() if isinstance(found, Mapping) else ():
+                note = batch.items.get(name)
+                if note is None or not isinstance(spoken, Said):
+                    continue
+                usage = priced(spoken.usage, self._price, batched=True)
+                self._pay(note.purpose, usage)
+                read = read_spoken(spoken, note.schema)
+                if isinstance(read, Wrong):
+                    self._replies.failed(note, read.fault.value, self._program)
+                elif read is not None:
+                    self._remember(note, read, usage)
+            self._replies.drop_batch(batch.id)
+
+
+def _note(key: str, ask: Ask) -> Note:
+    return Note(key=key, purpose=ask.purpose, version=ask.version, schema=ask.schema, about=ask.about)
+
+
+def _once_more(ask: Ask, wrong: Wrong) -> Ask:
+    """The one question that may follow a reply nobody can use: the same, with what was wrong, and with more room where it was cut."""
+    room = 2 if wrong.fault is Fault.TRUNCATED else 1
+    return replace(ask, prompt=f"{ask.prompt}\n\n{_AGAIN.format(reason=wrong.reason)}", most=room * ask.most)

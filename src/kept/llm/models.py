@@ -1,0 +1,106 @@
+"""From settings to a language model: which one is asked, with which limits. Opens no connection and starts no program."""
+
+import shlex
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from kept.core.codec import digest
+from kept.core.errors import ConfigError
+from kept.llm.adapters import Anthropic, Command, Model, OpenAI, Recorded, Recording, script
+from kept.llm.ask import GUARD
+from kept.llm.budget import Limits
+from kept.llm.client import Asker, Redact
+from kept.llm.prices import Price
+from kept.llm.replies import Replies
+from kept.llm.retry import Pace
+from kept.local.settings import Llm
+
+_WORDS = 4  # of a command line, in which its program and its script stand
+
+
+def asker(
+    settings: Llm,
+    *,
+    replies: Path,
+    env: Mapping[str, str],
+    clock: Callable[[], datetime],
+    day_start: Callable[[], datetime],
+    redact: Redact,
+) -> Asker | None:
+    """What asks the model of the settings; None where none is set, and in a process that itself answers for kept."""
+    if settings.adapter == "none" or env.get(GUARD):
+        return None
+    price = (
+        Price(input=settings.price_input, output=settings.price_output) if settings.price_input or settings.price_output else None
+    )
+    return Asker(
+        lambda: model(settings, env), replies=Replies(replies), clock=clock, day_start=day_start,
+        limits=(Limits(span="a run", usd=settings.run_usd, calls=settings.run_calls, tokens=settings.run_tokens),),
+        day=Limits(span="a day", usd=settings.day_usd, calls=settings.day_calls, tokens=settings.day_tokens),
+        pace=Pace(
+            attempts=settings.attempts, concurrency=settings.concurrency, rate=settings.rate, prompt_tokens=settings.prompt_tokens
+        ),
+        price=price, redact=redact, batch=settings.batch, program=_program(settings, env),
+    )  # fmt: skip
+
+
+def _program(settings: Llm, env: Mapping[str, str]) -> str:
+    """What identifies the program or server that answers, and this one; a program that was replaced is another."""
+    parts = [version("kept"), settings.adapter, settings.command, settings.base_url]
+    for word in shlex.split(settings.command)[:_WORDS] if settings.adapter == "command" else ():
+        found = shutil.which(word, path=env.get("PATH"))
+        with suppress(OSError):
+            stat = Path(found or word).expanduser().stat()
+            parts.append(f"{stat.st_size}:{stat.st_mtime_ns}")
+    return digest(*parts)
+
+
+def model(settings: Llm, env: Mapping[str, str]) -> Model:
+    """The model of the settings, recorded where they say so. Raises ConfigError where something is missing."""
+    made = _model(settings, env)
+    if settings.recording and settings.adapter != "recorded":
+        return Recording(made, Path(settings.recording).expanduser())
+    return made
+
+
+def _model(settings: Llm, env: Mapping[str, str]) -> Model:
+    name, timeout = settings.model, settings.timeout
+    match settings.adapter:
+        case "command":
+            command = _needed(settings.command, "llm.command", "kept config set llm.command claude")
+            return Command(command, model=name, env=env, timeout=timeout, more=settings.env)
+        case "anthropic":
+            _needed(name, "llm.model", "kept config set llm.model claude-haiku-5-5")
+            return Anthropic(name, key=_key(settings, env, "ANTHROPIC_API_KEY"), base_url=settings.base_url, timeout=timeout)
+        case "openai":
+            _needed(name, "llm.model", "kept config set llm.model gpt-6-luna")
+            return OpenAI(name, key=_key(settings, env, "OPENAI_API_KEY"), base_url=settings.base_url, timeout=timeout)
+        case "scripted":
+            return script(_file(settings.script, "llm.script"))
+        case "recorded":
+            return Recorded(_file(settings.recording, "llm.recording"))
+        case other:
+            raise ConfigError(f"there is no llm.adapter {other!r}")
+
+
+def _key(settings: Llm, env: Mapping[str, str], usual: str) -> str:
+    """The key out of the environment; a server of the user's own may want none."""
+    name = settings.key_env or usual
+    key = env.get(name, "")
+    if not key and not (settings.base_url and not settings.key_env):
+        raise ConfigError(f"there is no key in {name}", hint=f"export {name}=…, or kept config set llm.key_env NAME")
+    return key
+
+
+def _file(value: str, name: str) -> Path:
+    return Path(_needed(value, name, f"kept config set {name} FILE")).expanduser()
+
+
+def _needed(value: str, name: str, hint: str) -> str:
+    if not value:
+        raise ConfigError(f"{name} is not set", hint=hint)
+    return value

@@ -1,0 +1,235 @@
+"""What language models replied and what it cost, in an SQLite file of its own. Each entry commits at once. Knows no model and no budget.
+
+Rollback journal and ``synchronous=FULL`` as in the store; deleted words are overwritten.
+"""
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from kept.core.errors import StoreError
+from kept.core.times import to_text
+from kept.llm.ask import Usage
+
+FORMAT = 2
+_BUSY_MS = 30_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Note:
+    """What is known of a question that was asked: what its reply is remembered under, what it was for, whom it is about."""
+
+    key: str
+    purpose: str
+    version: str
+    schema: Mapping[str, Any]
+    about: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batch:
+    """Questions handed in together at ``at``, by the names the provider knows them under."""
+
+    id: str
+    model: str
+    at: str
+    items: Mapping[str, Note]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spent:
+    """What was spent on a purpose, with a model, in a span of time."""
+
+    purpose: str
+    model: str
+    usage: Usage
+
+
+class Replies:
+    """The file of replies, made when something is first written; reading where there is none finds nothing.
+
+    Every method raises StoreError where the file cannot be read or written. One thread at a time.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._opened: sqlite3.Connection | None = None
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    def find(self, key: str) -> Mapping[str, Any] | None:
+        """The reply to a question, or None."""
+        row = self._one("reply", key)
+        return json.loads(row[0]) if row else None
+
+    def put(self, note: Note, model: str, body: Mapping[str, Any], at: datetime) -> None:
+        """Remember a reply."""
+        values = (note.key, model, note.purpose, note.version, to_text(at), json.dumps(note.about), json.dumps(body))
+        self._write("put_reply", *values)
+        self._write("drop_failures", note.key)
+
+    def failed(self, note: Note, fault: str, program: str) -> None:
+        """Count a reply that could not be read; ``program`` identifies what answered."""
+        self._write("count_failure", note.key, fault, json.dumps(note.about), program)
+
+    def failures(self, key: str, program: str) -> tuple[int, str]:
+        """How often a program's reply to a question could not be read, and what was wrong the last time."""
+        row = self._one("failures", key, program)
+        return (row[0], row[1]) if row else (0, "")
+
+    def set_aside(self, tries: int) -> dict[str, str]:
+        """The sessions of which a question got no readable reply in so many runs, with what was wrong the last time."""
+        return {session: row[2] for row in self._rows("every_failure") if row[1] >= tries for session in json.loads(row[3])}
+
+    def spend(self, purpose: str, model: str, usage: Usage, at: datetime) -> None:
+        """Note what a question cost."""
+        values = (
+            to_text(at),
+            purpose,
+            model,
+            usage.calls,
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cached_tokens,
+            usage.cost,
+        )
+        self._write("spend", *values)
+
+    def spent(self, start: datetime, stop: datetime | None = None) -> tuple[Spent, ...]:
+        """What was spent from an instant on (up to another), by purpose and model; costs that nobody told count as nothing, unless there are no others."""
+        rows = self._rows("spent", to_text(start), to_text(stop) if stop else "9")
+        return tuple(
+            Spent(
+                purpose=row[0],
+                model=row[1],
+                usage=Usage(
+                    calls=row[2],
+                    input_tokens=row[3],
+                    output_tokens=row[4],
+                    cached_tokens=row[5],
+                    cost=None if row[7] and not row[6] else row[6],
+                ),
+            )
+            for row in rows
+        )
+
+    def batches(self, model: str = "") -> tuple[Batch, ...]:
+        """The batches (of a model) that were handed in and not collected."""
+        rows = [each for each in self._rows("batches") if model in ("", each[1])]
+        return tuple(
+            Batch(id=row[0], model=row[1], at=row[2], items={name: _note(each) for name, each in json.loads(row[3]).items()})
+            for row in rows
+        )
+
+    def put_batch(self, batch: Batch) -> None:
+        """Note a batch that was handed in."""
+        items = {name: [each.key, each.purpose, each.version, each.schema, list(each.about)] for name, each in batch.items.items()}
+        self._write("put_batch", batch.id, batch.model, batch.at, json.dumps(items))
+
+    def drop_batch(self, batch: str) -> None:
+        """Note that a batch is collected."""
+        self._write("drop_batch", batch)
+
+    def holding(self, sessions: Iterable[str], tells: Callable[[str], bool]) -> tuple[str, ...]:
+        """The keys of the replies about those sessions and of those whose text ``tells`` recognises."""
+        gone = set(sessions)
+        return tuple(row[0] for row in self._rows("every_reply") if gone & set(json.loads(row[1])) or tells(row[2]))
+
+    def forget(self, sessions: Iterable[str], tells: Callable[[str], bool]) -> int:
+        """Erase the replies of :meth:`holding`, without a trace; how many there were. What a batch will say of the sessions is not taken in."""
+        gone = set(sessions)
+        keys = self.holding(gone, tells)
+        for key in keys:
+            self._write("drop_reply", key)
+        for key in [row[0] for row in self._rows("every_failure") if gone & set(json.loads(row[3]))]:
+            self._write("drop_failures", key)
+        for batch in self.batches():
+            left = {name: each for name, each in batch.items.items() if not gone & set(each.about)}
+            if len(left) < len(batch.items):
+                self.put_batch(replace(batch, items=left))
+        if keys:
+            self._write("vacuum")
+        return len(keys)
+
+    def _one(self, name: str, *values: object) -> Any:
+        rows = self._rows(name, *values)
+        return rows[0] if rows else None
+
+    def _rows(self, name: str, *values: object) -> list[Any]:
+        if self._opened is None and self._path is not None and not self._path.exists():
+            return []
+        with self._told():
+            return self._connection().execute(_statements()[name], values).fetchall()
+
+    def _write(self, name: str, *values: object) -> None:
+        with self._told():
+            self._connection().execute(_statements()[name], values)
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._opened is None:
+            self._opened = _open(self._path)
+        return self._opened
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(
+                f"the file of replies cannot be used: {error}", where=str(self._path),
+                hint="look after the disk, or move the file away: what it holds is asked again",
+            ) from error  # fmt: skip
+
+
+@cache
+def _statements() -> Mapping[str, str]:
+    """The named statements of queries.sql."""
+    parts = _text("queries.sql").split("-- name: ")[1:]
+    return {name.strip(): sql.strip() for name, _, sql in (each.partition("\n") for each in parts)}
+
+
+def _text(name: str) -> str:
+    return files("kept.llm.replies").joinpath(name).read_text(encoding="utf-8")
+
+
+def _note(row: Iterable[Any]) -> Note:
+    key, purpose, version, schema, about = row
+    return Note(key=key, purpose=purpose, version=version, schema=schema, about=tuple(about))
+
+
+def _open(path: Path | None) -> sqlite3.Connection:
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with suppress(FileExistsError):  # made by hand so that it is never readable by others
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    connection = sqlite3.connect(path or ":memory:", isolation_level=None)
+    pragmas = (
+        f"busy_timeout = {_BUSY_MS}",
+        "journal_mode = DELETE",
+        "synchronous = FULL",
+        "secure_delete = ON",
+        "temp_store = MEMORY",
+    )
+    for pragma in pragmas:
+        connection.execute(f"PRAGMA {pragma}")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version < FORMAT:
+        # Format 1 noted failures without their sessions: those questions are asked again.
+        drop = "DROP TABLE IF EXISTS unreadable;"
+        connection.executescript(f"BEGIN EXCLUSIVE; {drop} {_text('schema.sql')} PRAGMA user_version = {FORMAT}; COMMIT;")
+    elif version != FORMAT:
+        connection.close()
+        raise sqlite3.DatabaseError(f"it has format {version}, this program knows {FORMAT}")
+    return connection

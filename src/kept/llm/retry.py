@@ -1,0 +1,83 @@
+"""Asking one question until there is a reply, or trying again is of no use. Touches nothing shared, so several may run at once."""
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kept.llm.adapters.base import Model, Said, Silent, Spoken
+from kept.llm.ask import Ask, Fault, Usage
+from kept.llm.reply import Wrong, understand
+
+_LONGEST_PAUSE = 120.0
+_PASSING = {Fault.RATE_LIMIT, Fault.OVERLOADED, Fault.CONNECTION, Fault.TIMEOUT}
+_REACHED = {Fault.EMPTY, Fault.REFUSAL, Fault.TRUNCATED, Fault.MALFORMED, Fault.AMBIGUOUS, Fault.SCHEMA}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pace:
+    """How fast and how often is asked: ``rate`` in questions a minute (0: as fast as it goes), ``prompt_tokens`` the longest question.
+
+    ``monotonic``, ``sleep`` and ``jitter`` (a number in [0, 1)) are the time, so that a test need not wait.
+    """
+
+    attempts: int = 4
+    concurrency: int = 4
+    rate: float = 0.0
+    prompt_tokens: int = 80_000
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    jitter: Callable[[], float] = random.random
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Heard:
+    """What came of a question: what was said, what it means, and what was spent on tries that brought nothing."""
+
+    spoken: Spoken
+    read: Mapping[str, Any] | Wrong | None
+    lost: Usage
+
+
+def tried(model: Model, ask: Ask, pace: Pace) -> Heard:
+    """Ask until there is a reply, or trying again is of no use. Runs beside others; touches nothing shared."""
+    lost = Usage()
+    for attempt in range(1, max(1, pace.attempts) + 1):
+        spoken = model.ask(ask)
+        read = read_spoken(spoken, ask.schema)
+        fault, after = _trouble(spoken, read)
+        if fault is None:
+            return Heard(spoken=spoken, read=read, lost=lost)
+        lost += spoken.usage
+        if fault is Fault.TIMEOUT and not spoken.usage.calls:
+            lost += Usage(calls=1, input_tokens=model.count(ask), cost=None)  # it may be on the bill
+        last = attempt >= (2 if fault is Fault.TIMEOUT else pace.attempts)
+        if fault not in _PASSING or last or (after or 0.0) > _LONGEST_PAUSE:
+            reason = spoken.reason if isinstance(spoken, Silent) else "the server answered with an error in the place of a reply"
+            return Heard(spoken=Silent(fault=fault, reason=reason), read=None, lost=lost)
+        pause = min(_LONGEST_PAUSE, 2.0**attempt) * (0.5 + pace.jitter() / 2)
+        pace.sleep(max(after or 0.0, pause))
+    raise AssertionError(ask.purpose)
+
+
+def read_spoken(spoken: Spoken, schema: Mapping[str, Any]) -> Mapping[str, Any] | Wrong | None:
+    """What a reply says, or what is wrong with it; None where there is none."""
+    match spoken:
+        case Silent():
+            return None
+        case Said(refused=True):
+            return Wrong(fault=Fault.REFUSAL, reason="the model refused to answer")
+        case Said(cut=True):
+            return Wrong(fault=Fault.TRUNCATED, reason="the reply was cut off at its limit")
+        case Said(text=text):
+            return understand(text, schema)
+
+
+def _trouble(spoken: Spoken, read: Mapping[str, Any] | Wrong | None) -> tuple[Fault | None, float | None]:
+    """Why this is no reply at all, an error told in its place included, and how long the server asks to wait."""
+    if isinstance(spoken, Silent):
+        return spoken.fault, spoken.after
+    if isinstance(read, Wrong) and read.fault not in _REACHED:
+        return read.fault, None
+    return None, None

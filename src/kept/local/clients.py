@@ -1,0 +1,212 @@
+"""Clients: the settings files in which a coding agent is told which hooks to call, edited so that they come and go without a trace.
+
+Pure edits of JSON text; who reads and writes the files is no matter of this module. Claude Code and Codex use the same form.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kept.core.errors import ConfigError
+
+# What the clients call an event, what kept calls it, and how long they wait for it, in seconds.
+EVENTS: Mapping[str, tuple[str, int]] = {
+    "SessionStart": ("session-start", 10),
+    "UserPromptSubmit": ("user-prompt", 10),
+    "Stop": ("stop", 10),
+    "PreCompact": ("pre-compact", 30),
+    "SessionEnd": ("session-end", 3),  # Codex waits no longer, and says so where more is asked for
+}
+# The one tool that may be called without asking, by the names it has where a server or the plugin brings it.
+SUGGEST, PLUGIN_SUGGEST = "mcp__kept__suggest", "mcp__plugin_kept_kept__suggest"
+_SPARED = " 2>/dev/null || true"  # a kept that is gone or broken says nothing and stops nothing (exit code 2 would)
+_OURS = re.compile(
+    r"(?:^|[/\\ '\"])kept['\"]?(?: --home (?:'[^']*'|\S+))? hook (?:session-start|user-prompt|stop|pre-compact|session-end)\b|-m kept (?:--home (?:'[^']*'|\S+) )?hook "
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Client:
+    """A coding agent: its name, the folder whose presence shows that it is used, the file its hooks stand in and the one that tells which
+    plugins are on, and the file of instructions that it reads in every session (empty: kept's memory file is one). All below the folder.
+
+    ``variable`` is the environment variable that names another place: for the folder itself, or where ``below`` says so for the home
+    that the folder lies in.
+    """
+
+    name: str
+    folder: str
+    file: str
+    plugins: str
+    instructions: str = ""
+    variable: str = ""
+    below: bool = False
+
+    def place(self, home: Path, variables: Mapping[str, str]) -> Path:
+        """The folder: where its variable says, as far as that lies below the home; kept writes nowhere else."""
+        usual, named = home / self.folder, variables.get(self.variable, "")
+        if not named:
+            return usual
+        given = Path(named).expanduser() / (self.folder if self.below else "")
+        return given if given.is_absolute() and given.is_relative_to(home) and ".." not in given.parts else usual
+
+
+CLIENTS = (
+    Client(name="claude", folder=".claude", file="settings.json", plugins="settings.json", variable="CLAUDE_CONFIG_DIR"),
+    Client(
+        name="codex", folder=".codex", file="hooks.json", plugins="config.toml", instructions="AGENTS.md", variable="CODEX_HOME"
+    ),
+)
+GEMINI = Client(  # its hooks come with the extension alone
+    name="gemini",
+    folder=".gemini",
+    file="",
+    plugins="extensions/kept/gemini-extension.json",
+    instructions="GEMINI.md",
+    variable="GEMINI_CLI_HOME",
+    below=True,
+)
+READERS = (*(each for each in CLIENTS if each.instructions), GEMINI)  # agents that read instructions of their own in every session
+
+
+def has_plugin(text: str) -> bool:
+    """Whether a client's settings (JSON or TOML) say that kept's plugin is on; its extension's manifest says so by being there."""
+    try:
+        body = json.loads(text)
+        found = body.get("enabledPlugins", {}) if "enabledPlugins" in body else {"kept@": body.get("name") == "kept"}
+    except ValueError:
+        try:
+            found = tomllib.loads(text).get("plugins", {})
+        except tomllib.TOMLDecodeError:
+            return False
+    except (AttributeError, TypeError):
+        return False
+    return isinstance(found, dict) and any(
+        name.startswith("kept@") and (each.get("enabled", True) if isinstance(each, dict) else each) is True
+        for name, each in found.items()
+    )
+
+
+def program_of(text: str) -> str:
+    """The program that kept's own hooks in the settings call; empty where there are none."""
+    found = re.search(r'"command"\s*:\s*"((?:[^"\\]|\\.)*?kept(?:[^"\\]|\\.)*?) hook (?:session-start|user-prompt)\b', text)
+    return found.group(1) if found else ""
+
+
+def with_hooks(text: str, program: str, where: str) -> str:
+    """The settings with kept's hooks called as ``program``, those of an earlier kept replaced; everything else as it was.
+
+    ``text`` is empty where there is no file. Raises ConfigError where it is no JSON object of the known form: nothing is guessed.
+    """
+    body = _body(text, where) if text.strip() else {}
+    _drop(body, where)
+    hooks = body.setdefault("hooks", {})
+    for event, (name, seconds) in EVENTS.items():
+        entry = {"type": "command", "command": f"{program} hook {name}{_SPARED}", "timeout": seconds}
+        hooks.setdefault(event, []).append({"hooks": [entry]})
+    return text if text.strip() and body == _body(text, where) else _written(body, text)
+
+
+def with_permission(text: str, tool: str, where: str) -> str:
+    """The settings in which an agent may call one tool of kept's, and no other one of its, without asking. Raises ConfigError."""
+    body = _body(text, where) if text.strip() else {}
+    if tool in body.get("permissions", {}).get("allow", ()):
+        return text
+    _forbid(body)
+    body.setdefault("permissions", {}).setdefault("allow", []).append(tool)
+    return _written(body, text)
+
+
+def without_hooks(text: str, where: str) -> str:
+    """The settings without any hook of kept's, and without its permission; empty containers that this leaves go too. Raises ConfigError."""
+    body = _body(text, where)
+    if not _drop(body, where) + _forbid(body):
+        return text
+    return _written(body, text)
+
+
+def has_permission(text: str) -> bool:
+    """True if the settings let an agent call kept's tool without asking."""
+    try:
+        return bool(text.strip()) and _forbid(_body(text, "")) > 0
+    except ConfigError:
+        return False
+
+
+def has_hooks(text: str) -> bool:
+    """Whether any hook of kept's stands in the settings."""
+    try:
+        return bool(text.strip()) and _drop(_body(text, ""), "") > 0
+    except ConfigError:
+        return False
+
+
+def _body(text: str, where: str) -> dict[str, Any]:
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(
+            f"the file is no JSON: {error}", where=where, hint="mend it, or add the hooks by hand: kept setup --show"
+        ) from error
+    permissions = body.get("permissions", {}) if isinstance(body, dict) else None
+    known = isinstance(permissions, dict) and isinstance(permissions.get("allow", []), list)
+    if not isinstance(body, dict) or not isinstance(body.get("hooks", {}), dict) or not known:
+        raise ConfigError("the file is not of the form that is known", where=where, hint="add the hooks by hand: kept setup --show")
+    return body
+
+
+def _forbid(body: dict[str, Any]) -> int:
+    """Take the permission to call kept's tool out of the body; how many there were."""
+    permissions = body.get("permissions", {})
+    allowed = permissions.get("allow", [])
+    rest = [tool for tool in allowed if tool not in (SUGGEST, PLUGIN_SUGGEST)]
+    dropped = len(allowed) - len(rest)
+    if dropped:
+        permissions["allow"] = rest
+        if not rest:
+            del permissions["allow"]
+        if not permissions:
+            del body["permissions"]
+    return dropped
+
+
+def _drop(body: dict[str, Any], where: str) -> int:
+    """Take kept's entries out of the body; how many there were."""
+    hooks, dropped = body.get("hooks", {}), 0
+    for event in list(hooks):
+        groups = hooks[event]
+        if not isinstance(groups, list):
+            raise ConfigError(f"hooks.{event} is no list", where=where, hint="add the hooks by hand: kept setup --show")
+        for group in list(groups):
+            entries = group.get("hooks") if isinstance(group, dict) else None
+            kept = [each for each in entries if not _is_ours(each)] if isinstance(entries, list) else None
+            if kept is None or entries is None or len(kept) == len(entries):
+                continue
+            dropped += len(entries) - len(kept)
+            group["hooks"] = kept
+            if not kept:
+                groups.remove(group)
+        if dropped and not groups:
+            del hooks[event]
+    if dropped and not hooks:
+        del body["hooks"]
+    return dropped
+
+
+def _is_ours(entry: object) -> bool:
+    command = entry.get("command") if isinstance(entry, dict) else None
+    return isinstance(command, str) and _OURS.search(command) is not None
+
+
+def _written(body: Mapping[str, Any], before: str) -> str:
+    """The body as text, indented as the file was."""
+    if not body:
+        return "{}\n"
+    indent = re.search(r"^([ \t]+)\S", before, re.MULTILINE)
+    return json.dumps(body, indent=indent.group(1) if indent else 2, ensure_ascii=False) + (
+        "\n" if not before or before.endswith("\n") else ""
+    )

@@ -1,0 +1,274 @@
+"""Files that belong to people, read and written so that nothing is lost: atomically, durably, and only if nobody was faster.
+
+A write goes to a new file beside the target, is flushed, read back, and renamed over the target if that still holds what the
+caller expects. Paths are walked one component at a time without following links; a link is followed only while it stays under
+the root, so one that is swapped meanwhile leads nowhere. Knows bytes and paths, not what they mean.
+"""
+
+import errno
+import fcntl
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from kept.core.errors import BusyError, ChangedError, KeptError
+from kept.local.files.walking import DIRECTORY, Links, explained, flush, walked
+from kept.local.files.walking import links_in as links_in
+from kept.local.files.walking import refuse_links as refuse_links
+
+READ_AT_MOST = 64 * 2**20
+_TEMP, _TEMP_END = ".kept-", ".tmp"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stamp:
+    """What a file was when it was read: the hash of its bytes, and what the system says of it. Only the hash decides a write."""
+
+    digest: str
+    inode: int
+    size: int
+    mtime_ns: int
+
+
+MISSING = Stamp(digest="", inode=0, size=0, mtime_ns=0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Content:
+    """The bytes of a file and its stamp; no bytes and MISSING where there is none."""
+
+    data: bytes
+    stamp: Stamp
+
+
+def read(path: Path, *, at_most: int = READ_AT_MOST) -> Content:
+    """Read a whole file; never waits on a pipe or device.
+
+    Raises KeptError where it is no plain file, over ``at_most`` bytes, or cannot be read.
+    """
+    with explained(path, "cannot read"):
+        try:
+            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return Content(data=b"", stamp=MISSING)
+        try:
+            return _content(handle, path, at_most)
+        finally:
+            os.close(handle)
+
+
+def content_of(data: bytes) -> Content:
+    """What :func:`read` would give of a file that holds these bytes."""
+    return Content(data=data, stamp=Stamp(digest=_digest(data), inode=0, size=len(data), mtime_ns=0))
+
+
+def write(path: Path, data: bytes, *, expect: Stamp, root: Path, links: Links = None) -> Stamp:
+    """Make ``data`` the bytes of a file, durably, if it still is what ``expect`` says; directories are made as needed.
+
+    Mode and owner of an existing file stay, a new one is 0600 (directories 0700). Where the path is a link that may be followed, its
+    target is written.
+
+    Raises:
+        ChangedError: the file is not what was expected; nothing was written.
+        RefusedPathError: the path, or a link on it, leads outside ``root``, or the link may not be followed.
+        KeptError: the system said no; the old file is in place.
+    """
+    with explained(path, "cannot write"), walked(path, root, make=True, links=links) as (folder, name):
+        _sweep(folder)
+        try:
+            return _replace(folder, name, data, (expect.digest,), path)
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            # After a failed flush the system may have dropped the bytes and call the next flush a success: all is written again.
+            return _replace(folder, name, data, (expect.digest, _digest(data)), path)
+
+
+def remove(path: Path, *, expect: Stamp, root: Path, links: Links = None) -> None:
+    """Delete a file if it still is what ``expect`` says; one that is missing already is fine. Raises as :func:`write`."""
+    with explained(path, "cannot delete"):
+        try:
+            with walked(path, root, make=False, links=links) as (folder, name):
+                _check(folder, name, (expect.digest, MISSING.digest), path)
+                os.unlink(name, dir_fd=folder)
+                flush(folder)
+        except FileNotFoundError:
+            return
+
+
+def tidy(path: Path, *, root: Path, links: Links = None) -> None:
+    """Delete what writers of a file that died, or could not even delete it, left beside it. Raises as :func:`write`."""
+    with (
+        explained(path, "cannot tidy up beside"),
+        suppress(FileNotFoundError),
+        walked(path, root, make=False, links=links) as (folder, _),
+    ):
+        _sweep(folder)
+
+
+def sweep(folder: Path) -> None:
+    """Delete the temporary files that writers which died left in a folder; what cannot be deleted stays."""
+    with suppress(OSError):
+        handle = os.open(folder, DIRECTORY)
+        try:
+            _sweep(handle)
+        finally:
+            os.close(handle)
+
+
+def put_aside(path: Path, *, into: Path) -> Path:
+    """Copy a file, durably, to the first free ``<name>.<n>`` in ``into`` (made as needed); nothing there is overwritten."""
+    with explained(path, "cannot put aside"):
+        content = read(path)
+        with walked(into / path.name, into, make=True) as (folder, name):
+            number = 1
+            while True:
+                try:
+                    handle = os.open(f"{name}.{number}", os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
+                    break
+                except FileExistsError:
+                    number += 1
+            try:
+                _fill(handle, content.data)
+            finally:
+                os.close(handle)
+            flush(folder)
+            return into / f"{name}.{number}"
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock file for as long as the block runs. The system releases it when the process ends, however it ends.
+
+    The file itself is made once and never written: holding a lock leaves no trace. Raises BusyError where it is held, naming
+    the other process where the system tells.
+    """
+    with explained(path, "cannot lock"), walked(path, path.parent, make=True) as (folder, name):
+        handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BusyError(f"already running{_holder(handle)}", where=str(path)) from error
+        yield
+    finally:
+        os.close(handle)
+
+
+def _holder(handle: int) -> str:
+    """Who holds the lock of an open file, as Linux lists it; nothing elsewhere, or where it is a process we do not see."""
+    inode = os.fstat(handle).st_ino
+    try:
+        listed = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
+    except OSError:
+        return ""
+    return next(
+        (f" as process {each[4]}" for each in listed if each[1] == "FLOCK" and each[5].endswith(f":{inode}") and each[4] > "0"), ""
+    )
+
+
+def _content(handle: int, path: Path, at_most: int) -> Content:
+    state = os.fstat(handle)
+    if not stat.S_ISREG(state.st_mode):
+        raise KeptError("not a plain file", where=str(path), hint="move it out of the way")
+    if state.st_size > at_most:
+        raise KeptError(f"larger than {at_most} bytes", where=str(path), hint="move it out of the way")
+    data = _all(handle, at_most)
+    return Content(data=data, stamp=Stamp(digest=_digest(data), inode=state.st_ino, size=len(data), mtime_ns=state.st_mtime_ns))
+
+
+def _all(handle: int, at_most: int) -> bytes:
+    parts, room = [], at_most
+    while room > 0 and (part := os.read(handle, min(room, 2**20))):
+        parts.append(part)
+        room -= len(part)
+    return b"".join(parts)
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def _look(folder: int, name: str, path: Path) -> tuple[str, os.stat_result | None]:
+    """The hash and state of a file as it is now; an empty hash for none."""
+    try:
+        handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    except FileNotFoundError:
+        return MISSING.digest, None
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise ChangedError("a link took the place of the file", where=str(path), hint="run again") from error
+    try:
+        return _content(handle, path, READ_AT_MOST).stamp.digest, os.fstat(handle)
+    finally:
+        os.close(handle)
+
+
+def _check(folder: int, name: str, allowed: tuple[str, ...], path: Path) -> os.stat_result | None:
+    now, state = _look(folder, name, path)
+    if now not in allowed:
+        raise ChangedError("the file changed since it was read; it was left alone", where=str(path), hint="run again")
+    return state
+
+
+def _replace(folder: int, name: str, data: bytes, allowed: tuple[str, ...], path: Path) -> Stamp:
+    state = _check(folder, name, allowed, path)
+    temp, handle = _temporary(folder)
+    try:
+        if state is not None:
+            if (state.st_uid, state.st_gid) != (os.geteuid(), os.fstat(handle).st_gid):
+                os.fchown(handle, state.st_uid, state.st_gid)
+            os.fchmod(handle, stat.S_IMODE(state.st_mode))
+        _fill(handle, data)
+        _check(folder, name, allowed, path)
+        os.rename(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
+        written = os.fstat(handle)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temp, dir_fd=folder)
+        raise
+    finally:
+        os.close(handle)
+    flush(folder)
+    return Stamp(digest=_digest(data), inode=written.st_ino, size=len(data), mtime_ns=written.st_mtime_ns)
+
+
+def _temporary(folder: int) -> tuple[str, int]:
+    """A new file beside the target, locked for as long as its writer lives, so that others can tell a dead one's."""
+    while True:
+        name = f"{_TEMP}{secrets.token_hex(8)}{_TEMP_END}"
+        handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.fstat(handle).st_nlink:
+            return name, handle
+        os.close(handle)  # swept between its creation and its lock
+
+
+def _sweep(folder: int) -> None:
+    """Delete the temporary files of writers that died."""
+    for name in os.listdir(folder):
+        if name.startswith(_TEMP) and name.endswith(_TEMP_END):
+            with suppress(OSError):
+                handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(name, dir_fd=folder)
+                finally:
+                    os.close(handle)
+
+
+def _fill(handle: int, data: bytes) -> None:
+    """Write all bytes, flush them to the disk, and read them back."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(handle, rest) :]
+    os.fsync(handle)
+    os.lseek(handle, 0, os.SEEK_SET)
+    if _all(handle, len(data) + 1) != data:
+        raise OSError(errno.EIO, "what was written does not read back")

@@ -1,0 +1,160 @@
+"""Paths walked one component at a time, every link followed by hand, where it may be. Knows nothing of what files hold."""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from kept.core.errors import KeptError, RefusedPathError
+
+# Which links a path may lead over: None is every one that stays under the root. Folders: a link may lead within the folder it lies in,
+# to a file of its own kind (its suffix), or into one of these.
+Links = tuple[Path, ...] | None
+
+_LINKS = 40
+DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_REASONS = {
+    errno.ENOSPC: ("the disk is full", "free some space and run again"),
+    errno.EDQUOT: ("the disk quota is used up", "free some space and run again"),
+    errno.EFBIG: ("the file would be larger than the limit allows", "raise the limit (`ulimit -f`) and run again"),
+    errno.EROFS: ("the file system is read-only", "make it writable, or choose another place with --home"),
+    errno.EACCES: ("permission denied", "make it readable and writable for you, or choose another place with --home"),
+    errno.EPERM: ("the system does not permit it", "look at the owner and the flags of the file"),
+    errno.EIO: ("the disk reported an error", "look after the disk, then run again"),
+    errno.EMFILE: ("too many open files", "raise the limit (`ulimit -n`) and run again"),
+    errno.ENOTDIR: ("a part of the path is no directory", "move the file that is in the way"),
+    errno.EISDIR: ("it is a directory", "move it out of the way"),
+    errno.ENAMETOOLONG: ("the name is too long", "choose a shorter one"),
+}
+
+
+@contextmanager
+def explained(path: Path, doing: str) -> Iterator[None]:
+    """Tell what the system says as a KeptError: what was being done, to which path, why not, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        reason, hint = _REASONS.get(error.errno or 0, (os.strerror(error.errno or 0), ""))
+        raise KeptError(f"{doing}: {reason}", where=str(path), hint=hint) from error
+
+
+@contextmanager
+def walked(path: Path, root: Path, *, make: bool, links: Links = None) -> Iterator[tuple[int, str]]:
+    """An open directory and the name in it that a path leads to, every link on the way followed by hand and under ``root``."""
+    real = os.path.realpath(root)
+    if make:
+        for missing in [each for each in (Path(real), *Path(real).parents) if not each.exists()][::-1]:
+            missing.mkdir(mode=0o700, exist_ok=True)
+    with ExitStack() as opened:
+        folders, names = [_opened(opened, real, None)], [real]
+        rest = _below(path, root, real, path)[::-1]
+        followed = 0
+        while rest:
+            part = rest.pop()
+            if part == "..":
+                if len(folders) == 1:
+                    raise _outside(path, root)
+                folders.pop()
+                names.pop()
+                continue
+            link = _link(part, folders[-1])
+            if link is not None:
+                followed += 1
+                if followed > _LINKS:
+                    raise _outside(path, root)
+                if links is not None:
+                    _refuse_link("/".join([*names, part]), link, links, last=not rest, path=path)
+                if link.startswith("/"):
+                    del folders[1:], names[1:]
+                    rest += _below(Path(os.path.realpath(link)), Path(real), real, path)[::-1]
+                else:
+                    rest += [each for each in reversed(link.split("/")) if each not in ("", ".")]
+            elif rest:
+                folders.append(_entered(opened, part, folders[-1], make=make, path=path, root=root))
+                names.append(part)
+            else:
+                yield folders[-1], part
+                return
+    raise KeptError("a directory where a file should be", where=str(path))
+
+
+def _refuse_link(place: str, link: str, allowed: tuple[Path, ...], *, last: bool, path: Path) -> None:
+    """Raise RefusedPathError for a link that leads out of its folder and into none of those allowed, or to a file of another kind."""
+    folder, name = os.path.split(place)
+    target = Path(os.path.realpath(os.path.join(folder, link)))  # noqa: PTH118 - links are texts
+    if any(target.is_relative_to(os.path.realpath(each)) for each in allowed):
+        return
+    if not target.is_relative_to(folder) or (last and target.suffix != Path(name).suffix):
+        hint = f"replace the link, or allow it: kept config set linked_folders {target.parent if last else target}"
+        raise RefusedPathError(f"a link leads to {target}", where=str(path), hint=hint)
+
+
+def _below(path: Path, root: Path, real: str, asked: Path) -> list[str]:
+    """The components of a path under the root, given as it is called or as it really is."""
+    for base in (root, Path(real)):
+        if path.is_relative_to(base):
+            return list(path.relative_to(base).parts)
+    raise _outside(asked, root)
+
+
+def _outside(path: Path, root: Path) -> RefusedPathError:
+    return RefusedPathError(
+        f"the path leads outside {root}", where=str(path), hint="replace the link, or choose another place with --home"
+    )
+
+
+def _link(name: str, folder: int) -> str | None:
+    try:
+        return os.readlink(name, dir_fd=folder)
+    except OSError as error:
+        if error.errno in (errno.EINVAL, errno.ENOENT):
+            return None
+        raise
+
+
+def _opened(opened: ExitStack, name: str, folder: int | None) -> int:
+    handle = os.open(name, DIRECTORY, dir_fd=folder)
+    opened.callback(os.close, handle)
+    return handle
+
+
+def _entered(opened: ExitStack, name: str, folder: int, *, make: bool, path: Path, root: Path) -> int:
+    try:
+        return _opened(opened, name, folder)
+    except FileNotFoundError:
+        if not make:
+            raise
+    except OSError as error:
+        if _link(name, folder) is None:
+            raise
+        raise _outside(path, root) from error  # it became a link after we looked
+    with suppress(FileExistsError):
+        os.mkdir(name, mode=0o700, dir_fd=folder)
+        flush(folder)
+    return _opened(opened, name, folder)
+
+
+def refuse_links(path: Path, *, root: Path, links: Links) -> None:
+    """Raise RefusedPathError where a path leads over a link that may not be followed; whether there is a file does not matter."""
+    with explained(path, "cannot look at"), suppress(FileNotFoundError), walked(path, root, make=False, links=links):
+        pass
+
+
+def links_in(folder: Path) -> Iterator[Path]:
+    """The links in a folder and in the folders below it; none is followed. Nothing where the folder is missing."""
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_symlink():
+                yield Path(entry.path)
+            elif entry.is_dir(follow_symlinks=False):
+                yield from links_in(Path(entry.path))
+
+
+def flush(folder: int) -> None:
+    """Have the system write the names in an open folder to the disk. Raises OSError."""
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # some network file systems cannot flush a directory
+            raise

@@ -1,0 +1,318 @@
+"""The user's settings: one TOML file, read strictly, written back with the user's comments kept."""
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from importlib.resources import files
+from math import isfinite
+from pathlib import Path
+from typing import Any, TypeVar
+from zoneinfo import ZoneInfo
+
+from kept.core.errors import ConfigError
+from kept.local.recall_settings import Recall
+from kept.local.settings.feeds import Feed
+from kept.local.settings.feeds import checked as checked_feed
+from kept.local.settings.roots import Root
+from kept.local.settings.roots import checked as checked_root
+from kept.profiles.profile import Use
+
+REMEMBERING = frozenset({"claude", "codex", "gemini", "blocks"})
+SECTIONED = frozenset({"codex", "gemini"})
+#: Settings that are lists of tables, and all that are tables.
+LISTS = frozenset({"use", "feed", "root"})
+TABLES = LISTS | {"projects"}
+_ADAPTERS = ("none", "command", "anthropic", "openai", "scripted", "recorded")
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "llm.adapter": _ADAPTERS,
+    "at_session_end": ("queue", "run"),
+    "handover": ("remind", "ask", "off"),
+}
+#: Settings that name programs, servers, variables or paths: whoever changes them can have this machine run, send or read something
+#: else, so no page and no agent changes them. A list of tables counts whole.
+TERMINAL_ONLY = frozenset(
+    {
+        *("llm.adapter", "llm.command", "llm.base_url", "llm.key_env", "llm.env", "llm.script", "llm.recording"),
+        *("feed", "root", "projects", "journal.folder", "linked_folders"),
+    }
+)
+#: What the value of each kind of setting is called.
+KINDS = {bool: "switch (true or false)", int: "whole number", float: "number", str: "text", tuple: "list of texts"}
+_MOST_TOKENS = 3_000  # a client cuts what a hook gives it at 10,000 characters
+_MOST = 1_000_000  # bytes; a settings file beyond this is a mistake
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Llm:
+    """The table ``[llm]``: which language model is asked, how, and what it may cost. A limit of 0 is none.
+
+    ``command`` is a known program (claude, codex, llm, ollama) or a command line; ``base_url`` another server than the vendor's;
+    ``key_env`` the variable that holds the key, ``env`` further variables that a command gets. ``script`` and ``recording`` are files.
+    ``prompt_tokens`` bounds a question (many prices jump at 100,000), ``rate`` is in questions a minute, ``timeout`` in seconds.
+    Budgets are in USD, calls and tokens (in and out). ``price_input`` and ``price_output`` (USD a million tokens) are for models whose
+    price kept does not know. ``batch`` hands in what can wait to the provider's batch interface, at half the price.
+    """
+
+    adapter: str = "none"
+    model: str = ""
+    command: str = ""
+    base_url: str = ""
+    key_env: str = ""
+    env: tuple[str, ...] = ()
+    script: str = ""
+    recording: str = ""
+    timeout: float = 180.0
+    attempts: int = 4
+    concurrency: int = 4
+    rate: float = 0.0
+    prompt_tokens: int = 80_000
+    run_usd: float = 1.0
+    run_calls: int = 1_000
+    run_tokens: int = 0
+    day_usd: float = 2.0
+    day_calls: int = 3_000
+    day_tokens: int = 0
+    price_input: float = 0.0
+    price_output: float = 0.0
+    batch: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Journal:
+    """The table ``[journal]``: where entries lie below the home, and what they are made of.
+
+    ``tokens`` bounds the whole context of an entry, ``memory_tokens`` what is remembered in it (never more than what the sessions say).
+    ``outside`` is the share of the context that external sources have together; where entries of late speak of the machinery of memory
+    in more than ``self_reference`` of their sentences, it is raised, up to ``outside_most``.
+    """
+
+    folder: str = "journal"
+    template: str = "journal"
+    tokens: int = 6_000
+    memory_tokens: int = 1_500
+    outside: float = 0.3
+    outside_most: float = 0.6
+    self_reference: float = 0.2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """What a person can set, with the defaults.
+
+    ``timezone`` is an IANA name; empty means that of the machine. ``sources_off`` names formats that are not read; ``exclude`` holds
+    glob patterns of transcript paths and project directories that are not read. ``projects`` maps a directory to the directory it
+    is the same project as. ``profile`` is the profile of what no rule speaks of, ``profiles`` are others that are at work, ``use`` are
+    the rules, tables of ``profile``, ``sources`` and ``projects``; the first that fits decides.
+    ``context_tokens`` is the budget of what a hook puts before a session or a prompt. ``at_session_end`` is what its hook does:
+    ``queue`` leaves the session to the next run, ``run`` starts one for it. ``trust_agents`` makes what an agent adds active at once.
+    ``handover`` says what hooks tell agents about handing over the person's words: ``remind``, ``ask`` (also once at the end of a
+    turn), or ``off`` (nothing, and what agents hand over waits).
+    ``night_minutes`` is how long the night's job may read, extract and ask (0: as long as it takes); what is left waits for the next one.
+    ``sections`` names agents (codex, gemini) whose own file of instructions gets a section with what is remembered.
+    ``client_memory`` names tools (claude, codex, gemini, blocks) whose own memory every run takes up as waiting.
+    ``linked_folders`` are folders below the home that the files kept writes may lie in by a link; without them a link leads within its
+    own folder only.
+    ``context_meaning`` lets the hook before a prompt also look for facts by meaning, which loads the model each time.
+    ``llm``, ``recall`` and ``journal`` are tables; ``feed`` are the external sources of the journal and ``root`` the
+    folders that every run reads beside the known ones, a table each.
+    """
+
+    timezone: str = ""
+    profile: str = "coding"
+    profiles: tuple[str, ...] = ()
+    sources_off: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    projects: Mapping[str, str] = field(default_factory=dict)
+    use: tuple[Use, ...] = ()
+    llm: Llm = field(default_factory=Llm)
+    context_tokens: int = 1_200
+    at_session_end: str = "queue"
+    handover: str = "remind"
+    night_minutes: int = 240
+    sections: tuple[str, ...] = ()
+    client_memory: tuple[str, ...] = ()
+    linked_folders: tuple[str, ...] = ()
+    trust_agents: bool = False
+    context_meaning: bool = False
+    recall: Recall = field(default_factory=Recall)
+    journal: Journal = field(default_factory=Journal)
+    feed: tuple[Feed, ...] = ()
+    root: tuple[Root, ...] = ()
+
+
+_SECTIONS = (Llm, Recall, Journal)
+Section = TypeVar("Section", Llm, Recall, Journal, Feed, Root)
+
+
+def read(path: Path) -> Settings:
+    """The settings in a file; the defaults where there is none.
+
+    Raises ConfigError with file and reason where it is unreadable, no TOML, or says something unknown: never silently the default.
+    """
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        return Settings()
+    except OSError as error:
+        raise ConfigError(f"the settings cannot be read: {error.strerror}", where=str(path)) from error
+    if len(raw) > _MOST:
+        raise ConfigError(
+            "the settings file is larger than 1 MB", where=str(path), hint="move it away and set again with `kept config`"
+        )
+    return parse(raw, str(path))
+
+
+def parse(raw: bytes, where: str) -> Settings:
+    """The settings that the bytes of a file say. Raises ConfigError, as :func:`read` does."""
+    try:
+        body = tomllib.loads(raw.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"the settings are no valid TOML: {error}", where=where) from error
+    return _checked(body, where)
+
+
+def _checked(body: Mapping[str, Any], where: str) -> Settings:
+    known = {each.name: each.default for each in fields(Settings)}
+    values: dict[str, Any] = {}
+    for name, value in body.items():
+        if name not in known:
+            raise ConfigError(f"unknown setting {name!r}", where=where, hint=f"settings: {', '.join(known)}")
+        values[name] = _value(name, value, where)
+    made = Settings(**values)
+    if made.timezone:
+        zone(made.timezone)
+    if made.llm.adapter not in _ADAPTERS:
+        raise ConfigError(f"there is no llm.adapter {made.llm.adapter!r}", where=where, hint=f"one of: {', '.join(_ADAPTERS)}")
+    return made
+
+
+def _value(name: str, value: object, where: str) -> Any:
+    match name:
+        case "context_tokens" if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS:
+            return value
+        case "sections" if isinstance(value, list) and set(value) <= SECTIONED:
+            return tuple(value)
+        case "client_memory" if isinstance(value, list) and set(value) <= REMEMBERING:
+            return tuple(value)
+        case "night_minutes" if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            return value
+        case "trust_agents" | "context_meaning" if isinstance(value, bool):
+            return value
+        case "at_session_end" | "handover" if value in CHOICES[name]:
+            return value
+        case "timezone" | "profile" if isinstance(value, str):
+            return value
+        case "profiles" | "sources_off" | "exclude" | "linked_folders" if isinstance(value, list) and all(
+            isinstance(each, str) for each in value
+        ):
+            return tuple(value)
+        case "projects" if isinstance(value, dict) and all(isinstance(each, str) for each in value.values()):
+            return dict(value)
+        case "use" if isinstance(value, list):
+            return tuple(_use(each, f"{where}, [[use]] number {number}") for number, each in enumerate(value, 1))
+        case "llm" if isinstance(value, dict):
+            return _section(Llm(), value, f"{where}, [{name}]")
+        case "recall" if isinstance(value, dict):
+            return _section(Recall(), value, f"{where}, [{name}]")
+        case "journal" if isinstance(value, dict):
+            return _journal(_section(Journal(), value, f"{where}, [{name}]"), where)
+        case "feed" if isinstance(value, list):
+            return tuple(checked_feed(feed, f"{where}, [[feed]]") for feed in _tables(Feed(), value, name, where))
+        case "root" if isinstance(value, list):
+            return tuple(checked_root(root, f"{where}, [[root]]") for root in _tables(Root(), value, name, where))
+        case _:
+            raise ConfigError(f"{name} has a value of the wrong kind", where=where, hint="see `kept config --help`")
+
+
+def _section(usual: Section, body: Mapping[str, Any], where: str) -> Section:
+    """The values of a table, each of the kind of its default, over the defaults. Raises ConfigError."""
+    known = {each.name: getattr(usual, each.name) for each in fields(usual)}
+    values: dict[str, Any] = {}
+    for name, value in body.items():
+        if name not in known:
+            raise ConfigError(f"unknown setting {name!r}", where=where, hint=f"settings: {', '.join(known)}")
+        match known[name], value:
+            case (bool(), bool()) | (str(), str()):
+                values[name] = value
+            case int() | float() as default, int() | float() as number if not isinstance(number, bool) and not isinstance(
+                default, bool
+            ):
+                if number < 0 or not isfinite(number) or (isinstance(default, int) and not isinstance(number, int)):
+                    raise ConfigError(
+                        f"{name} must be a {'whole ' if isinstance(default, int) else ''}number from 0 on", where=where
+                    )
+                values[name] = type(default)(number)
+            case tuple(), list() if all(isinstance(each, str) for each in value):
+                values[name] = tuple(value)
+            case default, _:
+                raise ConfigError(f"{name} must be a {KINDS[type(default)]}", where=where)
+    return replace(usual, **values)
+
+
+def _journal(made: Journal, where: str) -> Journal:
+    folder = Path(made.folder)
+    if not made.folder or folder.is_absolute() or ".." in folder.parts:
+        raise ConfigError("journal.folder must be a folder below the home", where=where, hint='folder = "journal"')
+    if not 0 <= made.outside <= made.outside_most < 1:
+        raise ConfigError("shares of a journal lie between 0 and 1, outside not above outside_most", where=where)
+    return made
+
+
+def _tables(usual: Section, body: Sequence[object], name: str, where: str) -> Iterator[Section]:
+    """The items of a list of tables."""
+    for number, table in enumerate(body, 1):
+        place = f"{where}, [[{name}]] number {number}"
+        if not isinstance(table, dict):
+            raise ConfigError(f"a {name} is a table", where=place)
+        yield _section(usual, table, place)
+
+
+def _use(body: object, where: str) -> Use:
+    known = {each.name for each in fields(Use)}
+    if not isinstance(body, dict) or not isinstance(body.get("profile"), str):
+        raise ConfigError("a rule names the profile it is for", where=where, hint='[[use]] profile = "vault" sources = ["vault"]')
+    lists = {name: value for name, value in body.items() if name != "profile"}
+    for name, value in lists.items():
+        if name not in known:
+            raise ConfigError(f"unknown setting {name!r}", where=where, hint=f"settings: {', '.join(sorted(known))}")
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise ConfigError(f"{name} must be a list of words", where=where)
+    return Use(profile=body["profile"], **{name: tuple(value) for name, value in lists.items()})
+
+
+def zone(name: str) -> ZoneInfo:
+    """The time zone of an IANA name. Raises ConfigError."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        raise ConfigError(f"there is no time zone {name!r}", hint="use a name such as Europe/Berlin") from error
+
+
+def values(settings: Settings) -> dict[str, Any]:
+    """Every setting with its value, by the name that `kept config` knows it by; those of a table as ``llm.model``."""
+    flat: dict[str, Any] = {}
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        if isinstance(value, _SECTIONS):
+            flat |= {f"{each.name}.{one.name}": getattr(value, one.name) for one in fields(value)}
+        else:
+            flat[each.name] = value
+    return flat
+
+
+def given(path: Path) -> frozenset[str]:
+    """The names of the settings that a file says, whatever it says. Nothing where there is none, or none that can be read."""
+    try:
+        body = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return frozenset()
+    tables = {name for name, value in body.items() if isinstance(value, dict) and name not in TABLES}
+    return frozenset(body) - tables | {f"{name}.{own}" for name in tables for own in body[name]}
+
+
+@cache
+def meanings() -> tuple[tuple[str, str, Mapping[str, str]], ...]:
+    """What each setting is for, in groups: their ids and titles, and the meanings by name."""
+    body = tomllib.loads(files(__package__).joinpath("meanings.toml").read_text(encoding="utf-8"))
+    return tuple((each["id"], each["title"], each["settings"]) for each in body["groups"])

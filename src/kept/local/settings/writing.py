@@ -1,0 +1,108 @@
+"""Changing the settings file: its new text, with the user's comments and order kept. Nothing is written here."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kept.core.errors import ConfigError
+from kept.local.settings import KINDS, LISTS, TABLES, Settings, parse, values
+
+
+def write(path: Path, name: str, value: str | Sequence[str]) -> str:
+    """The text of the settings file with one setting changed (a list as such, or comma-separated; empty removes it).
+
+    Comments and order are kept. Nothing is written here. Raises ConfigError for an unknown setting or a wrong value.
+    """
+    import tomlkit  # noqa: PLC0415 - heavy, and reading the settings does without
+
+    usual = values(Settings())
+    if name not in usual or name in TABLES:
+        raise ConfigError(
+            f"unknown setting {name!r}",
+            hint=f"settings: {', '.join(sorted(usual.keys() - TABLES))}; edit {' and '.join(sorted(TABLES))} in the file itself",
+        )
+    document = _document(path)
+    section, _, own = name.rpartition(".")
+    table: Any = document.setdefault(section, tomlkit.table()) if section else document
+    if not isinstance(table, dict):
+        raise ConfigError(f"{section} has a value of the wrong kind", where=str(path))
+    if value:
+        table[own] = _written(name, usual[name], value)
+    else:
+        table.pop(own, None)
+    text = tomlkit.dumps(document)
+    parse(text.encode(), str(path))
+    return text
+
+
+def write_item(path: Path, table: str, item: Mapping[str, Any] | None, *, number: int = 0) -> str:
+    """The text of the settings file with an item more at the end of a list of tables, or without the one of that number (from 0).
+
+    Raises ConfigError for a table that is no such list, a number that it has not, and what would be no setting.
+    """
+    import tomlkit  # noqa: PLC0415 - as in :func:`write`
+
+    if table not in LISTS:
+        raise ConfigError(f"{table!r} is no list of tables", hint=f"one of: {', '.join(sorted(LISTS))}")
+    document = _document(path)
+    listed: Any = document.setdefault(table, tomlkit.aot())
+    if not isinstance(listed, list) or (item is None and number >= len(listed)):
+        raise ConfigError(f"{table} has no item {number + 1}", where=str(path))
+    if item is None:
+        del listed[number]
+        if not listed:
+            document.pop(table)
+    else:
+        listed.append(tomlkit.item({name: list(value) if isinstance(value, tuple) else value for name, value in item.items()}))
+    text = tomlkit.dumps(document)
+    parse(text.encode(), str(path))
+    return text
+
+
+def write_projects(path: Path, changes: Mapping[str, str]) -> str:
+    """The text of the settings file with directories mapped to others in ``[projects]``; one that is mapped to nothing leaves it."""
+    import tomlkit  # noqa: PLC0415 - as in :func:`write`
+
+    document = _document(path)
+    table: Any = document.setdefault("projects", tomlkit.table())
+    for directory, other in changes.items():
+        if other:
+            table[directory] = other
+        else:
+            table.pop(directory, None)
+    if not table:
+        document.pop("projects")
+    text = tomlkit.dumps(document)
+    parse(text.encode(), str(path))
+    return text
+
+
+def _document(path: Path) -> Any:
+    """The settings file as it can be changed with its comments kept. Raises ConfigError."""
+    import tomlkit  # noqa: PLC0415 - as in :func:`write`
+    import tomlkit.exceptions  # noqa: PLC0415
+
+    try:
+        return tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
+    except (tomlkit.exceptions.TOMLKitError, UnicodeDecodeError, OSError) as error:
+        raise ConfigError(f"the settings cannot be read: {error}", where=str(path)) from error
+
+
+def _written(name: str, usual: object, value: str | Sequence[str]) -> Any:
+    """A value as TOML holds it, of the kind of its default. Raises ConfigError."""
+    if isinstance(usual, tuple):
+        items = value.split(",") if isinstance(value, str) else value
+        return [each.strip() for each in items if each.strip()]
+    text = value if isinstance(value, str) else ",".join(value)
+    try:
+        match usual:
+            case bool():
+                return {"true": True, "false": False, "yes": True, "no": False}[text.lower()]
+            case int():
+                return int(text)
+            case float():
+                return float(text)
+            case _:
+                return text
+    except (KeyError, ValueError) as error:
+        raise ConfigError(f"{name} must be a {KINDS[type(usual)]}, not {text!r}") from error

@@ -1,0 +1,268 @@
+"""Looking: what is remembered, where it comes from, what a day was, how things stand. Changes nothing."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from kept.core.codec import dump
+from kept.core.event import Author, Event, Origin
+from kept.core.memory import USER_SCOPE, Evidence, Judged, Memory, Refused, Status
+from kept.core.operation import Operation, Pass
+from kept.core.summary import Summary
+from kept.core.times import to_text
+from kept.days.coverage_report import Covered, cover
+from kept.days.day_notes import summary
+from kept.extraction.questions import TRIGGER
+from kept.memories.person import revision
+from kept.profiles.profile import read_kind
+from kept.profiles.prompts import Prompt
+from kept.store import Run, Sitting
+from kept.workspace import Desk
+
+WHOSE = {
+    Author.HUMAN.value: "you",
+    Author.ASSISTANT.value: "the assistant",
+    Author.TOOL.value: "a tool",
+    Author.INJECTED.value: "text a program put in",
+    Author.SUBAGENT.value: "a sub-agent",
+    Author.COMPACTION.value: "a summary the tool made",
+    Author.ABANDONED.value: "a branch you left",
+}
+"""Whose words they are, for the person who is "you"."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Filter:
+    """Which memories to list: those that everything here lets through.
+
+    By status, category, project (part of its name), all of some ``words`` (parts of words count), origin, the span of days they were last
+    seen in, confidence in [``least``, ``most``), whether a person pinned them. ``everything`` lets any status through.
+    """
+
+    statuses: tuple[Status, ...] = (Status.ACTIVE,)
+    category: str = ""
+    project: str = ""
+    everything: bool = False
+    words: str = ""
+    origin: Origin | None = None
+    since: datetime | None = None
+    before: datetime | None = None
+    least: float = 0.0
+    most: float = 2.0
+    pinned: bool = False
+
+
+def chosen(desk: Desk, memories: Sequence[Memory], which: Filter, moment: datetime) -> tuple[Memory, ...]:
+    """The memories a filter lets through, in the order of a list: by project, category, newest first."""
+    names = desk.names()
+    kinds = [(each.id, one.id) for each in desk.profiles for one in each.categories]
+    order = {each: number for number, each in enumerate(kinds)}
+    profile, category = read_kind(which.category)
+    words, project = which.words.casefold().split(), which.project.lower()
+
+    def fits(memory: Memory) -> bool:
+        return (
+            (which.everything or memory.status_at(moment) in which.statuses)
+            and (not category or memory.category == category)
+            and profile in ("", memory.profile)
+            and (not project or project in names.get(memory.scope, memory.scope).lower())
+            and which.origin in (None, memory.origin)
+            and which.least <= memory.confidence < which.most
+            and (memory.pinned or not which.pinned)
+            and _within(memory.last_seen, which.since, which.before)
+            and (not words or _has(memory, words))
+        )
+
+    def place(memory: Memory) -> tuple[bool, str, int]:
+        return (memory.scope != USER_SCOPE, memory.scope, order.get((memory.profile, memory.category), len(order)))
+
+    found = sorted(filter(fits, memories), key=lambda each: each.id)
+    found.sort(key=lambda each: to_text(each.last_seen) if each.last_seen else "", reverse=True)
+    return tuple(sorted(found, key=place))
+
+
+def _within(seen: datetime | None, since: datetime | None, before: datetime | None) -> bool:
+    if seen is None:
+        return since is None and before is None
+    return (since is None or seen >= since) and (before is None or seen < before)
+
+
+def _has(memory: Memory, words: Sequence[str]) -> bool:
+    text = f"{memory.id} {memory.content} {memory.subject}".casefold()
+    return all(each in text for each in words)
+
+
+def by_session(queue: Sequence[Memory]) -> tuple[Memory, ...]:
+    """A queue in batches: what was said in one session together, the latest session first."""
+    said = {each.id: each.evidence[-1] for each in queue if each.evidence}
+    last: dict[str, str] = {}
+    for each in said.values():
+        last[each.session] = max(last.get(each.session, ""), to_text(each.at) if each.at else "")
+
+    def place(memory: Memory) -> tuple[bool, tuple[int, ...], str]:
+        session = said[memory.id].session if memory.id in said else ""
+        return (memory.id not in said, tuple(-ord(char) for char in last.get(session, "")), session)
+
+    return tuple(sorted(queue, key=place))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trace:
+    """Why a memory is there: its evidence, each in its conversation where the archive has it, and everything that happened to it."""
+
+    memory: Memory
+    evidence: tuple[tuple[Evidence, tuple[Event, ...]], ...]
+    history: tuple[tuple[Pass, Operation], ...]
+    models: tuple[tuple[str, str], ...] = ()
+
+
+def trace(desk: Desk, memory: Memory, *, context: int = 1) -> Trace:
+    """The trace of a memory, each piece of evidence with ``context`` events of its conversation before and after."""
+    evidence = tuple((each, desk.store.archive.around(each.event, context, context)) for each in memory.evidence)
+    rests = set(memory.candidates)
+    proposed = [
+        each
+        for each in desk.store.log.proposals(memory.profile, memory.scope)
+        if each.judged.candidate.trigger == TRIGGER
+        and each.judged.candidate.id in rests
+        and not isinstance(each.judged.verdict, Refused)
+    ]
+    notes = {each.id: each.note for each in desk.store.log.passes(only=[each.pass_id for each in proposed])} if proposed else {}
+    models = dict.fromkeys((notes[each.pass_id], each.judged.candidate.reasoning) for each in proposed)
+    return Trace(memory=memory, evidence=evidence, history=desk.store.log.operations_on(memory.id), models=tuple(models))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Day:
+    """What a day was, or the days from ``day`` to ``last``: sessions with events on it, what was worked on, the memories learnt or
+    confirmed on it, and what they cover of its topics.
+    """
+
+    day: date
+    last: date
+    summary: Summary
+    sittings: tuple[Sitting, ...]
+    learnt: tuple[Memory, ...]
+    confirmed: tuple[Memory, ...]
+    covered: Covered
+
+
+def day(desk: Desk, which: date, last: date | None = None) -> Day:
+    """A local day, by the events' own times; or the days from it to ``last``."""
+    last = last or which
+    start, stop = desk.span(which)[0], desk.span(last)[1]
+    active = [each for each in desk.store.log.memories_between(start, stop) if each.status is Status.ACTIVE]
+    learnt = tuple(each for each in active if each.first_seen is not None and start <= each.first_seen < stop)
+    confirmed = tuple(
+        each
+        for each in active
+        if each not in learnt and any(item.at is not None and start <= item.at < stop for item in each.evidence)
+    )
+    sittings = desk.store.archive.sittings(start, stop)
+    told = {(each.source, each.path, each.session) for each in sittings}
+    threads = [each for each in desk.store.archive.threads() if (each.source, each.path, each.session) in told]
+    covered = cover(desk, threads, (start, stop))
+    found = summary(desk, which, last)
+    return Day(day=which, last=last, summary=found, sittings=sittings, learnt=learnt, confirmed=confirmed, covered=covered)
+
+
+def days(desk: Desk) -> tuple[date, ...]:
+    """Every local day on which something happened."""
+    return tuple(dict.fromkeys(minute.astimezone(desk.zone).date() for minute in desk.store.archive.minutes()))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class State:
+    """How things stand.
+
+    ``shelved`` counts the active memories of profiles that are not at work, which no output shows. ``prompts`` are in force for the
+    profiles at work; ``unheard`` sessions wait for a model (0 where none is set).
+    """
+
+    statuses: Counter[Status]
+    categories: Counter[str]
+    shelved: Counter[str]
+    files: int
+    undated: int
+    last_runs: tuple[Run, ...]
+    unread: int
+    outputs: tuple[str, ...]
+    prompts: tuple[Prompt, ...] = ()
+    unheard: int = 0
+
+
+def state(desk: Desk) -> State:
+    """How things stand: memories by status and category, what was read, the last runs, what is written where."""
+    statuses, categories, shelved = Counter[Status](), Counter[str](), Counter[str]()
+    at_work = {each.id for each in desk.profiles}
+    for (status, profile, category), count in desk.store.log.census(desk.clock()).items():
+        statuses[status] += count
+        categories[category] += count if status is Status.ACTIVE else 0
+        shelved[profile] += count if status is Status.ACTIVE and profile not in at_work else 0
+    return State(
+        statuses=statuses,
+        categories=+categories,
+        shelved=+shelved,
+        files=sum(1 for _ in desk.store.archive.files()),
+        undated=desk.store.archive.undated(),
+        last_runs=desk.store.log.runs(5),
+        unread=sum(1 for _ in desk.store.archive.threads(pending=True)),
+        outputs=tuple(desk.store.outputs()),
+        prompts=tuple(desk.prompt(each) for each in desk.profiles),
+        unheard=len(desk.store.archive.unheard()) if desk.asking is not None else 0,
+    )
+
+
+def refused(desk: Desk) -> tuple[Judged, ...]:
+    """Every candidate that was refused, with the reason. Of one that says what was forgotten there is nothing to show."""
+    return tuple(each.judged for each in desk.store.log.refused() if each.judged.candidate.content)
+
+
+def exported(desk: Desk, memory: Memory, moment: datetime | None = None) -> dict[str, Any]:
+    """A memory in the form of ``kept export``, its status as of a moment (now): no field is left out, whatever its value."""
+    instant = {name: _text(getattr(memory, name)) for name in ("first_seen", "last_seen", "valid_until")}
+    return {
+        "id": memory.id,
+        "content": memory.content,
+        "about": memory.about,
+        "category": memory.category,
+        "scope": memory.scope,
+        "status": memory.status_at(moment or desk.clock()).value,
+        "confidence": memory.confidence,
+        "origin": memory.origin.value,
+        "pinned": memory.pinned,
+        **instant,
+        "observations": memory.observations,
+        "artifacts": list(memory.artifacts),
+        "evidence": [
+            {
+                "quote": each.quote,
+                "source": each.path,
+                "session": each.session,
+                "event": each.event,
+                "at": _text(each.at),
+                "origin": each.origin.value,
+                "author": each.author,
+            }
+            for each in memory.evidence
+        ],
+        "supersedes": list(memory.supersedes),
+        "superseded_by": memory.superseded_by or None,
+        "resolved_by": memory.resolved_by or None,
+        "profile": memory.profile,
+        "trigger": memory.trigger,
+        "reason": memory.reason,
+        "forgotten": not memory.content,
+        "revision": revision(memory),
+    }
+
+
+def _text(instant: datetime | None) -> str | None:
+    return to_text(instant) if instant is not None else None
+
+
+def plain(value: object) -> Any:
+    """Any value of the model as JSON, for ``--json``."""
+    return dump(value)

@@ -1,0 +1,213 @@
+"""Settings: what they are and are for, and changing them. Needs no store, so a broken setting can be mended.
+
+A change may name the revision that was seen: of one setting, or of the whole file. Comments and order of the file are kept.
+``remote`` says that a page or an agent asks: what names programs, servers or paths stays as it is then (TerminalOnlyError).
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from kept import profiles
+from kept.core.codec import digest, dump
+from kept.core.errors import ConfigError, StaleError, TerminalOnlyError, UsageError
+from kept.core.redact.check import refuse_secrets
+from kept.local import files, settings
+from kept.local.settings import writing
+from kept.local.settings.feeds import Feed
+from kept.local.settings.roots import Root
+from kept.profiles.profile import Use
+from kept.workspace import Home
+
+_KINDS = {bool: "switch", int: "whole number", float: "number", str: "text", tuple: "list"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Setting:
+    """A setting: what it is for, of which kind it is (switch, whole number, number, text, list, table), its default and its value.
+
+    ``choices`` are all its values where there are but a few; ``given`` says that the file names it. ``revision`` changes with the value.
+    ``terminal_only`` says that no page and no agent changes it.
+    """
+
+    name: str
+    group: str
+    meaning: str
+    kind: str
+    default: Any
+    value: Any
+    choices: tuple[str, ...] = ()
+    given: bool = False
+    terminal_only: bool = False
+    revision: str = ""
+
+
+def shown(home: Home) -> dict[str, Any]:
+    """Every setting with its value, by name. Raises ConfigError."""
+    return {name: _plain(value) for name, value in settings.values(settings.read(home.settings)).items()}
+
+
+def listed(home: Home) -> tuple[Setting, ...]:
+    """Every setting, in groups. Raises ConfigError."""
+    values, usual = shown(home), settings.values(settings.Settings())
+    given = settings.given(home.settings)
+    return tuple(
+        Setting(
+            name=name, group=title, meaning=meaning, kind=_kind(name, usual[name]), default=_plain(usual[name]), value=values[name],
+            choices=settings.CHOICES.get(name, ()), given=name in given, terminal_only=name in settings.TERMINAL_ONLY,
+            revision=_revision(name, values[name]),
+        )
+        for _, title, own in settings.meanings()
+        for name, meaning in own.items()
+    )  # fmt: skip
+
+
+def groups() -> tuple[tuple[str, str], ...]:
+    """The groups of settings: their ids and titles, in their order."""
+    return tuple((number, title) for number, title, _ in settings.meanings())
+
+
+def kind(name: str) -> str:
+    """Of which kind a setting is, also where the file cannot be read. Raises ConfigError for an unknown one."""
+    usual = settings.values(settings.Settings())
+    if name not in usual:
+        raise ConfigError(f"unknown setting {name!r}", hint=f"settings: {', '.join(usual)}")
+    return _kind(name, usual[name])
+
+
+def setting(home: Home, name: str) -> Any:
+    """One setting. Raises ConfigError for an unknown one."""
+    values = shown(home)
+    if name not in values:
+        raise ConfigError(f"unknown setting {name!r}", hint=f"settings: {', '.join(values)}")
+    return values[name]
+
+
+def told(home: Home, name: str) -> Setting:
+    """One setting with all there is to say of it. Raises ConfigError for an unknown one."""
+    setting(home, name)
+    return next(each for each in listed(home) if each.name == name)
+
+
+def change(home: Home, name: str, value: str | Sequence[str], *, if_match: str = "", remote: bool = False) -> Any:
+    """Set one setting (lists comma-separated; empty: the default again) and return what it now is.
+
+    Raises ConfigError, ChangedError, and StaleError where the setting is not of the revision ``if_match`` (empty: any).
+    """
+    if remote:
+        _refuse_terminal_only(name)
+    before = files.read(home.settings)
+    if if_match:
+        _expect(if_match, _revision(name, setting(home, name)), name)
+    _put(home, writing.write(home.settings, name, value), before, remote=remote)
+    return setting(home, name)
+
+
+def include(home: Home, name: str, item: str, *, there: bool, remote: bool = False) -> tuple[str, ...]:
+    """Put an item into a setting that is a list, or take it out. Returns the list. Raises ConfigError, ChangedError, UsageError."""
+    before = tuple(setting(home, name))
+    if there == (item in before):
+        raise UsageError(f"{item!r} is {'already' if there else 'not'} among {name}", hint=f"kept config get {name}")
+    return tuple(change(home, name, (*before, item) if there else [each for each in before if each != item], remote=remote))
+
+
+def append(home: Home, table: str, item: Mapping[str, Any], *, if_match: str = "", remote: bool = False) -> Any:
+    """Add an item to a list of tables (``use``, ``feed``) and return all of them. Raises ConfigError, ChangedError, StaleError."""
+    if remote:
+        _refuse_terminal_only(table)
+    before = files.read(home.settings)
+    if if_match:
+        _expect(if_match, _revision(table, setting(home, table)), table)
+    _put(
+        home,
+        writing.write_item(home.settings, table, {name: value for name, value in item.items() if value}),
+        before,
+        remote=remote,
+    )
+    return setting(home, table)
+
+
+def drop(home: Home, table: str, number: int, *, if_match: str = "", remote: bool = False) -> Any:
+    """Take an item (from 0) out of a list of tables and return what is left. Raises ConfigError, ChangedError, StaleError."""
+    if remote:
+        _refuse_terminal_only(table)
+    before = files.read(home.settings)
+    if if_match:
+        _expect(if_match, _revision(table, setting(home, table)), table)
+    _put(home, writing.write_item(home.settings, table, None, number=number), before, remote=remote)
+    return setting(home, table)
+
+
+def map_projects(home: Home, changes: Mapping[str, str]) -> None:
+    """Say which directories are the same project as others (or, with an empty one, no longer). Raises ConfigError, ChangedError."""
+    before = files.read(home.settings)
+    _put(home, writing.write_projects(home.settings, changes), before, remote=False)
+
+
+def text(home: Home) -> tuple[str, str]:
+    """The settings file as it is, and its revision. Raises KeptError where it cannot be read."""
+    content = files.read(home.settings)
+    return content.data.decode("utf-8", "replace"), _file_revision(content.data)
+
+
+def rewrite(home: Home, new: str, *, if_match: str = "", remote: bool = False) -> None:
+    """Write the settings file anew. Raises ConfigError for what would be no settings, StaleError, ChangedError."""
+    before = files.read(home.settings)
+    _expect(if_match, _file_revision(before.data), "the settings file")
+    _put(home, new, before, remote=remote)
+
+
+def _put(home: Home, new: str, before: files.Content, *, remote: bool) -> None:
+    """Write the file, where every profile that it newly names is there: with one that is not, nothing else would open any more."""
+    data, where = new.encode("utf-8", "replace"), str(home.settings)
+    hint = "name the environment variable that holds it (llm.key_env); nothing was changed"
+    refuse_secrets(new, before=before.data.decode("utf-8", "replace"), where=where, hint=hint)
+    old, asked = settings.Settings(), settings.parse(data, where)
+    known: tuple[str, ...] = ()
+    with suppress(ConfigError):
+        old = settings.parse(before.data, where)
+        known = _profiles(old)
+    if remote:
+        before_values, after_values = settings.values(old), settings.values(asked)
+        for name in sorted(settings.TERMINAL_ONLY):
+            if after_values[name] != before_values[name]:
+                _refuse_terminal_only(name)
+    for name in _profiles(asked):
+        if name not in known:
+            profiles.profile(name, home.config / "profiles")
+    files.write(home.settings, data, expect=before.stamp, root=home.root)
+
+
+def _refuse_terminal_only(name: str) -> None:
+    """Raise TerminalOnlyError for a setting that names a program, a server or a path."""
+    if name in settings.TERMINAL_ONLY:
+        way = f"edit `{name}` in the settings file" if kind(name) == "table" else f"kept config set {name} VALUE"
+        raise TerminalOnlyError(f"{name} names a program, a server or a path", where=name, hint=f"change it on the terminal: {way}")
+
+
+def _profiles(body: settings.Settings) -> tuple[str, ...]:
+    return (body.profile, *body.profiles, *(each.profile for each in body.use))
+
+
+def _expect(seen: str, now: str, what: str) -> None:
+    if seen not in ("", now):
+        raise StaleError(f"{what} was changed meanwhile", hint="nothing was changed; look, then say again")
+
+
+def _revision(name: str, value: Any) -> str:
+    return digest(name, repr(value), size=6)
+
+
+def _file_revision(data: bytes) -> str:
+    return digest(data.hex(), size=6)
+
+
+def _kind(name: str, usual: Any) -> str:
+    return "table" if name in ("projects", "use", "feed", "root") else _KINDS[type(usual)]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return dump(value) if isinstance(value, Use | Feed | Root) else value

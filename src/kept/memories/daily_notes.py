@@ -1,0 +1,45 @@
+"""Jotting: what a person made of the lines in the note of a day, kept in the daybook in their place."""
+
+from datetime import date
+
+from kept.core.document import DAY_LINE, Edits
+from kept.core.errors import UsageError
+from kept.core.summary import Form, Passage
+from kept.days.day_notes import key_of, noted_on
+from kept.days.llm_summaries import pages, put
+from kept.memories.person import usable
+from kept.workspace import Desk
+
+
+def jotted(desk: Desk, day: date, edits: Edits) -> int:
+    """Take over what a person made of a day's lines: other words, or none. Returns of how many lines. Raises StoreError."""
+    made = {**edits.revised, **dict.fromkeys(edits.removed, "")}
+    lines = {key.removeprefix(DAY_LINE): words for key, words in made.items() if key.startswith(DAY_LINE)}
+    with desk.store.transaction():
+        return sum(_taken(desk, day, key, words) for key, words in lines.items())
+
+
+def _taken(desk: Desk, day: date, key: str, words: str) -> bool:
+    line = _line(desk, day, key)
+    if line is None:
+        return False
+    try:
+        put(desk, line, usable(desk, words) if words else "")
+    except UsageError:
+        return False
+    return True
+
+
+def _line(desk: Desk, day: date, key: str) -> Passage | None:
+    """The line of a day that is known by a key: of the daybook, or of what was worked on."""
+    page = pages(desk, day, day).get(day)
+    known = {each.id: each for lines in (page.lines.values() if page else ()) for each in lines}
+    if key in known:
+        return known[key]
+    for noted, bullet in noted_on(desk, day):
+        if key_of(bullet) == key:
+            return Passage(
+                id=bullet.source, form=Form.LINE, kind="solutions", text=bullet.text, at=noted.note.at, events=(bullet.source,),
+                sessions=(noted.session,), day=day, scope=bullet.scope,
+            )  # fmt: skip
+    return None

@@ -1,0 +1,91 @@
+"""Migrating: the memories of one profile to the categories of another, as one pass that can be undone.
+
+Switching a profile rewrites nothing. Migrating is what a person asks for, with a mapping that they see before.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kept import profiles
+from kept.core.errors import UsageError
+from kept.core.memory import Actor, Memory, Status
+from kept.core.operation import Move, Operation
+from kept.profiles.profile import INTENTS, Profile
+from kept.store import Draft
+from kept.workspace import Desk
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Migrated:
+    """What was (or would be) migrated: which category becomes which, how many memories of each, and how many stay for lack of one."""
+
+    mapping: Mapping[str, str]
+    moved: Mapping[str, int]
+    stayed: Mapping[str, int]
+
+
+def usual(source: Profile, target: Profile) -> dict[str, str]:
+    """Which category of one profile is which of the other: the same id, else where the other files what this one files there."""
+    found = {}
+    for category in source.categories:
+        same = target.category(category.id)
+        intents = [intent for intent in INTENTS if (filed := source.category_for(intent)) and filed.id == category.id]
+        filed_as = Counter(other.id for intent in intents if (other := target.category_for(intent)))
+        if same is not None:
+            found[category.id] = same.id
+        elif filed_as:
+            found[category.id] = filed_as.most_common(1)[0][0]
+    return found
+
+
+def migrate(desk: Desk, source: str, target: str, mapping: Mapping[str, str], *, dry: bool = False) -> Migrated:
+    """Move every living memory of a profile to another one. ``mapping`` (category to category, empty: it stays) goes before :func:`usual`.
+
+    Raises ConfigError for a profile that cannot be read, UsageError for a mapping that names what is not there, StoreError.
+    """
+    folder = desk.home.config / "profiles"
+    left, right = profiles.profile(source, folder), profiles.profile(target, folder)
+    if left.id == right.id:
+        raise UsageError("a profile cannot be migrated to itself")
+    if right.id not in {each.id for each in desk.profiles}:
+        raise UsageError(f"profile {right.id!r} is not at work", hint=f"kept config set profiles {right.id}")
+    _check(left, right, mapping)
+    became = {name: kind for name, kind in {**usual(left, right), **mapping}.items() if kind}
+    living = [each for each in desk.store.log.memories() if each.profile == left.id and each.content and _lives(each)]
+    operations = tuple(_move(each, right, became[each.category]) for each in living if each.category in became)
+    if operations and not dry:
+        declared = ", ".join(f"{name} to {kind}" for name, kind in sorted(became.items()))
+        with desk.store.transaction():
+            run = desk.store.log.start_run("migrate", desk.clock())
+            draft = Draft(
+                run=run, stage="migrate", subject=f"{left.id} to {right.id}", actor=Actor.PERSON, recorded_at=desk.clock(),
+                operations=operations, note=declared,
+            )  # fmt: skip
+            desk.store.log.commit(draft)
+            desk.store.log.end_run(run, desk.clock(), {"operations": {"move": len(operations)}})
+    return Migrated(
+        mapping=became,
+        moved=Counter(each.category for each in living if each.category in became),
+        stayed=Counter(each.category for each in living if each.category not in became),
+    )
+
+
+def _lives(memory: Memory) -> bool:
+    return memory.status in (Status.ACTIVE, Status.HELD)
+
+
+def _move(memory: Memory, target: Profile, category: str) -> Operation:
+    reason = f"migrated from {memory.profile} to {target.id}"
+    return Move(
+        memory=memory.id, at=memory.last_seen, reason=reason, scope=memory.scope, candidates=memory.candidates, profile=target.id,
+        category=category,
+    )  # fmt: skip
+
+
+def _check(left: Profile, right: Profile, mapping: Mapping[str, str]) -> None:
+    for name, kind in mapping.items():
+        for profile, wanted in ((left, name), (right, kind)):
+            if wanted and profile.category(wanted) is None:
+                known = ", ".join(each.id for each in profile.categories)
+                raise UsageError(f"no category {wanted!r} in profile {profile.id!r}", hint=f"categories: {known}")

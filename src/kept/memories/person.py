@@ -1,0 +1,336 @@
+"""A person's own operations: add, edit, retire, resolve, pin, approve, reject; what an agent may suggest; and what a request names.
+
+Each is one pass of its own run, so a bare ``undo`` takes it back. What a person says holds against every machine.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from kept.core.artifact import artifacts
+from kept.core.codec import digest
+from kept.core.errors import MissingError, StaleError, UsageError
+from kept.core.event import Origin
+from kept.core.fold import FORGOTTEN
+from kept.core.invisible import strip_invisible
+from kept.core.memory import SUGGESTED, USER_SCOPE, Actor, Evidence, Memory, Refused, Status
+from kept.core.operation import Add, Approve, Merge, Operation, Pin, Reaffirm, Reject, Resolve, Retire, Revise, as_facts
+from kept.core.redact import redact
+from kept.core.text import normal_form, one_line
+from kept.core.times import to_text
+from kept.intake.projects import note
+from kept.store import Draft, Thread
+from kept.workspace import Desk
+
+MOST = 2_000  # characters a person's own memory may have: it must stand on one line
+
+
+def find(desk: Desk, number: str) -> Memory:
+    """The memory of an id or an unambiguous beginning of one (at least 4 characters). Raises UsageError."""
+    exact = desk.store.log.memory(number)
+    if exact is not None:
+        return exact
+    ids = desk.store.log.ids_like(number) if len(number) >= 4 and number.isalnum() else ()
+    if len(ids) == 1:
+        found = desk.store.log.memory(ids[0])
+        if found is not None:
+            return found
+    hint = f"it could be {', '.join(ids)}" if ids else "see `kept list` for ids"
+    raise MissingError(f"no memory {number!r}", hint=hint)
+
+
+def add(
+    desk: Desk, text: str, category: str, *, project: str = "", scope: str = "", until: datetime | None = None, agent: bool = False
+) -> Memory:
+    """Remember a sentence a person gives, at once; or hold it where an agent suggests it.
+
+    It is for the project of a directory, for a ``scope``, or for the user everywhere.
+
+    Raises UsageError for an unknown category, an unusable text, or one that is remembered already.
+    """
+    content = usable(desk, text)
+    profile, kind = desk.kind(category)
+    if project:
+        note(desk, project)
+    scope = desk.scope(project) if project else scope or USER_SCOPE
+    for memory in desk.store.log.memories(group=(profile.id, scope)):
+        if memory.status in (Status.ACTIVE, Status.HELD) and normal_form(memory.content) == normal_form(content):
+            raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
+    now = desk.clock()
+    number = digest(profile.id, scope, kind.id, content, now.isoformat(), size=5)
+    value = Memory(
+        id=number, profile=profile.id, category=kind.id, scope=scope, status=Status.HELD if agent else Status.ACTIVE,
+        content=content, confidence=0.6 if agent else 1.0, origin=Origin.ASSISTANT if agent else Origin.USER, first_seen=now,
+        last_seen=now, artifacts=artifacts(content), owned=not agent, valid_until=until, trigger=SUGGESTED if agent else "told",
+    )  # fmt: skip
+    actor, reason = (Actor.AGENT, "held: suggested by an agent") if agent else (Actor.PERSON, "told by the user")
+    _commit(desk, "suggest" if agent else "add", Add(memory=number, at=now, reason=reason, value=value), actor=actor)
+    return find(desk, number)
+
+
+def _within(desk: Desk, memory: Memory, category: str) -> str:
+    """The category of a memory's own profile that a person names. Raises UsageError for one that it has not."""
+    profile, wanted = desk.profile_of(memory) or desk.profile, category.removeprefix(f"{memory.profile}.")
+    if profile.category(wanted) is None:
+        known = ", ".join(each.id for each in profile.categories)
+        raise UsageError(f"no category {category!r} in profile {profile.id!r}", hint=f"categories: {known}")
+    return wanted
+
+
+def usable(desk: Desk, text: str, *, most: int = MOST) -> str:
+    """A text as a memory can hold it: one line, nothing invisible, no secret. Raises UsageError where that leaves too little or too much."""
+    content = one_line(redact(strip_invisible(text)[0], key=desk.store.key("redaction")).text)
+    if not any(char.isalnum() for char in content):
+        raise UsageError("there is nothing to remember in an empty text")
+    if len(content) > most:
+        raise UsageError(f"a memory has at most {most} characters, this has {len(content)}", hint="say it shorter, or in two")
+    return content
+
+
+def revision(memory: Memory) -> str:
+    """What a person sees of a memory, in twelve characters: it changes when that does, not with every day it is confirmed."""
+    ends = to_text(memory.valid_until) if memory.valid_until else ""
+    seen = (memory.content, memory.category, memory.scope, memory.status, str(memory.pinned), ends)
+    return digest(memory.id, *seen, memory.superseded_by, memory.resolved_by, size=6)
+
+
+@contextmanager
+def _held(desk: Desk, number: str, if_match: str) -> Iterator[Memory]:
+    """A memory that nobody else can change inside. Raises StaleError where it is not of the revision ``if_match`` (empty: any)."""
+    with desk.store.transaction():
+        memory = find(desk, number)
+        now = revision(memory)
+        if if_match not in ("", now):
+            said = f"it is {memory.status.value} and says “{memory.content}” (revision {now})"
+            raise StaleError(
+                f"this memory was changed meanwhile; {said}", where=memory.id, hint="nothing was changed; look, then say again"
+            )
+        yield memory
+
+
+def edit(desk: Desk, number: str, text: str, *, category: str | None = None, if_match: str = "") -> Memory:
+    """Give a memory the words (or category) a person wants. Raises UsageError, StaleError."""
+    with _held(desk, number, if_match) as memory:
+        return _edit(desk, memory, text, category)
+
+
+def _edit(desk: Desk, memory: Memory, text: str, category: str | None) -> Memory:
+    category = None if category is None else _within(desk, memory, category)
+    content = usable(desk, text)
+    facts = replace(as_facts(memory), content=content, category=category or memory.category, artifacts=artifacts(content))
+    return _once(desk, "edit", Revise(memory=memory.id, at=desk.clock(), reason="edited by the user", facts=facts))
+
+
+def retire(desk: Desk, number: str, reason: str = "", *, if_match: str = "") -> Memory:
+    """Retire a memory: it no longer holds. The same proposal does not bring it back. Raises UsageError, StaleError."""
+    with _held(desk, number, if_match) as memory:
+        _need(memory, Status.ACTIVE, Status.HELD)
+        return _once(desk, "retire", Retire(memory=memory.id, at=desk.clock(), reason=reason or "retired by the user"))
+
+
+def keep(desk: Desk, number: str, *, if_match: str = "") -> Memory:
+    """Confirm that a memory still holds: it is the person's own from now on. Raises UsageError, StaleError."""
+    with _held(desk, number, if_match) as memory:
+        _need(memory, Status.ACTIVE)
+        now = desk.clock()
+        facts = replace(as_facts(memory), last_seen=now)
+        return _once(desk, "keep", Reaffirm(memory=memory.id, at=now, reason="confirmed by the user", facts=facts))
+
+
+def approve(desk: Desk, number: str, *, if_match: str = "") -> Memory:
+    """Make a held, retired or rejected memory active. Raises UsageError, StaleError."""
+    with _held(desk, number, if_match) as memory:
+        _need(memory, Status.HELD, Status.RETIRED, Status.REJECTED)
+        if not memory.content:
+            raise UsageError("this memory was forgotten; nothing can bring it back", where=memory.id)
+        return _once(desk, "approve", Approve(memory=memory.id, at=desk.clock(), reason="approved by the user"))
+
+
+def reject(desk: Desk, number: str, *, if_match: str = "") -> Memory:
+    """Turn down a held memory; the same proposal does not come back. Raises UsageError, StaleError."""
+    with _held(desk, number, if_match) as memory:
+        _need(memory, Status.HELD)
+        return _once(desk, "reject", Reject(memory=memory.id, at=desk.clock(), reason="rejected by the user"))
+
+
+def pin(desk: Desk, number: str, *, on: bool = True, if_match: str = "") -> Memory:
+    """Pin a memory, so it is always shown and no machine touches it; or unpin it. Raises UsageError, StaleError."""
+    with _held(desk, number, if_match) as memory:
+        _need(memory, Status.ACTIVE, Status.HELD)
+        if memory.pinned == on:
+            return memory
+        return _once(desk, "pin" if on else "unpin", Pin(memory=memory.id, at=desk.clock(), reason="pinned by the user", on=on))
+
+
+def resolve(
+    desk: Desk, number: str, category: str, text: str = "", *, agent: bool = False, if_match: str = ""
+) -> tuple[Memory, Memory]:
+    """Close a memory (an open question) with the decision or insight that answers it. Returns both. Raises UsageError, StaleError.
+
+    ``agent`` says that an agent answers whom the person trusts with it.
+    """
+    with _held(desk, number, if_match) as memory:
+        return _resolve(desk, memory, category, text, agent=agent)
+
+
+def _resolve(desk: Desk, memory: Memory, category: str, text: str, *, agent: bool) -> tuple[Memory, Memory]:
+    _need(memory, Status.ACTIVE, Status.HELD)
+    category = _within(desk, memory, category)
+    now = desk.clock()
+    content = usable(desk, text or memory.content)
+    answer = digest(memory.id, category, content, now.isoformat(), size=5)
+    value = Memory(
+        id=answer, profile=memory.profile, category=category, scope=memory.scope, status=Status.ACTIVE, content=content,
+        confidence=0.6 if agent else 1.0, origin=Origin.ASSISTANT if agent else Origin.USER, first_seen=now, last_seen=now, artifacts=artifacts(content) or memory.artifacts,
+        evidence=memory.evidence, owned=not agent, trigger="resolved",
+    )  # fmt: skip
+    _commit(
+        desk,
+        "resolve",
+        Add(memory=answer, at=now, reason=f"answers {memory.id}", value=value),
+        Resolve(memory=memory.id, at=now, reason="answered by an agent" if agent else "answered by the user", by=answer),
+        actor=Actor.AGENT if agent else Actor.PERSON,
+    )
+    return find(desk, memory.id), find(desk, answer)
+
+
+def merge(
+    desk: Desk, numbers: Sequence[str], text: str = "", *, category: str | None = None, if_match: Sequence[str] = ()
+) -> Memory:
+    """Make several memories one: the first takes in the others, with all they rest on, and says ``text`` (else what it says).
+
+    ``if_match`` are their revisions, in the same order. Raises UsageError for memories of different projects or profiles, StaleError.
+    """
+    seen = (*if_match, *("" for _ in range(len(numbers) - len(if_match))))
+    with ExitStack() as held:
+        pairs = zip(numbers, seen, strict=True)
+        first, *others = {one.id: one for one in [held.enter_context(_held(desk, *each)) for each in pairs]}.values()
+        if not others:
+            raise UsageError("a merge needs two memories or more", hint="give another id")
+        for each in (first, *others):
+            _need(each, Status.ACTIVE, Status.HELD)
+            if (each.profile, each.scope) != (first.profile, first.scope):
+                raise UsageError("memories of different projects or profiles stay apart", where=each.id)
+        now, every = desk.clock(), (first, *others)
+        content = usable(desk, text or first.content)
+        added = tuple(one for each in others for one in each.evidence)
+        sessions = {one.session for each in every for one in each.evidence}
+        facts = replace(
+            as_facts(first), content=content, category=_within(desk, first, category) if category else first.category,
+            confidence=max(each.confidence for each in every), artifacts=artifacts(content), added=added,
+            first_seen=min((each.first_seen for each in every if each.first_seen), default=None),
+            last_seen=max((each.last_seen for each in every if each.last_seen), default=None),
+            observations=max(len(sessions), *(each.observations for each in every)),
+            candidates=tuple(dict.fromkeys(one for each in every for one in each.candidates)),
+            fingerprint=next((each.fingerprint for each in every if each.fingerprint), ""),
+            subject=next((each.subject for each in every if each.subject), ""),
+        )  # fmt: skip
+        losers = tuple(each.id for each in others)
+        operations: list[Operation] = [Merge(memory=first.id, at=now, reason="merged by the user", losers=losers, facts=facts)]
+        if first.status is Status.HELD:
+            operations.append(Approve(memory=first.id, at=now, reason="merged by the user"))
+        _commit(desk, "merge", *operations)
+        return find(desk, first.id)
+
+
+def admit(desk: Desk, candidate: str) -> Memory:
+    """Remember what was refused: the person says that it is right after all. Raises MissingError, UsageError where it is remembered."""
+    judged = next((each.judged for each in desk.store.log.refused() if each.judged.candidate.id == candidate), None)
+    if judged is None:
+        raise MissingError(f"nothing that was refused has the id {candidate!r}", hint="see `kept list --refused`")
+    found = judged.candidate
+    if isinstance(judged.verdict, Refused) and judged.verdict.reason == FORGOTTEN:
+        raise UsageError("this was forgotten; nothing can bring it back", where=candidate)
+    content = usable(desk, found.content)
+    with desk.store.transaction():
+        for memory in desk.store.log.memories(group=(found.profile, found.scope)):
+            same = normal_form(memory.content) == normal_form(content)
+            if candidate in memory.candidates or (same and memory.status in (Status.ACTIVE, Status.HELD)):
+                raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
+        number = digest("admitted", found.id, size=5)
+        value = Memory(
+            id=number, profile=found.profile, category=found.category, scope=found.scope, status=Status.ACTIVE, content=content,
+            confidence=found.confidence, origin=found.origin, first_seen=found.at, last_seen=found.at, artifacts=found.artifacts,
+            evidence=found.evidence, candidates=(found.id,), owned=True, valid_until=found.valid_until, trigger=found.trigger,
+            fingerprint=found.fingerprint, subject=found.subject, about=found.about,
+        )  # fmt: skip
+        reason = "refused by kept, right after all by the user"
+        _commit(desk, "admit", Add(memory=number, at=desk.clock(), reason=reason, value=value))
+        return find(desk, number)
+
+
+def derived(
+    desk: Desk, *, source: str = "", project: str = "", since: datetime | None = None, until: datetime | None = None
+) -> tuple[Memory, ...]:
+    """The memories of a source (its name, a file, or a session id or the beginning of one), of a project (its scope), and first seen
+    in a span of time: those that fit all that is asked for.
+
+    A person's own memories count only by their time and scope. Raises UsageError where nothing is asked for.
+    """
+    if not (source or project or since or until):
+        raise UsageError("say what to forget", hint="give ids, --source, --session, --project, --since or --words")
+    named = {each.path for each in desk.store.archive.threads() if each.source == source}
+    return tuple(
+        each
+        for each in desk.store.log.memories()
+        if each.content
+        and (not source or any(quote.path in named or _is_of(source, quote) for quote in each.evidence))
+        and project in ("", each.scope)
+        and (since is None or (each.first_seen is not None and each.first_seen >= since))
+        and (until is None or (each.first_seen is not None and each.first_seen < until))
+    )
+
+
+def _is_of(source: str, each: Evidence | Thread) -> bool:
+    return source == each.path or (len(source) >= 8 and (each.session.startswith(source) or each.path.endswith(f"/{source}")))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Conversations:
+    """Conversations that are asked for: their sessions, and where a span of time bounds them, the events (keys) inside it."""
+
+    sessions: frozenset[str]
+    events: frozenset[str]
+
+
+def conversations(
+    desk: Desk, *, source: str = "", project: str = "", since: datetime | None = None, until: datetime | None = None
+) -> Conversations:
+    """The conversations of a source and project; with a span of time, what was said in it. Raises DamagedError."""
+    archive = desk.store.archive
+    threads = [
+        each
+        for each in archive.threads()
+        if (not source or source == each.source or _is_of(source, each))
+        and (not project or desk.scope(each.project, each.path) == project)
+        and (since is None or (each.last_at is not None and each.last_at >= since))
+        and (until is None or (each.first_at is not None and each.first_at < until))
+    ]
+    events: set[str] = set()
+    for each in threads if since or until else ():
+        for event in archive.events(each.id, 0, each.events):
+            if event.at is not None and (since is None or event.at >= since) and (until is None or event.at < until):
+                events.add(event.key)
+    return Conversations(sessions=frozenset(each.session for each in threads), events=frozenset(events))
+
+
+def _need(memory: Memory, *allowed: Status) -> None:
+    if memory.status not in allowed:
+        raise UsageError(
+            f"it is {memory.status.value}", where=memory.id, hint=f"only {' or '.join(allowed)} ones can be changed so"
+        )
+
+
+def _once(desk: Desk, command: str, operation: Operation) -> Memory:
+    _commit(desk, command, operation)
+    return find(desk, operation.memory)
+
+
+def _commit(desk: Desk, command: str, *operations: Operation, actor: Actor = Actor.PERSON) -> None:
+    with desk.store.transaction():
+        now = desk.clock()
+        run = desk.store.log.start_run(command, now)
+        subject = operations[0].memory
+        desk.store.log.commit(Draft(run=run, stage="person", subject=subject, actor=actor, recorded_at=now, operations=operations))
+        desk.store.log.end_run(run, now, {})

@@ -1,0 +1,1 @@
+"""The files kept writes: compose, merge hand edits, write."""

@@ -1,0 +1,50 @@
+"""The notes of days: what was first said on each, as it was said then.
+
+A note is a log: what was decided on a day and has changed since still stands in that day's note.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from zoneinfo import ZoneInfo
+
+from kept.core.document import Document, Line, Section
+from kept.core.memory import USER_SCOPE, Memory, Status
+from kept.core.times import day_of
+from kept.outputs.compose.lines import names_of, recency_of, sections_of
+from kept.outputs.compose.sheet import is_shown
+from kept.profiles.profile import Place, Profile
+
+_TOLD = (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED, Status.EXPIRED)
+
+
+def days(
+    memories: Sequence[Memory],
+    profiles: Sequence[Profile],
+    *,
+    names: Mapping[str, str],
+    zone: ZoneInfo,
+    summaries: Mapping[date, Sequence[Line]],
+) -> dict[date, Document]:
+    """The note of each day on which something was first said, or of which there is a summary.
+
+    ``summaries`` are lines told of a day before what was learnt on it.
+    """
+    found: dict[date, list[Memory]] = {}
+    for each in memories:
+        day = day_of(each.first_seen, zone)
+        if day is not None and each.content and each.status in _TOLD and is_shown(each, profiles, Place.DAILY):
+            found.setdefault(day, []).append(each)
+    told = {day: tuple(lines) for day, lines in summaries.items() if lines}
+    return {
+        day: Document(sections=_sections(found.get(day, []), profiles, names, zone), told=told.get(day, ()), bare=True)
+        for day in sorted({*found, *told})
+    }
+
+
+def _sections(
+    memories: Sequence[Memory], profiles: Sequence[Profile], names: Mapping[str, str], zone: ZoneInfo
+) -> tuple[Section, ...]:
+    called = names_of(memories, names)
+    sections = sections_of(memories, profiles, called, zone, recency_of(memories))
+    return tuple(each if each.scope == USER_SCOPE else replace(each, title=f"{each.title} · {each.name}") for each in sections)

@@ -1,0 +1,163 @@
+"""The knowledge graph: who and what the active memories are about, what they name, and what that ties together.
+
+The same homes and names as the knowledge pages have, so that a node leads to its page. Bounded: things come before memories, the
+weightiest first, and what is left out is counted.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from math import log2
+
+from kept.core.markup import sentence
+from kept.core.memory import Memory, Status
+from kept.outputs.compose.lines import names_of
+from kept.outputs.compose.pages import OWNER, PROJECTS, RESOURCES, home_of, slug
+from kept.outputs.graph import Edge, EdgeKind, Graph, Node, NodeKind
+from kept.profiles.profile import Profile, kind_of
+
+MOST = 1_000  # nodes that can still be read
+_THINGS = 0.5  # of the nodes may be things; memories are what a thing is followed to
+_NAMED = 2  # memories that name a resource before it ties anything together
+_PINNED = 1.0
+_LABEL = 160
+_PARTNERS = 8  # resources of one memory that count as named together: more is a list, not a tie
+
+
+def graph(
+    memories: Sequence[Memory],
+    profiles: Sequence[Profile],
+    *,
+    as_of: datetime,
+    names: Mapping[str, str],
+    most: int = MOST,
+    pages: Mapping[str, str] | None = None,
+) -> Graph:
+    """The graph of the memories that are active at a moment.
+
+    Args:
+        memories: any memories; those that are not active then, or of no profile given, are no part of it.
+        profiles: how each memory's home is found.
+        as_of: the moment whose expiry counts.
+        names: what each project scope is called.
+        most: nodes at most.
+        pages: the file of each knowledge page that is written, by its path.
+    """
+    known = {each.id: each for each in profiles}
+    active = [each for each in memories if each.content and each.profile in known and each.status_at(as_of) is Status.ACTIVE]
+    called = names_of(active, names)
+    homes = {each.id: home_of(each, known[each.profile], called) for each in active}
+    resources = _resources(active)
+    things = [*_homes(active, homes, pages or {}), *_named(resources, pages or {})]
+    spoken = _spoken(active, things)
+    chosen = _weightiest(things, int(most * _THINGS) if len(active) > most * (1 - _THINGS) else most - len(active))
+    shown = _weightiest((_memory(each) for each in active), most - len(chosen))
+    there = {each.id for each in (*chosen, *shown)}
+    edges = [
+        each
+        for each in (*_told(active, homes, resources, spoken), *_together(active, homes, resources, spoken))
+        if each.source in there and each.target in there
+    ]
+    counts = Counter(each.kind for each in (*things, *(_memory(each) for each in active)))
+    counts.subtract(each.kind for each in (*chosen, *shown))
+    return Graph(nodes=(*chosen, *shown), edges=tuple(edges), left_out=dict(+counts))
+
+
+def _resource_id(name: str) -> str:
+    """The id of the node of a name that memories name."""
+    return f"{RESOURCES}/{slug(name)}"
+
+
+def _memory(memory: Memory) -> Node:
+    weight = memory.confidence * log2(1 + max(1, memory.observations)) + (_PINNED if memory.pinned else 0.0)
+    return Node(
+        id=memory.id, kind=NodeKind.MEMORY, label=sentence(memory.content, _LABEL), weight=round(weight, 3),
+        detail=kind_of(memory.profile, memory.category),
+    )  # fmt: skip
+
+
+def _homes(active: Sequence[Memory], homes: Mapping[str, tuple[str, str]], pages: Mapping[str, str]) -> Iterator[Node]:
+    """You, projects and entities: whatever memories are at home with."""
+    count = Counter(path for path, _ in homes.values())
+    scopes = {homes[each.id][0]: each.scope for each in active}
+    for path, title in dict(homes.values()).items():
+        kind = NodeKind.PROJECT if path.startswith(f"{PROJECTS}/") else NodeKind.YOU if path == OWNER else NodeKind.ENTITY
+        detail = scopes[path] if kind is NodeKind.PROJECT else ""
+        label = sentence(title, _LABEL)
+        yield Node(id=path, kind=kind, label=label, weight=count[path], detail=detail, page=pages.get(path, ""))
+
+
+def _resources(active: Sequence[Memory]) -> dict[str, tuple[str, frozenset[str]]]:
+    """What several memories name, by the id of its node: its name, and their ids."""
+    by_name: defaultdict[str, set[str]] = defaultdict(set)
+    for each in active:
+        for name in each.artifacts:
+            if len(name) > 3:
+                by_name[name].add(each.id)
+    found: dict[str, tuple[str, frozenset[str]]] = {}
+    for name, ids in sorted(by_name.items(), key=lambda each: (-len(each[1]), each[0])):
+        label, before = found.get(_resource_id(name), (name, frozenset[str]()))
+        found[_resource_id(name)] = (label, before | ids)
+    return {key: each for key, each in found.items() if len(each[1]) >= _NAMED}
+
+
+def _named(resources: Mapping[str, tuple[str, frozenset[str]]], pages: Mapping[str, str]) -> Iterator[Node]:
+    for path, (name, ids) in resources.items():
+        label = sentence(name, _LABEL)
+        yield Node(id=path, kind=NodeKind.RESOURCE, label=label, weight=len(ids), page=pages.get(path, ""))
+
+
+def _spoken(active: Sequence[Memory], things: Iterable[Node]) -> dict[str, list[str]]:
+    """The entities whose name a memory speaks, by the memory's id."""
+    by_word: defaultdict[str, list[Node]] = defaultdict(list)
+    for thing in things:
+        if thing.kind is NodeKind.ENTITY and thing.label:
+            by_word[thing.label.casefold().split()[0]].append(thing)
+    found: dict[str, list[str]] = {}
+    for each in active if by_word else ():
+        words = [word.strip(".,;:!?()[]{}'\"`’") for word in each.content.casefold().split()]
+        text = f" {' '.join(words)} "
+        ids = [one.id for word in dict.fromkeys(words) for one in by_word.get(word, ()) if f" {one.label.casefold()} " in text]
+        if ids:
+            found[each.id] = ids
+    return found
+
+
+def _weightiest(nodes: Iterable[Node], most: int) -> tuple[Node, ...]:
+    kinds = list(NodeKind)
+    ordered = sorted(nodes, key=lambda each: (each.kind is not NodeKind.YOU, -each.weight, kinds.index(each.kind), each.id))
+    return tuple(ordered[: max(0, most)])
+
+
+_Homes = Mapping[str, tuple[str, str]]
+_Resources = Mapping[str, tuple[str, frozenset[str]]]
+_Spoken = Mapping[str, Sequence[str]]
+
+
+def _told(active: Sequence[Memory], homes: _Homes, resources: _Resources, spoken: _Spoken) -> Iterator[Edge]:
+    """What each memory is about and names."""
+    for each in active:
+        home = homes[each.id][0]
+        yield Edge(source=each.id, target=home, kind=EdgeKind.ABOUT)
+        for other in dict.fromkeys(spoken.get(each.id, ())):
+            if other != home:
+                yield Edge(source=each.id, target=other, kind=EdgeKind.NAMES)
+    for path, (_, members) in resources.items():
+        for number in sorted(members):
+            yield Edge(source=number, target=path, kind=EdgeKind.NAMES)
+
+
+def _together(active: Sequence[Memory], homes: _Homes, resources: _Resources, spoken: _Spoken) -> Iterator[Edge]:
+    """Which things are in the same memories, and in how many: a home with what is named in it, and what is named together."""
+    named: defaultdict[str, list[str]] = defaultdict(list)
+    for path, (_, members) in resources.items():
+        for number in members:
+            named[number].append(path)
+    count: Counter[tuple[str, str]] = Counter()
+    for each in active:
+        home, others = homes[each.id][0], sorted({*named[each.id], *spoken.get(each.id, ())})
+        count.update((home, other) for other in others if other != home)
+        some = others[:_PARTNERS]
+        count.update((one, other) for at, one in enumerate(some) for other in some[at + 1 :])
+    for (one, other), weight in sorted(count.items()):
+        yield Edge(source=one, target=other, kind=EdgeKind.TOGETHER, weight=weight)

@@ -1,0 +1,83 @@
+"""What every composed file is made of: facts, sections in their order, names of scopes. Knows no budget and no file."""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from zoneinfo import ZoneInfo
+
+from kept.core.document import Fact, Section
+from kept.core.markup import LONGEST, sentence, shown
+from kept.core.memory import USER_SCOPE, Memory
+from kept.core.project import PROJECT
+from kept.core.text import normal_form
+from kept.core.times import day_of
+from kept.profiles.profile import Profile, kind_of, title_of
+
+EVERYWHERE = "Everywhere"
+NAME = 80
+_OWNED = 2_000  # a person's own words are cut later than a machine's
+
+
+def sections_of(
+    memories: Sequence[Memory], profiles: Sequence[Profile], names: Mapping[str, str], zone: ZoneInfo, recency: Mapping[str, float]
+) -> tuple[Section, ...]:
+    """The sections of some memories: the user's own first, then projects by ``recency``; in each the categories as profiles list them."""
+    kinds = [(each.id, one.id) for each in profiles for one in each.categories]
+    rank = {each: number for number, each in enumerate(kinds)}
+
+    def place(memory: Memory) -> tuple[bool, float, str, int, str, str]:
+        kind = (memory.profile, memory.category)
+        return (memory.scope != USER_SCOPE, -recency[memory.scope], memory.scope, rank.get(kind, len(rank)), *kind)
+
+    def seen(memory: Memory) -> tuple[bool, float, str]:
+        return (memory.first_seen is None, memory.first_seen.timestamp() if memory.first_seen else 0.0, memory.id)
+
+    ordered = sorted(memories, key=lambda each: (place(each), seen(each)))
+    return tuple(
+        Section(
+            scope=scope,
+            category=kind_of(profile, category),
+            name=names[scope],
+            title=heading_of(profile, category, profiles),
+            facts=tuple(fact_of(each, zone) for each in group),
+        )
+        for (scope, profile, category), group in groupby(ordered, key=lambda each: (each.scope, each.profile, each.category))
+    )
+
+
+def recency_of(memories: Sequence[Memory]) -> dict[str, float]:
+    """When each scope was last spoken of, as seconds."""
+    latest: dict[str, float] = {}
+    for each in memories:
+        moment = each.last_seen.timestamp() if each.last_seen else 0.0
+        latest[each.scope] = max(latest.get(each.scope, 0.0), moment)
+    return latest
+
+
+def fact_of(memory: Memory, zone: ZoneInfo) -> Fact:
+    """A memory as a file shows it."""
+    text = shown(memory.content, memory.about, _OWNED if memory.owned else LONGEST)
+    return Fact(id=memory.id, text=text, day=day_of(memory.last_seen, zone))
+
+
+def heading_of(profile: str, category: str, profiles: Sequence[Profile]) -> str:
+    """What a category is called on a heading."""
+    return sentence(title_of(profiles, profile, category), NAME) or category
+
+
+def names_of(memories: Sequence[Memory], names: Mapping[str, str]) -> dict[str, str]:
+    """One name per scope; those that read the same get the end of their scope's key behind them."""
+    called = {USER_SCOPE: EVERYWHERE} | {
+        scope: sentence(names.get(scope, ""), NAME) or scope.removeprefix(PROJECT)
+        for scope in sorted({each.scope for each in memories} - {USER_SCOPE})
+    }
+    alike: dict[str, int] = {}
+    for name in called.values():
+        alike[_folded(name)] = alike.get(_folded(name), 0) + 1
+    return {
+        scope: name if scope == USER_SCOPE or alike[_folded(name)] == 1 else f"{name} ({scope.rpartition('-')[2]})"
+        for scope, name in called.items()
+    }
+
+
+def _folded(name: str) -> str:
+    return normal_form(name) or name

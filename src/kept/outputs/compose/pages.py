@@ -1,0 +1,184 @@
+"""Knowledge pages: one for each project, for each person or thing with a dossier, and for each resource that several memories name.
+
+A page holds everything active about it, what was so before, and links to the pages that name it or that it names. One that grows over
+its budget goes on in a further page: nothing is left out.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from kept.core.codec import digest
+from kept.core.document import Document, Fact, Section
+from kept.core.markup import escape, fact_line, sentence, size_of
+from kept.core.memory import USER_SCOPE, Memory, Status
+from kept.core.times import day_of
+from kept.outputs.compose.lines import NAME, names_of, recency_of, sections_of
+from kept.outputs.compose.sheet import is_shown
+from kept.profiles.profile import Place, Profile, Shape
+
+ENTITIES, PROJECTS, RESOURCES = "entities", "projects", "resources"
+OWNER = f"{ENTITIES}/you"
+NAMED_BY = 3  # memories that name a resource before it has a page
+MOST_RESOURCES = 40
+_EARLIER = 30
+_NAMED = re.compile(r"[\w.@/-]+")
+_SLUG = re.compile(r"[^\w]+")
+_FRAME = 6_000  # bytes for title, earlier values and links
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Page:
+    """One page: its path without ending (``projects/harbor``), what it is called, what it says, and the ids of the memories at home on it."""
+
+    path: str
+    title: str
+    document: Document
+    home: frozenset[str]
+
+
+@dataclass(kw_only=True, slots=True)
+class _Draft:
+    """A page while it is put together: its memories, and the pages it names."""
+
+    title: str
+    memories: list[Memory]
+    links: set[str]
+    home: bool = True
+
+
+def pages(
+    memories: Sequence[Memory], profile: Profile, *, as_of: datetime, names: Mapping[str, str], zone: ZoneInfo
+) -> tuple[Page, ...]:
+    """The pages of a profile's memories, by their paths."""
+    mine = [each for each in memories if each.content and is_shown(each, (profile,), Place.PAGE)]
+    active = [each for each in mine if each.status_at(as_of) is Status.ACTIVE]
+    called = names_of(active, names)
+    drafts: dict[str, _Draft] = {}
+    for each in active:
+        path, title = home_of(each, profile, called)
+        drafts.setdefault(path, _Draft(title=title, memories=[], links=set())).memories.append(each)
+    for name, several in _resources(active).items():
+        draft = _Draft(title=name, memories=several, links={home_of(each, profile, called)[0] for each in several}, home=False)
+        drafts.setdefault(f"{RESOURCES}/{slug(name)}", draft)
+    _link(drafts)
+    later = {each.id: each for each in mine}
+    made = []
+    for path, draft in sorted(drafts.items()):
+        earlier = [
+            each for each in mine if each.status is Status.SUPERSEDED and _heir(each, later) in {one.id for one in draft.memories}
+        ]
+        back = sorted(other for other, one in drafts.items() if path in one.links and other != path)
+        made += _pages(path, draft, back, _earlier(earlier, later, zone) if draft.home else (), (profile, called, zone))
+    return tuple(made)
+
+
+def home_of(memory: Memory, profile: Profile, names: Mapping[str, str]) -> tuple[str, str]:
+    """The page a memory is at home on, and what that is called: its subject's, its project's, else the user's own."""
+    category = profile.category(memory.category)
+    if memory.subject and category is not None and category.shape is Shape.DOSSIER:
+        return f"{ENTITIES}/{slug(memory.subject)}", memory.subject
+    if memory.scope == USER_SCOPE:
+        return OWNER, "You"
+    name = names.get(memory.scope, memory.scope)
+    return f"{PROJECTS}/{slug(name)}", name
+
+
+def slug(name: str) -> str:
+    """A name as part of a path: small letters and digits of any script, with hyphens; never empty, never a path of its own."""
+    found = _SLUG.sub("-", name.casefold().replace("_", "-")).strip("-")[:60]
+    return found or digest(name, size=4)
+
+
+def _resources(active: Sequence[Memory]) -> dict[str, list[Memory]]:
+    """The artifacts that several memories name, the most named first: files, addresses, commands."""
+    count = Counter(name for each in active for name in dict.fromkeys(each.artifacts) if len(name) > 3)
+    often = sorted((name for name, times in count.items() if times >= NAMED_BY), key=lambda name: (-count[name], name))
+    return {name: [each for each in active if name in each.artifacts] for name in often[:MOST_RESOURCES]}
+
+
+def _link(drafts: Mapping[str, _Draft]) -> None:
+    """Let each page name the pages of the people, things and resources that its memories speak of."""
+    for path, draft in drafts.items():
+        text = " ".join(each.content for each in draft.memories).casefold()
+        words = set(_NAMED.findall(text))
+        for other, one in drafts.items():
+            if other in (path, OWNER) or other.startswith(f"{PROJECTS}/"):
+                continue
+            name = one.title.casefold()
+            if name in words or (" " in name and name in text):
+                draft.links.add(other)
+
+
+def _heir(memory: Memory, known: Mapping[str, Memory]) -> str:
+    """What stands in the place of a memory today, over however many steps."""
+    seen = {memory.id}
+    while memory.superseded_by in known and memory.superseded_by not in seen:
+        seen.add(memory.superseded_by)
+        memory = known[memory.superseded_by]
+    return memory.id
+
+
+def _earlier(memories: Sequence[Memory], known: Mapping[str, Memory], zone: ZoneInfo) -> tuple[str, ...]:
+    """What was so, until when, and what is so since, the latest change first."""
+    lines = []
+    for each in sorted(memories, key=lambda one: (one.ended_at is None, one.ended_at, one.id), reverse=True)[:_EARLIER]:
+        day, now = day_of(each.ended_at, zone), known.get(each.superseded_by)
+        until = f"until {day.isoformat()}: " if day else "before: "
+        since = f" Since then: {sentence(now.content, 120)}" if now else ""
+        lines.append(f"- {escape(sentence(f'{until}{each.content}{since}'))}")
+    return tuple(lines)
+
+
+def _pages(
+    path: str, draft: _Draft, back: Sequence[str], earlier: Sequence[str], how: tuple[Profile, Mapping[str, str], ZoneInfo]
+) -> list[Page]:
+    profile, names, zone = how
+    sections = sections_of(draft.memories, (profile,), names, zone, recency_of(draft.memories))
+    parts = _parts(sections, profile.outputs.page_bytes)
+    links = [
+        *(f"- [[{each}]]" for each in sorted(draft.links)),
+        *(f"- [[{each}]] (names this page)" for each in back if each not in draft.links),
+    ]
+    home = frozenset(each.id for each in draft.memories) if draft.home else frozenset[str]()
+    made = []
+    for number, part in enumerate(parts, 1):
+        footer: list[str] = []
+        if number == 1:
+            footer += ["", "## Earlier", *earlier] if earlier else []
+            footer += ["", "## Links", *links] if links else []
+        if number < len(parts):
+            footer += ["", f"Goes on in [[{path}-{number + 1}]]."]
+        more = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
+        header = (
+            f"# {sentence(draft.title, NAME)}{more}",
+            "A page of what is remembered, written anew as it changes. Edit freely.",
+        )
+        document = Document(sections=part, header=header, footer=tuple(footer))
+        name = path if number == 1 else f"{path}-{number}"
+        ids = frozenset(fact.id for section in part for fact in section.facts) & home
+        made.append(Page(path=name, title=sentence(draft.title, NAME), document=document, home=ids))
+    return made
+
+
+def _parts(sections: Sequence[Section], most: int) -> list[tuple[Section, ...]]:
+    """The sections in parts of at most that many bytes each, in their order; a section goes on in the next part where it must."""
+    parts: list[list[Section]] = [[]]
+    used = 0
+    for section in sections:
+        facts: list[Fact] = []
+        for fact in section.facts:
+            size = size_of((fact_line(fact.text, fact.day), fact.id))
+            if used + size > most - _FRAME and (facts or parts[-1]):
+                parts[-1] += [replace(section, facts=tuple(facts))] if facts else []
+                parts.append([])
+                facts, used = [], 0
+            facts.append(fact)
+            used += size
+        if facts:
+            parts[-1].append(replace(section, facts=tuple(facts)))
+            used += size_of((section.title, section.name, section.category)) + 40
+    return [tuple(each) for each in parts if each] or [()]

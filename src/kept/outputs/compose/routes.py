@@ -1,0 +1,84 @@
+"""Why a memory is where it is: the note of its day, its page, the card or the memory file (A6). Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from kept.core.memory import Memory, Status
+from kept.core.times import day_of
+from kept.outputs.compose.lines import names_of
+from kept.outputs.compose.pages import home_of
+from kept.outputs.compose.sheet import compose, is_shown, ranked
+from kept.profiles.profile import Place, Profile
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Route:
+    """One output and a memory: where in it the memory stands (empty: it does not), and why."""
+
+    place: Place
+    where: str
+    why: str
+
+
+def routes(
+    memory: Memory, memories: Sequence[Memory], profile: Profile, *, as_of: datetime, names: Mapping[str, str], zone: ZoneInfo
+) -> tuple[Route, ...]:
+    """Where one of ``memories`` goes, output by output of its profile, each with the reason."""
+    outputs, status = profile.outputs, memory.status_at(as_of)
+    category = profile.category(memory.category)
+    found = []
+    for place, path in (
+        (Place.DAILY, outputs.daily_folder), (Place.PAGE, outputs.pages_folder), (Place.CARD, outputs.card_file),
+        (Place.MEMORY, outputs.memory_file), (Place.VIEW, outputs.view_file),
+    ):  # fmt: skip
+        if not path:
+            continue
+        if category is not None and place not in category.shown_in:
+            found.append(Route(place=place, where="", why=f"{category.title} are not shown there"))
+        elif place is Place.DAILY:
+            found.append(_daily(memory, path, zone))
+        elif status is not Status.ACTIVE:
+            found.append(Route(place=place, where="", why=f"it is {status.value}"))
+        elif place is Place.PAGE:
+            page, title = home_of(memory, profile, names_of(memories, names))
+            why = (
+                f"it is about {title}"
+                if memory.subject
+                else f"it was said in {title}"
+                if memory.scope != "user"
+                else "it holds everywhere"
+            )
+            found.append(Route(place=place, where=f"{path}/{page}.md", why=why))
+        elif place is Place.VIEW:
+            found.append(Route(place=place, where=path, why="what is active is there"))
+        else:
+            found.append(_sheet(memory, memories, profile, place, path, as_of=as_of, names=names, zone=zone))
+    return tuple(found)
+
+
+def _daily(memory: Memory, folder: str, zone: ZoneInfo) -> Route:
+    day = day_of(memory.first_seen, zone)
+    if day is None:
+        return Route(place=Place.DAILY, where="", why="nobody knows on which day it was said")
+    if memory.status in (Status.HELD, Status.REJECTED, Status.RETIRED):
+        return Route(place=Place.DAILY, where="", why=f"it is {memory.status.value}")
+    return Route(place=Place.DAILY, where=f"{folder}/{day.isoformat()}.md", why="it was first said on that day")
+
+
+def _sheet(
+    memory: Memory, memories: Sequence[Memory], profile: Profile, place: Place, path: str, *, as_of: datetime,
+    names: Mapping[str, str], zone: ZoneInfo,
+) -> Route:  # fmt: skip
+    shown = [each for each in memories if each.status_at(as_of) is Status.ACTIVE and is_shown(each, (profile,), place)]
+    document = compose(shown, (profile,), as_of=as_of, names=names, zone=zone, place=place)
+    order = ranked(shown, (profile,))
+    rank = f"it ranks {[each.id for each in order].index(memory.id) + 1} of {len(order)}"
+    if memory.id in {fact.id for section in document.sections for fact in section.facts}:
+        return Route(place=place, where=path, why="it is pinned" if memory.pinned else rank)
+    category = profile.category(memory.category)
+    better = [each for each in order if (each.category, each.scope) == (memory.category, memory.scope)]
+    if category is not None and category.budget and [each.id for each in better].index(memory.id) >= category.budget:
+        return Route(place=place, where="", why=f"there are {category.budget} better among its {category.title.lower()}")
+    return Route(place=place, where="", why=f"there is no room: {rank}")

@@ -1,0 +1,167 @@
+"""What goes into the memory file, or onto the card (MEMORY.md), and in which order, under its budget.
+
+Knows memories, a profile and the names of projects; not what the file held before, nor how its bytes are written. Age is counted
+from the newest evidence and not from today, so that a day on which nothing was learnt changes nothing.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from math import exp2, log2
+from zoneinfo import ZoneInfo
+
+from kept.core.document import Document
+from kept.core.markup import fact_line, header_lines, heading_line, ids_line, sentence, size_of
+from kept.core.memory import Memory, Status
+from kept.outputs.compose.lines import NAME, fact_of, heading_of, names_of, recency_of, sections_of
+from kept.profiles.profile import Place, Profile, kind_of
+
+HARD_CAP = 49_000  # bytes; below 50 KB with every line ended by CRLF
+_DAY_SECONDS = 86_400
+_LINES = 10_000  # more than any budget of bytes lets through
+
+
+def compose(
+    memories: Sequence[Memory],
+    profiles: Sequence[Profile],
+    *,
+    as_of: datetime,
+    names: Mapping[str, str],
+    zone: ZoneInfo,
+    reserved: int = 0,
+    place: Place = Place.MEMORY,
+) -> Document:
+    """The document of the active memories of some profiles: the user's own first, then projects, the most recently seen first.
+
+    Args:
+        memories: any memories; those of other profiles and those not active at ``as_of`` are left out.
+        profiles: their categories in their order; each has its own budget, and all share the hard cap.
+        as_of: the moment whose expiry counts.
+        names: what to call each project, by scope; the key of the scope where it is missing.
+        zone: the zone that turns instants into days.
+        reserved: bytes of the user's own lines in the file, which leave the rest less room under the hard cap.
+        place: the memory file or the card; categories that are not shown there are left out.
+
+    What does not fit is left out of the file by relevance, never out of the store; pinned memories leave last.
+    """
+    shown = tuple(
+        each
+        for each in memories
+        if each.status_at(as_of) is Status.ACTIVE and is_shown(each, profiles, place) and sentence(each.content, NAME)
+    )
+    # A category needs its profile's name beside it only where another one has a like-named category in this very file.
+    profiles = [each for each in profiles if each.id in {one.profile for one in shown}] or profiles
+    called = names_of(shown, names)
+    cap = (HARD_CAP if place is Place.MEMORY else max(each.outputs.card_chars for each in profiles)) - reserved
+    kept = _within(ranked(shown, profiles), _Room(profiles=profiles, place=place, names=called, zone=zone, cap=cap))
+    return Document(sections=sections_of(kept, profiles, called, zone, recency_of(shown)))
+
+
+def relevance(memory: Memory, profile: Profile, newest: datetime | None) -> float:
+    """How much a memory deserves its line: weight x confidence x recency x log2(1 + observations).
+
+    ``newest`` is the latest evidence of any memory; an undated memory counts as one half-life old.
+    """
+    category = profile.category(memory.category)
+    weight, half_life = (category.weight, category.half_life) if category else (1.0, 0)
+    halves = 0.0
+    if half_life and (memory.last_seen is None or newest is None):
+        halves = 1.0
+    elif half_life and memory.last_seen is not None and newest is not None:
+        halves = (newest - memory.last_seen).total_seconds() / _DAY_SECONDS / half_life
+    return round(weight * memory.confidence * exp2(-halves) * log2(1 + max(1, memory.observations)), 9)
+
+
+def is_shown(memory: Memory, profiles: Sequence[Profile], place: Place) -> bool:
+    """Whether an output shows such memories: one of its profiles is theirs, and their category goes there."""
+    profile = next((each for each in profiles if each.id == memory.profile), None)
+    category = profile.category(memory.category) if profile else None
+    return profile is not None and (category is None or place in category.shown_in)
+
+
+def ranked(memories: Sequence[Memory], profiles: Sequence[Profile]) -> list[Memory]:
+    """Memories in the order in which an output over its budget keeps them: pinned ones, then by relevance."""
+    newest = max((each.last_seen for each in memories if each.last_seen is not None), default=None)
+    known = {each.id: each for each in profiles}
+    return sorted(memories, key=lambda each: (not each.pinned, -relevance(each, known[each.profile], newest), each.id))
+
+
+def leading(memories: Sequence[Memory], profile: Profile) -> list[Memory]:
+    """Of each scope and category the most relevant, as many as its budget has, and whatever a person has the say over."""
+    kept: list[Memory] = []
+    count: Counter[tuple[str, str]] = Counter()
+    for each in ranked(memories, (profile,)):
+        category = profile.category(each.category)
+        section = (each.scope, each.category)
+        if each.owned or each.pinned or category is None or not category.budget or count[section] < category.budget:
+            count[section] += 1
+            kept.append(each)
+    return kept
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Room:
+    """How much of what goes into a file. ``cap`` are the bytes of all of it."""
+
+    profiles: Sequence[Profile]
+    place: Place
+    names: Mapping[str, str]
+    zone: ZoneInfo
+    cap: int
+
+    def limits(self) -> dict[str, tuple[int, int]]:
+        """The bytes and lines of each profile."""
+        card = self.place is Place.CARD
+        return {
+            each.id: (
+                min(self.cap, each.outputs.card_chars if card else each.outputs.memory_bytes),
+                _LINES if card else each.outputs.memory_lines,
+            )
+            for each in self.profiles
+        }
+
+    def budget(self, memory: Memory) -> int:
+        """How many of its category and scope are shown."""
+        found = (each.category(memory.category) for each in self.profiles if each.id == memory.profile)
+        category = next(found, None)
+        return (category.budget if category else 0) or _LINES
+
+
+def _within(ordered: Sequence[Memory], room: _Room) -> list[Memory]:
+    """The longest prefix of each profile's that fits: one memory more pushes out the last ones only, whatever its size."""
+    used = size_of(header_lines(date.max))
+    left = {name: [most - used, lines] for name, (most, lines) in room.limits().items()}
+    full: set[str] = set()
+    scopes: set[str] = set()
+    sections: dict[tuple[str, str, str], int] = {}
+    kept: list[Memory] = []
+    for memory in ordered:
+        section = (memory.profile, memory.scope, memory.category)
+        if sections.get(section, 0) >= room.budget(memory) and not memory.pinned:
+            continue
+        size = _size(memory, room, new_scope=memory.scope not in scopes, new_section=section not in sections)
+        mine = left[memory.profile]
+        mine[0], mine[1] = mine[0] - size, mine[1] - 1
+        if used + size > room.cap:
+            break
+        if (memory.profile in full or min(mine) < 0) and not memory.pinned:
+            full.add(memory.profile)
+            continue
+        used += size
+        scopes.add(memory.scope)
+        sections[section] = sections.get(section, 0) + 1
+        kept.append(memory)
+    return kept
+
+
+def _size(memory: Memory, room: _Room, *, new_scope: bool, new_section: bool) -> int:
+    """The bytes a memory takes with its place in the comment of ids, and with the headings that only it needs."""
+    fact = fact_of(memory, room.zone)
+    size = len(fact_line(fact.text, fact.day).encode()) + 1 + len(memory.id.encode()) + 1
+    if new_scope:
+        size += size_of(("", heading_line(2, room.names[memory.scope])))
+    if new_section:
+        title = heading_of(memory.profile, memory.category, room.profiles)
+        size += size_of(("", heading_line(3, title), ids_line(memory.scope, kind_of(memory.profile, memory.category), ())))
+    return size

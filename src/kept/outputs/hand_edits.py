@@ -1,0 +1,101 @@
+"""Absorbing: what a person did to a file of lines, as their own operations on memories. Reads the store, writes nothing."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+
+from kept.core.artifact import artifacts
+from kept.core.codec import digest
+from kept.core.document import Added, Edits
+from kept.core.errors import UsageError
+from kept.core.event import Origin
+from kept.core.markup import restored
+from kept.core.memory import USER_SCOPE, Evidence, Memory, Status
+from kept.core.operation import Add, Approve, Operation, Reject, Retire, Revise, as_facts
+from kept.core.text import normal_form, one_line
+from kept.memories.person import usable
+from kept.outputs.targets import Target
+from kept.profiles.profile import Profile, kind_of, read_kind
+from kept.workspace import Desk
+
+_SHOWN = (Status.ACTIVE, Status.HELD, Status.SUPERSEDED, Status.RESOLVED)
+
+
+def operations(desk: Desk, target: Target, edits: Edits) -> Iterator[Operation]:
+    """What the edits of one file mean for memories, as a person's operations."""
+    now = desk.clock()
+    for number, words in sorted(edits.revised.items()):
+        memory = desk.store.log.memory(number)
+        if memory is not None and memory.content:
+            yield from _revision(desk, memory, words, now)
+    for number in edits.removed:
+        memory = desk.store.log.memory(number)
+        if memory is not None and memory.status in _SHOWN:
+            yield Retire(memory=number, at=now, reason="its line was deleted by hand")
+    memories = desk.store.log.memories()
+    for added in edits.added:
+        yield from _addition(desk, target, added, memories, now)
+    gone = {normal_form(each) for each in edits.gone}
+    for memory in memories:
+        if memory.status is Status.HELD and memory.trigger == "written" and normal_form(memory.content) in gone:
+            yield Reject(memory=memory.id, at=now, reason="its line was deleted by hand")
+
+
+def _revision(desk: Desk, memory: Memory, words: str, now: datetime) -> Iterator[Operation]:
+    if not _is_usable(desk, words):
+        return
+    told, about = restored(words, memory.content, memory.about)
+    content = usable(desk, told)
+    if content == one_line(memory.content) and memory.status is Status.ACTIVE:
+        return
+    facts = replace(as_facts(memory), content=content, artifacts=artifacts(content), about=about)
+    yield Revise(memory=memory.id, at=now, reason="edited by hand", facts=facts)
+    if memory.status not in (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED):  # a note of a day tells of what has ended as well
+        yield Approve(memory=memory.id, at=now, reason="edited by hand")
+
+
+def _addition(desk: Desk, target: Target, added: Added, memories: tuple[Memory, ...], now: datetime) -> Iterator[Operation]:
+    if not _is_usable(desk, added.fact) or not (added.category or target.form.open):
+        return
+    content = usable(desk, added.fact)
+    same = [each for each in memories if each.content and normal_form(each.content) == normal_form(content)]
+    if same:
+        if not any(each.status in (Status.ACTIVE, Status.HELD) for each in same):
+            yield Approve(memory=same[0].id, at=now, reason="written again by hand")
+        return
+    profile, category = _kind(target, added.category)
+    trusted = profile.outputs.trust_added_lines
+    scope = added.scope or target.scope or USER_SCOPE
+    number = digest(str(target.path), scope, kind_of(profile.id, category), content, size=5)
+    origin = Origin.USER if trusted else Origin.TOOL
+    evidence = Evidence(
+        quote=content, event="", session="", path=str(target.path), at=now, author="file", origin=origin
+    )  # fmt: skip
+    value = Memory(
+        id=number, profile=profile.id, category=category, scope=scope, status=Status.ACTIVE if trusted else Status.HELD,
+        content=content, confidence=1.0 if trusted else 0.6, origin=origin, first_seen=now, last_seen=now,
+        artifacts=artifacts(content), evidence=(evidence,), owned=trusted, trigger="written",
+    )  # fmt: skip
+    reason = "written by hand" if trusted else "held: somebody wrote it into the file"
+    yield Add(memory=number, at=now, reason=reason, value=value)
+
+
+def _kind(target: Target, kind: str) -> tuple[Profile, str]:
+    """The profile and category that a line belongs to which stands in a section; the first of the file where it stands in none."""
+    name, category = read_kind(kind)
+    found = (each for each in target.profiles if each.id == name and each.category(category))
+    profile = next(found, None)
+    return (profile, category) if profile else (target.profiles[0], target.profiles[0].categories[0].id)
+
+
+def with_stubborn(desk: Desk, edits: Edits) -> Edits:
+    """A line a person made longer than a memory can be stays in the file as they wrote it; the memory keeps its words."""
+    stubborn = {number: f"- {words}" for number, words in edits.revised.items() if not _is_usable(desk, words)}
+    return replace(edits, renamed={**edits.renamed, **stubborn}) if stubborn else edits
+
+
+def _is_usable(desk: Desk, words: str) -> bool:
+    try:
+        return bool(usable(desk, words))
+    except UsageError:
+        return False

@@ -1,0 +1,35 @@
+"""The knowledge graph of a store: what is remembered of whom and what, and what that ties together. Changes nothing."""
+
+from kept.core.memory import USER_SCOPE
+from kept.outputs.compose import graph
+from kept.outputs.graph import Graph
+from kept.workspace import Desk
+
+MOST = 1_000  # nodes that can still be read
+
+
+def knowledge(desk: Desk, *, project: str = "", most: int = MOST) -> Graph:
+    """The graph of the active memories of the profiles at work; of the projects whose name has ``project`` in it, where it is given.
+
+    Raises StoreError.
+    """
+    names = desk.names()
+    memories = desk.store.log.memories()
+    if project:
+        wanted = project.casefold()
+        memories = tuple(
+            each for each in memories if each.scope != USER_SCOPE and wanted in names.get(each.scope, each.scope).casefold()
+        )
+    return graph(memories, desk.profiles, as_of=desk.clock(), names=names, most=most, pages=_pages(desk))
+
+
+def _pages(desk: Desk) -> dict[str, str]:
+    """The knowledge pages that are written: the name of each one's file below the home, by the page's path."""
+    folders = [each.outputs.pages_folder.rstrip("/") for each in reversed(desk.profiles) if each.outputs.pages_folder]
+    found: dict[str, str] = {}
+    for written in desk.store.outputs() if folders else ():
+        name = written.removeprefix(f"{desk.home.root}/")
+        for folder in folders:
+            if name.startswith(f"{folder}/") and name.endswith(".md"):
+                found[name.removeprefix(f"{folder}/").removesuffix(".md")] = name
+    return found

@@ -1,0 +1,154 @@
+"""The three-way merge: what was last written, what the file now holds, and so what a person did. Knows no rendering."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from kept.core.document import Added, Edits, Foreign, Layout, Line, Unsafe
+from kept.core.markup import BOM, is_bullet, read_fact, split_lines
+from kept.outputs.merge_edits.match import STALE, Tags, match, said
+from kept.outputs.merge_edits.there import NOWHERE, TITLES, There, is_fact, marked, sections_of
+
+_TOO_LARGE = 500_000
+_GUARDED = 4  # as many facts a file must have for the loss of half of them to be taken for damage
+
+
+def absorb(base: Sequence[Line], theirs: bytes | None) -> Edits | Unsafe:
+    """The edits that lead from ``base``, the lines as last written, to the file as it now is.
+
+    A file that is missing (None) was not edited: it is written anew, with the user's lines that ``base`` holds. One that is
+    empty, over 500 kB, not text, or has lost more than half of four or more facts is Unsafe.
+    """
+    kept = Edits(foreign=tuple(_own_of(base)), renamed={line.key: line.text for line in base if line.users and line.key})
+    if theirs is None:
+        return kept
+    if len(theirs) > _TOO_LARGE:
+        return Unsafe(reason=f"it is larger than {_TOO_LARGE // 1000} kB", edits=None, kept=kept)
+    if b"\0" in theirs:
+        return Unsafe(reason="it holds NUL bytes", edits=None, kept=kept)
+    try:
+        text = theirs.decode()
+    except UnicodeDecodeError:
+        return Unsafe(reason="it is not UTF-8 text", edits=None, kept=kept)
+    edits = _edits(base, text)
+    facts = sum(is_fact(line) for line in base)
+    if base and not text.removeprefix(BOM).strip():
+        return Unsafe(reason="it is empty", edits=edits, kept=kept)
+    if facts >= _GUARDED and 2 * len(edits.removed) > facts:
+        return Unsafe(reason=f"{len(edits.removed)} of its {facts} facts are gone", edits=edits, kept=kept)
+    return edits
+
+
+def places(base: Sequence[Line], text: str) -> dict[str, tuple[int, ...]]:
+    """Which lines of a text (numbered from 0, a byte order mark aside) say what a line of ``base`` said, by its memory's id."""
+    tags = match(base, marked(split_lines(text)))
+    found: dict[str, tuple[int, ...]] = {}
+    for at in sorted(tags):
+        number = tags[at]
+        if number != STALE and is_fact(base[number]):
+            key = base[number].key
+            found[key] = (*found.get(key, ()), at)
+    return found
+
+
+def untouched(base: Sequence[Line], theirs: bytes) -> Edits:
+    """What :func:`absorb` says of a file that is as it was last written, without comparing the two."""
+    text = theirs.decode()
+    layout = _layout(text, [end for _, end in split_lines(text.removeprefix(BOM))])
+    return Edits(
+        foreign=tuple(_own_of(base)), renamed={line.key: line.text for line in base if line.users and line.key}, layout=layout
+    )
+
+
+def _own_of(base: Sequence[Line]) -> Iterator[Foreign]:
+    after, section = "", NOWHERE
+    for line, place in zip(base, sections_of(base), strict=True):
+        if line.key:
+            after, section = line.key, place
+        else:
+            yield Foreign(text=line.text, end=line.end, after=after, scope=section[0], category=section[1])
+
+
+def _edits(base: Sequence[Line], text: str) -> Edits:
+    lines = split_lines(text.removeprefix(BOM))
+    there = marked(lines)
+    tags = match(base, there)
+    layout = _layout(text, [end for _, end in lines])
+    words = _words(there, tags)
+    facts = [(number, line) for number, line in enumerate(base) if is_fact(line)]
+    return Edits(
+        revised={line.key: words[at] for at, line in facts if at in words and words[at] not in ("", read_fact(line.text)[0])},
+        removed=tuple(line.key for at, line in facts if not words.get(at)),
+        added=tuple(_added(base, there, tags)),
+        gone=tuple(
+            read_fact(line.text)[0] for at, line in enumerate(base) if not line.key and line.text.strip() and at not in words
+        ),
+        foreign=tuple(_foreign(base, there, tags, layout)),
+        renamed={
+            base[number].key: there[at].text for at, number in tags.items() if number != STALE and _theirs(base[number], there[at])
+        },
+        layout=layout,
+    )
+
+
+def _theirs(line: Line, now: There) -> bool:
+    """Whether the words of a line of kept's are the user's: a title they changed, or a fact that was written as they have it."""
+    same = line.text.rstrip() == now.bare
+    return bool(line.key) and (line.users if same else line.key.startswith(TITLES))
+
+
+def _layout(text: str, ends: Sequence[str]) -> Layout:
+    return Layout(bom=text.startswith(BOM), newline=max(("\n", "\r\n", "\r"), key=ends.count), final=not ends or bool(ends[-1]))
+
+
+def _words(there: Sequence[There], tags: Tags) -> dict[int, str]:
+    """What the lines that are one line of base say together, by the number of that line."""
+    places: dict[int, list[int]] = defaultdict(list)
+    for at in sorted(tags):
+        places[tags[at]].append(at)
+    return {number: said(there, lines) for number, lines in places.items() if number != STALE}
+
+
+def _foreign(base: Sequence[Line], there: Sequence[There], tags: Tags, layout: Layout) -> Iterator[Foreign]:
+    sections = sections_of(base)
+    after, section = "", NOWHERE
+    for at, line in enumerate(there):
+        number = tags.get(at)
+        if number is None or (number != STALE and not base[number].key):
+            end = "" if line.end == layout.newline else line.end
+            yield Foreign(text=line.text, end=end, after=after, scope=section[0], category=section[1])
+        elif number != STALE:
+            after, section = base[number].key, sections[number]
+
+
+def _added(base: Sequence[Line], there: Sequence[There], tags: Tags) -> Iterator[Added]:
+    """What is new, block by block: an item, a paragraph, a heading, a piece of code."""
+    sections = sections_of(base)
+    after, section = "", NOWHERE
+    block: list[There] = []
+    for at, line in enumerate((*there, There(text="", end=""))):
+        number = tags.get(at)
+        if block and (number is not None or _begins(block[-1], line)):
+            text = "".join(f"{each.text}{each.end}" for each in block)
+            yield Added(text=text, fact=_statement(block), after=after, scope=section[0], category=section[1])
+            block = []
+        if number is not None and number != STALE and base[number].key:
+            after, section = base[number].key, sections[number]
+        elif line.level:
+            section = NOWHERE if line.level <= 2 else (section[0], "")
+        if number is None and (line.bare or (line.fenced and block)):
+            block.append(line)
+
+
+def _begins(before: There, line: There) -> bool:
+    """Whether a line is not of the block that ends with the line before it."""
+    if line.fenced or before.fenced:
+        return line.fenced != before.fenced
+    return not line.bare or bool(line.level or before.level) or is_bullet(line.text)
+
+
+def _statement(block: Sequence[There]) -> str:
+    text = " ".join(line.text for line in block)
+    if block[0].fenced or block[0].level or text.lstrip().startswith("<!--"):
+        return ""
+    words = read_fact(text)[0]
+    return words if any(char.isalpha() for char in words) else ""

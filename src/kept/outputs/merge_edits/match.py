@@ -1,0 +1,188 @@
+"""Which line of the file is which line that kept wrote: by text, by words, by likeness, by place.
+
+Every function takes the pairs found so far, ``tags`` (line number there -> line number in base), and gives more of them. Work is
+bounded: only the first thousand unmatched lines are compared by likeness.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from kept.core.document import HEADER, Line
+from kept.core.markup import READ_AT_MOST, is_bullet, read_fact, read_ids
+from kept.core.text import likeness, tokens
+from kept.outputs.merge_edits.there import There, is_fact, level_of
+
+STALE = -1  # the tag of a line that is kept's, though none of those it wrote last
+_IN_PLACE = 0.2  # shared words from which a line in the place of a fact is that fact, reworded
+_MOVED = 0.5  # and from which a line anywhere is
+_COMPARED = 1_000
+_WRAPPED = 12
+
+Tags = Mapping[int, int]
+
+
+def match(base: Sequence[Line], there: Sequence[There]) -> Tags:
+    """All pairs. Several lines there may be one of base, wrapped by an editor; no line there is two of base."""
+    tags: Tags = _same_lines(base, there)
+    for step in (_same_words, _reworded, _renamed, _blanks):
+        tags = {**tags, **step(base, there, tags)}
+    return {**tags, **{at: STALE for at, line in enumerate(there) if at not in tags and not line.fenced and read_ids(line.text)}}
+
+
+def said(there: Sequence[There], places: Iterable[int]) -> str:
+    """What some lines say, read as one fact."""
+    return read_fact(_joined(there, places))[0]
+
+
+def _joined(there: Sequence[There], places: Iterable[int]) -> str:
+    return " ".join(there[at].text for at in places)
+
+
+def _same_lines(base: Sequence[Line], there: Sequence[There]) -> dict[int, int]:
+    """Lines that read the same; of repeated ones first those next to a pair, then the nearest."""
+    free: dict[str, list[int]] = defaultdict(list)
+    for number, line in enumerate(base):
+        if line.text.strip():
+            free[line.text.rstrip()].append(number)
+    found: dict[str, list[int]] = defaultdict(list)
+    for at, here in enumerate(there):
+        if here.bare in free:
+            found[here.bare].append(at)
+    tags = {places[0]: free[text].pop() for text, places in found.items() if len(places) == len(free[text]) == 1}
+    repeated = sorted(at for text, places in found.items() if free[text] for at in places)
+    solid = [number for number, line in enumerate(base) if line.text.strip()]
+    rank = {number: order for order, number in enumerate(solid)}
+    for step, places in ((1, repeated), (-1, repeated[::-1])):
+        for at in places:
+            near = at - step
+            while 0 <= near < len(there) and not there[near].bare:
+                near -= step
+            order = rank[tags[near]] + step if near in tags else 0 if near < 0 else len(solid) - 1 if near >= len(there) else -1
+            choice = free[there[at].bare]
+            if at not in tags and 0 <= order < len(solid) and solid[order] in choice:
+                tags[at] = solid[order]
+                choice.remove(solid[order])
+    last = 0
+    for at in repeated:
+        if at not in tags and (choice := free[there[at].bare]):
+            tags[at] = _nearest(choice, last)
+            choice.remove(tags[at])
+        last = tags.get(at, last)
+    return tags
+
+
+def _nearest(numbers: Sequence[int], to: int) -> int:
+    return min(numbers, key=lambda number: abs(number - to))
+
+
+def _same_words(base: Sequence[Line], there: Sequence[There], tags: Tags) -> dict[int, int]:
+    """Facts whose line has another bullet, another date or none, or was wrapped: another dress, the same words."""
+    matched = set(tags.values())
+    facts: dict[str, list[int]] = defaultdict(list)
+    for number, line in enumerate(base):
+        if is_fact(line) and number not in matched:
+            facts[read_fact(line.text)[0]].append(number)
+    found: dict[int, int] = {}
+    for at in _open(there, tags) if facts else ():
+        for more in range(0 if at in found else _wrapped(there, at, tags) + 1):
+            lines = range(at, at + more + 1)
+            if numbers := facts.get(said(there, lines)):
+                found |= dict.fromkeys(lines, numbers.pop(0))
+                break
+    return found
+
+
+def _reworded(base: Sequence[Line], there: Sequence[There], tags: Tags) -> dict[int, int]:
+    """Facts (and the sentence of the header) whose words changed, in their place or elsewhere; the closest pairs first."""
+    back = {number: at for at, number in tags.items()}
+    lost = [number for number, line in enumerate(base) if number not in back and (is_fact(line) or _is_sentence(line))]
+    now = {at: read_fact(there[at].text) for at in _open(there, tags)} if lost else {}
+    meant = {at: tokens(words) for at, (words, _) in now.items() if words}
+    pairs = []
+    for number in lost:
+        words, day = read_fact(base[number].text)
+        was = tokens(words)
+        low = next((back[each] for each in range(number - 1, -1, -1) if each in back), -1)
+        high = next((back[each] for each in range(number + 1, len(base)) if each in back), len(there))
+        for at, words_now in meant.items():
+            like = likeness(was, words_now)
+            part = len(was & words_now) / max(1, min(len(was), len(words_now)))
+            in_place = low < at < high
+            same_day = bool(day) and now[at][1] == day
+            if like >= _MOVED or (in_place and (like >= _IN_PLACE or part >= 2 * _IN_PLACE or same_day)):
+                pairs.append((-(like + 0.3 * in_place + 0.3 * same_day), number, at))
+    found: dict[int, int] = {}
+    taken: set[int] = set()
+    for _, number, at in sorted(pairs):
+        if at not in found and number not in taken:
+            found |= dict.fromkeys(_continued(base[number], there, at, {**tags, **found}), number)
+            taken.add(number)
+    return found
+
+
+def _is_sentence(line: Line) -> bool:
+    return line.key.startswith(f"{HEADER}:") and not level_of(line)
+
+
+def _continued(line: Line, there: Sequence[There], at: int, tags: Tags) -> range:
+    """The lines from ``at`` on that together are the line: up to the one that shows its day, else those closest to what it said."""
+    words, day = read_fact(line.text)
+    was = tokens(words)
+
+    def closeness(lines: range) -> tuple[bool, float, int]:
+        now, shown = read_fact(_joined(there, lines))
+        return bool(day) and shown == day, likeness(was, tokens(now)), len(lines)
+
+    return max((range(at, at + more + 1) for more in range(_wrapped(there, at, tags) + 1)), key=closeness)
+
+
+def _open(there: Sequence[There], tags: Tags) -> list[int]:
+    """The lines that may be a fact in other words: not matched, not empty, no heading, comment or code."""
+    return [
+        at
+        for at, line in enumerate(there)
+        if at not in tags
+        and line.bare
+        and not line.fenced
+        and not line.level
+        and len(line.text) < READ_AT_MOST
+        and not line.text.lstrip().startswith("<!--")
+    ][:_COMPARED]
+
+
+def _wrapped(there: Sequence[There], at: int, tags: Tags) -> int:
+    """How many of the lines after ``at`` are indented text that may continue it."""
+    for more, after in enumerate(range(at + 1, min(at + 1 + _WRAPPED, len(there)))):
+        line = there[after]
+        if after in tags or line.fenced or not line.bare or not line.text.startswith(("  ", "\t")) or is_bullet(line.text):
+            return more
+    return max(0, min(_WRAPPED, len(there) - at - 1))
+
+
+def _renamed(base: Sequence[Line], there: Sequence[There], tags: Tags) -> dict[int, int]:
+    """Headings that stand over lines of kept's in the place of its own heading of that level."""
+    matched = set(tags.values())
+    found: dict[int, int] = {}
+    below = STALE
+    for at in range(len(there) - 1, -1, -1):
+        if tags.get(at, STALE) != STALE and base[tags[at]].key:
+            below = tags[at]
+        level = 0 if at in tags or below == STALE or 0 < level_of(base[below]) <= there[at].level else there[at].level
+        above = next((each for each in range(below - 1, -1, -1) if level_of(base[each]) == level), STALE) if level else STALE
+        if above != STALE and above not in matched:
+            found[at] = below = above
+            matched.add(above)
+    return found
+
+
+def _blanks(base: Sequence[Line], there: Sequence[There], tags: Tags) -> dict[int, int]:
+    """The empty line before each heading: any other empty line is the user's."""
+    back = {number: at for at, number in sorted(tags.items())}
+    found: dict[int, int] = {}
+    for number, line in enumerate(base):
+        if line.key.startswith("blank:"):
+            before = next((each for each in range(number - 1, -1, -1) if base[each].key), len(base))
+            for at in (back.get(number + 1, 0) - 1, back.get(before, len(there)) + 1):
+                if 0 <= at < len(there) and not there[at].bare and at not in found and number not in found.values():
+                    found[at] = number
+    return found

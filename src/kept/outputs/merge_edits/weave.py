@@ -1,0 +1,42 @@
+"""The user's own lines and headings put back among newly rendered lines. Knows no file and no memories."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kept.core.document import Edits, Line
+from kept.core.markup import read_fact
+from kept.outputs.merge_edits.there import is_fact, marked, sections_of
+
+
+def weave(rendered: Sequence[Line], edits: Edits) -> tuple[Line, ...]:
+    """The rendered lines with the user's headings and lines back in their places.
+
+    A line goes behind the line it stood behind; where that is gone, to the end of its section, of its scope, or of the file. A
+    bullet that says what one of the facts says has become that fact, and does not stand there twice.
+    """
+    places = {line.key: number for number, line in enumerate(rendered)}
+    ends = _ends(rendered)
+    told = {read_fact(line.text)[0] for line in rendered if is_fact(line)}
+    behind: dict[int, list[Line]] = defaultdict(list)
+    for each, seen in zip(edits.foreign, marked([(each.text, each.end) for each in edits.foreign]), strict=True):
+        if seen.fenced or not each.text.startswith("- ") or read_fact(each.text)[0] not in told:
+            last = ends.get((each.scope, each.category), ends.get((each.scope, ""), len(rendered) - 1))
+            at = places.get(each.after, last) if each.after else -1
+            behind[at].append(Line(key="", text=each.text, users=True, end=each.end))
+    woven = behind[-1]
+    for number, line in enumerate(rendered):
+        woven.append(replace(line, text=edits.renamed[line.key], users=True) if line.key in edits.renamed else line)
+        woven += behind[number]
+    return tuple(woven)
+
+
+def _ends(rendered: Sequence[Line]) -> dict[tuple[str, str], int]:
+    """The number of the last line of each section (before its comment) and of each scope (category empty)."""
+    ends: dict[tuple[str, str], int] = {}
+    for number, (line, (scope, category)) in enumerate(zip(rendered, sections_of(rendered), strict=True)):
+        if scope and not line.key.startswith("blank:"):
+            ends[scope, ""] = number
+            if category and not line.key.startswith("ids:"):
+                ends[scope, category] = number
+    return ends

@@ -1,0 +1,91 @@
+"""The memory file as lines, each tagged with what it is, and the same read back.
+
+The form, a title, one sentence, and per scope and category a list of dated facts::
+
+    # Memory
+    Facts remembered from earlier sessions (newest evidence: 2026-02-13); what is said now outranks them. Edit freely.
+
+    ## Everywhere
+
+    ### Preferences
+    - Explain the options and ask before changing anything. (2026-02-13)
+    <!-- kept: user preference 3f2a9c91bc -->
+
+The first three lines never hold anything that was remembered. Knows nothing of the file on disk, nor of the user's lines in it.
+"""
+
+from datetime import date
+from itertools import groupby
+
+from kept.core.document import HEADER, Document, Fact, Line, Section, blank_key, heading_key, ids_key
+from kept.core.markup import fact_line, header_lines, heading_line, ids_line, read_fact, read_heading, read_ids, split_lines
+
+
+def render(document: Document) -> tuple[Line, ...]:
+    """All lines of the memory file."""
+    header = document.header or (() if document.bare else header_lines(document.newest))
+    lines = [*_plain("", header), *document.told]
+    named = len({each.scope for each in document.sections}) > 1 or not document.header  # one that is all there is needs no name
+    for scope, sections in groupby(document.sections, key=lambda each: each.scope):
+        group = tuple(sections)
+        lines += _heading(heading_key(scope), 2, group[0].name) if named else []
+        for section in group:
+            lines += _section(section)
+    return (*lines, *_plain("footer:", document.footer))
+
+
+def render_section(document: Document) -> tuple[Line, ...]:
+    """The lines of kept's section in a file of somebody else's: what :func:`render` gives without title and names of scopes."""
+    lines = [line for section in document.sections for line in _section(section)]
+    above = (*_plain("", document.header), *document.told)
+    return (*above, *(lines if above else lines[1:]))
+
+
+def _plain(part: str, texts: tuple[str, ...]) -> list[Line]:
+    keys = (f"{HEADER}:{part}{number}" for number in range(len(texts)))
+    return [Line(key=key if text else blank_key(key), text=text) for key, text in zip(keys, texts, strict=True)]
+
+
+def _section(section: Section) -> list[Line]:
+    key = heading_key(section.scope, section.category)
+    facts = [Line(key=fact.id, text=fact_line(fact.text, fact.day)) for fact in section.facts]
+    ids = ids_line(section.scope, section.category, [fact.id for fact in section.facts])
+    return [*_heading(key, 3, section.title), *facts, Line(key=ids_key(section.scope, section.category), text=ids)]
+
+
+def _heading(key: str, level: int, text: str) -> list[Line]:
+    return [Line(key=blank_key(key), text=""), Line(key=key, text=heading_line(level, text))]
+
+
+def parse(text: str) -> Document:
+    """The document in a text that :func:`render` wrote: ``parse`` of the joined lines of ``render(x)`` is ``x``.
+
+    Of a text that was edited since it gives the sections whose comment still counts its facts.
+    """
+    sections = []
+    name = title = ""
+    facts: list[tuple[str, date | None]] = []
+    for line, _ in split_lines(text):
+        level, words = read_heading(line)
+        ids = read_ids(line)
+        if level == 2:
+            name, facts = words, []
+        elif level == 3:
+            title, facts = words, []
+        elif ids is not None:
+            scope, category, numbers = ids
+            if len(numbers) == len(facts):
+                said = tuple(Fact(id=id_, text=fact, day=day) for id_, (fact, day) in zip(numbers, facts, strict=True))
+                sections.append(Section(scope=scope, category=category, name=name, title=title, facts=said))
+            facts = []
+        elif line.startswith("- "):
+            said_words, shown = read_fact(line)
+            facts.append((said_words, _day(shown)))
+    return Document(sections=tuple(sections))
+
+
+def _day(shown: str) -> date | None:
+    try:
+        return date.fromisoformat(shown)
+    except ValueError:
+        return None

@@ -1,0 +1,224 @@
+"""kept's section in a Markdown file that belongs to the user, such as a project's CLAUDE.md.
+
+The section is a heading of the user's or ours, and under it a block between two comments that clients strip::
+
+    ## Memory Loop Insights
+    <!-- kept:begin 5f0c2d9a1b3e in 0 -->
+    - Releases are cut from main only. (2026-02-13)
+    <!-- kept:end -->
+
+Everything outside the two comments is the user's, text in the same section included, and not one byte of it changes. The first
+comment carries a hash of what is between, so that an edit is seen, and says what else kept wrote (``own``: the heading, ``in``:
+nothing; and how many line breaks before it), so that removing the section gives back the bytes there were.
+
+Knows text, not files. A heading or comment counts only at the top level of the document, never in code, quotes, lists or HTML.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from markdown_it import MarkdownIt
+
+from kept.core.codec import digest
+from kept.core.errors import ChangedError
+from kept.core.markup import split_lines
+
+_TOO_LARGE = 400_000
+_BEGIN, _END = "<!-- kept:begin", "<!-- kept:end -->"
+_CLOSE = " -->"
+_BOM = b"\xef\xbb\xbf"
+_MARKDOWN = MarkdownIt("commonmark").disable("inline")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Block:
+    """kept's block as it stands in a file. ``inside`` are its bytes; ``edited`` says that they are not those kept wrote.
+
+    ``first`` and ``last`` are the numbers of the lines of its two comments; ``heading`` says that the line above is kept's too, and
+    ``breaks`` how many line breaks before that are.
+    """
+
+    inside: bytes
+    edited: bool
+    first: int
+    last: int
+    heading: bool
+    breaks: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A file as lines; what UTF-8 does not decode passes through unchanged."""
+
+    lines: tuple[tuple[str, str], ...]
+    bom: bool
+    newline: str
+
+    def joined(self, start: int, stop: int | None = None) -> str:
+        return "".join(f"{text}{end}" for text, end in self.lines[start:stop])
+
+
+@lru_cache(maxsize=2_000)  # a run looks at each of its files several times, and there is a note for each day
+def find(original: bytes, *, where: str = "") -> Block | None:
+    """The block that is kept's in a file, None where there is none.
+
+    Raises:
+        ChangedError: comments of kept's that do not match each other, or a file that is not text or over 400 kB.
+    """
+    return _find(_read(original, where), where)
+
+
+def place(original: bytes, heading: str, inside: Sequence[str], *, absorbed: bytes | None = None, where: str = "") -> bytes:
+    """The file with the lines ``inside`` as kept's block.
+
+    An existing block is replaced; else the block goes right under the first heading ``## <heading>``; else heading and block are
+    appended. ``absorbed`` are the bytes inside an edited block whose edits the caller has taken over.
+
+    Raises:
+        ChangedError: as :func:`find`; the block was edited and is not ``absorbed``; or ``inside`` would not stay inside.
+    """
+    text = _read(original, where)
+    block = find(original, where=where)
+    if block is not None and block.edited and block.inside != absorbed:
+        raise ChangedError(
+            "somebody edited kept's section since its edits were read", where=where, hint="run again, the edits are read first"
+        )
+    new = "".join(f"{line}{text.newline}" for line in inside)
+    if block is not None:
+        mark = _begin(new, heading=block.heading, breaks=block.breaks)
+        before, after = text.joined(0, block.first), text.joined(block.last)
+        result = f"{before}{mark}{text.newline}{new}{after}"
+    else:
+        result = _insert(text, heading, new)
+    data = (_BOM if text.bom else b"") + _bytes(result)
+    now = find(data, where=where)
+    if now is None or now.edited or now.inside != _bytes(new):
+        raise ChangedError(
+            "kept's section could not be told from the rest of the file",
+            where=where,
+            hint="close the code block or comment that is left open",
+        )
+    return data
+
+
+def with_inside(original: bytes, inside: bytes, *, where: str = "") -> bytes:
+    """The file with other bytes inside kept's block, as if a person had edited it there; its comments stay as they are.
+
+    Raises:
+        ChangedError: as :func:`find`; there is no block; or ``inside`` would not stay inside.
+    """
+    text = _read(original, where)
+    block = find(original, where=where)
+    if block is None:
+        raise ChangedError("there is no section of kept's in the file", where=where, hint="kept run writes it")
+    before, after = _bytes(text.joined(0, block.first + 1)), _bytes(text.joined(block.last))
+    data = (_BOM if text.bom else b"") + before + inside + after
+    now = find(data, where=where)
+    if now is None or now.inside != inside:
+        raise ChangedError(
+            "the text would not stay inside kept's section", where=where, hint="close the code block or comment that is left open"
+        )
+    return data
+
+
+def remove(original: bytes, *, absorbed: bytes | None = None, where: str = "") -> bytes:
+    """The file without what kept wrote into it: byte for byte the file before, but for what the user changed since.
+
+    ``absorbed`` are the bytes inside an edited block that the caller has kept elsewhere.
+
+    Raises:
+        ChangedError: as :func:`find`; or the block was edited and is not ``absorbed``.
+    """
+    text = _read(original, where)
+    block = find(original, where=where)
+    if block is None:
+        return original
+    if block.edited and block.inside != absorbed:
+        raise ChangedError("kept's section was edited", where=where, hint="move your lines out of it, or delete it by hand")
+    before = text.joined(0, block.first - 1 if block.heading else block.first)
+    for _ in range(block.breaks):
+        before = before.removesuffix(text.newline)
+    return (_BOM if text.bom else b"") + _bytes(before + text.joined(block.last + 1))
+
+
+def _insert(text: _Text, heading: str, new: str) -> str:
+    title = f"## {heading}"
+    at = next((number for number in _tops(text, "heading_open") if text.lines[number][0].rstrip(" \t") == title), None)
+    if at is None:
+        before, after, breaks = text.joined(0), "", _breaks(text)
+    else:
+        before, after, breaks = text.joined(0, at + 1), text.joined(at + 1), 0 if text.lines[at][1] else 1
+    own = "" if at is not None else f"{title}{text.newline}"
+    mark = _begin(new, heading=at is None, breaks=breaks)
+    return f"{before}{text.newline * breaks}{own}{mark}{text.newline}{new}{_END}{text.newline}{after}"
+
+
+def _breaks(text: _Text) -> int:
+    """How many line breaks set off what is appended by an empty line."""
+    if not text.lines:
+        return 0
+    last, end = text.lines[-1]
+    return 2 if not end else 1 if last.strip() else 0
+
+
+def _find(text: _Text, where: str) -> Block | None:
+    marks = [at for at in _tops(text, "html_block") if text.lines[at][0].startswith((_BEGIN, _END))]
+    if not marks:
+        return None
+    here = f"{where}:{marks[0] + 1}" if where else f"line {marks[0] + 1}"
+    words = text.lines[marks[0]][0].rstrip().removeprefix(_BEGIN).removesuffix(_CLOSE).split()
+    begins = sum(text.lines[at][0].startswith(_BEGIN) for at in marks)
+    if begins > 1 and len(marks) == 2 * begins:
+        raise ChangedError(f"the file holds {begins} sections of kept's", where=here, hint="delete all but one")
+    if len(marks) != 2 or text.lines[marks[1]][0].rstrip() != _END or len(words) != 3 or words[2] not in ("0", "1", "2"):
+        raise ChangedError(
+            "the comments that bound kept's section do not match",
+            where=here,
+            hint="delete what is left of them, kept writes the section anew",
+        )
+    first, last = marks
+    inside = text.joined(first + 1, last)
+    own = words[1] == "own" and first > 0 and text.lines[first - 1][0].startswith("## ")
+    breaks = int(words[2]) if own or words[1] == "in" else 0
+    return Block(inside=_bytes(inside), edited=_hash(inside) != words[0], first=first, last=last, heading=own, breaks=breaks)
+
+
+def _tops(text: _Text, kind: str) -> list[int]:
+    """The lines that are, each on its own, a heading of level two in the ``##`` form or an HTML block, at the top level."""
+    lines = [line for line, _ in text.lines]
+    if lines and lines[0].rstrip() == "---":
+        close = next((at for at, line in enumerate(lines) if at and line.rstrip() == "---"), -1)
+        lines[: close + 1] = [""] * (close + 1)
+    tokens = _MARKDOWN.parse("\n".join(lines))
+    return [
+        each.map[0]
+        for each in tokens
+        if each.type == kind and each.level == 0 and each.map and each.map[1] == each.map[0] + 1 and each.markup in ("##", "")
+    ]
+
+
+def _read(original: bytes, where: str) -> _Text:
+    if len(original) > _TOO_LARGE:
+        raise ChangedError("the file is over 400 kB", where=where, hint="kept's section goes into files people read")
+    if b"\0" in original:
+        raise ChangedError("the file is not UTF-8 text", where=where, hint="save it as UTF-8")
+    lines = split_lines(original.removeprefix(_BOM).decode(errors="surrogateescape"))
+    ends = [end for _, end in lines]
+    newline = max(("\n", "\r\n", "\r"), key=ends.count)
+    if newline == "\r" and "\n" in ends:
+        newline = "\n"  # before an empty line that ends so, a lone CR would become one ending with it
+    return _Text(lines, bom=original.startswith(_BOM), newline=newline)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")
+
+
+def _begin(new: str, *, heading: bool, breaks: int) -> str:
+    return f"{_BEGIN} {_hash(new)} {'own' if heading else 'in'} {breaks}{_CLOSE}"
+
+
+def _hash(inside: str) -> str:
+    """Of the lines, not of their endings: another line ending for the whole file is no edit."""
+    return digest(*(line for line, _ in split_lines(inside)), size=6)

@@ -1,0 +1,371 @@
+"""Targets: which files the profiles at work write, and what each is to say. Reads the store, writes nothing."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from enum import StrEnum
+from pathlib import Path
+
+from kept.core.artifact import artifacts
+from kept.core.document import Document, Line
+from kept.core.handover import START
+from kept.core.memory import USER_SCOPE, Memory
+from kept.core.project import root_of
+from kept.core.text import normal_form
+from kept.days.day_notes import told
+from kept.intake.reminders import OFF
+from kept.local import files
+from kept.local.clients import CLIENTS, GEMINI, READERS, Client, has_hooks, has_plugin
+from kept.memories.client_memory import injected
+from kept.outputs.compose import Page, compose, days, pages
+from kept.profiles.profile import Place, Profile
+from kept.workspace import Desk
+
+REMEMBERED = "Remembered"  # the heading of kept's section in the note of a day
+_FOLDER_RULES = 3  # rules about one folder of a project from which they have a file of their own
+
+
+class Form(StrEnum):
+    """What a file is."""
+
+    MEMORY = "memory"
+    SECTION = "section"
+    RULES = "rules"
+    CARD = "card"
+    DAILY = "daily"
+    PAGE = "page"
+
+    @property
+    def open(self) -> bool:
+        """Whether a line that stands under no heading of kept's is meant for it all the same."""
+        return self in (Form.MEMORY, Form.SECTION)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """One file with lines of kept's: the whole file, or (``heading``) a section of it, with the memories of some profiles and of
+    ``scope`` (empty: all). ``part`` tells files of one form apart: a day, a page, a folder.
+    """
+
+    path: Path
+    profiles: tuple[Profile, ...]
+    form: Form = Form.MEMORY
+    heading: str = ""
+    scope: str = ""
+    part: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Book:
+    """What there is to write: all memories, the names of projects, and of each profile (by id) the notes of days and the pages.
+
+    ``projects`` are the folders of projects below the home, with their scopes. ``injected`` is what clients put before their sessions
+    anyway, by their name.
+    """
+
+    memories: tuple[Memory, ...]
+    names: Mapping[str, str]
+    projects: Mapping[Path, str]
+    days: Mapping[str, Mapping[date, Document]] = field(default_factory=dict)
+    pages: Mapping[str, tuple[Page, ...]] = field(default_factory=dict)
+    injected: Mapping[str, frozenset[tuple[str, str]]] = field(default_factory=dict)
+
+
+Summaries = Callable[[Desk], Mapping[date, Sequence[Line]]]
+
+
+def bind(desk: Desk, summaries: Summaries = told) -> Book:
+    """Everything that is to be written, composed once. ``summaries`` tells in a few lines what a day amounted to. Raises StoreError."""
+    memories, names = desk.store.log.memories(), desk.names()
+    noting = [each for each in desk.profiles if each.outputs.daily_folder]
+    paging = [each for each in desk.profiles if each.outputs.pages_folder]
+    lines = summaries(desk) if noting else {}
+    return Book(
+        memories=memories,
+        names=names,
+        projects=_projects(desk) if any(_in_projects(each) for each in desk.profiles) else {},
+        days={each.id: days(memories, (each,), names=names, zone=desk.zone, summaries=lines) for each in noting},
+        pages={each.id: pages(memories, each, as_of=desk.clock(), names=names, zone=desk.zone) for each in paging},
+        injected=injected(desk),
+    )
+
+
+def _in_projects(profile: Profile) -> bool:
+    return profile.outputs.project_section or profile.outputs.project_rules
+
+
+def targets(desk: Desk, book: Book) -> tuple[Target, ...]:
+    """The files that the profiles at work write, and those they wrote before that may have to go.
+
+    Profiles that name the same file write it together, and so do all that write sections, under the heading of the first.
+    """
+    found = {each.path: each for each in (*_fixed(desk, book.projects), *_in_folders(desk, book))}
+    return tuple(found.values()) + tuple(each for each in _known(desk) if each.path not in found)
+
+
+def written_before(desk: Desk) -> tuple[Target, ...]:
+    """The files that may hold edits: those that every run writes, and the notes, pages and rules that were written before."""
+    projects = _projects(desk) if any(_in_projects(each) for each in desk.profiles) else {}
+    found = {each.path: each for each in _fixed(desk, projects)}
+    return tuple(found.values()) + tuple(each for each in _known(desk) if each.path not in found)
+
+
+def _fixed(desk: Desk, projects: Mapping[Path, str]) -> list[Target]:
+    found = []
+    for form, name in ((Form.MEMORY, "memory_file"), (Form.CARD, "card_file")):
+        for path in dict.fromkeys(getattr(each.outputs, name) for each in desk.profiles):
+            if path:
+                members = tuple(each for each in desk.profiles if getattr(each.outputs, name) == path)
+                found.append(Target(path=desk.home.output(path), profiles=members, form=form))
+    writing = tuple(each for each in desk.profiles if each.outputs.project_section)
+    ruling = tuple(each for each in desk.profiles if each.outputs.project_rules)
+    readers = [each for each in READERS if each.name in desk.settings.sections]
+    found += [_instructions(desk, each) for each in readers]
+    for folder, scope in projects.items():
+        for name in ("CLAUDE.md", *(each.instructions for each in readers)) if writing else ():
+            heading = writing[0].outputs.section
+            found.append(Target(path=folder / name, profiles=writing, form=Form.SECTION, heading=heading, scope=scope))
+        if ruling:
+            found.append(Target(path=folder / ".claude" / "rules" / "kept.md", profiles=ruling, form=Form.RULES, scope=scope))
+    return found
+
+
+def _instructions(desk: Desk, reader: Client, part: str = "") -> Target:
+    """The section in the file of instructions that an agent reads in every session: what the memory file says, in half the room."""
+    writing = [each for each in desk.profiles if each.outputs.memory_file] or [desk.profile]
+    half = tuple(
+        replace(
+            each,
+            outputs=replace(each.outputs, memory_bytes=each.outputs.memory_bytes // 2, memory_lines=each.outputs.memory_lines // 2),
+        )
+        for each in writing
+    )
+    path = desk.home.of(reader) / reader.instructions
+    return Target(path=path, profiles=half, form=Form.SECTION, heading=REMEMBERED, part=part)
+
+
+_GONE = "gone"
+
+
+def _in_folders(desk: Desk, book: Book) -> list[Target]:
+    found, root = [], desk.home.root
+    for profile in desk.profiles:
+        found += [_note(root, profile, day.isoformat()) for day in book.days.get(profile.id, {})]
+        found += [_page(root, profile, page.path) for page in book.pages.get(profile.id, ())]
+        for folder, scope in book.projects.items() if profile.outputs.project_rules else ():
+            found += [_rules(folder, (profile,), scope, part) for part in _scoped(book.memories, profile, scope)]
+    return found
+
+
+def _note(root: Path, profile: Profile, day: str) -> Target:
+    path = root / profile.outputs.daily_folder / f"{day}.md"
+    return Target(path=path, profiles=(profile,), form=Form.DAILY, heading=REMEMBERED, part=day)
+
+
+def _page(root: Path, profile: Profile, name: str) -> Target:
+    return Target(path=root / profile.outputs.pages_folder / f"{name}.md", profiles=(profile,), form=Form.PAGE, part=name)
+
+
+def _rules(folder: Path, profiles: tuple[Profile, ...], scope: str, part: str) -> Target:
+    path = folder / ".claude" / "rules" / f"kept-{part}.md"
+    return Target(path=path, profiles=profiles, form=Form.RULES, scope=scope, part=part)
+
+
+def _known(desk: Desk) -> list[Target]:
+    """The notes, pages and folder rules that were written before, whether or not there is anything left to say in them."""
+    found, root = [], desk.home.root
+    projects = (
+        {str(folder): scope for folder, scope in _projects(desk).items()}
+        if any(each.outputs.project_rules for each in desk.profiles)
+        else {}
+    )
+    sections = {str(desk.home.of(each) / each.instructions): each for each in READERS}
+    for text in desk.store.outputs():
+        path = Path(text)
+        if text in sections:  # one that is wanted no more
+            found.append(_instructions(desk, sections[text], _GONE))
+        for profile in desk.profiles:
+            notes, leaves = root / profile.outputs.daily_folder, root / profile.outputs.pages_folder
+            if profile.outputs.daily_folder and path.parent == notes and _is_day(path.stem):
+                found.append(_note(root, profile, path.stem))
+            elif profile.outputs.pages_folder and path.is_relative_to(leaves):
+                found.append(_page(root, profile, str(path.relative_to(leaves).with_suffix(""))))
+            elif profile.outputs.project_rules and path.name.startswith("kept-") and (scope := projects.get(str(path.parents[2]))):
+                found.append(_rules(path.parents[2], (profile,), scope, path.stem.removeprefix("kept-")))
+    return found
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def document_of(desk: Desk, book: Book, target: Target, reserved: int) -> Document:
+    """What a file is to say; ``reserved`` are the bytes of the user's own lines in it."""
+    first = target.profiles[0]
+    match target.form:
+        case Form.DAILY:
+            return book.days[first.id].get(date.fromisoformat(target.part), Document(sections=()))
+        case Form.PAGE:
+            return next((each.document for each in book.pages[first.id] if each.path == target.part), Document(sections=()))
+        case Form.RULES:
+            return _rules_document(desk, book, target, reserved)
+        case Form.CARD:
+            return _card(desk, book, target, reserved)
+        case _:
+            found = _Sheet(desk=desk, book=book, target=target, reserved=reserved).of(_shown(desk, book, target))
+            return found if target.scope or not target.heading else _told_apart(desk, found, target)
+
+
+def _told_apart(desk: Desk, found: Document, target: Target) -> Document:
+    """The document of a section that is about several projects: each title names its own, for a section has no headings above them."""
+    if target.part == _GONE:
+        return Document(sections=())
+    sections = tuple(
+        each if each.scope == USER_SCOPE else replace(each, title=f"{each.name}: {each.title}") for each in found.sections
+    )
+    remembered = ("What kept remembers from earlier sessions; what is said now outranks it.",) if sections else ()
+    return replace(found, sections=sections, header=(*remembered, *_handing_over(desk, target)))
+
+
+def _handing_over(desk: Desk, target: Target) -> tuple[str, ...]:
+    """How an agent hands the person's words over, where no hook tells it so."""
+    reader = next(each for each in READERS if target.path == desk.home.of(each) / each.instructions)
+    folder = desk.home.of(reader)
+    called = bool(reader.file) and has_hooks(_settings_text(folder / reader.file))
+    return () if called or has_plugin(_settings_text(folder / reader.plugins)) or desk.settings.handover == OFF else (START,)
+
+
+def _settings_text(path: Path) -> str:
+    return files.read(path).data.decode("utf-8", "replace")
+
+
+def scopes_apart(desk: Desk) -> dict[tuple[str, str], str]:
+    """The (scope, profile) whose memories stand in a project's own file rather than in the memory file, and that file."""
+    found = {}
+    writing = [each for each in desk.profiles if _in_projects(each)]
+    for folder, scope in _projects(desk).items() if writing else ():
+        for each in writing:
+            file = "CLAUDE.md" if each.outputs.project_section else ".claude/rules/kept.md"
+            found[scope, each.id] = str((folder / file).relative_to(desk.home.root))
+    return found
+
+
+def _shown(desk: Desk, book: Book, target: Target) -> list[Memory]:
+    if target.scope:
+        return [each for each in book.memories if each.scope == target.scope]
+    elsewhere = {(scope, one.id) for scope in set(book.projects.values()) for one in desk.profiles if _in_projects(one)}
+    known = book.injected.get(_client_of(desk, target), frozenset())
+    return [
+        memory
+        for memory in book.memories
+        if (memory.scope, memory.profile) not in elsewhere and (memory.scope, normal_form(memory.content)) not in known
+    ]
+
+
+def _client_of(desk: Desk, target: Target) -> str:
+    """The agent that reads a file by itself in every session; empty where none does."""
+    folders = {desk.home.of(client): client.name for client in (*CLIENTS, GEMINI)}
+    return next((folders[folder] for folder in target.path.parents if folder in folders), "")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Sheet:
+    """What a memory file or a card is composed with."""
+
+    desk: Desk
+    book: Book
+    target: Target
+    reserved: int
+
+    def of(self, memories: Sequence[Memory], place: Place = Place.MEMORY) -> Document:
+        """The document of some memories."""
+        return compose(
+            memories, self.target.profiles, as_of=self.desk.clock(), names=self.book.names, zone=self.desk.zone,
+            reserved=self.reserved, place=place,
+        )  # fmt: skip
+
+
+def _card(desk: Desk, book: Book, target: Target, reserved: int) -> Document:
+    """The quick-reference card: what matters most, and under it the pages that hold the rest."""
+    leaves = [each for one in target.profiles for each in book.pages.get(one.id, ())]
+    sheet = _Sheet(desk=desk, book=book, target=target, reserved=reserved + _POINTERS)
+    found = sheet.of(book.memories, Place.CARD)
+    if not found.sections:
+        return Document(sections=())
+    shown = {fact.id for section in found.sections for fact in section.facts}
+    pointers: list[str] = []
+    for page in sorted(leaves, key=lambda each: (-len(each.home - shown), -len(each.home), each.path)):
+        more = len(page.home - shown)
+        line = f"- [[{page.path}]]" + (f": {more} more" if more else "")
+        if sum(len(each) + 1 for each in pointers) + len(line) < _POINTERS - 200:
+            pointers.append(line)
+    newest = f" (newest evidence: {found.newest.isoformat()})" if found.newest else ""
+    header = (
+        "# MEMORY",
+        f"A card for quick reference{newest}; what is said now outranks it. Details stand on the pages below. Edit freely.",
+    )
+    footer = ("", "## Pages", *pointers) if pointers else ()
+    return Document(sections=found.sections, header=header, footer=footer)
+
+
+_POINTERS = 2_500  # characters of the card for the names of pages
+
+
+def _rules_document(desk: Desk, book: Book, target: Target, reserved: int) -> Document:
+    """The rules of a project, or those about one folder of it, which load only when a file of that folder is touched."""
+    memories = [each for each in book.memories if each.scope == target.scope]
+    apart = {name: ids for one in target.profiles for name, ids in _scoped(memories, one, target.scope).items()}
+    if target.part:
+        chosen = [each for each in memories if each.id in apart.get(target.part, ())]
+    else:
+        gone = {number for ids in apart.values() for number in ids}
+        chosen = [each for each in memories if each.id not in gone]
+    found = _Sheet(desk=desk, book=book, target=target, reserved=reserved).of(chosen)
+    if not found.sections:
+        return Document(sections=())
+    paths = ("---", f'paths: ["{target.part}/**"]', "---") if target.part else ()
+    header = (
+        *paths,
+        "# Rules of this project" if not target.part else f"# Rules for {target.part}",
+        "Learnt in earlier sessions; what is said now outranks them. Edit freely.",
+    )
+    return Document(sections=found.sections, header=header)
+
+
+def _scoped(memories: Sequence[Memory], profile: Profile, scope: str) -> dict[str, frozenset[str]]:
+    """The memories about one top folder of a project, where there are several, by folder."""
+    found: dict[str, set[str]] = {}
+    for each in memories:
+        if each.profile == profile.id and each.scope == scope and each.content:
+            files = [name for name in artifacts(each.content) if "/" in name and not name.startswith(("/", "http", "~", "."))]
+            tops = {name.split("/", 1)[0] for name in files}
+            top = tops.pop() if len(tops) == 1 else ""
+            if top.isascii() and top.replace("-", "").replace("_", "").isalnum():
+                found.setdefault(top, set()).add(each.id)
+    return {name: frozenset(ids) for name, ids in sorted(found.items()) if len(ids) >= _FOLDER_RULES}
+
+
+def _folder(desk: Desk, directory: str) -> Path | None:
+    """The folder a working directory is, links followed; None where it is none, or none below the home."""
+    if not directory.startswith("/"):
+        return None
+    try:
+        folder = Path(directory).resolve(strict=True).relative_to(desk.home.root.resolve())
+    except (OSError, ValueError, RuntimeError):  # there is none, or it lies elsewhere, or its links run in a circle
+        return None
+    found = desk.home.root / folder
+    return found if found.is_dir() else None
+
+
+def _projects(desk: Desk) -> dict[Path, str]:
+    """The scope of each project folder below the home; a folder that goes by several names is there once."""
+    folders: dict[Path, str] = {}
+    for scope, directory in sorted((desk.scope(each), root_of(each)) for each, _ in desk.store.archive.directories() if each):
+        folder = _folder(desk, directory)
+        if folder is not None:
+            folders.setdefault(folder, scope)
+    return folders

@@ -1,0 +1,112 @@
+"""The JSON view of a profile: its categories as lists of entries that a person can edit, and what they did to it read back.
+
+An entry that is gone retires its memory; one whose text differs revises it; one that stands in another list has moved there (an open
+question among the decisions: it is resolved as one); one without a known id is new. Knows no file and no store.
+"""
+
+import json
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+from kept.core.memory import Memory
+from kept.core.times import day_of
+from kept.profiles.profile import Profile
+
+_TOO_LARGE = 4_000_000
+_GUARDED = 4  # as many entries a view must have for the loss of half of them to be taken for damage
+_LONGEST = 4_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """One entry: the id of its memory (empty for a new one), the category whose list it stands in, its text."""
+
+    id: str
+    category: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ViewEdits:
+    """What a person did: new texts by id, new categories by id, ids that are gone, and new entries."""
+
+    revised: Mapping[str, str]
+    moved: Mapping[str, str]
+    removed: tuple[str, ...]
+    added: tuple[Entry, ...]
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything happened."""
+        return bool(self.revised or self.moved or self.removed or self.added)
+
+
+def within(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, names: Mapping[str, str]) -> list[Memory]:
+    """Of memories in the order of their worth as many as the view has room for, those first that a person has the say over."""
+    left = profile.outputs.view_bytes - len(_text({each.id: [] for each in profile.categories}).encode())
+    kept = []
+    for each in sorted(memories, key=lambda one: not (one.owned or one.pinned)):
+        left -= len(textwrap.indent(json.dumps(_entry(each, zone, names), indent=2, ensure_ascii=False), "    ").encode()) + 4
+        if left < 0:
+            break
+        kept.append(each)
+    return kept
+
+
+def render_view(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, names: Mapping[str, str]) -> str:
+    """The view of active memories as JSON text, each list in the order of first evidence."""
+    lists: dict[str, list[dict[str, object]]] = {each.id: [] for each in profile.categories}
+    for each in sorted(memories, key=lambda one: (one.first_seen is None, one.first_seen, one.id)):
+        lists.setdefault(each.category, []).append(_entry(each, zone, names))
+    return _text(lists)
+
+
+def _entry(memory: Memory, zone: ZoneInfo, names: Mapping[str, str]) -> dict[str, object]:
+    first, last = day_of(memory.first_seen, zone), day_of(memory.last_seen, zone)
+    return {
+        "id": memory.id, "text": memory.content, "project": names.get(memory.scope, ""),
+        "since": first.isoformat() if first else None, "last": last.isoformat() if last else None,
+    }  # fmt: skip
+
+
+def _text(lists: Mapping[str, Sequence[Mapping[str, object]]]) -> str:
+    return json.dumps(lists, indent=2, ensure_ascii=False) + "\n"
+
+
+def read_view(data: bytes) -> tuple[Entry, ...] | str:
+    """The entries of a view as somebody left it, or in a clause why it cannot be read. A bare string in a list is a new entry."""
+    if len(data) > _TOO_LARGE:
+        return "it is larger than 4 MB"
+    try:
+        body = json.loads(data.decode("utf-8-sig"))
+    except (UnicodeDecodeError, ValueError, RecursionError):
+        return "it is no valid JSON"
+    if not isinstance(body, dict) or not all(isinstance(each, list) for each in body.values()):
+        return "it is no object of lists"
+    entries = []
+    for category, several in body.items():
+        for each in several:
+            found = {"text": each} if isinstance(each, str) else each
+            text = found.get("text") if isinstance(found, dict) else None
+            if not isinstance(text, str) or not text.strip() or len(text) > _LONGEST:
+                return f"an entry of {category[:40]} has no text"
+            number = found.get("id", "")
+            entries.append(Entry(id=number if isinstance(number, str) else "", category=category, text=text.strip()))
+    return tuple(entries)
+
+
+def compare(base: Sequence[Entry], now: Sequence[Entry]) -> ViewEdits | str:
+    """What leads from the view as it was last written to the view as it is, or in a clause why it looks like damage."""
+    known = {each.id: each for each in base}
+    there = {each.id: each for each in now if each.id in known}
+    removed = tuple(each for each in known if each not in there)
+    if len(known) >= _GUARDED and 2 * len(removed) > len(known):
+        return f"{len(removed)} of its {len(known)} entries are gone"
+    return ViewEdits(
+        revised={number: each.text for number, each in there.items() if each.text != known[number].text},
+        moved={number: each.category for number, each in there.items() if each.category != known[number].category},
+        removed=removed,
+        added=tuple(each for each in now if each.id not in known),
+    )

@@ -1,0 +1,170 @@
+"""The JSON views of profiles: written from the memories, and edits in them taken over as a person's own operations."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
+
+from kept.core.artifact import artifacts
+from kept.core.codec import digest
+from kept.core.document import Line
+from kept.core.errors import UsageError
+from kept.core.event import Origin
+from kept.core.memory import USER_SCOPE, Actor, Memory, Status
+from kept.core.operation import Add, Approve, Operation, Resolve, Retire, Revise, as_facts
+from kept.core.text import normal_form
+from kept.local import files
+from kept.local.files import Content
+from kept.memories.person import usable
+from kept.outputs.compose import is_shown, leading
+from kept.outputs.view import Entry, ViewEdits, compare, read_view, render_view, within
+from kept.profiles.profile import Place, Profile
+from kept.store import Draft, Output
+from kept.workspace import Desk
+
+_QUESTION = "open_question"
+
+
+def views(desk: Desk) -> tuple[tuple[Path, Profile], ...]:
+    """The views that the profiles at work write."""
+    found = {each.outputs.view_file: each for each in reversed(desk.profiles) if each.outputs.view_file}
+    return tuple((desk.home.root / name, each) for name, each in found.items())
+
+
+def is_as_written(desk: Desk, path: Path, content: Content) -> bool:
+    """True if a view, given as it is, is what was written or being written last."""
+    return any(output.hash == _hash(content.data) for output in desk.store.output(str(path)))
+
+
+def absorb_view(
+    desk: Desk, path: Path, content: Content, profile: Profile, run: Callable[[], int], *, allow: bool, dry: bool
+) -> tuple[list[str], str]:
+    """Take over what a person did to a view, given as it is: the kinds of the operations it made, and a problem to tell (empty: none).
+
+    Raises StoreError.
+    """
+    known = desk.store.output(str(path))
+    if not known or content.stamp == files.MISSING or is_as_written(desk, path, content):
+        return [], ""
+    now = read_view(content.data)
+    edits = now if isinstance(now, str) else compare(_entries(known[0]), now)
+    if isinstance(edits, str):
+        if allow and not isinstance(now, str):
+            edits = ViewEdits(
+                revised={},
+                moved={},
+                removed=tuple(each.id for each in _entries(known[0]) if each.id not in {one.id for one in now}),
+                added=(),
+            )
+        else:
+            place = "" if dry else f" It is kept at {files.put_aside(path, into=desk.home.state / 'aside')} and written anew."
+            return [], f"{path} was not taken as an edit: {edits}.{place}"
+    operations = tuple(_operations(desk, profile, edits))
+    if operations:
+        with desk.store.transaction():
+            draft = Draft(
+                run=run(), stage="absorb", subject=str(path), actor=Actor.PERSON, recorded_at=desk.clock(), operations=operations
+            )
+            desk.store.log.commit(draft)
+    return [type(each).__name__.lower() for each in operations], ""
+
+
+def write_view(desk: Desk, path: Path, content: Content, profile: Profile, *, dry: bool) -> bytes | None:
+    """Bring a view, given as it is, up to date; its bytes where it was (or would be) written.
+
+    Raises ChangedError where it changes meanwhile, StoreError.
+    """
+    now = desk.clock()
+    active = (each for each in desk.store.log.memories() if each.content and each.status_at(now) is Status.ACTIVE)
+    names = desk.names()
+    leads = leading([each for each in active if is_shown(each, (profile,), Place.VIEW)], profile)
+    shown = within(leads, profile, desk.zone, names)
+    data = render_view(shown, profile, desk.zone, names).encode() if shown or content.stamp != files.MISSING else b""
+    lines = tuple(Line(key=each.id, text=f"{each.category}\n{each.content}") for each in shown)
+    after = Output(hash=_hash(data), lines=lines)
+    if data == content.data:
+        if data and desk.store.output(str(path)) != (after,) and not dry:
+            desk.store.wrote(str(path), after)
+        return None
+    if not dry:
+        desk.store.intend(str(path), after)
+        files.write(path, data, expect=content.stamp, root=desk.home.root, links=desk.links)
+        desk.store.wrote(str(path), after)
+    return data
+
+
+def _hash(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def _entries(output: Output) -> tuple[Entry, ...]:
+    parts = ((line.key, *line.text.split("\n", 1)) for line in output.lines)
+    return tuple(Entry(id=number, category=category, text=text) for number, category, text in parts)
+
+
+def _operations(desk: Desk, profile: Profile, edits: ViewEdits) -> Iterator[Operation]:
+    now = desk.clock()
+    for number in sorted({*edits.revised, *edits.moved}):
+        memory = desk.store.log.memory(number)
+        if memory is None or not memory.content:
+            continue
+        text = _usable(desk, edits.revised.get(number, "")) or memory.content
+        category = edits.moved.get(number, memory.category)
+        if category != memory.category and profile.category(category) is not None and _asks(profile, memory):
+            yield from _answer(memory, category, text, now=now)
+        elif text != memory.content or category != memory.category:
+            kind = category if profile.category(category) is not None else memory.category
+            facts = replace(as_facts(memory), content=text, category=kind, artifacts=artifacts(text))
+            yield Revise(memory=number, at=now, reason="edited by hand", facts=facts)
+    for number in edits.removed:
+        memory = desk.store.log.memory(number)
+        if memory is not None and memory.status in (Status.ACTIVE, Status.HELD):
+            yield Retire(memory=number, at=now, reason="its entry was deleted by hand")
+    for entry in edits.added:
+        yield from _addition(desk, profile, entry)
+
+
+def _asks(profile: Profile, memory: Memory) -> bool:
+    filed = profile.category_for(_QUESTION)
+    return filed is not None and filed.id == memory.category
+
+
+def _answer(memory: Memory, category: str, text: str, *, now: datetime) -> Iterator[Operation]:
+    number = digest(memory.id, category, text, now.isoformat(), size=5)
+    value = Memory(
+        id=number, profile=memory.profile, category=category, scope=memory.scope, status=Status.ACTIVE, content=text, confidence=1.0,
+        origin=Origin.USER, first_seen=now, last_seen=now, artifacts=artifacts(text) or memory.artifacts, evidence=memory.evidence,
+        owned=True, trigger="resolved",
+    )  # fmt: skip
+    yield Add(memory=number, at=now, reason=f"answers {memory.id}", value=value)
+    yield Resolve(memory=memory.id, at=now, reason="moved by hand", by=number)
+
+
+def _addition(desk: Desk, profile: Profile, entry: Entry) -> Iterator[Operation]:
+    text = _usable(desk, entry.text)
+    if not text or profile.category(entry.category) is None:
+        return
+    same = [
+        each for each in desk.store.log.memories(group=(profile.id, USER_SCOPE)) if normal_form(each.content) == normal_form(text)
+    ]
+    now = desk.clock()
+    if same:
+        if not any(each.status in (Status.ACTIVE, Status.HELD) for each in same):
+            yield Approve(memory=same[0].id, at=now, reason="written again by hand")
+        return
+    trusted = profile.outputs.trust_added_lines
+    number = digest(profile.id, entry.category, text, size=5)
+    value = Memory(
+        id=number, profile=profile.id, category=entry.category, scope=USER_SCOPE, status=Status.ACTIVE if trusted else Status.HELD,
+        content=text, confidence=1.0 if trusted else 0.6, origin=Origin.USER if trusted else Origin.TOOL, first_seen=now, last_seen=now,
+        artifacts=artifacts(text), owned=trusted, trigger="written",
+    )  # fmt: skip
+    yield Add(memory=number, at=now, reason="written by hand" if trusted else "held: somebody wrote it into the file", value=value)
+
+
+def _usable(desk: Desk, text: str) -> str:
+    try:
+        return usable(desk, text) if text else ""
+    except UsageError:
+        return ""

@@ -1,0 +1,352 @@
+"""Outputs and hand edits: what memories become in people's files, and what people did to those files.
+
+Every writing starts by absorbing: a person's edit is their own operation and wins. A file that changes between our read and our
+write is read again. Which lines were last written is noted before and after each write, so a crash between leaves no doubt.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import date
+from enum import StrEnum
+from hashlib import blake2b
+from pathlib import Path
+from time import monotonic, sleep
+
+from kept.core.document import Edits, Line, Unsafe
+from kept.core.errors import BusyError, ChangedError, KeptError, RefusedPathError
+from kept.core.markup import encode, size_of
+from kept.core.memory import Actor
+from kept.core.operation import Operation
+from kept.local import files
+from kept.local.files import Content
+from kept.memories.daily_notes import jotted
+from kept.outputs import section
+from kept.outputs.hand_edits import operations as operations_of
+from kept.outputs.hand_edits import with_stubborn
+from kept.outputs.merge_edits import absorb, untouched, weave
+from kept.outputs.render import render, render_section
+from kept.outputs.targets import Book, Form, Target, bind, document_of, targets, written_before
+from kept.outputs.view_file import absorb_view, views, write_view
+from kept.store import Draft, Output
+from kept.workspace import Desk
+
+TRIES = 5
+_PATIENCE = 30.0  # seconds to wait for another process that is writing the outputs
+
+RunNumber = Callable[[], int]
+
+
+@dataclass(kw_only=True, slots=True)
+class Written:
+    """What was written (path, bytes), operations that hand edits caused, and what could not be done, in words.
+
+    ``dry`` says that nothing is to be written; ``book`` is what the files are composed of, as long as no memory changes; ``aside`` are the files put aside so far, with the hash of what they held.
+    ``accepted`` are files whose bytes (by their hash) a person wants taken as an edit even where they look like damage. ``read`` reads a
+    file; ``would`` is, of a dry writing, what each file that changes would hold (None: it would go).
+    """
+
+    dry: bool = False
+    read: Callable[[Path], Content] = files.read
+    accepted: dict[Path, str] = field(default_factory=dict)
+    would: dict[Path, bytes | None] = field(default_factory=dict)
+    files: list[tuple[str, int]] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    operations: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+    book: Book | None = None
+    aside: dict[Path, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Read:
+    """A target as it stands: the file, the part that is kept's (None where there is none), and the user's part of that."""
+
+    content: Content
+    inside: bytes | None
+    edits: Edits
+
+
+def absorb_edits(desk: Desk, run: RunNumber, written: Written, *, allow: bool = False) -> None:
+    """Make a person's operations of what was changed by hand in any file of kept's. Raises StoreError."""
+    with _alone(desk):
+        for target in written_before(desk):
+            with suppress(RefusedPathError, ChangedError):  # told where it is to be written
+                _absorb(desk, target, run, written, allow=allow)
+        _absorb_views(desk, run, written, allow=allow)
+
+
+def write_outputs(desk: Desk, run: RunNumber, written: Written) -> None:
+    """Bring every file up to date with the memories, hand edits absorbed first. A file that cannot be written is a problem told."""
+    with _alone(desk):
+        _absorb_views(desk, run, written, allow=False)
+        written.book = bind(desk)
+        for target in targets(desk, written.book):
+            try:
+                _write(desk, target, run, written)
+            except KeptError as error:
+                if error.exit_code == 0:
+                    raise
+                written.problems.append(str(error))
+        _write_views(desk, run, written)
+
+
+def _absorb_views(desk: Desk, run: RunNumber, written: Written, *, allow: bool) -> None:
+    for path, profile in views(desk):
+        if _is_refused(desk, path, written):
+            continue
+        content = written.read(path)
+        stamp = content.stamp.digest
+        if written.aside.get(path) == stamp:
+            continue
+        accepted = allow or written.accepted.get(path) == stamp
+        kinds, problem = absorb_view(desk, path, content, profile, run, allow=accepted, dry=written.dry)
+        written.operations.update(kinds)
+        if kinds:
+            written.book = None
+            written.changed.append(f"{path}: " + ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(kinds).items())))
+        if problem:
+            written.aside[path] = stamp
+            written.problems.append(problem)
+
+
+def _write_views(desk: Desk, run: RunNumber, written: Written) -> None:
+    for path, profile in views(desk):
+        if _is_refused(desk, path, written):
+            continue
+        for attempt in range(TRIES):
+            content = written.read(path)  # before its edits are absorbed: one that is made meanwhile is not overwritten
+            _absorb_views(desk, run, written, allow=False)
+            try:
+                data = write_view(desk, path, content, profile, dry=written.dry)
+            except ChangedError as error:
+                if attempt == TRIES - 1:
+                    written.problems.append(str(error))
+                continue
+            if data is not None:
+                written.files.append((str(path), len(data)))
+                written.would |= {path: data} if written.dry else {}
+            break
+
+
+def _is_refused(desk: Desk, path: Path, written: Written) -> bool:
+    """Whether a file leads over a link that may not be followed, which is told once."""
+    try:
+        desk.refuse_links(path)
+    except RefusedPathError as error:
+        if str(error) not in written.problems:
+            written.problems.append(str(error))
+        return True
+    return False
+
+
+@contextmanager
+def _alone(desk: Desk) -> Iterator[None]:
+    """Hold the lock of the outputs; it is never held for long."""
+    until = monotonic() + _PATIENCE
+    while True:
+        try:
+            with files.locked(desk.home.state / "outputs.lock"):
+                yield
+                return
+        except BusyError:
+            if monotonic() > until:
+                raise
+            sleep(0.02)
+
+
+def _absorb(desk: Desk, target: Target, run: RunNumber, written: Written, *, allow: bool) -> _Read:
+    desk.refuse_links(target.path)
+    content = written.read(target.path)
+    inside = inside_of(target, content)
+    known = desk.store.output(str(target.path))
+    base = _base(known, inside)
+    if base is not None and inside and base.hash == _hash(inside):
+        return _Read(content=content, inside=inside, edits=untouched(base.lines, inside))
+    result = absorb(base.lines if base else (), inside)
+    if isinstance(result, Unsafe):
+        result = _unsafe(desk, target, content, result, written, allow=allow)
+    result = with_stubborn(desk, result)
+    if base is None:
+        result = replace(result, added=())  # what stood there before kept came stays where it is, and is nobody's memory
+    if target.form is Form.DAILY and (told := jotted(desk, date.fromisoformat(target.part), result)):
+        written.book = None
+        written.changed.append(f"{target.path}: {told} lines of the day put otherwise")
+    if result.changed:
+        operations = tuple(operations_of(desk, target, result))
+        if operations:
+            _commit(desk, target, run, operations)
+            written.book = None
+            written.operations.update(type(each).__name__.lower() for each in operations)
+            written.changed.append(_told(target, operations))
+    return _Read(content=content, inside=inside, edits=result)
+
+
+def inside_of(target: Target, content: Content) -> bytes | None:
+    """The part of a file that is kept's; None where there is none."""
+    if content.stamp == files.MISSING:
+        return None
+    if not target.heading:
+        return content.data
+    block = section.find(content.data, where=str(target.path))
+    return block.inside if block else None
+
+
+def _base(known: tuple[Output, ...], inside: bytes | None) -> Output | None:
+    """Which of what was written and what was being written the file goes back to: the one it is, else the one it shares more with.
+
+    Only lines of kept's count: a person's own stand in what was being written because they stood in the file before.
+    """
+    if len(known) < 2 or inside is None:
+        return known[0] if known else None
+    now = _hash(inside)
+    exact = next((each for each in reversed(known) if each.hash == now), None)
+    if exact is not None:
+        return exact
+    there = set(inside.decode("utf-8", "replace").splitlines())
+    return max(known, key=lambda each: sum(line.text in there for line in each.lines if line.key and line.text and not line.users))
+
+
+def _hash(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def _unsafe(desk: Desk, target: Target, content: Content, found: Unsafe, written: Written, *, allow: bool) -> Edits:
+    if found.edits is not None and (allow or written.accepted.get(target.path) == content.stamp.digest):
+        written.accepted[target.path] = content.stamp.digest
+        return found.edits
+    if written.aside.get(target.path) == content.stamp.digest:
+        return found.kept
+    place = "" if written.dry else f"It is kept at {files.put_aside(target.path, into=desk.home.state / 'aside')} and written anew"
+    accept = "; `kept run --accept-loss` takes it as your edit instead" if found.edits is not None else ""
+    written.aside[target.path] = content.stamp.digest
+    written.problems.append(f"{target.path} was not taken as an edit: {found.reason}. {place}{accept}")
+    return found.kept
+
+
+def _commit(desk: Desk, target: Target, run: RunNumber, operations: tuple[Operation, ...]) -> None:
+    with desk.store.transaction():
+        draft = Draft(
+            run=run(), stage="absorb", subject=str(target.path), actor=Actor.PERSON, recorded_at=desk.clock(), operations=operations
+        )
+        desk.store.log.commit(draft)
+
+
+def _told(target: Target, operations: tuple[Operation, ...]) -> str:
+    counts = Counter(type(each).__name__.lower() for each in operations)
+    return f"{target.path}: " + ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+
+
+def _lines_of(desk: Desk, target: Target, written: Written, edits: Edits) -> tuple[Line, ...]:
+    """The lines that the memories as they are now make of a file, the user's own lines not yet among them."""
+    if written.book is None:
+        written.book = bind(desk)
+    document = document_of(desk, written.book, target, size_of([each.text for each in edits.foreign]))
+    if not (document.sections or document.header or document.footer or document.told):
+        return ()
+    return render_section(document) if target.heading else render(document)
+
+
+def _write(desk: Desk, target: Target, run: RunNumber, written: Written) -> None:
+    for attempt in range(TRIES):
+        read = _absorb(desk, target, run, written, allow=False)
+        lines = weave(_lines_of(desk, target, written, read.edits), read.edits)
+        try:
+            _put(desk, target, read, lines, written)
+        except ChangedError:
+            if attempt == TRIES - 1:
+                raise
+            continue
+        return
+
+
+def _put(desk: Desk, target: Target, read: _Read, lines: tuple[Line, ...], written: Written) -> None:
+    path, data = str(target.path), encode(lines, read.edits.layout)
+    after = Output(hash=_hash(data), lines=lines)
+    whole = _whole(target, read, lines, data)
+    if whole == (None if read.content.stamp == files.MISSING else read.content.data):
+        if desk.store.output(path) != ((after,) if lines else ()) and not written.dry:  # a write was cut short
+            files.tidy(target.path, root=desk.home.root, links=desk.links)
+            desk.store.wrote(path, after) if lines else desk.store.drop_output(path)
+        return
+    if written.dry:
+        written.would[target.path] = whole
+    else:
+        desk.store.intend(path, after)
+        if whole is None:
+            files.remove(target.path, expect=read.content.stamp, root=desk.home.root, links=desk.links)
+            desk.store.drop_output(path)
+        else:
+            files.write(target.path, whole, expect=read.content.stamp, root=desk.home.root, links=desk.links)
+            desk.store.wrote(path, after)
+    written.files.append((path, len(whole or b"")))
+
+
+def _whole(target: Target, read: _Read, lines: tuple[Line, ...], data: bytes) -> bytes | None:
+    """The bytes the whole file must have; None where it must not be there."""
+    original = read.content.data
+    if not target.heading:
+        return data if lines else None
+    if not lines:
+        return section.remove(original, where=str(target.path)) if read.content.stamp != files.MISSING else None
+    texts = [line.text for line in lines]
+    return section.place(original, target.heading, texts, absorbed=read.inside, where=str(target.path))
+
+
+class Standing(StrEnum):
+    """How a file of kept's stands against what was last written to it."""
+
+    WRITTEN = "as written"
+    EDITED = "edited by hand"
+    MISSING = "missing"
+    DAMAGED = "damaged"
+
+
+def standing(desk: Desk) -> Iterator[tuple[str, Standing, str]]:
+    """How each file of kept's stands, and where it is damaged, in which way. Changes nothing."""
+    for target in written_before(desk):
+        known = desk.store.output(str(target.path))
+        if not known:
+            continue
+        try:
+            desk.refuse_links(target.path)
+            inside = inside_of(target, files.read(target.path))
+        except (RefusedPathError, ChangedError) as error:
+            yield str(target.path), Standing.DAMAGED, error.what
+            continue
+        if inside is None:
+            yield str(target.path), Standing.MISSING, ""
+            continue
+        base = _base(known, inside) or known[0]
+        result = absorb(base.lines, inside)
+        if base.hash == _hash(inside):
+            yield str(target.path), Standing.WRITTEN, ""
+        elif isinstance(result, Unsafe):
+            yield str(target.path), Standing.DAMAGED, result.reason
+        else:
+            yield str(target.path), Standing.EDITED, ""
+
+
+def start_over(desk: Desk) -> list[str]:
+    """Put aside and take away what stands in kept's files where nobody can tell what of it is a person's. Returns what was done, in words."""
+    told = []
+    with _alone(desk):
+        for target in written_before(desk):
+            desk.refuse_links(target.path)
+            path, content = str(target.path), files.read(target.path)
+            inside = inside_of(target, content)
+            known = desk.store.output(path)
+            if inside is None or any(each.hash == _hash(inside) for each in known):
+                continue
+            place = files.put_aside(target.path, into=desk.home.state / "aside")
+            if target.heading:
+                data = section.remove(content.data, where=path)
+                files.write(target.path, data, expect=content.stamp, root=desk.home.root, links=desk.links)
+            else:
+                files.remove(target.path, expect=content.stamp, root=desk.home.root, links=desk.links)
+            desk.store.drop_output(path)
+            told.append(
+                f"{path} may hold edits of yours that cannot be told apart any more; it is kept at {place} and written anew"
+            )
+    return told

@@ -1,0 +1,1 @@
+"""The main job and the nights, as a readable list of steps."""

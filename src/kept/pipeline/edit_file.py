@@ -1,0 +1,370 @@
+"""Editing: the files that kept writes as a person sees them, what the next writing would change, and saving what they edited.
+
+A saved text lands on the disk as an editor's would, and is then absorbed like any hand edit; so there is one way in. A text saved for
+a file that changed since it was looked at is refused, and nothing is lost.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher, unified_diff
+from enum import StrEnum
+from pathlib import Path
+
+from kept.core.errors import ChangedError, GuardError, KeptError, MissingError, StaleError, UsageError
+from kept.core.markup import BOM, split_lines
+from kept.core.memory import Memory
+from kept.core.redact.check import refuse_secrets
+from kept.local import files
+from kept.local.files import Content
+from kept.outputs import section
+from kept.outputs.merge_edits import places
+from kept.outputs.targets import Target, bind, targets
+from kept.outputs.view_file import views
+from kept.outputs.write import Written, write_outputs
+from kept.pipeline.run import RunNumber, settle
+from kept.profiles.profile import Profile
+from kept.workspace import Desk
+
+VIEW = "view"  # the form of the JSON view; the others are those of a target
+NOTHING = ""  # the revision of a file that is not there
+_DIFF = 2_000  # lines of a difference that are told
+
+
+class Condition(StrEnum):
+    """Whether a file can be edited, and if not, why."""
+
+    THERE = "there"
+    MISSING = "not written yet"
+    UNREADABLE = "cannot be shown"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """One memory as a file tells it: its id, and the first and last line (from 0) that say it."""
+
+    memory: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class File:
+    """One file of kept's as it stands: ``name`` is its path below the home, ``form`` what it is, ``profiles`` whose memories it shows.
+
+    ``text`` is the whole file, or kept's section where the rest is the user's (``heading``); ``revision`` a hash of just those bytes,
+    empty where there are none. ``problem`` says why it cannot be shown.
+    """
+
+    name: str
+    path: Path
+    form: str
+    heading: str
+    profiles: tuple[str, ...]
+    text: str
+    revision: str
+    condition: Condition
+    entries: tuple[Entry, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """What an edit does to one memory: ``kind`` is the operation's; words before and after, empty where there were or are none."""
+
+    kind: str
+    memory: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preview:
+    """What a writing would do: the memories it changes, and by name of each file that changes the lines of a unified diff (none where only
+    kept's own comments differ). ``problems`` are told as a run would tell them.
+    """
+
+    changes: tuple[Change, ...]
+    files: dict[str, tuple[str, ...]]
+    problems: tuple[str, ...] = ()
+
+
+def catalogue(desk: Desk) -> tuple[File, ...]:
+    """Every file that kept writes or wrote, as it stands. Raises StoreError."""
+    return tuple(_looked(desk, each, None) for each in _all(desk))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Known:
+    """A file that is kept's to write: a target, or the view of a profile."""
+
+    path: Path
+    form: str
+    profiles: tuple[str, ...]
+    target: Target | None = None
+    view: Profile | None = None
+
+    @property
+    def heading(self) -> str:
+        """The heading of the section that is kept's; empty where the whole file is."""
+        return self.target.heading if self.target else ""
+
+
+def _all(desk: Desk) -> Iterator[_Known]:
+    for target in targets(desk, bind(desk)):
+        names = tuple(each.id for each in target.profiles)
+        yield _Known(path=target.path, form=target.form.value, profiles=names, target=target)
+    for path, profile in views(desk):
+        yield _Known(path=path, form=VIEW, profiles=(profile.id,), view=profile)
+
+
+def _name(desk: Desk, path: Path) -> str:
+    return str(path.relative_to(desk.home.root)) if path.is_relative_to(desk.home.root) else str(path)
+
+
+def _known(desk: Desk, name: str) -> _Known:
+    found = next((each for each in _all(desk) if _name(desk, each.path) == name), None)
+    if found is None:
+        raise MissingError("that is no file of kept's", where=name, hint="see `kept files`")
+    desk.refuse_links(found.path)
+    return found
+
+
+def look(desk: Desk, name: str) -> File:
+    """One file by its name. Raises MissingError where it is none of kept's, StoreError."""
+    return _looked(desk, _known(desk, name), None)
+
+
+def _looked(desk: Desk, known: _Known, content: Content | None) -> File:
+    problem, text = "", ""
+    own: bytes | None = None
+    try:
+        desk.refuse_links(known.path)
+        content = content or files.read(known.path)
+        own = _own(known, content)
+        condition = Condition.THERE if own is not None else Condition.MISSING
+        text = (own or b"").decode("utf-8")
+        if "\0" in text:
+            condition, problem, text = Condition.UNREADABLE, "it holds NUL bytes", ""
+    except (KeptError, UnicodeDecodeError) as error:
+        condition = Condition.UNREADABLE
+        problem = error.what if isinstance(error, KeptError) else "it is not UTF-8 text"
+    text = text.removeprefix(BOM)
+    return File(
+        name=_name(desk, known.path), path=known.path, form=known.form, heading=known.heading, profiles=known.profiles,
+        text=_plain(text), revision=revision(own) if own is not None and not problem else NOTHING, condition=condition,
+        entries=_entries(desk, known, text) if condition is Condition.THERE else (), problem=problem,
+    )  # fmt: skip
+
+
+def revision(data: bytes) -> str:
+    """What a person saw of a file, as a hash of its bytes."""
+    return files.content_of(data).stamp.digest
+
+
+def _own(known: _Known, content: Content) -> bytes | None:
+    """The bytes that are kept's of a file; None where there are none."""
+    if content.stamp == files.MISSING:
+        return None
+    if not known.heading:
+        return content.data
+    block = section.find(content.data, where=str(known.path))
+    return block.inside if block else None
+
+
+def _plain(text: str) -> str:
+    """A text as a page's field gives it back: every line ended alike."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _entries(desk: Desk, known: _Known, text: str) -> tuple[Entry, ...]:
+    if known.view is not None:
+        return _view_entries(text)
+    written = desk.store.output(str(known.path))
+    if not written:
+        return ()
+    found = places(written[0].lines, text)
+    return tuple(Entry(memory=number, first=lines[0], last=lines[-1]) for number, lines in found.items())
+
+
+def _view_entries(text: str) -> tuple[Entry, ...]:
+    """The entries of a view, as kept lays it out: an object from its brace to its brace."""
+    found, start, number = [], -1, ""
+    for at, line in enumerate(text.split("\n")):
+        bare = line.strip()
+        if bare == "{" and at:
+            start, number = at, ""
+        elif start >= 0 and bare.startswith('"id": "') and not number:
+            number = bare.removeprefix('"id": "').split('"', 1)[0]
+        elif start >= 0 and bare in ("}", "},"):
+            found += [Entry(memory=number, first=start, last=at)] if number else []
+            start = -1
+    return tuple(found)
+
+
+def preview(desk: Desk, name: str = "", text: str | None = None) -> Preview:
+    """What the next writing would change in any file, and, where a ``text`` is given for the file ``name``, what saving that would.
+
+    Changes nothing. Raises MissingError, ChangedError, StoreError.
+    """
+    instead: dict[Path, Content] = {}
+    accepted: dict[Path, str] = {}
+    if name and text is not None:
+        known = _known(desk, name)
+        content = files.read(known.path)
+        edited = files.content_of(_whole(known, content, text))
+        instead, accepted = {known.path: edited}, {known.path: edited.stamp.digest}
+
+    def read(path: Path) -> Content:
+        return instead[path] if path in instead else files.read(path)
+
+    with desk.store.trial():
+        before = {each.id: each for each in desk.store.log.memories()}
+        written = Written(dry=True, read=read, accepted=accepted)
+        write_outputs(desk, RunNumber(desk, "absorb"), written)
+        after = {each.id: each for each in desk.store.log.memories()}
+    return Preview(
+        changes=tuple(_changes(before, after)), problems=tuple(written.problems),
+        files={_name(desk, path): _difference(read(path).data, data or b"") for path, data in written.would.items()},
+    )  # fmt: skip
+
+
+def _changes(before: dict[str, Memory], after: dict[str, Memory]) -> Iterator[Change]:
+    for number, now in after.items():
+        was = before.get(number)
+        if was is None:
+            yield Change(
+                kind="add" if now.status.value == "active" else now.status.value, memory=number, before="", after=now.content
+            )
+        elif (was.status, was.content, was.category) != (now.status, now.content, now.category):
+            kind = now.status.value if was.status is not now.status else "revise"
+            yield Change(kind=kind, memory=number, before=was.content, after=now.content)
+
+
+def _difference(before: bytes, after: bytes) -> tuple[str, ...]:
+    """The lines of a diff, without kept's own comments, which tell a person nothing; none where only those differ."""
+    one, two = (
+        [line for line in each.decode("utf-8", "replace").splitlines() if not line.startswith("<!-- kept")]
+        for each in (before, after)
+    )
+    return tuple(unified_diff(one, two, "now", "then", lineterm="", n=1))[:_DIFF]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Saved:
+    """What saving did: the file as it is now, what became of memories, and what could not be done, in words."""
+
+    file: File
+    operations: dict[str, int]
+    problems: tuple[str, ...]
+
+
+def save(desk: Desk, name: str, text: str, *, if_match: str, accept_loss: bool = False) -> Saved:
+    """Save what a person made of a file: written as an editor writes it, then absorbed, then every file is brought up to date.
+
+    Args:
+        desk: the desk.
+        name: the file, by its name in the catalogue.
+        text: the whole of what :func:`look` showed, as it is to be.
+        if_match: the revision that was shown.
+        accept_loss: take it as an edit though more than half of its facts are gone.
+
+    Raises:
+        StaleError: the file is not what was shown any more; nothing was changed.
+        GuardError: more than half of its facts are gone, or it looks damaged; nothing was changed.
+        MissingError, UsageError, ChangedError, StoreError: as everywhere.
+    """
+    known = _known(desk, name)
+    content = files.read(known.path)
+    _expect(known, content, if_match)
+    data = _whole(known, content, text)
+    refuse_secrets(text, before=content.data.decode("utf-8", "replace"), where=name)
+    if not accept_loss:
+        _guard(desk, known, data)
+
+    def change() -> None:
+        try:
+            files.write(known.path, data, expect=content.stamp, root=desk.home.root, links=desk.links)
+        except ChangedError as error:
+            raise _stale(name) from error
+
+    accepted = {known.path: files.content_of(data).stamp.digest}
+    _, written = settle(desk, change, accepted=accepted) if data != content.data else (None, Written())
+    return Saved(
+        file=_looked(desk, known, None), operations=dict(Counter(written.operations)), problems=tuple(written.problems)
+    )  # fmt: skip
+
+
+def delete(desk: Desk, name: str, memory: str, *, if_match: str) -> Saved:
+    """Take the lines that tell one memory out of a file, as a person would: it retires. Raises what :func:`save` does."""
+    known = _known(desk, name)
+    content = files.read(known.path)
+    _expect(known, content, if_match)
+    file = _looked(desk, known, content)
+    entry = next((each for each in file.entries if each.memory == memory), None)
+    if entry is None:
+        raise MissingError("the file has no such entry", where=memory, hint="it may be gone already; look again")
+    return save(desk, name, _without(file, entry), if_match=if_match)
+
+
+def _without(file: File, entry: Entry) -> str:
+    if file.form == VIEW:
+        body = json.loads(file.text)
+        left = {name: [one for one in several if not _is(one, entry.memory)] for name, several in body.items()}
+        return json.dumps(left, indent=2, ensure_ascii=False) + "\n"
+    lines = file.text.split("\n")
+    return "\n".join(lines[: entry.first] + lines[entry.last + 1 :])
+
+
+def _is(one: object, memory: str) -> bool:
+    return isinstance(one, dict) and one.get("id") == memory
+
+
+def _expect(known: _Known, content: Content, if_match: str) -> None:
+    own = _own(known, content)
+    if (NOTHING if own is None else revision(own)) != if_match:
+        raise _stale(str(known.path))
+    if own is None:
+        raise UsageError("the file is not written yet", where=str(known.path), hint="kept run writes it")
+
+
+def _stale(where: str) -> StaleError:
+    return StaleError("this file was changed meanwhile", where=where, hint="nothing was saved; look at both texts, then save again")
+
+
+def _guard(desk: Desk, known: _Known, data: bytes) -> None:
+    """Raise GuardError where absorbing a file would put it aside instead."""
+    with desk.store.trial():
+        written = Written(dry=True, read=lambda path: files.content_of(data) if path == known.path else files.read(path))
+        write_outputs(desk, RunNumber(desk, "absorb"), written)
+    if known.path in written.aside:
+        told = next((each for each in written.problems if str(known.path) in each), "it looks like damage")
+        reason = told.split(": ", 1)[-1].split(". ", 1)[0].rstrip(".")
+        raise GuardError(
+            f"that does not look like an edit: {reason}", where=_name(desk, known.path),
+            hint="nothing was saved; save it again and say that you mean it",
+        )  # fmt: skip
+
+
+def _whole(known: _Known, content: Content, text: str) -> bytes:
+    """The bytes of the file with ``text`` in the place of what was shown; lines that stay keep their own endings."""
+    own = _own(known, content) or b""
+    if known.heading and text and not text.endswith(("\n", "\r")):
+        text += "\n"  # the comment that ends the section stands on its own line
+    bom = own.startswith(BOM.encode())
+    data = (BOM if bom else "").encode() + _ended(own.decode("utf-8", "replace").removeprefix(BOM), text).encode("utf-8", "replace")
+    return section.with_inside(content.data, data, where=str(known.path)) if known.heading else data
+
+
+def _ended(before: str, text: str) -> str:
+    """A text in which every line ends as the same line did before, and a new one as most do."""
+    was, now = split_lines(before), split_lines(_plain(text))
+    ends = [end for _, end in was]
+    usual = max(("\n", "\r\n", "\r"), key=ends.count)
+    if all(end in ("", usual) for end in ends):
+        return "".join(f"{line}{usual if end else ''}" for line, end in now)
+    same: dict[int, str] = {}
+    for block in SequenceMatcher(None, [line for line, _ in was], [line for line, _ in now]).get_matching_blocks():
+        same |= {block.b + step: was[block.a + step][1] for step in range(block.size)}
+    return "".join(f"{line}{(same.get(at) or usual) if end else ''}" for at, (line, end) in enumerate(now))

@@ -1,0 +1,156 @@
+"""Forgetting: what is asked for becomes words, every holder is asked where they stand, erases them, and the proof says what is left."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+
+from kept.core.erasure import Holder, Place, Words
+from kept.core.errors import KeptError, UsageError
+from kept.core.memory import Memory
+from kept.days.day_notes import summarise
+from kept.journal.feed_reading import erase_source
+from kept.local.files import locked
+from kept.memories.person import conversations, derived
+from kept.pipeline.erase.holders import holders
+from kept.pipeline.erase.journal import forget_outside
+from kept.pipeline.erase.models import RecordingFile, ReplyFile
+from kept.pipeline.erase.proof import out_of_reach, remains
+from kept.pipeline.erase.words import words_of
+from kept.pipeline.run import settle
+from kept.recall.indexing import drop_stale
+from kept.workspace import Desk
+
+_LEAST = 12  # letters of an external item that are looked for elsewhere: fewer are said by chance
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """What is to be forgotten: memories, and the words that must not remain; ``source`` is the external source that is named."""
+
+    memories: tuple[Memory, ...]
+    words: Words
+    source: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gone:
+    """What was erased, and what was not: memories by id, sessions, items of external sources, places by holder.
+
+    ``remains`` are places of kept's own that still hold the words, ``out_of_reach`` what is not kept's to change, both in words;
+    ``near`` are the near copies that were not chosen; ``problems`` says what went wrong.
+    """
+
+    memories: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    items: int = 0
+    places: Counter[str] = field(default_factory=Counter)
+    near: tuple[Place, ...] = ()
+    remains: tuple[str, ...] = ()
+    out_of_reach: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def request_of(
+    desk: Desk,
+    memories: Sequence[Memory] = (),
+    *,
+    said: Iterable[str] = (),
+    source: str = "",
+    project: str = "",
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> Request:
+    """What a person asks to forget: memories, sentences (``said``), or all of a source or session, a project's scope and a span of time.
+
+    Raises UsageError where nothing is asked for.
+    """  # fmt: skip
+    if not (source or project or since or until):
+        return Request(memories=tuple(memories), words=words_of(desk, memories, said=said))
+    chosen = conversations(desk, source=source, project=project, since=since, until=until)
+    found = derived(desk, source=source, project=project, since=since, until=until)
+    sessions = chosen.sessions if not (since or until) else frozenset[str]()
+    words = words_of(desk, found, said=said, sessions=sessions, events=chosen.events)
+    return Request(memories=found, words=replace(words, about=words.about | chosen.sessions), source=source)
+
+
+def places(desk: Desk, request: Request) -> tuple[Place, ...]:
+    """Every place that holds the words, exact ones first, each once; a holder that cannot be read is one. Changes nothing."""
+    found = dict.fromkeys(place for holder in holders(desk) for place in _found(holder, request.words)) if request.words else {}
+    near = {place.id: place for place in found if place.near}
+    return (*(place for place in found if not place.near), *near.values())
+
+
+def _found(holder: Holder, words: Words) -> Iterator[Place]:
+    try:
+        yield from holder.find(words)
+    except KeptError as error:
+        yield Place(holder=holder.name, where=f"cannot be read: {error}", text="")
+
+
+def forget(desk: Desk, request: Request, *, also: Collection[str] = ()) -> Gone:
+    """Erase what is asked for everywhere, and prove it. ``also`` are near copies (:attr:`Place.id`) to be erased as well. No undo.
+
+    What one holder refuses is told in the result, and the others are erased. Raises BusyError while a run is under way, UsageError
+    where nothing holds what is asked for, StoreError.
+    """
+    with locked(desk.home.lock):
+        before = places(desk, request)
+        near = tuple(place for place in before if place.near)
+        unknown = set(also) - {place.id for place in near}
+        if unknown:
+            raise UsageError(f"no near copy {', '.join(sorted(unknown))}", hint="see what `kept forget` shows without --yes")
+        words = request.words.with_sentences(place.text for place in near if place.id in also)
+        erasing = _Erasing(desk=desk, words=words)
+        transcripts = {event.pointer.path for event in desk.store.archive.holding(words)}
+        ids = desk.store.log.ids()
+        standing = {memory.id for memory in desk.store.log.memories() if memory.content}
+        items = erasing.tried("external sources", lambda: _forget_feed(desk, request.source)) if request.source else 0
+        _, written = settle(desk, erasing.everywhere)
+        gone = {memory.id for memory in desk.store.log.memories() if not memory.content}
+        return Gone(
+            memories=tuple(sorted(gone & (standing | (gone - ids)))),
+            sessions=tuple(sorted(words.sessions)),
+            items=items + erasing.places["external sources"],
+            places=erasing.places,
+            near=tuple(place for place in near if place.id not in also),
+            remains=remains(desk, words),
+            out_of_reach=out_of_reach(desk, words, tuple(transcripts)),
+            problems=(*erasing.problems, *written.problems),
+        )
+
+
+@dataclass(kw_only=True)
+class _Erasing:
+    """One erasing under way: what was erased by which holder, and what could not be."""
+
+    desk: Desk
+    words: Words
+    places: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+
+    def everywhere(self) -> None:
+        """Have every holder erase, then what derives from the store."""
+        for holder in holders(self.desk):
+            self.places[holder.name] += self.tried(holder.name, partial(holder.erase, self.words))
+        summarise(self.desk)
+        drop_stale(self.desk)
+
+    def tried(self, name: str, erase: Callable[[], int]) -> int:
+        """What a holder erased; where it cannot, that is a problem and the others go on."""
+        try:
+            return erase()
+        except KeptError as error:
+            self.problems.append(f"{name}: {error} (what was to be forgotten may still be there)")
+            return 0
+
+
+def _forget_feed(desk: Desk, source: str) -> int:
+    """Empty the items of an external source, and take what they said out of entries and replies."""
+    found = erase_source(desk, source)
+    said = Words(sentences=tuple(text for text in found.texts if len(text) >= _LEAST))
+    for holder in (ReplyFile(path=desk.home.replies), RecordingFile(desk=desk)):
+        holder.erase(said)
+    forget_outside(desk, found.name, said)
+    return found.items

@@ -1,0 +1,67 @@
+"""The journal's entries as a holder of words. An entry that a person changed stays theirs otherwise."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kept.core.erasure import Place, Words
+from kept.core.event import FORGOTTEN_MARK
+from kept.journal.narrate import edited, head_of, stamped
+from kept.journal.narrate.page import OUTSIDE, OUTSIDE_END, clean_line
+from kept.local import files
+from kept.workspace import Desk
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entries:
+    """The entries that kept wrote."""
+
+    desk: Desk
+    name: str = "the journal"
+    claims: tuple[str, ...] = ()
+
+    def find(self, words: Words) -> Iterator[Place]:
+        """The lines of entries that hold the words, or nearly."""
+        for path, text, _ in _entries(self.desk):
+            held = words.lines_held(text)
+            for line, holds in zip(text.split("\n"), held, strict=True):
+                if holds:
+                    yield Place(holder=self.name, where=str(path), text=words.excerpt(line))
+                yield from (Place(holder=self.name, where=str(path), text=near, near=True) for near in words.near_in(line))
+
+    def erase(self, words: Words) -> int:
+        """Put a mark in the place of every line that holds the words. Raises KeptError where an entry cannot be written."""
+        return _rewrite(self.desk, words.lines_held)
+
+
+def forget_outside(desk: Desk, source: str, words: Words) -> int:
+    """Take out of the entries what they tell of an external source: by its name or by its words, where they tell what came from outside."""
+
+    def told(text: str) -> list[bool]:
+        inside, found, held = False, [], words.lines_held(text)
+        for line, holds in zip(text.split("\n"), held, strict=True):
+            inside = (inside or line.strip() == OUTSIDE) and line.strip() != OUTSIDE_END
+            found.append(inside and (line.startswith(f"- {clean_line(source)}: ") or holds))
+        return found
+
+    return _rewrite(desk, told)
+
+
+def _entries(desk: Desk) -> Iterator[tuple[Path, str, files.Stamp]]:
+    for path in sorted((desk.home.root / desk.settings.journal.folder).rglob("*.md")):
+        content = files.read(path)
+        text = content.data.decode("utf-8", "replace")
+        if head_of(text) is not None:
+            yield path, text, content.stamp
+
+
+def _rewrite(desk: Desk, told: Callable[[str], Sequence[bool]]) -> int:
+    count = 0
+    for path, text, stamp in _entries(desk):
+        held = told(text)
+        if any(held):
+            lines = zip(text.split("\n"), held, strict=True)
+            left = "\n".join(f"- {FORGOTTEN_MARK}" if gone else line for line, gone in lines)
+            files.write(path, (left if edited(text) else stamped(left)).encode(), expect=stamp, root=desk.home.root)
+            count += sum(held)
+    return count

@@ -1,0 +1,69 @@
+"""What language models replied, and what was recorded of them, as holders of words."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from kept.core.erasure import Place, Words
+from kept.llm.adapters import without
+from kept.llm.replies import Replies
+from kept.local import files
+from kept.workspace import Desk
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplyFile:
+    """The file of replies. A reply about a session in which the words were said goes whole: it may say them in any way."""
+
+    path: Path
+    name: str = "what models replied"
+    claims: tuple[str, ...] = ("replies.db", "replies.db-journal")
+
+    def find(self, words: Words) -> Iterator[Place]:
+        """One place a reply."""
+        with closing(Replies(self.path)) as replies:
+            keys = replies.holding(words.about | words.sessions, words.stand_in)
+        yield from (Place(holder=self.name, where=f"reply {key[:12]}", text="") for key in keys)
+
+    def erase(self, words: Words) -> int:
+        """Erase the replies, and what a batch will still say about the sessions. Raises StoreError."""
+        with closing(Replies(self.path)) as replies:
+            return replies.forget(words.about | words.sessions, words.stand_in)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordingFile:
+    """The recording of a model that the settings name."""
+
+    desk: Desk
+    name: str = "the recording of a model"
+    claims: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> Path | None:
+        """Where it lies; None where there is none."""
+        named = self.desk.settings.llm.recording
+        path = Path(named).expanduser().resolve() if named else None
+        return path if path is not None and path.is_file() else None
+
+    def find(self, words: Words) -> Iterator[Place]:
+        """The recording, once, where any of its lines is about what is to be forgotten."""
+        path = self.path
+        if path is not None and without(_text(path), words.about | words.sessions, words.stand_in)[1]:
+            yield Place(holder=self.name, where=str(path), text="")
+
+    def erase(self, words: Words) -> int:
+        """Take those lines out. Raises KeptError where the file cannot be written."""
+        path = self.path
+        if path is None:
+            return 0
+        before = files.read(path)
+        left, count = without(before.data.decode("utf-8", "replace"), words.about | words.sessions, words.stand_in)
+        if count:
+            files.write(path, left.encode("utf-8", "replace"), expect=before.stamp, root=path.parent)
+        return count
+
+
+def _text(path: Path) -> str:
+    return files.read(path).data.decode("utf-8", "replace")

@@ -1,0 +1,208 @@
+"""The store as a holder of words: memories and their history, proposals, archived turns, days, reports. Also any copy of it."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import islice
+
+from kept.core.artifact import artifacts
+from kept.core.codec import digest
+from kept.core.document import Line
+from kept.core.erasure import Place, Words
+from kept.core.event import Author, Origin
+from kept.core.fingerprint import fingerprint, recognised
+from kept.core.memory import USER_SCOPE, Actor, Memory, Status
+from kept.core.operation import Add, Forget
+from kept.store import Draft, Store
+from kept.store.erasing import said_in
+
+_FIRST, _LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+_WHOSE = {Author.HUMAN: "you", Author.ASSISTANT: "the assistant", Author.TOOL: "a tool"}
+_NAMED = 20  # memories that a pass names; its operations name all
+_UNNAMED = "what was said in a session"  # for the moment between the two passes that stand for proposals of forgotten sessions
+_REASON = "forgotten by the user"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Target:
+    """What goes whole: memories and candidates by id, and the fingerprints that stay."""
+
+    memories: frozenset[str]
+    candidates: frozenset[str]
+    prints: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreHolder:
+    """Everything in one store. ``profile`` names the profile and category of what was never a memory and is forgotten by its words."""
+
+    store: Store
+    clock: Callable[[], datetime]
+    profile: tuple[str, str]
+    name: str = "the store"
+    claims: tuple[str, ...] = ("kept.db", "kept.db-journal")
+
+    def find(self, words: Words) -> Iterator[Place]:
+        """Every place in the store that holds the words, or nearly."""
+        yield from self._memories(words)
+        yield from self._turns(words)
+        named = dict.fromkeys(name for name, text in self.store.log.texts() if words.stand_in(text))
+        yield from (self._place(name, "") for name in named)
+        for passage in self.store.days.passages():
+            yield from self._told(words, f"the summary of {passage.at.date()}", passage.text)
+        for noted in self.store.days.between(_FIRST, _LAST):
+            if any(words.stand_in(text) for text in (noted.note.asked, noted.note.outcome, *noted.note.commits)):
+                yield self._place(f"what was worked on, {noted.note.at.date()}", "")
+        for path in self.store.outputs():
+            if any(words.stand_in(_text(output.lines)) for output in self.store.output(path)):
+                yield self._place(f"what was last written to {path}", "")
+
+    def _memories(self, words: Words) -> Iterator[Place]:
+        for memory in self.store.log.memories():
+            if memory.id in words.memories and memory.content:
+                yield self._place(f"memory {memory.id}", memory.content)
+            elif memory.content:
+                yield from self._told(words, f"memory {memory.id}", memory.content)
+        for judged in self.store.log.every_proposal():
+            yield from self._told(words, f"proposal {judged.candidate.id}", judged.candidate.content)
+
+    def _turns(self, words: Words) -> Iterator[Place]:
+        for event in self.store.archive.holding(words, near=True):
+            where = f"a conversation, {event.at.date() if event.at else 'undated'}, {_WHOSE.get(event.author, event.author.value)}"
+            if event.key in words.events:
+                yield self._place(where, "")
+            for text in said_in(event):
+                yield from self._told(words, where, text)
+        yield from (self._place(f"the whole session {session}", "") for session in sorted(words.sessions))
+
+    def _told(self, words: Words, where: str, text: str) -> Iterator[Place]:
+        if words.stand_in(text):
+            yield self._place(where, words.excerpt(text))
+        yield from (Place(holder=self.name, where=where, text=near, near=True) for near in words.near_in(text))
+
+    def _place(self, where: str, text: str) -> Place:
+        return Place(holder=self.name, where=where, text=text)
+
+    def erase(self, words: Words) -> int:
+        """Forget every memory that says the words, and take the words out of all the rest. Returns the number of places.
+
+        The memories come last: a call that is cut short leaves the words that say what to look for.
+        """
+        log, archive = self.store.log, self.store.archive
+        target = self._target(words)
+        with self.store.transaction():
+            events = archive.erase_words(words)
+            for session, path in self._sessions(words):
+                archive.opt_out(session, path)
+            days = self._days(words, events)
+        amended = log.amend(words, spared=target.memories | target.candidates)
+        forgotten = self._forget(target, words)
+        places = len(events) + days + amended + forgotten
+        if places or words.sessions:
+            self.store.compact()
+        return places
+
+    def _sessions(self, words: Words) -> list[tuple[str, str]]:
+        """The sessions that are forgotten whole, each with the files that tell it."""
+        return sorted({(each.session, each.path) for each in self.store.archive.threads() if each.session in words.sessions})
+
+    def _target(self, words: Words) -> _Target:
+        """The memories and proposals that go whole, and the fingerprints that keep them from coming back."""
+        key = self.store.key("forget")
+        prints = {fingerprint(sentence, key) for sentence in words.sentences} - {""}
+        proposals = [judged.candidate for judged in self.store.log.every_proposal()]
+        told = [
+            each
+            for each in proposals
+            if words.stand_in(each.content)
+            or recognised(each.content, prints, key)
+            or any(quote.event in words.events or quote.session in words.sessions for quote in each.evidence)
+        ]
+        found = [each for each in self.store.log.memories() if each.content]
+        found = [each for each in found if each.id in words.memories or words.stand_in(each.content)]
+        contents = [*(each.content for each in told), *(each.content for each in found)]
+        return _Target(
+            memories=frozenset(each.id for each in found),
+            candidates=frozenset({each.id for each in told}.union(*(each.candidates for each in found))),
+            prints=tuple(sorted(prints | {fingerprint(text, key) for text in contents} - {""})),
+        )
+
+    def _forget(self, target: _Target, words: Words) -> int:
+        """Forget the memories and proposals. Returns how many there were."""
+        log, memories = self.store.log, sorted(target.memories)
+        if not memories:
+            if not (target.candidates or set(target.prints) - log.forgotten()):
+                return 0
+            memories = [self._stand_in(words)]
+        now = self.clock()
+        operations = tuple(
+            Forget(
+                memory=number, at=now, reason=_REASON, fingerprints=target.prints, candidates=tuple(sorted(target.candidates))
+            )
+            for number in memories
+        )  # fmt: skip
+        with self.store.transaction():
+            run = log.start_run("forget", now)
+            draft = Draft(
+                run=run,
+                stage="forget",
+                subject=", ".join(memories[:_NAMED]),
+                actor=Actor.PERSON,
+                recorded_at=now,
+                operations=operations,
+            )
+            made = log.commit(draft)
+            for number in memories:
+                log.erase(number, target.candidates, target.prints, made)
+            log.end_run(run, now, {"forgotten": memories})
+        return len(target.memories) + len(target.candidates)
+
+    def _stand_in(self, words: Words) -> str:
+        """Make a memory of words that never were one, to be forgotten at once: it says that there was one, and keeps them away."""
+        now, content = self.clock(), words.sentences[0] if words.sentences else _UNNAMED
+        profile, category = self.profile
+        value = Memory(
+            id=digest("forgotten", content, now.isoformat(), size=5), profile=profile, category=category, scope=USER_SCOPE,
+            status=Status.RETIRED, content=content, confidence=1.0, origin=Origin.USER, first_seen=now, last_seen=now,
+            artifacts=artifacts(content), owned=True, trigger="told",
+        )  # fmt: skip
+        with self.store.transaction():  # of its own: what is written here is read back once it is committed
+            run = self.store.log.start_run("forget", now)
+            add = Add(memory=value.id, at=now, reason=_REASON, value=value)
+            draft = Draft(run=run, stage="forget", subject=value.id, actor=Actor.PERSON, recorded_at=now, operations=(add,))
+            self.store.log.commit(draft)
+            self.store.log.end_run(run, now, {})
+        return value.id
+
+    def _days(self, words: Words, events: frozenset[str] | set[str]) -> int:
+        """Erase the lines of days that hold the words, and the notes that are made of what was erased: they are made again."""
+        key = self.store.key("forget")
+        prints = {fingerprint(sentence, key) for sentence in words.sentences} - {""}
+        lines = [each.id for each in self.store.days.passages() if words.stand_in(each.text) or recognised(each.text, prints, key)]
+        self.store.days.erase(lines)
+        if events or words.sessions:
+            self.store.days.drop(events=events, sessions=words.sessions)
+        return len(lines)
+
+
+def erase_written(store: Store, words: Words) -> int:
+    """Take the words out of what is noted as last written to files; for when the files themselves are without them, or elsewhere."""
+    count = 0
+    for path in store.outputs():
+        outputs = store.output(path)
+        if any(words.stand_in(_text(output.lines)) for output in outputs):
+            store.wrote(path, replace(outputs[0], lines=tuple(_without(outputs[0].lines, words))))
+            count += 1
+    return count
+
+
+def _without(lines: Sequence[Line], words: Words) -> Iterator[Line]:
+    """The lines in which the words do not stand; a line of a view has several lines of text."""
+    held = iter(words.lines_held(_text(lines)))
+    for line in lines:
+        if not any(list(islice(held, line.text.count("\n") + 1))):  # all of them taken, whatever the first says
+            yield line
+
+
+def _text(lines: Iterable[Line]) -> str:
+    return "\n".join(line.text for line in lines)

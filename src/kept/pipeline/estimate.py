@@ -1,0 +1,26 @@
+"""Foreseeing: what a run is going to ask of a language model, counted before the first question is sent."""
+
+from itertools import islice
+
+from kept.extraction.extract_threads import Within, overlaps
+from kept.extraction.llm_extraction import parts
+from kept.llm.budget import Estimate
+from kept.llm.client import Asker
+from kept.workspace import Desk
+
+_TOGETHER = 100  # questions counted at once: bounds memory
+
+
+def foresee(desk: Desk, asking: Asker, *, force: bool = False, within: Within | None = None) -> Estimate:
+    """What hearing the threads that no model has read would cost; questions about what it missed come on top. Asks nothing.
+
+    Raises StoreError, and ConfigError where the settings name no whole model.
+    """
+    waiting = ((each, 0) for each in desk.store.archive.threads()) if force else desk.store.archive.unheard()
+    asks = (
+        part.ask for thread, closed in waiting if within is None or overlaps(thread, within) for part in parts(desk, thread, closed)
+    )
+    found = Estimate()
+    while some := list(islice(asks, _TOGETHER)):
+        found += asking.estimate(some)
+    return found

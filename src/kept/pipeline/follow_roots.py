@@ -1,0 +1,71 @@
+"""Following: the folders and files that a person says every run is to read, as settings."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kept.core.errors import UsageError
+from kept.intake.reading import places
+from kept.local.settings import read
+from kept.local.settings.roots import AUTHORS, Root, root_above
+from kept.memories.configure import append, drop
+from kept.sources import in_tool_folder
+from kept.sources.registry import SOURCES
+from kept.workspace import Desk, Home
+
+
+def followed(home: Home) -> tuple[Root, ...]:
+    """The roots of the settings. Raises ConfigError."""
+    return read(home.settings).root
+
+
+def follow(home: Home, path: Path, *, source: str = "", project: str = "", author: str = "") -> Root:
+    """Have every run read a folder or file. Raises UsageError where it is not there, or followed already; ConfigError."""
+    place = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - links stay as they are written
+    if not place.exists():
+        raise UsageError("there is no such file or directory", where=str(place))
+    if source and source not in {each.name for each in SOURCES}:
+        raise UsageError(f"there is no format {source!r}", hint=f"formats: {', '.join(each.name for each in SOURCES)}")
+    if author not in ("", *AUTHORS):
+        raise UsageError(f"the author is {' or '.join(AUTHORS)}", hint="--author person")
+    if any(root.place(home.user) == place for root in followed(home)):
+        raise UsageError("it is followed already", where=str(place), hint="kept sources remove PATH ends that")
+    root = Root(path=str(place), format=source, project=project, author=author)
+    append(home, "root", {"path": root.path, "format": source, "project": project, "author": author})
+    return root
+
+
+def unfollow(home: Home, path: Path) -> Root:
+    """Have a folder or file no longer read at every run; what was remembered stays. Raises UsageError where it is not followed."""
+    place = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - as above
+    for number, root in enumerate(followed(home)):
+        if root.place(home.user) == place:
+            drop(home, "root", number)
+            return root
+    raise UsageError("it is not followed", where=str(place), hint="kept sources list")
+
+
+def unfollowed(desk: Desk, paths: Sequence[Path]) -> tuple[Path, ...]:
+    """The folders among some paths that no run reads unless they are named."""
+    known = [place for _, place in places(desk)]
+    return tuple(
+        place
+        for path in paths
+        if (place := Path(os.path.abspath(path))).is_dir()  # noqa: PTH100 - as above
+        and root_above(desk.settings.root, place, desk.home.user) is None
+        and not in_tool_folder(place / "file")
+        and not any(place.is_relative_to(one) for one in known)
+    )
+
+
+def root_body(root: Root, user: Path) -> dict[str, Any]:
+    """A root as JSON."""
+    place = root.place(user)
+    return {
+        "path": str(place),
+        "as": root.format,
+        "project": root.project,
+        "author": root.author,
+        "exists": place.exists(),
+    }

@@ -1,0 +1,87 @@
+"""Observing a conversation while it goes on: events one by one, each with what is sure enough to be said at once.
+
+The engine is that of the batch: the same episodes, the same candidates. What is live is only a preview of them (its words may still
+change while an episode is open); what a closed episode proposes is exactly what a later run over the transcript proposes. Nothing is
+stored here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from kept.core.event import Event
+from kept.core.lexicon import Lexicon
+from kept.core.memory import Accepted, Candidate
+from kept.extraction.extract_threads import LIVE
+from kept.extraction.gate import judge
+from kept.extraction.rules import LOOKBACK, extract
+from kept.extraction.segment import segment
+from kept.profiles.language import lexicon_of
+from kept.profiles.profile import Profile
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Engine:
+    """What extraction needs besides events: the profile, and the scope of a raw working directory."""
+
+    profile: Profile
+    scope: Callable[[str], str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Watched:
+    """A conversation so far: the events that extraction can still look at, where the open episode begins among them, and the ids of what
+    was shown live.
+    """
+
+    events: tuple[Event, ...] = ()
+    start: int = 0
+    shown: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Noticed:
+    """What one event brought: ``live`` are sure candidates of the open episode not shown before, ``closed`` all candidates of an episode
+    that the event ended.
+    """
+
+    live: tuple[Candidate, ...] = ()
+    closed: tuple[Candidate, ...] = ()
+
+
+def observe(watched: Watched, event: Event, engine: Engine) -> tuple[Watched, Noticed]:
+    """Take in the next event of a conversation. Events must come in the order of the transcript, and be cleaned and redacted."""
+    events = (*watched.events, event)
+    episodes = segment(events[watched.start :], engine.profile.buffer)
+    closed: list[Candidate] = []
+    start = watched.start
+    for episode in episodes[:-1]:
+        closed += _found(events, watched.start + episode.start, watched.start + episode.stop, engine)
+        start = watched.start + episode.stop
+    words = _words(events, start, len(events), engine)
+    found = _found(events, start, len(events), engine)
+    sure = [each for each in found if each.confidence >= LIVE and _passes(each, engine, words)]
+    live = tuple(each for each in sure if each.id not in watched.shown)
+    keep = max(0, start - LOOKBACK)
+    shown = frozenset(each.id for each in sure) if closed else watched.shown | {each.id for each in live}
+    return Watched(events=events[keep:], start=start - keep, shown=shown), Noticed(live=live, closed=tuple(closed))
+
+
+def finish(watched: Watched, engine: Engine) -> tuple[Watched, tuple[Candidate, ...]]:
+    """All candidates of the episode that is still open, when a conversation ends; nothing is open after it."""
+    found = _found(watched.events, watched.start, len(watched.events), engine)
+    return replace(watched, start=len(watched.events), shown=frozenset()), tuple(found)
+
+
+def _found(events: tuple[Event, ...], start: int, stop: int, engine: Engine) -> list[Candidate]:
+    if stop <= start:
+        return []
+    words = _words(events, start, stop, engine)
+    return list(extract(events, start, stop, profile=engine.profile, lexicon=words, scope=engine.scope))
+
+
+def _words(events: tuple[Event, ...], start: int, stop: int, engine: Engine) -> Lexicon:
+    return lexicon_of(events[max(0, start - LOOKBACK) : stop], engine.profile.languages)
+
+
+def _passes(candidate: Candidate, engine: Engine, words: Lexicon) -> bool:
+    return isinstance(judge(candidate, engine.profile, lexicon=words), Accepted)

@@ -1,0 +1,24 @@
+"""Which memories only rules of earlier versions made; ``kept upgrade`` makes them anew."""
+
+from kept.core.memory import Memory, Status
+from kept.workspace import Desk
+
+#: What made a memory in earlier versions and makes none today.
+RETIRED_TRIGGERS = frozenset(
+    {
+        "agreement", "aim", "behaviour", "cause", "constraint", "correction", "decision", "fact", "goal", "identity", "lesson",
+        "noted_decision", "noted_question", "noted_rule", "person", "practice", "preference", "question", "stack", "statement", "taste",
+        "teaching", "theme",
+    }
+)  # fmt: skip
+
+
+def outdated(desk: Desk) -> tuple[Memory, ...]:
+    """The memories that only rules of earlier versions made and nobody confirmed since. Raises StoreError."""
+    return tuple(
+        each
+        for each in desk.store.log.memories()
+        if each.trigger in RETIRED_TRIGGERS
+        and each.status in (Status.ACTIVE, Status.HELD)
+        and not (each.owned or each.pinned or each.advised)
+    )

@@ -1,0 +1,365 @@
+"""The main job: absorb hand edits, read what is new, extract, curate, write the outputs. One run at a time.
+
+A run that finds nothing new writes nothing at all. A run that is cut short loses nothing: what was archived, extracted or
+curated is done, and the next run goes on from there.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from time import monotonic
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from kept.core.errors import BusyError, ConfigError, StoreError
+from kept.core.memory import Memory, Status
+from kept.curation.llm_curation import Advised, take_advice
+from kept.curation.passes import Curated, curate_dirty
+from kept.days.coverage_report import Covered, Covering
+from kept.days.day_notes import summarise
+from kept.days.llm_summaries import Daybook, write_days
+from kept.extraction.extract_threads import Extracted, Within, extract_pending, ready
+from kept.extraction.llm_extraction import Heard, hear
+from kept.extraction.revalidate import recheck
+from kept.intake.projects import Moved, misplaced, move, record
+from kept.intake.reading import Found, Reading, discover, read
+from kept.intake.unread import note_unread
+from kept.llm.budget import Tally
+from kept.llm.client import Asker
+from kept.local.files import locked
+from kept.local.progress import Late, Progress, never, silent
+from kept.local.session_queue import queued
+from kept.memories.backups import safeguard
+from kept.memories.client_memory import take_up_notes
+from kept.outputs.write import Written, absorb_edits, write_outputs
+from kept.pipeline.estimate import foresee
+from kept.pipeline.outdated import outdated
+from kept.pipeline.usage import forget_replies
+from kept.profiles.profile import Occasion
+from kept.recall.indexing import CHANGE_SECONDS, UNMADE, bring_up_to_date, count_uses
+from kept.store import Run
+from kept.workspace import Desk
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options:
+    """How to run. ``dry`` shows what would change and changes nothing; ``force`` reads and extracts everything again.
+
+    ``since`` and ``until`` (inclusive) limit which sessions are extracted to those with events on such days; the others wait.
+    ``allow`` lets through what a guard would stop, and absorbs files that look damaged. ``occasion`` says when this is: profiles that are
+    not extracted then wait. ``model`` False asks no language model. After so many ``seconds`` (0: as long as it takes) nothing further is
+    read, extracted or asked about; what was is curated and written, and the next run goes on.
+    """
+
+    dry: bool = False
+    force: bool = False
+    allow: bool = False
+    model: bool = True
+    since: date | None = None
+    until: date | None = None
+    occasion: Occasion = Occasion.NIGHTLY
+    seconds: float = 0.0
+
+
+@dataclass(kw_only=True, slots=True)
+class Report:
+    """What a run did."""
+
+    run: int = 0
+    sources: Counter[str] = field(default_factory=Counter)
+    reading: Reading = field(default_factory=Reading)
+    extracted: Extracted = field(default_factory=Extracted)
+    outdated: int = 0
+    curated: Curated = field(default_factory=Curated)
+    covered: Covered = field(default_factory=Covered)
+    written: Written = field(default_factory=Written)
+    new: tuple[Memory, ...] = ()
+    held: int = 0
+    active: int = 0
+    moved: int = 0
+    embedded: int = 0
+    days: int = 0
+    resumed: bool = False
+    cut: bool = False
+    sample: bool = False
+    seconds: float = 0.0
+    asked: Tally = field(default_factory=Tally)
+    heard: Heard = field(default_factory=Heard)
+    daybook: Daybook = field(default_factory=Daybook)
+    advised: Advised = field(default_factory=Advised)
+
+    @property
+    def partly(self) -> bool:
+        """Whether something could not be done: an input not read, a pass a guard stopped, a file not absorbed, a question without a reply."""
+        return bool(self.skipped or self.curated.stopped or self.advised.stopped or self.written.problems or self.asked.partly)
+
+    @property
+    def skipped(self) -> list[tuple[str, str]]:
+        """Every input that could not be read or analysed, with the reason."""
+        return [*self.reading.skipped, *self.extracted.broken]
+
+    def body(self) -> dict[str, Any]:
+        """The report as ``kept run --json`` prints it."""
+        extracted = self.extracted
+        return {
+            "sources": dict(self.sources),
+            "sessions": extracted.threads,
+            "events": self.reading.account.events,
+            "records": self.reading.account.records,
+            "dropped": dict(self.reading.account.dropped),
+            "days": self.days,
+            "episodes": extracted.episodes,
+            "candidates": extracted.candidates,
+            "accepted": extracted.accepted,
+            "held": extracted.held,
+            "refused": dict(extracted.refused),
+            "operations": dict(self.curated.operations + self.advised.operations + self.written.operations),
+            "moved": self.moved,
+            "embedded": self.embedded,
+            "stopped": list(self.curated.stopped),
+            "coverage": self.covered.body(),
+            "outputs": [{"path": path, "bytes": size} for path, size in self.written.files],
+            "problems": list(self.written.problems),
+            "skipped": [{"path": path, "reason": reason} for path, reason in self.skipped],
+            "left": [{"path": path, "reason": reason} for path, reason in self.reading.left],
+            "cut": self.cut,
+            "cleaning": {
+                "bytes_in": self.reading.bytes_in,
+                "bytes_kept": self.reading.bytes_kept,
+                "secrets": self.reading.secrets,
+                "removed": dict(self.reading.removed),
+            },
+            "memories": {"active": self.active, "held": self.held},
+            "sample": self.sample,
+            "llm": self.asked.body(),
+            "heard": self.heard.body(),
+            "daybook": self.daybook.body(),
+            "advised": self.advised.body(),
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def run(desk: Desk, paths: Sequence[Path], options: Options, *, sample: bool = False, progress: Progress = silent) -> Report:
+    """Do the main job over the given paths, or over everything found on this machine.
+
+    Raises BusyError where a run is under way, UsageError for a path that does not exist, StoreError and other KeptErrors where
+    nothing more can be done; what was done before stays done.
+    """
+    started = monotonic()
+    desk = replace(desk, asking=_asker(desk, options, progress))
+    with locked(desk.home.lock), desk.store.trial() if options.dry else nullcontext():
+        report = _run(desk, paths, options, progress)
+    report.sample = sample
+    report.seconds = monotonic() - started
+    return report
+
+
+def _asker(desk: Desk, options: Options, progress: Progress) -> Asker | None:
+    if desk.asking is None or not options.model:
+        return None
+    desk.asking.progress, desk.asking.dry = progress, options.dry
+    return desk.asking
+
+
+def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress) -> Report:
+    started = desk.clock()
+    late = _late(options.seconds)
+    before = desk.store.log.ids()
+    progress("discovering", 0, 0)
+    found = discover(desk, paths, force=options.force)
+    found = found if paths or options.dry else _with_queued(desk, found, force=options.force)
+    report = Report(sources=found.sources, resumed=_interrupted(desk))
+    report.written.dry = options.dry
+    if desk.asking is not None:
+        report.asked = desk.asking.tally
+    run_number = RunNumber(desk)
+    absorb_edits(desk, run_number, report.written, allow=options.allow)
+    report.reading = _read(desk, (found, paths), options, progress, late)
+    record(desk, report.reading.remotes, keep=not options.dry)
+    _take_up_notes(desk, paths, options, run_number)
+    moved = move(desk, run_number(), progress) if misplaced(desk) else Moved()
+    report.moved = moved.memories
+    grown = ready(desk, options.occasion, force=options.force)
+    if options.force or grown:
+        within = _limits(desk, options)
+        if options.occasion is not Occasion.REAL_TIME:
+            run_number()  # a session was looked at, whatever comes of it
+        report.extracted = extract_pending(
+            desk, run_number, force=options.force, within=within, occasion=options.occasion, progress=progress, late=late
+        )
+        recheck(desk, run_number, desk.store.archive.each(grown))
+    if desk.asking is not None and options.occasion is not Occasion.REAL_TIME:
+        within = _limits(desk, options)
+        _announce(desk, desk.asking, options, within)
+        report.heard = hear(
+            desk, run_number, desk.asking, by=_named(desk), force=options.force, within=within, occasion=options.occasion,
+            progress=progress, late=late,
+        )  # fmt: skip
+    progress("curating", 0, 0)
+    if desk.store.log.dirty() and (options.dry or _safe(desk, report.written)):
+        report.curated = curate_dirty(desk, run_number, allow=options.allow, freed=moved.scopes, progress=progress)
+    if desk.asking is not None and options.occasion is Occasion.NIGHTLY and not late():
+        report.advised = take_advice(desk, run_number, desk.asking, by=_named(desk), allow=options.allow)
+        report.daybook = write_days(desk, desk.asking, by=_named(desk))
+    covering = Covering(desk)
+    # In real time threads go on waiting for an occasion that takes them in whole; that one gives account of them.
+    summarise(desk, {} if options.occasion is Occasion.REAL_TIME else grown, covering.take, progress=progress)
+    report.covered = covering.done()
+    report.cut = late()
+    progress("writing", 0, 0)
+    write_outputs(desk, run_number, report.written)
+    if report.reading.erased and not options.dry:
+        forget_replies(desk, report.reading.opted_out)
+        desk.store.compact()  # no byte of them stays in the file
+    if not options.dry:
+        _embed(desk, report, progress, anew=run_number.started)
+    _count(desk, report, before)
+    if run_number.started or report.asked.usage.calls:
+        report.run = run_number()
+        body = report.body() | {"seconds": (desk.clock() - started).total_seconds()}
+        desk.store.log.end_run(report.run, desk.clock(), body)
+    return report
+
+
+def _read(desk: Desk, what: tuple[Found, Sequence[Path]], options: Options, progress: Progress, late: Late) -> Reading:
+    """Read what was found at the paths a person named, and note what should have been read and was not."""
+    found, paths = what
+    reading = read(desk, found, force=options.force, progress=progress, late=late)
+    if not options.dry:
+        note_unread(desk, paths, found, reading.skipped)
+    return reading
+
+
+def _take_up_notes(desk: Desk, paths: Sequence[Path], options: Options, run: Callable[[], int]) -> None:
+    """Take up what clients remember themselves, where the settings name them and the run is about everything."""
+    if not (paths or options.dry):
+        take_up_notes(desk, run)
+
+
+def _named(desk: Desk) -> str:
+    """What the language model of the settings is called."""
+    named = desk.settings.llm
+    return named.model or named.command or named.adapter
+
+
+def _late(seconds: float) -> Late:
+    """Whether so many seconds have passed since now; never where there are none."""
+    until = monotonic() + seconds
+    return (lambda: monotonic() > until) if seconds else never
+
+
+def _announce(desk: Desk, asking: Asker, options: Options, within: Within | None) -> None:
+    """Have a person told what is going to be asked, before it is; what was set aside is asked again where everything is."""
+    asking.retry = options.force
+    if options.dry:
+        return
+    with suppress(ConfigError):  # it is told with the first question
+        asking.announce(foresee(desk, asking, force=options.force, within=within))
+
+
+def _with_queued(desk: Desk, found: Found, *, force: bool) -> Found:
+    """What hooks named since the last run is read as well, wherever it lies."""
+    named = [path for each in queued(str(desk.home.state)) if (path := Path(each)).is_file()]
+    if not named:
+        return found
+    more = discover(desk, named, force=force)
+    skipped = tuple(dict.fromkeys((*more.skipped, *found.skipped)))
+    return replace(found, files={**more.files, **found.files}, skipped=skipped)  # first: they lie in no known place, perhaps
+
+
+def _embed(desk: Desk, report: Report, progress: Progress, *, anew: bool) -> None:
+    """Make the vectors of what is new, where anything is. Without them everything is found by its words, so a failure is told and no more."""
+    try:
+        if anew:
+            report.embedded = bring_up_to_date(desk, desk.settings.recall.run_seconds, progress)
+        else:
+            count_uses(desk)
+    except UNMADE as error:
+        report.written.problems.append(f"search by meaning is not up to date: {error}")
+
+
+def _safe(desk: Desk, written: Written) -> bool:
+    """Whether there is a backup from before the first curation of the day; without one, nothing is curated."""
+    try:
+        safeguard(desk)
+    except StoreError as error:
+        written.problems.append(f"nothing was curated, because no backup could be made: {error}")
+        return False
+    return True
+
+
+class RunNumber:
+    """The number of the run, which begins when it is first asked for: a run that changes nothing leaves no trace."""
+
+    def __init__(self, desk: Desk, command: str = "run") -> None:
+        self._desk = desk
+        self._command = command
+        self._number = 0
+
+    @property
+    def started(self) -> bool:
+        """Whether anybody asked."""
+        return self._number > 0
+
+    def __call__(self) -> int:
+        """The number."""
+        self._number = self._number or self._desk.store.log.start_run(self._command, self._desk.clock())
+        return self._number
+
+
+def _interrupted(desk: Desk) -> bool:
+    last: tuple[Run, ...] = desk.store.log.runs(1)
+    return bool(last) and last[0].ended_at is None
+
+
+def _limits(desk: Desk, options: Options) -> Within | None:
+    if options.since is None and options.until is None:
+        return None
+    start = desk.span(options.since)[0] if options.since else None
+    stop = desk.span(options.until)[1] if options.until else None
+    return (start, stop)
+
+
+def _count(desk: Desk, report: Report, before: frozenset[str]) -> None:
+    census = desk.store.log.census(desk.clock())
+    fresh = (desk.store.log.memory(each) for each in sorted(desk.store.log.ids() - before))
+    report.new = tuple(each for each in fresh if each is not None and each.status_at(desk.clock()) is Status.ACTIVE)
+    report.active = sum(count for (status, *_), count in census.items() if status is Status.ACTIVE)
+    report.held = sum(count for (status, *_), count in census.items() if status is Status.HELD)
+    report.days = len(report.reading.days)
+    report.outdated = len(outdated(desk))
+
+
+def settle(desk: Desk, change: Callable[[], T], *, accepted: Mapping[Path, str] = MappingProxyType({})) -> tuple[T, Written]:
+    """Do a person's change between absorbing hand edits and writing the outputs, so that neither undoes the other.
+
+    ``accepted`` are files whose bytes (by their hash) are an edit even where they look like damage. Returns what the change returned, and what was written. Where another process is writing the outputs for long, the change stands
+    and the next run writes them: a problem told. Raises StoreError, and what the change raises.
+    """
+    written = Written(accepted=dict(accepted))
+    number = RunNumber(desk, "absorb")
+    try:
+        with _unless_busy(written):
+            absorb_edits(desk, number, written)
+        result = change()
+        with _unless_busy(written):
+            write_outputs(desk, number, written)
+        with suppress(*UNMADE):  # found by its words until the next run, which tells what is wrong
+            bring_up_to_date(desk, CHANGE_SECONDS)
+    finally:
+        if number.started:
+            desk.store.log.end_run(number(), desk.clock(), {})
+    return result, written
+
+
+@contextmanager
+def _unless_busy(written: Written) -> Iterator[None]:
+    try:
+        yield
+    except BusyError as error:
+        written.problems.append(f"the files are not up to date, another process is writing them: {error}; the next run does it")

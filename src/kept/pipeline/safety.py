@@ -1,0 +1,278 @@
+"""Safety: proof that the store is whole, what derives from it made anew, everything out and back in."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kept.core.codec import digest
+from kept.core.errors import StoreError, UsageError
+from kept.core.event import Origin
+from kept.core.fingerprint import recognised
+from kept.core.memory import USER_SCOPE, Actor, Evidence, Memory, Status
+from kept.core.operation import Add
+from kept.core.project import PROJECT
+from kept.core.text import normal_form
+from kept.core.times import parse_instant
+from kept.days.day_notes import summarise
+from kept.local import files
+from kept.local.files import locked
+from kept.memories.person import usable
+from kept.outputs.write import Standing, Written, standing, start_over
+from kept.pipeline.run import settle
+from kept.recall.indexing import discard
+from kept.store import IMPORTED, Draft, Output, SqliteStore
+from kept.store.backups import put_in_place
+from kept.store.portable import is_portable, read_in, write_out
+from kept.workspace import Desk, Home
+
+_LONGEST = 2**20  # bytes of one exported memory
+_MOST = 1_000_000  # memories of one import
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Checked:
+    """What a check found: damage in words, and how each file of kept's stands against what was last written to it."""
+
+    damage: tuple[str, ...]
+    outputs: tuple[tuple[str, Standing, str], ...]
+
+
+def check(desk: Desk) -> Checked:
+    """Everything that is wrong, and which files were edited by hand, which is not wrong. Mends nothing."""
+    outputs = tuple(standing(desk))
+    damaged = tuple(f"file {path}: {reason}" for path, state, reason in outputs if state is Standing.DAMAGED)
+    return Checked(damage=(*desk.store.damage(), *damaged), outputs=outputs)
+
+
+def damage(desk: Desk) -> tuple[str, ...]:
+    """Everything that is wrong, in words; empty where nothing is."""
+    return check(desk).damage
+
+
+def rebuild(desk: Desk) -> Written:
+    """Recreate the memories and all indexes from the log and the archive alone, then bring the files up to date. Raises StoreError."""
+    discard(desk.home.vectors)
+    with desk.store.transaction():
+        desk.store.archive.reindex()
+        desk.store.log.rebuild()
+        desk.store.days.clear()
+        summarise(desk)
+    return settle(desk, lambda: None)[1]
+
+
+def put(path: Path, text: str) -> None:
+    """Make a text the content of a file, whole or not at all. Raises KeptError."""
+    target = path.absolute()
+    files.write(target, text.encode(), expect=files.read(target).stamp, root=target.parent)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Restored:
+    """What restoring did: where the old store is now (None where there was none), what was written."""
+
+    aside: Path | None
+    written: Written
+
+
+def restore(home: Home, path: Path, open_desk: Callable[[], AbstractContextManager[Desk]]) -> Restored:
+    """Put a backup in the place of the store, which is put aside, and bring the files up to date. Edits made by hand since are kept.
+
+    Works where the present store does not even open. Raises BusyError while a run is under way, UsageError, StoreError, DamagedError;
+    the present store stays then.
+    """
+    with locked(home.lock):
+        known = _outputs(home)
+        aside = put_in_place(path.absolute(), home.store, home.state / "aside")
+        discard(home.vectors)
+        with open_desk() as desk:
+            problems = start_over(desk) if known is None else []
+            if known is not None:
+                _carry_over(desk, known)
+            _, written = settle(desk, lambda: None)
+            written.problems[:0] = problems
+    return Restored(aside=aside, written=written)
+
+
+def _outputs(home: Home) -> dict[str, tuple[Output, ...]] | None:
+    """What the present store wrote to which file; None where it cannot tell."""
+    if not home.store.exists():
+        return None
+    try:
+        with SqliteStore(home.store) as store:
+            return {path: store.output(path) for path in store.outputs()}
+    except StoreError:
+        return None
+
+
+def _carry_over(desk: Desk, known: dict[str, tuple[Output, ...]]) -> None:
+    """The files on disk are those of the store that was put aside: a person's edits of them are told from what that one wrote."""
+    with desk.store.transaction():
+        for path in desk.store.outputs():
+            desk.store.drop_output(path)
+        for path, outputs in known.items():
+            desk.store.wrote(path, outputs[0])
+            for each in outputs[1:]:
+                desk.store.intend(path, each)
+
+
+def export_archive(desk: Desk, path: Path) -> int:
+    """Write the whole store out in a form that another home can import. Returns the rows. Raises UsageError, StoreError."""
+    target = path.absolute()
+    if target.exists() or target.is_symlink():
+        raise UsageError("there is a file of that name already", where=str(target), hint="choose another name")
+    return write_out(desk.store.rows(), target)
+
+
+@dataclass(kw_only=True, slots=True)
+class Imported:
+    """What an import did. ``whole`` says that a whole store was taken up; else memories added by status, and those left out by reason."""
+
+    whole: bool = False
+    added: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+def import_file(desk: Desk, path: Path) -> Imported:
+    """Take up what ``kept export`` wrote: a whole store into an empty home, or memories (jsonl) as one pass that can be undone.
+
+    Raises UsageError where it is neither, or the home is not empty; StoreError, DamagedError. Nothing is changed then.
+    """
+    if is_portable(path):
+        desk.store.load(read_in(path))
+        summarise(desk)
+        return Imported(whole=True, added=Counter(each.status.value for each in desk.store.log.memories()))
+    return take_up(desk, _bodies(path), path.name)
+
+
+def take_up(desk: Desk, bodies: Iterable[Mapping[str, Any]], subject: str) -> Imported:
+    """Add memories that are told as ``kept export --format jsonl`` tells them, in one pass that can be undone. Raises StoreError."""
+    result = Imported()
+    additions = tuple(_additions(desk, bodies, result))
+    if additions:
+        with desk.store.transaction():
+            now = desk.clock()
+            run = desk.store.log.start_run("import", now)
+            draft = Draft(
+                run=run, stage="import", subject=subject, actor=Actor.PERSON, recorded_at=now, operations=additions
+            )  # fmt: skip
+            desk.store.log.commit(draft)
+            desk.store.log.end_run(run, now, {"added": dict(result.added), "left_out": dict(result.left_out)})
+    return result
+
+
+def untaken(desk: Desk, bodies: Iterable[Mapping[str, Any]]) -> int:
+    """How many memories :func:`take_up` would add. Changes nothing."""
+    return sum(1 for _ in _additions(desk, bodies, Imported()))
+
+
+def _additions(desk: Desk, bodies: Iterable[Mapping[str, Any]], result: Imported) -> Iterator[Add]:
+    known = desk.store.log.memories()
+    taken = {each.id for each in known}
+    said = {(each.scope, normal_form(each.content)) for each in known if each.content}
+    forgotten, key = desk.store.log.forgotten(), desk.store.key("forget")
+    for body in bodies:
+        found = _memory(desk, body)
+        if isinstance(found, str):
+            result.left_out[found] += 1
+            continue
+        form = (found.scope, normal_form(found.content))
+        if forgotten and recognised(found.content, forgotten, key):
+            result.left_out["forgotten"] += 1
+        elif found.id in taken or form in said:
+            result.left_out["remembered already"] += 1
+        else:
+            taken.add(found.id)
+            said.add(form)
+            result.added[found.status.value] += 1
+            yield Add(memory=found.id, at=found.first_seen, reason=f"imported as {found.status.value}", value=found)
+
+
+def _bodies(path: Path) -> Iterator[Mapping[str, Any]]:
+    number = count = 0
+    try:
+        with path.open("rb") as file:
+            while line := file.readline(_LONGEST + 1):
+                number += 1
+                if line.strip():
+                    count += 1
+                    yield _body(line, number)
+        if not count:
+            raise UsageError("there is nothing in the file", where=str(path), hint="give what `kept export` wrote")
+    except (ValueError, RecursionError) as error:
+        hint = "give what `kept export` wrote; nothing was imported"
+        raise UsageError(f"line {number} cannot be imported: {error}", where=str(path), hint=hint) from error
+    except OSError as error:
+        raise UsageError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
+
+
+def _body(line: bytes, number: int) -> Mapping[str, Any]:
+    if len(line) > _LONGEST or number > _MOST:
+        raise ValueError("there is too much of it")
+    body = json.loads(line)
+    match body:
+        case {"content": str()}:
+            found: Mapping[str, Any] = body
+            return found
+    raise ValueError("it is no memory")
+
+
+def _memory(desk: Desk, body: Mapping[str, Any]) -> Memory | str:
+    """The memory of an exported line, or why it is left out."""
+    status, scope = body.get("status", "active"), body.get("scope", USER_SCOPE)
+    profile = next((each for each in desk.profiles if each.id == body.get("profile", desk.profile.id)), None)
+    kind = profile.category(str(body.get("category", ""))) if profile else None
+    if status not in (Status.ACTIVE, Status.HELD):
+        return f"it is {status}" if status in list(Status) else "unknown status"
+    if profile is None:
+        return "of another profile"
+    if kind is None:
+        return "unknown category"
+    if not isinstance(scope, str) or not (scope == USER_SCOPE or (scope.startswith(PROJECT) and len(scope) < 1_000)):
+        return "unknown scope"
+    try:
+        content = usable(desk, body["content"])
+        origin = Origin(body.get("origin", Origin.TOOL))
+        about = usable(desk, str(body["about"])) if body.get("about") else ""
+        evidence = tuple(_evidence(desk, each) for each in body.get("evidence", ()))
+    except (UsageError, ValueError, TypeError, AttributeError):
+        return "unusable"
+    # What a file says of itself is no proof: rules that are not in the user's own words wait for the user, whatever their status was.
+    trusted = origin is Origin.USER or not kind.users_words
+    number = str(body.get("id", ""))
+    plain = len(number) == 10 and all(char in "0123456789abcdef" for char in number)
+    first, last = (parse_instant(body.get(name)) for name in ("first_seen", "last_seen"))
+    return Memory(
+        id=number if plain else digest(profile.id, scope, kind.id, content, size=5), profile=profile.id, category=kind.id,
+        scope=scope, status=Status(status) if trusted else Status.HELD, content=content, confidence=_share(body.get("confidence")),
+        origin=origin, first_seen=first, last_seen=last or first, artifacts=_texts(body.get("artifacts")), evidence=evidence,
+        observations=_count(body.get("observations")), pinned=trusted and body.get("pinned") is True, owned=trusted,
+        valid_until=parse_instant(body.get("valid_until")), trigger=IMPORTED, about=about,
+    )  # fmt: skip
+
+
+def _evidence(desk: Desk, body: Mapping[str, Any]) -> Evidence:
+    return Evidence(
+        quote=usable(desk, body.get("quote", ""), most=100_000), event=_text(body.get("event")), session=_text(body.get("session")),
+        path=_text(body.get("source")), at=parse_instant(body.get("at")), author=_text(body.get("author")),
+        origin=Origin(body.get("origin", Origin.TOOL)),
+    )  # fmt: skip
+
+
+def _text(value: object) -> str:
+    return value[:4_000] if isinstance(value, str) else ""
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(_text(each) for each in value[:100] if _text(each)) if isinstance(value, list) else ()
+
+
+def _share(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else 0.0
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9 else 1

@@ -1,0 +1,24 @@
+"""The bundled sample: transcripts that come with kept, remembered in a home of their own below the state. Touches nothing of the user's."""
+
+from importlib.resources import files
+from pathlib import Path
+
+from kept.local.progress import Progress, silent
+from kept.pipeline.run import Options, Report, run
+from kept.workspace import Desk, Home
+
+
+def sample_home(home: Home) -> Home:
+    """The home that the sample is remembered in; its environment's ``HOME`` is its root."""
+    root = home.state / "sample-home"
+    return Home(root=root, user=root)
+
+
+def sample_files() -> list[Path]:
+    """The transcripts of the sample; none where kept was built without them."""
+    return sorted((Path(str(files("kept"))) / "sample").rglob("*.jsonl"))
+
+
+def run_sample(desk: Desk, options: Options, *, progress: Progress = silent) -> Report:
+    """Read the sample at a desk in :func:`sample_home`. Raises StoreError, BusyError."""
+    return run(desk, sample_files(), options, sample=True, progress=progress)

@@ -1,0 +1,196 @@
+"""Sleeping: what a night does beside a run: retire what has faded, name what lingers, bring the files up to date.
+
+Nothing to do means nothing written. What retires is a pass of its own for each group, guarded like any other, and can be undone.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from kept.core.memory import USER_SCOPE, Actor, Memory, Status
+from kept.core.times import to_text
+from kept.curation.guard import overreach
+from kept.curation.lifecycle import Presence, faded, fading, lingers
+from kept.local.files import locked
+from kept.outputs.write import Written, absorb_edits, write_outputs
+from kept.pipeline.run import RunNumber
+from kept.profiles.profile import Category
+from kept.recall.index import Kind, Limits, opened
+from kept.store import Draft, Noted
+from kept.workspace import Desk
+
+FADE = "fade"
+_DAWN = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lingering:
+    """A memory a person should look at again, how far it has faded (0 to 1), and why it is here."""
+
+    memory: Memory
+    faded: float
+    reason: str
+
+
+@dataclass(kw_only=True, slots=True)
+class Slept:
+    """What a night did: memories retired, passes a guard stopped in words, how many linger, what was written."""
+
+    retired: list[Memory] = field(default_factory=list)
+    stopped: list[str] = field(default_factory=list)
+    lingering: int = 0
+    written: Written = field(default_factory=Written)
+
+    @property
+    def partly(self) -> bool:
+        """Whether something was stopped or could not be written."""
+        return bool(self.stopped or self.written.problems)
+
+
+def sleep(desk: Desk, *, allow: bool = False) -> Slept:
+    """Do the night's work. ``allow`` lets through what a guard would stop. Raises BusyError while a run is under way, StoreError."""
+    result = Slept()
+    run = RunNumber(desk, "sleep")
+    with locked(desk.home.lock):
+        absorb_edits(desk, run, result.written)
+        for group, members in _groups(desk):
+            _fade(desk, run, group, members, result, allow=allow)
+        write_outputs(desk, run, result.written)
+        result.lingering = len(lingering(desk))
+        if run.started:
+            body = {"retired": [each.id for each in result.retired], "stopped": result.stopped}
+            desk.store.log.end_run(run(), desk.clock(), body)
+    return result
+
+
+Aged = tuple[Memory, Category | None, Presence]
+
+
+def _groups(desk: Desk) -> Iterator[tuple[tuple[str, str], list[Aged]]]:
+    """What may fade, by profile and scope, each with what became of its names."""
+    history = _History(desk)
+    groups: dict[tuple[str, str], list[Aged]] = defaultdict(list)
+    for memory in desk.store.log.memories():
+        category = desk.category(memory)
+        if category is not None and category.fades and memory.status is Status.ACTIVE and memory.artifacts:
+            groups[memory.profile, memory.scope].append((memory, category, history.presence(memory, category.fades)))
+    yield from sorted(groups.items())
+
+
+def _fade(desk: Desk, run: RunNumber, group: tuple[str, str], members: list[Aged], result: Slept, *, allow: bool) -> None:
+    operations = faded(members)
+    if not operations:
+        return
+    stops = () if allow else overreach(desk.store.log.memories(group=group), operations)
+    if stops:
+        result.stopped.append(f"{desk.name(group[1])}: {'; '.join(map(str, stops))}")
+        return
+    with desk.store.transaction():
+        draft = Draft(
+            run=run(), stage=FADE, subject=f"{group[0]} · {group[1]}", actor=Actor.MACHINE, recorded_at=desk.clock(),
+            operations=operations,
+        )  # fmt: skip
+        desk.store.log.commit(draft)
+    gone = {each.memory for each in operations}
+    result.retired += [memory for memory, _, _ in members if memory.id in gone]
+    result.written.operations.update({"retire": len(gone)})
+
+
+class _History:
+    """The sessions of each project by the time of their last event, and where names occur.
+
+    Reads rows and the full-text index, never an archived text: what one memory costs does not grow with the archive's bytes.
+    """
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._scopes: dict[tuple[str, str], str] = {}
+        self._sessions: dict[str, dict[str, datetime]] = defaultdict(dict)
+        self._changes: tuple[Noted, ...] = ()
+        self._changes_since: datetime | None = None
+        for thread in desk.store.archive.threads():
+            if thread.last_at is not None:
+                for scope in (self._scope(thread.project, thread.path), USER_SCOPE):
+                    known = self._sessions[scope].get(thread.session, _DAWN)
+                    self._sessions[scope][thread.session] = max(known, thread.last_at)
+
+    def newest(self, scope: str) -> datetime | None:
+        """When the newest event of a project was."""
+        return max(self._sessions[scope].values(), default=None)
+
+    def presence(self, memory: Memory, days: int) -> Presence:
+        """What became of a memory's names; they are looked for only where it is old enough to have faded by half."""
+        newest, since = self.newest(memory.scope), memory.last_seen or _DAWN
+        later = sum(at > since for at in self._sessions[memory.scope].values())
+        old = newest is not None and newest - since >= timedelta(days=days) / 2
+        named = max((at for each in memory.artifacts if (at := self._last(each, memory, since))), default=None) if old else newest
+        return Presence(named=named, sessions=later, newest=newest)
+
+    def _last(self, name: str, memory: Memory, since: datetime) -> datetime | None:
+        """When a name last occurred in what was said of the project after a moment, or among the files changed there."""
+        mentions = self._desk.store.archive.mentions(name, since)
+        times = [mention.at for mention in mentions if self._belongs(memory, mention.project, mention.path)]
+        short = name.casefold().rsplit("/", 1)[-1]
+        times += [
+            change.note.at
+            for change in self._changed(since)
+            if short in {file.casefold() for file in change.note.names} and self._belongs(memory, change.project, change.path)
+        ]
+        return max(times, default=None)
+
+    def _changed(self, since: datetime) -> Iterator[Noted]:
+        """The notes after a moment, which name the files that were changed. They are read once, as far back as somebody asks."""
+        until = self.newest(USER_SCOPE) or since
+        if self._changes_since is None:
+            self._changes, self._changes_since = self._desk.store.days.between(since, until), since
+        elif since < self._changes_since:
+            earlier = self._desk.store.days.between(since, self._changes_since)
+            self._changes, self._changes_since = (*earlier, *self._changes), since
+        return (each for each in self._changes if each.note.at >= since)
+
+    def _belongs(self, memory: Memory, project: str, path: str) -> bool:
+        return memory.scope in (USER_SCOPE, self._scope(project, path))
+
+    def _scope(self, project: str, path: str) -> str:
+        """The scope of a directory, looked up once."""
+        place = (project, "" if project else path)
+        if place not in self._scopes:
+            self._scopes[place] = self._desk.scope(*place)
+        return self._scopes[place]
+
+
+def lingering(desk: Desk) -> tuple[Lingering, ...]:
+    """What a person should look at again, the most faded and the oldest first. Changes nothing."""
+    memories = [each for each in desk.store.log.memories() if each.status_at(desk.clock()) is Status.ACTIVE]
+    found = _among(desk, memories)
+    return tuple(sorted(found, key=lambda each: (-each.faded, each.memory.last_seen or _DAWN, each.memory.id)))
+
+
+def why_lingering(desk: Desk, memory: Memory) -> str:
+    """Why a person should look at a memory again; empty where they need not. Looks at this memory alone. Changes nothing."""
+    active = memory.status_at(desk.clock()) is Status.ACTIVE
+    return next((each.reason for each in _among(desk, [memory])), "") if active else ""
+
+
+def _among(desk: Desk, memories: Iterable[Memory]) -> list[Lingering]:
+    history, used = _History(desk), _uses(desk)
+    return [found for memory in memories if (found := _lingering(desk, memory, history, used.get(memory.id, 0)))]
+
+
+def _lingering(desk: Desk, memory: Memory, history: _History, uses: int) -> Lingering | None:
+    category = desk.category(memory)
+    share = 0.0
+    if category is not None and category.fades and memory.artifacts:
+        share = fading(memory, category, history.presence(memory, category.fades))
+    if share >= 0.5:
+        return Lingering(memory=memory, faded=share, reason=f"its project stopped naming it; {share:.0%} faded")
+    if lingers(memory, history.newest(memory.scope), uses):
+        return Lingering(memory=memory, faded=share, reason="said in one session only, long ago, and never of use since")
+    return None
+
+
+def _uses(desk: Desk) -> dict[str, int]:
+    with opened(desk.home.store) as index:
+        units: Iterable[int] = index.among(Kind.MEMORY, Limits(now=to_text(desk.clock())))
+        return {each.id: each.uses for each in index.units(Kind.MEMORY, units).values()}

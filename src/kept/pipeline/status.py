@@ -1,0 +1,170 @@
+"""Overseeing: runs as a person looks back at them, what a guard stopped, and how cost, coverage and self-reference went over time.
+
+Changes nothing.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+from kept.core.fold import undone
+from kept.core.operation import Pass
+from kept.curation.passes import CURATE, GUARD
+from kept.llm.ask import Usage
+from kept.llm.replies import Replies
+from kept.pipeline.write_journal import heads
+from kept.store import Run
+from kept.workspace import Desk
+
+_SWITCHES = frozenset({"undo", "redo"})
+_TRACED = 400  # runs of which cost and coverage are told
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Done:
+    """A pass: what it was about, its operations by kind, whether it is taken back now, and whether it can be."""
+
+    id: int
+    stage: str
+    subject: str
+    note: str
+    operations: Counter[str]
+    undone: bool
+    lasting: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Happened:
+    """A run and its passes. ``asked`` are the questions to a model, ``cost`` is in USD (None: unknown)."""
+
+    run: Run
+    passes: tuple[Done, ...]
+    asked: int
+    cost: float | None
+
+    @property
+    def operations(self) -> Counter[str]:
+        """What became of memories in all of it, by kind."""
+        return sum((each.operations for each in self.passes), Counter[str]())
+
+    @property
+    def undone(self) -> bool:
+        """Whether all that can be taken back of it is."""
+        able = [each for each in self.passes if not each.lasting]
+        return bool(able) and all(each.undone for each in able)
+
+    @property
+    def can_be_undone(self) -> bool:
+        """Whether there is anything to take back."""
+        return any(not each.undone and not each.lasting for each in self.passes)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stop:
+    """A group that a guard stopped and that still waits: its profile and scope, since when, and why."""
+
+    profile: str
+    scope: str
+    at: datetime
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Point:
+    """A number of a day or a run, for a chart: where it stands in time, how much it is, and what it is called in words."""
+
+    day: date
+    value: float
+    told: str
+
+
+def runs(desk: Desk, most: int, *, before: int = 0) -> tuple[Happened, ...]:
+    """The last runs, the newest first; those before the run of a number, where one is given. Raises StoreError."""
+    log = desk.store.log
+    heads_ = tuple(log.heads())
+    off, have = undone(heads_), {each.run for each in heads_}
+    # A run without a pass changed nothing; it is told only where it asked a model, or was cut short.
+    found = [each for each in log.runs(1_000_000) if each.id in have or each.ended_at is None or _questions(each)]
+    chosen = [each for each in found if not before or each.id < before][:most]
+    wanted = {each.id for each in chosen}
+    passes: dict[int, list[Done]] = {}
+    for each in log.passes(only=[head.id for head in heads_ if head.run in wanted]):
+        passes.setdefault(each.run, []).append(_done(each, off))
+    return tuple(
+        Happened(run=each, passes=tuple(passes.get(each.id, ())), asked=_questions(each), cost=_told(each, "cost"))
+        for each in chosen
+    )
+
+
+def _done(made: Pass, off: frozenset[int]) -> Done:
+    kinds = Counter(type(each).__name__.lower() for each in made.operations)
+    return Done(
+        id=made.id, stage=made.stage, subject=made.subject, note=made.note, operations=kinds, undone=made.id in off,
+        lasting=made.stage in (*_SWITCHES, GUARD) or bool(kinds["forget"]),
+    )  # fmt: skip
+
+
+def _questions(run: Run) -> int:
+    return int(_told(run, "calls") or 0)
+
+
+def _told(run: Run, name: str) -> Any:
+    """What a report says of what was asked; None where it says nothing."""
+    body = run.report.get("llm")
+    found = body.get(name) if isinstance(body, dict) else None
+    return found if isinstance(found, int | float) else None
+
+
+def stops(desk: Desk) -> tuple[Stop, ...]:
+    """What guards stopped and nobody has allowed, nor has gone by itself since. Raises StoreError."""
+    last: dict[str, Pass] = {}
+    for each in desk.store.log.heads():
+        if each.stage in (GUARD, CURATE):
+            last[each.subject] = each
+    waiting = {f"{profile} · {scope}": (profile, scope) for profile, scope in desk.store.log.dirty()}
+    return tuple(
+        Stop(profile=profile, scope=scope, at=each.recorded_at, why=each.note.removeprefix("stopped by the guard: "))
+        for each in last.values()
+        if each.stage == GUARD and each.subject in waiting
+        for profile, scope in (waiting[each.subject],)
+    )
+
+
+def spending(desk: Desk, days: int) -> tuple[Point, ...]:
+    """What each of the last days (local) cost in USD, oldest first; by the file of replies, so also what was cut short. Raises StoreError."""
+    today = desk.clock().astimezone(desk.zone).date()
+    found = []
+    with closing(Replies(desk.home.replies)) as replies:
+        for day in (today - timedelta(days=back) for back in range(days - 1, -1, -1)):
+            start, stop = (datetime.combine(each, time(), desk.zone).astimezone(UTC) for each in (day, day + timedelta(days=1)))
+            usage = sum((each.usage for each in replies.spent(start, stop)), Usage())
+            cost = usage.cost or 0.0
+            unknown = " and an unknown price" if usage.cost is None else ""
+            found.append(Point(day=day, value=cost, told=f"{day}: {cost:.2f} USD{unknown}, {usage.calls:,} questions"))
+    return tuple(found)
+
+
+def coverage(desk: Desk, most: int) -> tuple[Point, ...]:
+    """Of the last runs that read something: the share of topics of which memory has something, oldest first. Raises StoreError."""
+    return tuple(reversed(tuple(_coverage(desk))[:most]))
+
+
+def _coverage(desk: Desk) -> Iterator[Point]:
+    for each in desk.store.log.runs(_TRACED):
+        body = each.report.get("coverage")
+        body = body if isinstance(body, dict) else {}
+        topics, covered = body.get("topics", 0), body.get("covered", 0)
+        if topics:
+            day = each.started_at.astimezone(desk.zone).date()
+            yield Point(day=day, value=covered / topics, told=f"run {each.id}, {day}: {covered:,} of {topics:,} topics")
+
+
+def self_reference(desk: Desk, most: int) -> tuple[Point, ...]:
+    """Of the last entries of the journal: the share of sentences about memory itself, oldest first."""
+    return tuple(
+        Point(day=each.first, value=each.self_reference, told=f"{each.first}: {each.self_reference:.0%}")
+        for each in heads(desk)[-most:]
+    )

@@ -1,0 +1,92 @@
+"""Upgrading a store: what the rules of earlier versions made is made anew by today's, shown first, and undone as one run.
+
+Rules once made memories of sentences that told nothing to remember, and reworded others. Every session in the archive is extracted
+again; what nothing supports any more retires, and what a person told comes back in their own words. It is a correction: no guard of
+shares applies. What a person wrote, edited, approved or pinned stays, and so does what a model proposed.
+"""
+
+from dataclasses import dataclass
+
+from kept.core.memory import Memory, Status
+from kept.core.text import normal_form
+from kept.core.times import to_text
+from kept.curation.passes import Curated, curate_dirty
+from kept.extraction.extract_threads import extract_pending
+from kept.local.files import locked
+from kept.local.progress import Progress, silent
+from kept.pipeline.outdated import outdated
+from kept.pipeline.run import RunNumber, settle
+from kept.workspace import Desk
+
+COMMAND = "upgrade"
+_STANDING = (Status.ACTIVE, Status.HELD)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Upgraded:
+    """What an upgrade does: memories that retire, those of them that were active, and the memories that take part in their place.
+
+    ``run`` is 0 for a preview, and where nothing is to be done.
+    """
+
+    retired: tuple[Memory, ...] = ()
+    made: tuple[Memory, ...] = ()
+    run: int = 0
+    problems: tuple[str, ...] = ()
+
+    @property
+    def active(self) -> int:
+        """How many of the retired memories were active."""
+        return sum(each.status is Status.ACTIVE for each in self.retired)
+
+
+def preview(desk: Desk, progress: Progress = silent) -> Upgraded:
+    """What :func:`upgrade` would do; nothing is changed. Raises StoreError."""
+    with locked(desk.home.lock), desk.store.trial():
+        return _upgrade(desk, RunNumber(desk, COMMAND), progress)
+
+
+def upgrade(desk: Desk, progress: Progress = silent) -> Upgraded:
+    """Make what rules made anew, and write the outputs. ``kept undo`` takes it back. Raises StoreError."""
+    number = RunNumber(desk, COMMAND)
+
+    def change() -> Upgraded:
+        with locked(desk.home.lock):
+            return _upgrade(desk, number, progress)
+
+    done, written = settle(desk, change)
+    if number.started:
+        body = {"retired": [each.id for each in done.retired], "made": [each.id for each in done.made]}
+        desk.store.log.end_run(number(), desk.clock(), body)
+    return Upgraded(
+        retired=done.retired, made=done.made, run=number() if number.started else 0, problems=(*done.problems, *written.problems)
+    )
+
+
+def _upgrade(desk: Desk, number: RunNumber, progress: Progress) -> Upgraded:
+    if not outdated(desk):
+        return Upgraded()
+    before = {each.id: each for each in desk.store.log.memories()}
+    extracted = extract_pending(desk, number, force=True, progress=progress)
+    curated: Curated = curate_dirty(desk, number, allow=True, progress=progress)
+    after = {each.id: each for each in desk.store.log.memories()}
+    retired = [each for each in before.values() if each.status in _STANDING and after[each.id].status not in _STANDING]
+    made = [
+        each
+        for each in after.values()
+        if each.status in _STANDING and (each.id not in before or before[each.id].content != each.content)
+    ]
+    # What is made anew in the words it had is no change to anybody.
+    same = {_said(each) for each in retired} & {_said(each) for each in made}
+    retired = [each for each in retired if _said(each) not in same]
+    made = [each for each in made if _said(each) not in same]
+    problems = (*(f"{path}: {reason}" for path, reason in extracted.broken), *curated.stopped)
+    return Upgraded(retired=tuple(sorted(retired, key=_order)), made=tuple(sorted(made, key=_order)), problems=problems)
+
+
+def _said(memory: Memory) -> tuple[str, Status]:
+    return normal_form(memory.content), memory.status
+
+
+def _order(memory: Memory) -> tuple[str, str, str, str]:
+    return memory.scope, memory.category, to_text(memory.first_seen) if memory.first_seen else "", memory.id

@@ -1,0 +1,50 @@
+"""What language models replied and cost, as the use cases see it: what was spent, what waits with a provider, what is to be forgotten."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time
+
+from kept.llm.ask import Usage
+from kept.llm.client import TRIES
+from kept.llm.replies import Replies, Spent
+from kept.workspace import Desk
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Costs:
+    """What was spent today (a local day) and ever, by purpose and model; how many questions wait in batches of a provider."""
+
+    today: Usage = field(default_factory=Usage)
+    ever: tuple[Spent, ...] = ()
+    awaited: int = 0
+
+    @property
+    def total(self) -> Usage:
+        """Everything ever spent; costs that nobody told count as nothing."""
+        return sum((each.usage for each in self.ever), Usage())
+
+
+def costs(desk: Desk) -> Costs:
+    """What was spent, by the file of replies: also what runs spent that were cut short. Raises StoreError."""
+    start = datetime.combine(desk.clock().astimezone(desk.zone).date(), time(), desk.zone).astimezone(UTC)
+    with closing(Replies(desk.home.replies)) as replies:
+        return Costs(
+            today=sum((each.usage for each in replies.spent(start)), Usage()),
+            ever=replies.spent(datetime(1, 1, 1, tzinfo=UTC)),
+            awaited=sum(len(each.items) for each in replies.batches()),
+        )
+
+
+def set_aside(desk: Desk) -> Mapping[str, str]:
+    """The sessions that no model has read because its reply could not be used in several runs, with what was wrong. Raises StoreError."""
+    with closing(Replies(desk.home.replies)) as replies:
+        found = replies.set_aside(TRIES)
+    unheard = {thread.session for thread, _ in desk.store.archive.unheard()} if found else set()
+    return {session: fault for session, fault in sorted(found.items()) if session in unheard}
+
+
+def forget_replies(desk: Desk, sessions: Iterable[str]) -> int:
+    """Erase the replies about those sessions. Returns how many. Raises StoreError."""
+    with closing(Replies(desk.home.replies)) as replies:
+        return replies.forget(sessions, lambda _: False)

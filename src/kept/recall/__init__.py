@@ -1,0 +1,1 @@
+"""Finding what matters for a prompt: embeddings, index, ranking, context within a budget."""

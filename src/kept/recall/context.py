@@ -1,0 +1,143 @@
+"""What to put before a session: what always holds, the last days, what helped against this failure, what is near to the message.
+
+A hook waits for this: it and everything below it imports next to nothing and reads the store within a deadline. By words and failure
+fingerprints alone; who has vectors gives them as ``nearest``.
+"""
+
+import os
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
+from kept.core.fence import CORE, DAYS, FIXES, Context, Piece
+from kept.recall.context_budget import sandwich
+from kept.recall.nearby import Asked, Look, Message, Nearest, Place, near, shared_with, understood
+from kept.recall.relevance import of_late
+from kept.store.reader import Glance, Known
+
+CORE_CATEGORIES = ("identity", "person", "preference", "preferences", "constraint")  # those of the user's scope are always shown
+NOTHING = Context((), 0, {})
+_WRITTEN = 30.0  # the weight of a line of the daybook
+_DONE = 2  # the weight from which on something was done and not only asked
+
+
+def assemble(
+    place: Place, asked: Asked, *, now: datetime, scope: str = "", nearest: Nearest | None = None, missed: list[Piece] | None = None
+) -> Context:
+    """The context for a message; nothing where the store cannot be read in time. ``scope`` is that of the directory where it is known.
+
+    ``nearest`` begins to look for the facts that are near by meaning; the answer is taken up after words were looked for. ``missed``
+    takes up the facts that are not near enough. Raises StoreError where there is a store that cannot be read.
+    """
+    if not os.path.isfile(place.store):  # noqa: PTH113 - pathlib takes longer to import than a search takes
+        return NOTHING
+    with closing(Glance(place.store, place.seconds)) as glance:
+        found = scope or (glance.scope(asked.directory) if asked.directory else "")
+        look = Look(glance, place, asked, now, ["user", *([found] if found and found != "user" else [])], missed)
+        meant = nearest(look.scopes) if nearest is not None and asked.message else dict
+        message = understood(look)
+        offered = {
+            FIXES: [_fix(look, each) for each in glance.fixes(list(asked.marks))],
+            CORE: _core(look) if asked.core else [],
+            DAYS: _days(look, message) if asked.core or asked.days else [],
+            **near(look, message, meant),
+        }
+        keys, texts = _present(glance, asked, place.user)
+    return sandwich(offered, budget=asked.budget, present=texts, told=asked.told | keys)
+
+
+def _fix(look: Look, memory: Known) -> Piece:
+    where = "" if memory.scope in look.scopes else f" [{look.glance.names([memory.scope]).get(memory.scope, 'another project')}]"
+    reason = f"the message tells of the same failure{where and ', met in another project'}"
+    return Piece(FIXES, memory.id, memory.content + where, look.day(memory.last_seen), 1.0, memory.confidence - bool(where), reason)
+
+
+def _core(look: Look) -> list[Piece]:
+    found = look.glance.core(look.scopes, list(CORE_CATEGORIES), list(look.place.profiles))
+    return [
+        Piece(
+            CORE, each.id, each.content, look.day(each.last_seen), 1.0, each.pinned + each.confidence * min(1.0, 0.8 + each.observations / 50),
+            "pinned" if each.pinned else f"a {each.category} that holds everywhere",
+        )
+        for each in found
+        if look.alive(each)
+    ]  # fmt: skip
+
+
+def _days(look: Look, message: Message) -> list[Piece]:
+    """The last two days of this project: what the daybook put together of them; else what other sessions worked on, where something came of
+    it and it has to do with the message, if there is one.
+    """
+    asked = look.asked
+    today = look.now.astimezone(look.place.zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    start = (today - timedelta(days=1)).astimezone(UTC)
+    if len(look.scopes) < 2:
+        return []
+    written = look.glance.written(look.day(_text(start)), look.day(_text(look.now)), look.scopes[1:])
+    gone = {each.instead for each in written if each.own}
+    days = {
+        each.day for each in written if not each.own and each.kind in ("solutions", "decisions")
+    }  # else notes tell what was done
+    pieces = [
+        Piece(DAYS, each.id, each.text, each.day, 1.0, _WRITTEN, "what the day came to in this project")
+        for each in written
+        if asked.core and each.text and each.id not in gone and each.sessions != {asked.session}
+    ]
+    if not asked.days:
+        return pieces
+    return pieces + [
+        Piece(
+            DAYS,
+            each.key,
+            each.text,
+            look.day(each.at),
+            1.0,
+            float(each.weight),
+            "worked on in this project in the last two days",
+        )
+        for each in look.glance.notes_between(_text(start), _text(look.now), look.scopes[1:])
+        if each.session != asked.session
+        and each.ended
+        and (not asked.message or of_late(list(shared_with(message, each.text).values())))
+        and each.weight >= _DONE
+        and each.key not in gone
+        and look.day(each.at) not in days
+    ]
+
+
+def _text(instant: datetime) -> str:
+    """An instant as the store writes it."""
+    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+def _present(glance: Glance, asked: Asked, user: str) -> tuple[frozenset[str], list[str]]:
+    """What the session has read by itself: keys of memories, and the words of other lines, in kept's files that the client loads."""
+    keys: set[str] = set()
+    texts: list[str] = []
+    own, variable, theirs = _READS.get(asked.client, ("", "", ()))
+    named = os.environ.get(variable, "").rstrip("/")
+    place = f"{named}/" if named and variable != "GEMINI_CLI_HOME" else f"{named or user}{own}"
+    for path, lines in glance.outputs() if own else ():
+        folder, _, name = path.rpartition("/")
+        if name in theirs:
+            continue
+        if path.startswith(place) or asked.directory == folder or asked.directory.startswith(f"{folder}/"):
+            keys.update(key for key, _ in lines if key and ":" not in key)
+            texts += [text.removeprefix("- ") for key, text in lines if not key and text.strip()]
+    return frozenset(keys), texts
+
+
+# Below which folder of the user's home a client reads files of kept's, the variable that names another place (for Gemini: another
+# home), and which files in a project it does not read.
+_READS = {
+    "claude": ("/.claude/", "CLAUDE_CONFIG_DIR", ("AGENTS.md", "GEMINI.md")),
+    "codex": ("/.codex/", "CODEX_HOME", ("CLAUDE.md", "GEMINI.md")),
+    "gemini": ("/.gemini/", "GEMINI_CLI_HOME", ("CLAUDE.md", "AGENTS.md")),
+}
+
+
+def utc_now() -> datetime:
+    """The wall clock."""
+    return datetime.now(UTC)
+
+
+__all__ = ["NOTHING", "Asked", "Nearest", "Place", "assemble", "utc_now"]

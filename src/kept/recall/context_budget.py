@@ -1,0 +1,79 @@
+"""The context sandwich: which pieces are shown, layer by layer, under floors and a budget, none of them twice. May be empty. Pure."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from kept.core.fence import LAYERS, NOTICE, TAG, Context, Layer, Piece, line_of, tokens_of
+from kept.core.text import likeness, numbers, tokens
+
+_SAME = 0.75  # likeness from which two lines say the same
+
+
+def sandwich(
+    offered: Mapping[str, Sequence[Piece]], *, budget: int, present: Iterable[str] = (), told: Collection[str] = ()
+) -> Context:
+    """The pieces to show, in the order of the layers, each layer best first.
+
+    Args:
+        offered: the pieces of each layer, in any order.
+        budget: tokens for the whole block, its frame included.
+        present: texts that the session has before it anyway (lines of memory.md, of kept's section).
+        told: keys that were shown in this session already.
+    """
+    seen = [tokens(each) for each in present]
+    left_out: dict[str, int] = {}
+    omitted: list[tuple[Piece, str]] = []
+    shown: list[Piece] = []
+    frame = tokens_of(f"<{TAG}>\n{NOTICE}\n</{TAG}>")
+    room = budget - frame
+    for layer in LAYERS:
+        used = 0
+        most = min(room, int(layer.share * (budget - frame)) + _spared(layer, offered, room))
+        for piece in sorted(offered.get(layer.name, ()), key=lambda each: (-each.score, each.key)):
+            cost = tokens_of(f"{line_of(piece)}\n") + (tokens_of(f"{layer.title}\n") if not used else 0)
+            words = tokens(piece.text)
+            reason = _reason(
+                piece, layer, words, seen, told, full=used + cost > most, taken=sum(s.layer == layer.name for s in shown)
+            )
+            if reason:
+                left_out[reason] = left_out.get(reason, 0) + 1
+                omitted.append((piece, reason))
+                continue
+            shown.append(piece)
+            seen.append(words)
+            used += cost
+        room -= used
+    return Context(tuple(shown), budget - room if shown else 0, left_out, tuple(omitted))
+
+
+def _spared(layer: Layer, offered: Mapping[str, Sequence[Piece]], room: int) -> int:
+    """What a layer may use beyond its share: everything, where no later layer offers anything."""
+    later = LAYERS[LAYERS.index(layer) + 1 :]
+    return room if not any(offered.get(each.name) for each in later) else 0
+
+
+def _reason(
+    piece: Piece,
+    layer: Layer,
+    words: frozenset[str],
+    seen: Sequence[frozenset[str]],
+    told: Collection[str],
+    *,
+    full: bool,
+    taken: int,
+) -> str:
+    """Why a piece is left out; empty where it is shown."""
+    if not piece.text.strip():
+        return "nothing to say"
+    if piece.near < layer.floor:
+        return "below the floor"
+    if piece.key in told:
+        return "shown earlier in this session"
+    if any(_same(words, each) for each in seen):
+        return "in the session already"
+    if taken >= layer.most:
+        return "enough of its layer"
+    return "over the budget" if full else ""
+
+
+def _same(left: frozenset[str], right: frozenset[str]) -> bool:
+    return likeness(left, right) >= _SAME and numbers(left) == numbers(right)

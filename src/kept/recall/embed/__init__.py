@@ -1,0 +1,86 @@
+"""Embedders: a text's meaning as a vector of length one. The local model, a server, and one that needs nothing.
+
+The heavy ones are imported when they are first asked for: a hook that asks for none must not pay for any.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from kept.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from kept.recall.embed.minilm import MiniLM
+
+ROOM = 2**30  # bytes of memory a process must be free to take: below, what numpy stands on ends the process instead of telling
+PACK = Path(__file__).with_name("minilm.pack")
+LOCAL, OFF, HASHING = "local", "off", "hashing"
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors. ``name`` tells model and version: vectors of different names are never compared."""
+
+    @property
+    def name(self) -> str:
+        """Model and version."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> "NDArray[np.float32]":
+        """One vector of length one for each text. Raises KeptError where it cannot."""
+        ...
+
+
+def embedder(choice: str, model: str = "", env: Mapping[str, str] | None = None, *, stays: bool = False) -> Embedder | None:
+    """The embedder of a setting: ``local``, ``off``, ``hashing``, or the address of a server. None where there is none.
+
+    In a process that ``stays`` the local model trades memory for time. The environment's ``KEPT_EMBEDDINGS`` goes before the setting. Raises ConfigError for a server that cannot be one, and where the
+    process may not take the memory that vectors need.
+    """
+    asked = (env or {}).get("KEPT_EMBEDDINGS") or choice
+    if asked == OFF:
+        return None
+    if asked == LOCAL and not PACK.exists():
+        return None
+    need_room()
+    if asked == LOCAL:
+        local = _local()
+        if stays:
+            local.widen()
+        return local
+    if asked == HASHING:
+        return _hashing()
+    from kept.recall.embed.server import Server  # noqa: PLC0415 - heavy, and only wanted here
+
+    return Server(asked, model, (env or {}).get("KEPT_EMBEDDINGS_KEY", ""))
+
+
+def need_room() -> None:
+    """See that vectors can be worked with in this process. Raises ConfigError where its memory is limited to less than they need."""
+    with suppress(ImportError):  # there is no such limit on Windows
+        import resource  # noqa: PLC0415 - not on every system
+
+        most, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if most != resource.RLIM_INFINITY and most < ROOM:
+            raise ConfigError("this process may take too little memory for search by meaning", hint="raise ulimit -v to 1 GB")
+
+
+@lru_cache(maxsize=1)
+def _local() -> "MiniLM":
+    from kept.recall.embed.minilm import MiniLM  # noqa: PLC0415 - numpy is heavy
+
+    return MiniLM(PACK)
+
+
+@lru_cache(maxsize=1)
+def _hashing() -> Embedder:
+    from kept.recall.embed.hashing import Hashing  # noqa: PLC0415 - numpy is heavy
+
+    return Hashing()
+
+
+__all__ = ["HASHING", "LOCAL", "OFF", "PACK", "Embedder", "embedder", "need_room"]

@@ -1,0 +1,30 @@
+"""An embedder without a model: stems of words hashed to signs. It knows no meaning, but texts with the same words are near each other.
+
+For tests and trials; deterministic everywhere (feature hashing, Weinberger et al. 2009).
+"""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kept.core.text import index_words
+
+_DIMENSIONS = 256
+
+
+class Hashing:
+    """The hashing embedder."""
+
+    name = "hashing/1"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One vector of length one for each text; of a text without words, zeros."""
+        vectors = np.zeros((len(texts), _DIMENSIONS), np.float32)
+        for place, text in enumerate(texts):
+            for word in index_words(text[:10_000]).split():
+                code = int.from_bytes(blake2b(word[:5].encode("utf-8", "replace"), digest_size=8).digest(), "big")
+                vectors[place, code % _DIMENSIONS] += 1 if code & 2**32 else -1
+        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
+        return vectors

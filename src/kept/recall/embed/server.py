@@ -1,0 +1,67 @@
+"""Embeddings from a server that speaks the OpenAI way: ``POST <address>/embeddings``. Asked only where a person named one."""
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kept.core.errors import ConfigError, KeptError
+
+_SECONDS = 60
+_MOST_REPLY = 256 * 2**20  # bytes
+_AT_ONCE = 128
+
+
+class UnreachableError(KeptError):
+    """The server of embeddings could not be asked, or what it answered is no answer."""
+
+    exit_code = 1
+
+
+class Server:
+    """A server's model. ``address`` is that of its API (ending in ``/v1`` for most). Raises ConfigError."""
+
+    def __init__(self, address: str, model: str, key: str = "") -> None:
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+            raise ConfigError(f"{address[:80]!r} is no address of a server", hint="embeddings: local, off, or http(s)://…/v1")
+        if not model:
+            raise ConfigError("a server of embeddings needs a model's name", hint="kept config set recall.embeddings_model NAME")
+        self.name = f"{model} @ {parts.hostname}"
+        self._address = f"{address.rstrip('/')}/embeddings"
+        self._model = model
+        self._key = key
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One vector of length one for each text. Raises UnreachableError."""
+        parts = [self._asked(texts[start : start + _AT_ONCE]) for start in range(0, len(texts), _AT_ONCE)]
+        vectors = np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)
+        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
+        return vectors
+
+    def _asked(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
+        body = json.dumps({"model": self._model, "input": list(texts), "encoding_format": "float"}).encode()
+        request = urllib.request.Request(self._address, body, headers)  # noqa: S310 - the scheme was checked above
+        try:
+            with urllib.request.urlopen(request, timeout=_SECONDS) as reply:  # noqa: S310 - the same
+                rows = json.loads(reply.read(_MOST_REPLY))["data"]
+            vectors = np.asarray([row["embedding"] for row in sorted(rows, key=lambda row: row["index"])], np.float32)
+        except urllib.error.HTTPError as error:
+            raise self._unreachable(f"it answered {error.code}") from error
+        except (OSError, TimeoutError) as error:
+            raise self._unreachable(str(getattr(error, "reason", error))) from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._unreachable("its reply is no list of embeddings") from error
+        if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
+            raise self._unreachable("its reply does not fit the question")
+        return vectors
+
+    def _unreachable(self, why: str) -> UnreachableError:
+        return UnreachableError(
+            f"the server of embeddings cannot be used: {why}", where=self.name, hint="kept config set recall.embeddings local"
+        )

@@ -1,0 +1,72 @@
+"""Which facts are near to a message by meaning: asked of a warm process, else in this one where a person waits for it.
+
+Tells ids and cosines only: the texts are read from the store by whoever shows them. A hook in a process of its own may wait for this, so
+it does not import the desk.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from kept.core.errors import KeptError
+from kept.local.recall_settings import Recall
+from kept.recall.nearby import Meant, Nearest
+from kept.recall.search import Place, cosines
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Files:
+    """Where the store and the vectors lie."""
+
+    store: Path
+    vectors: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Choice:
+    """The settings of recall."""
+
+    recall: Recall
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spot:
+    """What a search needs of a desk, without the desk."""
+
+    home: Files
+    settings: Choice
+    zone: ZoneInfo
+    env: Mapping[str, str]
+
+    def clock(self) -> datetime:
+        """The present moment."""
+        return datetime.now(UTC)
+
+
+def spot(state: Path | str, recall: Recall, env: Mapping[str, str]) -> Spot:
+    """The place of a search, by the folder of kept's state."""
+    home = Files(store=Path(state, "kept.db"), vectors=Path(state, "vectors.bin"))
+    return Spot(home=home, settings=Choice(recall=recall), zone=ZoneInfo("UTC"), env=env)
+
+
+def recall_of(table: Mapping[str, object]) -> Recall:
+    """The settings in a table that nobody checked. Raises TypeError for what is no setting."""
+    known = {each.name for each in fields(Recall)}
+    return Recall(**{name: value for name, value in table.items() if name in known})  # type: ignore[arg-type] # a value of the wrong type raises where it is used
+
+
+def near_here(place: Place, message: str) -> Nearest:
+    """How a context is given what is near by meaning, computed in this process when it is taken up; nothing where it cannot be."""
+
+    def begin(scopes: list[str]) -> Meant:
+        def take() -> Mapping[str, float]:
+            try:
+                return cosines(place, message, scopes)
+            except KeptError:
+                return {}  # what words find is shown all the same
+
+        return take
+
+    return begin

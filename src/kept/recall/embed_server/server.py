@@ -1,0 +1,87 @@
+"""The answering side of the private socket: one thread beside whatever the process does, which never keeps it from ending.
+
+Of several processes one answers; the next takes over when it ends, for each waits for the same lock.
+"""
+
+import fcntl
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from socket import AF_UNIX, SHUT_RDWR, SOCK_STREAM, socket
+
+from kept.core.errors import KeptError
+from kept.recall.embed_server import line_from, path_of, user_of
+
+Answer = Callable[[str, tuple[str, ...]], Mapping[str, float]]
+_SECONDS = 0.5  # a question may take so long to come and its answer to be taken
+_QUEUE = 8
+_SCOPES = 50
+
+
+@contextmanager
+def served(state: str, prepare: Callable[[], Answer]) -> Iterator[None]:
+    """Answer hooks below ``state`` while the body runs. ``prepare`` runs in the thread, once it is this process's turn.
+
+    Where there is no state, no way to bind or nothing to answer with, nobody is answered, and nothing else changes.
+    """
+    path = path_of(state)
+    done = threading.Event()
+    listening: list[socket] = []
+    thread = threading.Thread(target=_serve, args=(path, prepare, done, listening), name="kept-warm", daemon=True)
+    if path and os.path.isdir(state):  # noqa: PTH112 - the path is a text on both sides
+        thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        for each in listening:
+            with suppress(OSError):
+                each.shutdown(SHUT_RDWR)
+        if listening:
+            thread.join(timeout=2 * _SECONDS)
+
+
+def _serve(path: str, prepare: Callable[[], Answer], done: threading.Event, listening: list[socket]) -> None:
+    with suppress(OSError, KeptError), open(f"{path}.lock", "ab", opener=_private) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if done.is_set():
+            return
+        answer = prepare()
+        with suppress(FileNotFoundError):
+            os.unlink(path)  # noqa: PTH108 - what lies here nobody listens to, for the lock is ours
+        with socket(AF_UNIX, SOCK_STREAM) as door:
+            door.bind(path)
+            os.chmod(path, 0o600)  # noqa: PTH101 - before anybody can connect
+            door.listen(_QUEUE)
+            listening.append(door)
+            try:
+                while not done.is_set():
+                    _answer_one(door, answer)
+            finally:
+                os.unlink(path)  # noqa: PTH108 - as above
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+
+
+def _answer_one(door: socket, answer: Answer) -> None:
+    """Answer the next who asks; who asks wrongly, slowly or as somebody else gets nothing."""
+    connection, _ = door.accept()
+    with closing(connection), suppress(OSError, ValueError, RecursionError, KeptError):
+        until = time.monotonic() + _SECONDS
+        if user_of(connection) != os.geteuid():
+            return
+        body = json.loads(line_from(connection, until))
+        message, scopes = (body.get("message"), body.get("scopes")) if isinstance(body, dict) else (None, None)
+        if not isinstance(message, str) or not isinstance(scopes, list) or not all(isinstance(each, str) for each in scopes):
+            return
+        found = answer(message, tuple(scopes[:_SCOPES]))
+        connection.settimeout(max(0.001, until - time.monotonic()))
+        connection.sendall(json.dumps(dict(found)).encode() + b"\n")
+
+
+__all__ = ["Answer", "served"]

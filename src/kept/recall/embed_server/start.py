@@ -1,0 +1,28 @@
+"""Keeping a process warm: it answers hooks that ask which facts are near to a message by meaning."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from kept.local import settings
+from kept.recall.embed import embedder
+from kept.recall.embed_server.query import spot
+from kept.recall.embed_server.server import Answer, served
+from kept.recall.search import cosines
+from kept.workspace import Home
+
+
+@contextmanager
+def kept_warm(home: Home, env: Mapping[str, str]) -> Iterator[None]:
+    """Answer the hooks of this home while the body runs, by a socket that only its user can reach."""
+    with served(str(home.state), lambda: _ready(home, env)):
+        yield
+
+
+def _ready(home: Home, env: Mapping[str, str]) -> Answer:
+    """What a warm process answers, by the settings as they are at each question. Loads the model now. Raises KeptError."""
+    config = home.config / "config.toml"
+    recall = settings.read(config).recall
+    model = embedder(recall.embeddings, recall.embeddings_model, env, stays=True) if home.vectors.exists() else None
+    if model is not None:
+        model.embed(["kept"])  # the first question must not wait for it
+    return lambda message, scopes: cosines(spot(home.state, settings.read(config).recall, env), message, scopes)

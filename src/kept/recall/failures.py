@@ -1,0 +1,21 @@
+"""Which failures a message tells of, as fingerprints: of whole error lines, and of what stands behind a colon or in quotes in a sentence."""
+
+from kept.core.error_fingerprint import fingerprint, fingerprints
+
+_LINES = 40  # of a message, from its start: what a person quotes stands in a sentence of their own
+_LEAST = 12  # characters a quoted error has at least
+_PARTS = 4
+
+
+def marks_of(message: str) -> tuple[str, ...]:
+    """The fingerprints, the most telling error line first; each once."""
+    parts: list[str] = []
+    for line in message[:4_000].splitlines()[:_LINES]:
+        rest = line
+        for _ in range(_PARTS):
+            rest = rest.partition(": ")[2]
+            parts.append(rest)
+        parts += line.split("`")[1::2][:_PARTS]
+        parts += line.split('"')[1::2][:_PARTS]
+    quoted = (fingerprint(each.strip()) for each in parts if len(each.strip()) >= _LEAST)
+    return tuple(dict.fromkeys(each for each in (*fingerprints(message), fingerprint(message), *quoted) if each))

@@ -1,0 +1,235 @@
+"""The store's file as a searcher sees it: units found by their words, and what each unit is. Writes nothing.
+
+Knows the tables of the store and how an archive block lies in them; knows nothing of how an answer is ranked.
+"""
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from kept.core.errors import StoreError
+
+_BUSY_MS = 2_000  # a hook does not wait for a long run
+_ASSISTANT = "assistant"
+_REACH = 40  # events before and after a turn among which the next words are looked for
+_TEXT = 9  # where the words of an event stand in its row of an archive block
+
+
+class Kind(StrEnum):
+    """What can be found."""
+
+    MEMORY = "memory"
+    SUMMARY = "summary"
+    TURN = "turn"
+
+
+_TABLES = {Kind.MEMORY: "memories", Kind.SUMMARY: "summaries", Kind.TURN: "turns"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """Among which units to look. None means no limit; ``threads`` are those whose turns count. Instants are texts of ``to_text``."""
+
+    now: str
+    statuses: tuple[str, ...] = ("active", "held")
+    scopes: tuple[str, ...] | None = None
+    threads: tuple[int, ...] | None = None
+    category: str = ""
+    since: str | None = None
+    until: str | None = None
+
+    def values(self) -> dict[str, Any]:
+        """The limits as a statement takes them."""
+        return {
+            "now": self.now, "statuses": json.dumps(self.statuses), "scopes": _listed(self.scopes),
+            "threads": _listed(self.threads), "category": self.category, "since": self.since, "until": self.until,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unit:
+    """Something that can be found. ``item`` is its row; ``directory`` and ``path`` say where a turn was said; unknown is empty."""
+
+    kind: Kind
+    item: int
+    id: str
+    text: str
+    first_at: str
+    last_at: str
+    scope: str = ""
+    category: str = ""
+    status: str = ""
+    confidence: float = 1.0
+    uses: int = 0
+    author: str = ""
+    session: str = ""
+    directory: str = ""
+    path: str = ""
+
+
+class Index:
+    """An open index. Raises StoreError where the file cannot be read."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+
+    def by_words(self, kind: Kind, words: Sequence[str], limits: Limits, most: int) -> tuple[tuple[int, float, bool], ...]:
+        """The rows of a kind that have any of the words, best first: BM25 score (higher is better), whether an assistant said it."""
+        if not words:
+            return ()
+        values = limits.values() | {"words": _any_of(words), "limit": most}
+        ranked = 3 * most
+        rows = self._run(f"{_TABLES[kind]}_by_words", **values, ranked=ranked)
+        if len(rows) < most:  # few of the best are within the limits, or few are found at all
+            rows = self._run(f"{_TABLES[kind]}_by_words", **values, ranked=-1)
+        return tuple((row["item"], row["score"], row["author"] == _ASSISTANT) for row in rows)
+
+    def counts(self, kind: Kind, phrases: Iterable[str], most: int) -> dict[str, int]:
+        """How many units of a kind have each of some words or phrases (words beside each other), counted up to ``most`` or twice that."""
+        wanted = tuple(dict.fromkeys(phrases))
+        rows = self._run(f"{_TABLES[kind]}_counted", phrases=json.dumps([_any_of([each]) for each in wanted]), most=most)
+        return {wanted[row["place"]]: row["found"] for row in rows}
+
+    def among(self, kind: Kind, limits: Limits) -> frozenset[int]:
+        """The rows of a kind that are within the limits."""
+        rows = self._run(f"{_TABLES[kind]}_among", **limits.values())
+        return frozenset(row["item"] for row in rows)
+
+    def latest(self, kind: Kind, limits: Limits, most: int) -> tuple[int, ...]:
+        """The rows of a kind within the limits, at most so many, the latest first."""
+        rows = self._run(f"{_TABLES[kind]}_latest", **limits.values(), limit=most)
+        return tuple(row["item"] for row in rows)
+
+    def around(self, items: Iterable[int]) -> dict[int, tuple[tuple[int, bool], ...]]:
+        """What was said before and after turns in their conversations: its row, and whether an assistant said it."""
+        rows = self._run("around", items=json.dumps(list(items)), reach=_REACH)
+        return {
+            row["item"]: tuple((each // 2, bool(each % 2)) for each in (row["before"], row["after"]) if each is not None)
+            for row in rows
+        }
+
+    def told_in(self, word: str, most: int) -> dict[int, tuple[int, int]]:
+        """In how many turns of each conversation (by its thread) a person said a word, and its events; nothing where more than ``most`` turns have it."""
+        items = [row["item"] for row in self._run("turns_with", word=_any_of([word]), most=most + 1)]
+        if len(items) > most:
+            return {}
+        return {row["thread"]: (row["turns"], row["events"]) for row in self._run("told_in", items=json.dumps(items))}
+
+    def conversations(self) -> tuple[int, int]:
+        """How many conversations there are, and how many events, roughly: what was forgotten may be counted still."""
+        (row,) = self._run("conversations")
+        return row["conversations"] or 0, row["events"] or 0
+
+    def threads_of(self, items: Iterable[int]) -> dict[int, int]:
+        """The thread in which each turn was said first."""
+        return {row["item"]: row["thread"] for row in self._run("threads_of", items=json.dumps(list(items)))}
+
+    def units(self, kind: Kind, items: Iterable[int]) -> Mapping[int, Unit]:
+        """What rows are, by row; those that are gone are left out."""
+        wanted = json.dumps(list(items))
+        match kind:
+            case Kind.MEMORY:
+                return {row["item"]: _memory(row) for row in self._run("memories", items=wanted)}
+            case Kind.TURN:
+                return {each.item: each for each in self._turns(self._run("turns", items=wanted))}
+            case Kind.SUMMARY:
+                notes = {row["item"]: self._summary(row) for row in self._run("summaries", items=wanted)}
+                return notes | {row["item"]: _passage(row) for row in self._run("passages", items=wanted)}
+
+    def _turns(self, rows: Iterable[Any]) -> Iterator[Unit]:
+        number, events = 0, []
+        for row in rows:
+            if row["block"] != number:
+                number, events = row["block"], self._block(row["block"])
+            at = row["at"] or ""
+            yield Unit(
+                kind=Kind.TURN, item=row["item"], id=row["id"], text=events[row["place"]][_TEXT], first_at=at, last_at=at,
+                author=row["author"], session=row["session"], directory=row["project"], path=row["path"],
+            )  # fmt: skip
+
+    def _summary(self, row: Any) -> Unit:
+        try:
+            text, _ = json.loads(zlib.decompress(row["body"]))
+        except (ValueError, TypeError, zlib.error) as error:
+            raise StoreError("a note cannot be read", where=str(self._path), hint="run `kept rebuild`") from error
+        return Unit(
+            kind=Kind.SUMMARY, item=row["item"], id=row["id"], text=text, first_at=row["at"], last_at=row["at"],
+            session=row["session"], directory=row["project"], path=row["path"],
+        )  # fmt: skip
+
+    def _block(self, number: int) -> list[Any]:
+        (row,) = self._run("block", id=number)
+        try:
+            events: list[Any] = json.loads(zlib.decompress(row["body"]))
+        except (ValueError, zlib.error) as error:
+            raise StoreError(f"archive block {number} is damaged", where=str(self._path), hint="run `kept check`") from error
+        return events
+
+    def threads(self) -> tuple[tuple[int, str, str], ...]:
+        """Every thread with its working directory and its file."""
+        return tuple((row["id"], row["project"], row["path"]) for row in self._run("threads"))
+
+    def projects(self) -> tuple[tuple[str, str, str], ...]:
+        """Every directory that is known, with its scope and the name of its project."""
+        return tuple((row["directory"], row["scope"], row["name"]) for row in self._run("projects"))
+
+    def _run(self, name: str, /, **values: Any) -> list[sqlite3.Row]:
+        try:
+            return self._connection.execute(statements()[name], values).fetchall()
+        except sqlite3.Error as error:
+            raise StoreError(f"the store cannot be searched: {error}", where=str(self._path), hint="run `kept check`") from error
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Index]:
+    """The index of a store file, read only. Raises StoreError where there is none, or it is busy for long."""
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    except sqlite3.Error as error:
+        raise StoreError(f"the store cannot be read: {error}", where=str(path), hint="run `kept run`") from error
+    with closing(connection):
+        connection.row_factory = sqlite3.Row
+        connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        yield Index(connection, path)
+
+
+def _memory(row: Any) -> Unit:
+    return Unit(
+        kind=Kind.MEMORY, item=row["item"], id=row["id"], text=row["text"] or "", first_at=row["first_at"] or "", last_at=row["last_at"] or "",
+        scope=row["scope"], category=row["category"], status=row["status"], confidence=row["confidence"], uses=row["uses"],
+    )  # fmt: skip
+
+
+def _passage(row: Any) -> Unit:
+    return Unit(
+        kind=Kind.SUMMARY, item=row["item"], id=row["id"], text=row["text"] or "", first_at=row["at"], last_at=row["at"], scope=row["scope"]
+    )  # fmt: skip
+
+
+def _listed(values: Sequence[Any] | None) -> str | None:
+    return None if values is None else json.dumps(values)
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """A full-text query that finds any of the words: every one quoted, so no character of it is an operator."""
+    return " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
+
+
+@cache
+def statements() -> Mapping[str, str]:
+    """The named statements of queries.sql."""
+    text = Path(__file__).with_name("queries.sql").read_text(encoding="utf-8")
+    named = dict(part.split("\n", 1) for part in text.split("-- name: ")[1:])
+    bare = {name.strip(): sql.strip().removesuffix(";") for name, sql in named.items()}
+    names = {"memories": "memory_filter", "summaries": "summary_filter", "turns": "turn_filter"}
+    filters = {name: bare.pop(place) for name, place in names.items()}
+    return {name: sql.format(**filters) for name, sql in bare.items()}

@@ -1,0 +1,195 @@
+"""The vectors of what is stored: one memory-mapped file beside the store, scanned whole. Derived: it can be thrown away.
+
+A row is the int8 vector of a unit (or of one piece of a long one) with its scale and its sign bits. Up to :data:`_EXACT` rows every
+cosine is computed; above, the signs choose the rows whose cosine is. A file holds the vectors of one model; others are never compared.
+Knows rows and numbers; not what a unit is, nor how a text becomes a vector.
+"""
+
+import fcntl
+import mmap
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kept.recall.index.head import SIZE as HEAD_SIZE
+from kept.recall.index.head import read as read_head
+from kept.recall.index.head import written as head_bytes
+from kept.recall.index.reader import Kind
+
+Floats = NDArray[np.float32]
+
+_EXACT = 50_000  # rows up to which reading every vector is faster than choosing first
+_CHOSEN = 1_000  # rows chosen by their signs: int8 rescoring of 200 loses almost nothing already
+_CHUNK = 8_192
+_PIECES = 4  # rows of one unit at most
+_KINDS = {Kind.MEMORY: 1, Kind.SUMMARY: 2, Kind.TURN: 3}  # 0 is a row that is no longer there
+_MARK = 2**64 - 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """A vector to store: of the unit ``item`` of a kind, whose whole text has the ``mark``."""
+
+    kind: Kind
+    item: int
+    mark: int
+    vector: Floats
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Near:
+    """A unit near a question: the cosine of its best piece, and the mark of the text that had it."""
+
+    similarity: float
+    mark: int
+
+
+@lru_cache(maxsize=4)
+def _row(dimensions: int) -> np.dtype[Any]:
+    return np.dtype(
+        [
+            ("item", "<i8"), ("mark", "<u8"), ("kind", "u1"), ("spare", "u1", 3), ("scale", "<f4"),
+            ("signs", "<u8", (-(-dimensions // 64),)), ("body", "i1", (-(-dimensions // 8) * 8,)),
+        ]
+    )  # fmt: skip
+
+
+class Vectors:
+    """The vectors of a file as they are now: empty where there is none, or where another model made them."""
+
+    def __init__(self, path: Path, model: str) -> None:
+        self.rows: NDArray[Any] = np.zeros(0, _row(64))
+        self.dimensions = 0
+        try:
+            with path.open("rb") as file:
+                head = read_head(file.read(HEAD_SIZE))
+                if head is None or head["model"] != model:
+                    return
+                count, self.dimensions = head["count"], head["dimensions"]
+                size = HEAD_SIZE + count * _row(self.dimensions).itemsize
+                if count and os.fstat(file.fileno()).st_size >= size:
+                    held = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+                    self.rows = np.frombuffer(held, _row(self.dimensions), count, HEAD_SIZE)
+        except OSError:
+            return
+
+    def near(self, kind: Kind, question: Floats, most: int, among: Iterable[int] | None = None) -> dict[int, Near]:
+        """The units of a kind nearest to a question (a vector of length one), at most so many, with their cosine."""
+        return self._best(self._chosen(kind, question, most, among), question, most)
+
+    def of(self, kind: Kind, items: Iterable[int], question: Floats) -> dict[int, Near]:
+        """The cosines of certain units; those without a vector are left out."""
+        wanted = np.fromiter(items, np.int64)
+        rows = np.flatnonzero((self.rows["kind"] == _KINDS[kind]) & np.isin(self.rows["item"], wanted)) if len(wanted) else wanted
+        return self._best(rows, question, len(rows))
+
+    def _chosen(self, kind: Kind, question: Floats, most: int, among: Iterable[int] | None) -> NDArray[np.int64]:
+        fits = self.rows["kind"] == _KINDS[kind]
+        if among is not None:
+            fits &= np.isin(self.rows["item"], np.fromiter(among, np.int64))
+        rows = np.flatnonzero(fits)
+        if len(rows) <= _EXACT:
+            return rows
+        apart = np.bitwise_count(self.rows["signs"] ^ _signs(question[None])[0]).sum(axis=1, dtype=np.uint16)
+        if len(rows) < len(self.rows):
+            apart = apart[rows]
+        few = max(_CHOSEN, 2 * most)
+        return rows if len(rows) <= few else rows[np.argpartition(apart, few)[:few]]
+
+    def _best(self, rows: NDArray[np.int64], question: Floats, most: int) -> dict[int, Near]:
+        if not len(rows) or len(question) != self.dimensions:
+            return {}
+        cosines = np.empty(len(rows), np.float32)
+        for start in range(0, len(rows), _CHUNK):
+            some = rows[start : start + _CHUNK]
+            cosines[start : start + _CHUNK] = self.rows["body"][some, : self.dimensions].astype(np.float32) @ question
+        cosines *= self.rows["scale"][rows]
+        few = _PIECES * most  # a unit has at most so many rows
+        front = np.argpartition(-cosines, few)[:few] if few < len(rows) else np.arange(len(rows))
+        order = front[np.lexsort((front, -cosines[front]))]
+        best: dict[int, Near] = {}
+        for place in order:
+            if len(best) >= most:
+                break
+            row = self.rows[rows[place]]
+            best.setdefault(int(row["item"]), Near(similarity=float(cosines[place]), mark=int(row["mark"])))
+        return best
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self.rows["kind"]))
+
+    def units(self) -> int:
+        """How many units have a vector."""
+        live = self.rows[self.rows["kind"] != 0]
+        return len(np.unique(live[["kind", "item"]])) if len(live) else 0
+
+
+def update(path: Path, model: str, gone: Mapping[Kind, Sequence[int]], entries: Sequence[Entry]) -> None:
+    """Drop the vectors of units and add others, durably; the file of another model, or a damaged one, is begun anew. Raises OSError.
+
+    A crash in between leaves rows that nobody counts, or units that are to be added again: doing the same once more mends both.
+    """
+    with _locked(path) as file:
+        head = read_head(os.pread(file, HEAD_SIZE, 0))
+        dimensions = len(entries[0].vector) if entries else (head or {}).get("dimensions", 0)
+        if head is None or head["model"] != model or head["dimensions"] != dimensions:
+            os.ftruncate(file, 0)
+            head = {"model": model, "dimensions": dimensions, "count": 0}
+        kind_of_row = _row(dimensions)
+        count: int = head["count"]
+        os.ftruncate(file, HEAD_SIZE + count * kind_of_row.itemsize)
+        if count:
+            with mmap.mmap(file, 0) as held:
+                _blank(np.frombuffer(held, kind_of_row, count, HEAD_SIZE), gone)
+                held.flush()
+        if entries:
+            os.pwrite(file, _rows(entries, dimensions).tobytes(), HEAD_SIZE + count * kind_of_row.itemsize)
+            os.fsync(file)
+        os.pwrite(file, head_bytes(head | {"count": count + len(entries)}), 0)
+        os.fsync(file)
+
+
+def _blank(rows: NDArray[Any], gone: Mapping[Kind, Sequence[int]]) -> None:
+    for kind, items in gone.items():
+        hit = np.flatnonzero((rows["kind"] == _KINDS[kind]) & np.isin(rows["item"], np.asarray(items, np.int64)))
+        if len(hit):
+            rows[hit] = np.zeros(len(hit), rows.dtype)
+
+
+def _rows(entries: Sequence[Entry], dimensions: int) -> NDArray[Any]:
+    rows = np.zeros(len(entries), _row(dimensions))
+    vectors = np.stack([each.vector for each in entries]).astype(np.float32)
+    scale = np.abs(vectors).max(axis=1) / 127
+    scale[scale == 0] = 1
+    rows["item"] = [each.item for each in entries]
+    rows["mark"] = [each.mark & _MARK for each in entries]
+    rows["kind"] = [_KINDS[each.kind] for each in entries]
+    rows["scale"] = scale
+    rows["body"][:, :dimensions] = np.round(vectors / scale[:, None])
+    rows["signs"] = _signs(vectors)
+    return rows
+
+
+def _signs(vectors: Floats) -> NDArray[np.uint64]:
+    """The sign bits of vectors as 64-bit words."""
+    bits = np.packbits(vectors > 0, axis=1)
+    width = -(-vectors.shape[1] // 64) * 8
+    return np.ascontiguousarray(np.pad(bits, ((0, 0), (0, width - bits.shape[1])))).view(np.uint64)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[int]:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield file
+    finally:
+        os.close(file)

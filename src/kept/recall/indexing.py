@@ -1,0 +1,152 @@
+"""Indexing by meaning: vectors for what is new, after a run, as far as its time reaches; the next run goes on from there.
+
+Search by words needs none of this: the store keeps its words in order by itself.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+from kept.core.errors import KeptError
+from kept.local.progress import Progress, silent
+from kept.recall.embed import Embedder, embedder, need_room
+from kept.recall.index import Index, Kind, opened
+from kept.recall.index.head import model_of
+from kept.recall.index.queue import Queue, opened_queue
+from kept.recall.ranking.pieces import pieces
+from kept.recall.search import mark_of
+from kept.workspace import Desk
+
+# What may keep vectors from being made: where memory is short, not even the library loads.
+UNMADE = (KeptError, OSError, ImportError, MemoryError)
+CHANGE_SECONDS = 2.0  # what a person's own change waits for
+_AT_ONCE = 32
+_LONGEST_LOG = 2**20  # bytes of noted uses that are read
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """How search by meaning stands: the model (empty: none), units with a vector, units that wait for one, and what went wrong."""
+
+    model: str
+    embedded: int
+    waiting: int
+    problem: str = ""
+
+
+def bring_up_to_date(desk: Desk, seconds: float, progress: Progress = silent) -> int:
+    """Count noted uses, drop the vectors of what changed or is gone, and make those that are missing. Returns how many units got one.
+
+    Raises KeptError where the model cannot be asked or the files cannot be written; what was done stays.
+    """
+    count_uses(desk)
+    with opened_queue(desk.home.store) as queue:
+        waiting = sum(queue.waiting().values())
+    model = _embedder(desk)
+    if model is None or (not waiting and model_of(desk.home.vectors) == model.name):
+        drop_stale(desk)
+        return 0
+    return _embed(desk, model, monotonic() + seconds, progress)
+
+
+def drop_stale(desk: Desk) -> None:
+    """Drop the vectors of everything that changed or is gone: nothing of what was forgotten stays in them. Raises OSError, StoreError."""
+    if not desk.home.vectors.exists():
+        return
+    with opened_queue(desk.home.store) as queue:
+        units = queue.next(10**9)
+    if units:
+        need_room()
+        from kept.recall.index.vectors import update  # noqa: PLC0415 - numpy is heavy, and mostly nothing waits
+
+        update(desk.home.vectors, model_of(desk.home.vectors), _by_kind(units), ())
+
+
+def discard(vectors: Path) -> None:
+    """Throw all vectors away; the next run makes them anew. Raises OSError."""
+    vectors.unlink(missing_ok=True)
+
+
+def standing(desk: Desk) -> Standing:
+    """How search by meaning stands."""
+    with opened_queue(desk.home.store) as queue:
+        waiting = sum(queue.waiting().values())
+    try:
+        model = _embedder(desk)
+    except KeptError as error:
+        return Standing(model="", embedded=0, waiting=waiting, problem=str(error))
+    if model is None:
+        return Standing(model="", embedded=0, waiting=waiting)
+    from kept.recall.index.vectors import Vectors  # noqa: PLC0415 - numpy is heavy
+
+    return Standing(model=model.name, embedded=Vectors(desk.home.vectors, model.name).units(), waiting=waiting)
+
+
+def _embedder(desk: Desk) -> Embedder | None:
+    return embedder(desk.settings.recall.embeddings, desk.settings.recall.embeddings_model, desk.env)
+
+
+def _embed(desk: Desk, model: Embedder, deadline: float, progress: Progress) -> int:
+    from kept.recall.index.vectors import update  # noqa: PLC0415 - numpy is heavy, and mostly nothing waits
+
+    path = desk.home.vectors
+    with opened_queue(desk.home.store) as queue:
+        if model_of(path) != model.name:
+            queue.refill()
+        units = queue.next(10**9)
+    if not units:
+        return 0
+    update(path, model.name, _by_kind(units), ())
+    made = 0
+    with opened(desk.home.store) as index:
+        for start in range(0, len(units), _AT_ONCE):
+            if monotonic() > deadline:
+                break
+            progress("embedding", start, len(units))
+            some = units[start : start + _AT_ONCE]
+            _embed_some(desk, index, model, some)
+            made += len(some)
+    return made
+
+
+def _embed_some(desk: Desk, index: Index, model: Embedder, units: Sequence[tuple[Kind, int]]) -> None:
+    from kept.recall.index.vectors import Entry, update  # noqa: PLC0415 - as above
+
+    parts: list[tuple[Kind, int, int, str]] = []
+    for kind, items in _by_kind(units).items():
+        for item, unit in index.units(kind, items).items():
+            parts += [(kind, item, mark_of(unit.text), piece) for piece in pieces(unit.text)]
+    if parts:
+        vectors = model.embed([piece for *_, piece in parts])
+        entries = [Entry(kind=k, item=i, mark=m, vector=v) for (k, i, m, _), v in zip(parts, vectors, strict=True)]
+        update(desk.home.vectors, model.name, {}, entries)
+    with opened_queue(desk.home.store) as queue:
+        queue.done(units)
+
+
+def _by_kind(units: Sequence[tuple[Kind, int]]) -> dict[Kind, list[int]]:
+    found: dict[Kind, list[int]] = defaultdict(list)
+    for kind, item in units:
+        found[kind].append(item)
+    return found
+
+
+def count_uses(desk: Desk) -> None:
+    """Take up the uses that hooks noted, if there are any: one id a line. Nothing is lost by a line that is none."""
+    taken = desk.home.used.with_suffix(".taken")
+    with suppress(OSError):
+        desk.home.used.rename(taken)
+    try:
+        lines = taken.read_bytes()[:_LONGEST_LOG].decode("ascii", "replace").split()
+    except FileNotFoundError:
+        return
+    with opened_queue(desk.home.store) as queue:
+        _add(queue, Counter(lines))
+    taken.unlink(missing_ok=True)
+
+
+def _add(queue: Queue, times: Counter[str]) -> None:
+    queue.used({memory: count for memory, count in times.items() if memory.isalnum() and len(memory) <= 32})

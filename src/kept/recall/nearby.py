@@ -1,0 +1,249 @@
+"""What is near to a message: facts by words and by meaning, and what was worked on earlier, where something came of it.
+
+A hook waits for this, so it imports next to nothing. A fact's score is the seed's formula over the better of two likenesses: that of the
+words (:mod:`kept.recall.relevance`) and the cosine that somebody who has vectors tells. Texts come from the store alone.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, tzinfo
+from time import monotonic
+from typing import NamedTuple
+
+from kept.core.fence import FACTS, PAST, Piece
+from kept.core.text import index_words, likeness, tokens
+from kept.recall.ranking.question import telling_words
+from kept.recall.ranking.scoring import SEED, Weights, fact_score
+from kept.recall.relevance import FLOOR, PROJECT, TELLING, another, enough, nearness, says, stem, tells, weight, weights, worked_on
+from kept.store.reader import Glance, Known
+
+SECONDS = 0.5  # reading the store may take so long; a hook gives less
+SURE = 0.57  # a cosine from which on meaning alone brings a fact before a prompt; above the seed's floor, for nobody asked for it
+_CANDIDATES = 40
+_NOTES = 12
+_SHARED = 2  # names that what was worked on must share with a message at least
+_LIKE = 0.5  # likeness from which two things that were done came to the same
+_WORDS = 60
+_ENDS = 2_000
+
+
+class Asked(NamedTuple):
+    """What is asked for.
+
+    ``message`` is what the user said (empty at the start of a session), ``directory`` where, ``session`` whose archived turns are
+    before the model anyway. ``marks`` are the fingerprints of failures the message tells of. ``core`` asks for what always holds, ``days``
+    for what was worked on in the last days (of that, what a message is about, where there is one). ``told`` are the keys of what was shown in the session before. ``client`` decides which files the session has read by itself.
+    """
+
+    message: str = ""
+    directory: str = ""
+    session: str = ""
+    marks: tuple[str, ...] = ()
+    budget: int = 1_200
+    core: bool = True
+    days: bool = True
+    told: frozenset[str] = frozenset()
+    client: str = "claude"
+
+
+class Place(NamedTuple):
+    """Where it is looked for: the store file, the user's home, the profiles at work, the zone whose days are shown, how long reading may take.
+
+    ``weights`` are a person's settings of recall.
+    """
+
+    store: str
+    user: str
+    profiles: tuple[str, ...] = ("coding",)
+    zone: tzinfo | None = None
+    seconds: float = SECONDS
+    weights: Weights = SEED
+
+
+Meant = Callable[[], Mapping[str, float]]  # the cosines of memories near to a message, by id; empty where nobody tells in time
+Nearest = Callable[[list[str]], Meant]  # begins to look among the memories of these scopes
+
+
+class Look(NamedTuple):
+    """One look into a store: at what, where, for what, when, and the scopes that count, the project's after the user's.
+
+    ``missed`` takes up what is not near enough, for whoever wants to see it; a hook does not.
+    """
+
+    glance: Glance
+    place: Place
+    asked: Asked
+    now: datetime
+    scopes: list[str]
+    missed: list[Piece] | None = None
+
+    def alive(self, memory: Known) -> bool:
+        """Whether a memory still holds."""
+        until = instant(memory.valid_until)
+        return bool(memory.content) and (until is None or until > self.now)
+
+    def day(self, text: str) -> str:
+        """The day of an instant in the person's zone; empty where there is none."""
+        at = instant(text)
+        return at.astimezone(self.place.zone).date().isoformat() if at else ""
+
+
+def instant(text: str) -> datetime | None:
+    """An instant as the store writes it."""
+    return datetime.fromisoformat(text) if text else None
+
+
+class Message(NamedTuple):
+    """What a message names, each as the forms under which it is found, and what these are worth.
+
+    ``names`` are those that tell something, ``notes`` the rows of what was worked on in the project that has a word.
+    """
+
+    names: tuple[tuple[str, ...], ...]
+    worth: dict[str, float]
+    said: tuple[tuple[str, ...], ...]
+    notes: dict[str, list[int]]
+
+    def asked(self) -> list[float]:
+        """What each name is worth: as much as its best form."""
+        return [max(self.worth[word] for word in name) for name in self.names]
+
+
+def understood(look: Look) -> Message:
+    """What the message names."""
+    names = names_in(look.asked.message)
+    notes: dict[str, list[int]] = {}
+    worth = _worth(look, names, notes) if len(names) > 1 else {}
+    telling = tuple(found for name in names if (found := tuple(word for word in name if worth.get(word, 0.0) >= TELLING)))
+    return Message(telling if len(telling) > 1 else (), worth, names, notes)
+
+
+def near(look: Look, message: Message, meant: Meant) -> dict[str, list[Piece]]:
+    """The facts, and what was worked on, that are near to the message."""
+    return {FACTS: _facts(look, message, meant), PAST: _past(look, message) if message.names else []}
+
+
+def shared_with(message: Message, text: str) -> dict[str, float]:
+    """What a message and a text both name, with what that is worth."""
+    there = {stem(word) for word in index_words(text).split()}
+    shared: dict[str, float] = {}
+    for name in message.said:
+        found = [word for word in name if stem(word) in there and message.worth.get(word)]
+        if found:
+            best = max(found, key=lambda word: message.worth[word])
+            shared.setdefault(stem(best), message.worth[best])
+    return shared
+
+
+def _worth(look: Look, names: tuple[tuple[str, ...], ...], notes: dict[str, list[int]]) -> dict[str, float]:
+    """What words are worth: as rare as they are in the person's texts, and in what was worked on in the project; ``notes`` is filled."""
+    words = list(dict.fromkeys(word for name in names for word in name))[:_WORDS]
+    worth = weights({word: look.glance.count(word) for word in words}, look.glance.texts())
+    of_project = look.scopes[1:]
+    count = look.glance.noted(of_project) if of_project else 0
+    if count:
+        notes |= {word: look.glance.notes_of(word, of_project) for word in words if worth[word] >= TELLING}
+    return {word: min(each, weight(len(notes.get(word, ())), count, PROJECT)) for word, each in worth.items()}
+
+
+def names_in(text: str) -> tuple[tuple[str, ...], ...]:
+    """What a text names, each once: a word, or an identifier or path with its parts. Of a long text its ends."""
+    whole = text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}"
+    known = {word for half in (whole[:_ENDS], whole[_ENDS:]) for word in telling_words(half) if tells(word)}
+    found = (tuple(word for word in dict.fromkeys(index_words(each).split()) if word in known) for each in whole.split())
+    return tuple(dict.fromkeys(each for each in found if each))
+
+
+def _gathered(rows_of: Callable[[str], list[int]], message: Message, least: int, most: int) -> dict[int, dict[str, float]]:
+    """The rows that share at least so many names with the message, those first that share most; each with the shared words and their worth."""
+    shared: dict[int, dict[str, float]] = {}
+    seen: set[str] = set()
+    for name in message.names:
+        best: dict[int, str] = {}
+        for word in sorted(name, key=lambda each: -message.worth[each]):
+            if stem(word) in seen:
+                continue  # another form of what is counted already
+            seen.add(stem(word))
+            for row in rows_of(word):
+                best.setdefault(row, word)
+        for row, word in best.items():
+            shared.setdefault(row, {})[word] = message.worth[word]
+    several = [(sum(words.values()), row) for row, words in shared.items() if len(words) >= least]
+    return {row: shared[row] for _, row in sorted(several, key=lambda each: (-each[0], each[1]))[:most]}
+
+
+def _facts(look: Look, message: Message, meant: Meant) -> list[Piece]:
+    profiles, use = list(look.place.profiles), look.place.weights
+
+    def rows_of(word: str) -> list[int]:
+        return look.glance.memories_of(word, look.scopes, profiles)
+
+    shared = _gathered(rows_of, message, 2, _CANDIDATES)
+    asked = message.asked()
+    began = monotonic()
+    meaning = meant()
+    look.glance.spare(monotonic() - began)
+    told = {key: cosine for key, cosine in meaning.items() if cosine >= SURE}
+    rows = dict.fromkeys((*shared, *look.glance.rows(list(told if look.missed is None else meaning), look.scopes, profiles)))
+    pieces = []
+    for memory in look.glance.memories(list(rows)):
+        if not look.alive(memory) or memory.sessions == {look.asked.session} or says(look.asked.message, memory.content):
+            continue  # what was said in this session is before the model anyway
+        words, cosine = shared.get(memory.row, {}), told.get(memory.id, 0.0)
+        worded = _nearness(words, set(index_words(" ".join(memory.artifacts)).split()), memory.content, asked)
+        close = max(worded, cosine)
+        if close < max(FLOOR, use.floor):
+            if look.missed is not None:
+                look.missed.append(_missed(look, memory, words, meaning.get(memory.id, 0.0)))
+            continue
+        value = fact_score(
+            close, last_seen=instant(memory.last_seen), now=look.now, uses=memory.uses, confidence=memory.confidence, weights=use
+        )  # fmt: skip
+        because = "; ".join(filter(None, (_because(words) if worded else "", f"its meaning ({cosine:.2f})" if cosine else "")))
+        pieces.append(Piece(FACTS, memory.id, memory.content, look.day(memory.last_seen), close, value, because))
+    return sorted(pieces, key=lambda each: (-each.score, each.key))[: use.most]
+
+
+def _missed(look: Look, memory: Known, words: Mapping[str, float], cosine: float) -> Piece:
+    """A fact that is not near enough, with what it has in common with the message all the same."""
+    meaning = f"its meaning ({cosine:.2f}, shown from {SURE:.2f} on)" if cosine else ""
+    because = "; ".join(filter(None, (f"{_because(words)}, which is too little" if words else "", meaning)))
+    return Piece(FACTS, memory.id, memory.content, look.day(memory.last_seen), cosine, sum(words.values()), because)
+
+
+def _nearness(words: Mapping[str, float], about: set[str], text: str, asked: list[float]) -> float:
+    shared, named = list(words.values()), sum(word in about for word in words)
+    return nearness(shared, named, len(names_in(text)), asked) if enough(shared, named) else 0.0
+
+
+def _past(look: Look, message: Message) -> list[Piece]:
+    """What was worked on earlier in this project that shares enough with the message, where the names of both are in what came of it.
+
+    A request alone tells a session nothing, the same request again as little, and what came of it but once.
+    """
+    shared = _gathered(lambda word: message.notes.get(word, []), message, _SHARED, _NOTES)
+    asked = message.asked()
+    pieces: list[Piece] = []
+    results: list[frozenset[str]] = []
+    for note in sorted(look.glance.notes(list(shared)), key=lambda each: list(shared).index(each.row)):
+        words, result = shared[note.row], tokens(note.result)
+        came = set(index_words(note.result).split())
+        if (
+            note.session == look.asked.session
+            or not note.ended
+            or not worked_on(list(words.values()))
+            or came.isdisjoint(words)
+            or another(look.asked.message, note.asked)
+            or any(likeness(result, each) > _LIKE for each in results)
+        ):
+            continue
+        close = _nearness(words, came, note.text, asked)
+        if not close:
+            continue
+        results.append(result)
+        pieces.append(Piece(PAST, note.key, note.text, look.day(note.at), close, sum(words.values()), _because(words)))
+    return pieces
+
+
+def _because(words: Mapping[str, float]) -> str:
+    best = sorted(words, key=lambda word: (-words[word], word))[:4]
+    return f"it shares {', '.join(best)} with the message"

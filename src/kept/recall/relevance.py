@@ -1,0 +1,122 @@
+"""How near a memory is to what was just said, by words alone. Pure; knows neither store nor model.
+
+Nearness asks how telling the shared words are in this person's own texts, and how much of the memory and of the message they make up.
+A word that is everywhere says nothing, so a message that shares only such words with a memory is not near it.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import log
+
+from kept.core.text import tokens
+
+_MANNER = frozenset(
+    {"always", "never", "ask", "asks", "asked", "asking", "prefer", "prefers", "preferred", "want", "wants", "please"}
+)
+_HEX = frozenset("0123456789abcdef")
+_ENDINGS = ("ings", "ing", "ers", "er", "ies", "ed", "es", "en", "s", "e", "y")
+_CROWD = 1_000  # texts a store is taken to have at least: in a small one every word is rare
+PROJECT = 30  # and what was worked on in a project
+_UNKNOWN = 0.6  # what a word of a memory counts that the message does not share
+TELLING = 0.4  # from this weight on a word tells something
+FLOOR = 0.3
+_NEAR = 0.47  # what is less near than that was of no use to two readers out of three (docs/labels)
+_LATE = 0.8  # the weight that what was worked on in the last days must share with a message
+_THREE = 1.5  # the weight that three shared words must have together
+_TWO = 1.1  # and that of two
+_RARE = 0.5  # from this weight on a word tells one thing of a project from the others
+_TOLD = 0.9  # share of a text's words from which on a message says it itself
+_AGAIN = 0.8  # share of a request's words from which on a message makes the same request
+_SENTENCE = 4  # words of a request from which on that can be said
+
+
+def tells(word: str) -> bool:
+    """Whether a word (of :func:`kept.core.text.index_words`) can tell what a text is about: no number, no piece of
+    an id, no single letter, and none that says how a rule or a wish is put.
+    """
+    if not word.isascii():
+        return True
+    if word in _MANNER:
+        return False
+    letters = sum(map(str.isalpha, word))
+    return len(word) > 2 and letters > 1 and not (letters < len(word) and len(word) > 5 and set(word) <= _HEX)
+
+
+def stem(word: str) -> str:
+    """A word without the commonest endings, so that two forms of one word count once. Not how the index finds them."""
+    for _ in range(2):  # of "deployed" two, for "deploy" loses its y
+        word = next((word[: -len(end)] for end in _ENDINGS if word.endswith(end) and len(word) - len(end) > 2), word)
+    return word
+
+
+def weight(count: int, texts: int, least: int = _CROWD) -> float:
+    """How telling a word is that ``count`` of ``texts`` texts have (``least`` at least): 0 (all of them) to 1 (none), the logarithm of its rarity."""
+    crowd = max(texts, least)
+    return max(0.0, log((crowd + 1) / (count + 1)) / log(crowd + 1))
+
+
+def enough(shared: Sequence[float], named: int) -> bool:
+    """Whether shared words with these weights, ``named`` of them names that the text is about, make it near at all."""
+    telling = [each for each in shared if each >= TELLING]
+    common = sum(telling)
+    return (len(telling) >= 3 and common >= _THREE) or (len(telling) == 2 and named > 0 and common >= _TWO)
+
+
+def nearness(shared: Sequence[float], named: int, own: int, asked: Sequence[float]) -> float:
+    """How near a text is to a message: 0, or from 0.47 to 1.
+
+    ``shared`` are the weights of what both name, ``named`` of these are names the text is about (its artifacts), ``own`` is how much
+    the text names, ``asked`` are the weights of what the message names. 0 where too little is shared: at least three words, or two of
+    which one is a name and that make up much of both; everyday words that happen to be rare here come in pairs. Above the floor it grows with the geometric mean of
+    the shares of the text and of the message (its eight most telling names) that are common to both.
+    """
+    if not enough(shared, named):
+        return 0.0
+    telling = [each for each in shared if each >= TELLING]
+    common = sum(telling)
+    of_text = common / (common + _UNKNOWN * max(0, own - len(telling)))
+    of_message = min(1.0, common / sum(sorted(asked, reverse=True)[:8]))
+    found = FLOOR + (1.0 - FLOOR) * float((of_text * of_message) ** 0.5)
+    return found if found >= _NEAR else 0.0
+
+
+def worked_on(shared: Sequence[float]) -> bool:
+    """Whether what was worked on shares enough with a message: rare words of the project, several and together telling.
+
+    Two words that name the area (a page, a layout) are shared by most of what was done there.
+    """
+    rare, common = sum(each >= _RARE for each in shared), sum(shared)
+    return (rare >= 2 and common >= 1.9) or (rare >= 3 and common >= _THREE)
+
+
+def of_late(shared: Sequence[float]) -> bool:
+    """Whether what was worked on in the last days has to do with a message: one rare word of the project, and something more."""
+    return any(each >= _RARE for each in shared) and sum(shared) >= _LATE
+
+
+def says(message: str, text: str) -> bool:
+    """Whether a message says a text itself: nearly all of its words."""
+    words = tokens(text)
+    return len(words & tokens(message)) >= _TOLD * max(1, len(words))
+
+
+def another(message: str, request: str) -> bool:
+    """Whether a request is another one of the message's kind: the same in other words' places, or about other numbers.
+
+    "Implement task 4.9 of the plan" tells nothing of task 4.10, and neither does "continue with the plan" of the next time it is said.
+    """
+    said, asked = tokens(message), tokens(request)
+    ours, theirs = _labels(said), _labels(asked)
+    if ours and theirs and not ours & theirs:
+        return True
+    plain = frozenset(each for each in asked if not any(map(str.isdigit, each)))
+    return len(plain) >= _SENTENCE and len(plain & said) >= _AGAIN * len(plain)
+
+
+def _labels(words: frozenset[str]) -> frozenset[str]:
+    """The numbers that name something (a task, an issue, a version): with a dot, or of two digits and more. Others count things."""
+    return frozenset(each for each in words if each[:1].isdigit() and len(each) > 1 and not any(map(str.isalpha, each)))
+
+
+def weights(counts: Mapping[str, int], texts: int) -> dict[str, float]:
+    """The weight of every word."""
+    return {word: weight(count, texts) for word, count in counts.items()}

@@ -1,0 +1,360 @@
+"""Recalling: what is stored that a question asks for, best first, each with its reasons. Changes nothing.
+
+Imports little, for a hook asks before every prompt: not the desk, only what it needs of one (:class:`Place`); numpy and the model
+only where there are vectors to compare.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from hashlib import blake2b
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+from zoneinfo import ZoneInfo
+
+from kept.core.project import folder_of
+from kept.core.text import index_words
+from kept.core.times import from_text, to_text
+from kept.local.recall_settings import Recall
+from kept.recall.embed import embedder
+from kept.recall.index import Index, Kind, Limits, Unit, opened
+from kept.recall.ranking.question import is_telling, joined, phrases, sought, telling_words
+from kept.recall.ranking.rank import TIME, conversations, fused, in_conversation, with_surroundings
+from kept.recall.ranking.when import When, when
+from kept.recall.relevance import stem
+
+if TYPE_CHECKING:
+    from kept.recall.index.vectors import Floats, Near, Vectors
+
+EVERYWHERE = (Kind.MEMORY, Kind.SUMMARY, Kind.TURN)
+_POOL = 300  # units that words and meanings each propose; the best of them are ranked
+_MANY = 100_000  # archived events from which on everyday words of a question find nothing where rarer ones do:
+_MATCHED = 40_000  # so many turns are ranked
+_OFTEN = 2_000  # a word that more turns have tells no conversation from another
+_SURROUNDED = 100  # of the best turns, what was said around them is looked at
+_LONGEST = 2_000  # characters of a question whose meaning counts, its last: after a long paste stands what is asked
+_TELLING = 0.3  # a cosine from which on meaning is a reason
+_TOLD = 5  # words told as a reason
+
+
+class Home(Protocol):
+    """Where things lie."""
+
+    @property
+    def store(self) -> Path:
+        """The store file."""
+        ...
+
+    @property
+    def vectors(self) -> Path:
+        """The file of vectors."""
+        ...
+
+
+class Chosen(Protocol):
+    """The settings that count here."""
+
+    @property
+    def recall(self) -> Recall:
+        """How recall looks and weighs."""
+        ...
+
+
+class Place(Protocol):
+    """What a search needs of a desk."""
+
+    @property
+    def home(self) -> Home:
+        """Where things lie."""
+        ...
+
+    @property
+    def settings(self) -> Chosen:
+        """What the person set."""
+        ...
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The zone that decides which day an instant belongs to."""
+        ...
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The environment."""
+        ...
+
+    def clock(self) -> datetime:
+        """The present moment."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Filters:
+    """Among what to look; empty means everything.
+
+    ``scopes`` are those of memories (``"user"``, ``"project:<key>"``), and turns count to the project they were said in; ``project``
+    is part of a project's name. ``since`` and ``until`` bound the time of what is found: until is exclusive. ``statuses`` are those of memories.
+    """
+
+    scopes: tuple[str, ...] = ()
+    project: str = ""
+    category: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    statuses: tuple[str, ...] = ("active", "held")
+
+
+NO_FILTERS = Filters()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hit:
+    """Something found. ``id`` is that of a memory, or the key of the event: a turn, or the one at which what a summary tells began.
+
+    ``score`` orders the hits of one search (higher is better) and means nothing beyond it; ``similarity`` is the cosine of the
+    meanings, None where none was computed. ``reasons`` say in words why it is here. ``project`` is what people call the scope.
+    """
+
+    kind: Kind
+    id: str
+    text: str
+    score: float
+    similarity: float | None
+    reasons: tuple[str, ...]
+    first_at: datetime | None
+    last_at: datetime | None
+    scope: str
+    project: str
+    category: str = ""
+    status: str = ""
+    confidence: float = 1.0
+    author: str = ""
+    session: str = ""
+
+
+def search(
+    desk: Place,
+    query: str,
+    *,
+    where: Sequence[Kind] = EVERYWHERE,
+    limit: int = 10,
+    filters: Filters = NO_FILTERS,
+    meaning: bool = True,
+) -> tuple[Hit, ...]:
+    """What answers a question, best first. Any text is a question: none of its characters is an operator.
+
+    Without ``meaning`` only words count, which costs a fresh process least. Raises StoreError where there is no store, and KeptError
+    where a person's own server of embeddings does not answer.
+    """
+    with opened(desk.home.store) as index:
+        look = _Look(desk, index, query, filters, meaning=meaning)
+        found = [hit for kind in where for hit in look.hits(kind, limit)]
+    return tuple(sorted(found, key=lambda each: (-each.score, each.kind, each.id))[:limit])
+
+
+def cosines(desk: Place, message: str, scopes: Sequence[str]) -> dict[str, float]:
+    """The cosines of the active memories of these scopes that are nearest to a message, by id, the nearest first; those below the floor are
+    left out. Without words, for a hook that looks for those itself. Raises what :func:`search` raises.
+    """
+    asked, recall = _asked(desk, message), desk.settings.recall
+    if asked is None:
+        return {}
+    vectors, question = asked
+    near = {item: each for item, each in vectors.near(Kind.MEMORY, question, _POOL).items() if each.similarity >= recall.floor}
+    with opened(desk.home.store) as index:
+        units = index.units(Kind.MEMORY, near)
+    held = [units[item] for item in near if item in units and near[item].mark == mark_of(units[item].text)]
+    fits = [each for each in held if each.status == "active" and each.scope in scopes]
+    return {each.id: near[each.item].similarity for each in fits[: recall.most]}
+
+
+class _Look:
+    """One question put to an index: its words, its meaning, its limits; and what makes a hit of what is found."""
+
+    def __init__(self, desk: Place, index: Index, query: str, filters: Filters, *, meaning: bool) -> None:
+        self._index = index
+        self._projects = {directory: (scope, name) for directory, scope, name in index.projects()}
+        self._names = dict(self._projects.values())
+        self._words = telling_words(query)
+        self._joined = joined(query)
+        self._phrases = phrases(self._words, self._joined)
+        self._limits, self._open = self._bounded(filters, to_text(desk.clock()))
+        self._when = self._resolved(when(query, desk.clock(), desk.zone))
+        self._floor = desk.settings.recall.floor
+        self._asked = _asked(desk, query) if meaning else None
+
+    def hits(self, kind: Kind, most: int) -> list[Hit]:
+        """The best units of a kind."""
+        pool = max(_POOL, most)
+        worded = self.worded(kind, pool)
+        words = {item: score for item, score, _ in worded}
+        span = self._span()
+        inside = self._index.among(kind, span) if span else frozenset()
+        replies = frozenset(item for item, _, reply in worded if reply)
+        near = self.near(kind, pool, also=words)
+        own = fused(words, {item: each.similarity for item, each in near.items()}, replies)
+        scores = self._in_conversations(self._surrounded(own, replies)) if kind is Kind.TURN else own
+        if inside:
+            timely = {item: score + TIME * (item in inside) for item, score in scores.items()}
+            scores = self._only_time(kind, span, scores) or timely  # where nothing but a time is asked for, nothing else answers
+        best = sorted(scores, key=lambda item: (-scores[item], item))[:most]
+        units = self._index.units(kind, best)
+        found = []
+        for item in best:
+            unit = units.get(item)
+            if unit is not None:
+                close = self._true(unit, near.get(item))
+                if close or item in words or item not in own or item in inside:
+                    beside = item not in own and item not in inside
+                    reasons = self._reasons(unit, close, worded=item in words, around=beside, timely=item in inside)
+                    found.append(self.hit(unit, scores[item], close, reasons))
+        return found
+
+    def worded(self, kind: Kind, most: int = _POOL) -> tuple[tuple[int, float, bool], ...]:
+        """What has any of the words; more so where two of them stand beside each other, are written as one, or one as two."""
+        ranked = _MATCHED if kind is Kind.TURN and self._index.conversations()[1] > _MANY else None
+        counts = self._index.counts(kind, (*self._words, *self._phrases), _MATCHED)
+        words = sought(self._words, self._phrases, counts, ranked)
+        return self._index.by_words(kind, words, self._limits, most)
+
+    def near(self, kind: Kind, most: int, also: Iterable[int] = ()) -> "dict[int, Near]":
+        """What is near the meaning, and the cosines of others that were found already."""
+        if self._asked is None:
+            return {}
+        vectors, question = self._asked
+        among = None if self._open and kind is not Kind.MEMORY else self._index.among(kind, self._limits)
+        near = vectors.near(kind, question, most, among)
+        found = {item: each for item, each in near.items() if each.similarity >= self._floor}
+        return found | vectors.of(kind, [item for item in also if item not in found], question)
+
+    def hit(self, unit: Unit, score: float, near: "Near | None", reasons: tuple[str, ...]) -> Hit:
+        """A unit as a hit."""
+        scope, name = (unit.scope, self._names.get(unit.scope, "")) if unit.scope else self._scope(unit.directory, unit.path)
+        return Hit(
+            kind=unit.kind, id=unit.id, text=unit.text, score=score, similarity=near.similarity if near else None, reasons=reasons,
+            first_at=_instant(unit.first_at), last_at=_instant(unit.last_at), scope=scope, project=name, category=unit.category,
+            status=unit.status, confidence=unit.confidence, author=unit.author, session=unit.session,
+        )  # fmt: skip
+
+    def _surrounded(self, own: Mapping[int, float], replies: frozenset[int]) -> dict[int, float]:
+        best = sorted(own, key=lambda item: (-own[item], item))[:_SURROUNDED]
+        around = self._index.around(best)
+        said = replies | {item for others in around.values() for item, reply in others if reply}
+        raised = with_surroundings(own, {item: [other for other, _ in others] for item, others in around.items()}, said)
+        if self._open:
+            return raised
+        allowed = self._index.among(Kind.TURN, self._limits)
+        return {item: score for item, score in raised.items() if item in own or item in allowed}
+
+    def _in_conversations(self, scores: Mapping[int, float]) -> dict[int, float]:
+        """Scores of turns with what their conversations as a whole tell of the question."""
+        count, events = self._index.conversations()
+        told = [self._index.told_in(word, _OFTEN) for word in self._words]
+        worth = conversations(told, count, events)
+        threads = self._index.threads_of(scores) if worth else {}
+        return {item: in_conversation(score, worth.get(threads.get(item, 0), 0.0)) for item, score in scores.items()}
+
+    def _resolved(self, asked: When | None) -> When | None:
+        """The span a question names; where something that happened bounds it, up to or from when that was said last."""
+        if asked is None or not asked.event:
+            return asked
+        for kind in (Kind.MEMORY, Kind.TURN):
+            rows = [item for item, _, _ in self._index.by_words(kind, asked.event, self._limits, 3)]
+            times = [_instant(unit.last_at) for unit in self._index.units(kind, rows[:1]).values()]
+            if times and times[0]:
+                return asked._replace(since=times[0]) if asked.side == "since" else asked._replace(until=times[0])
+        return None
+
+    def _span(self) -> Limits | None:
+        """The limits and the time that the question names; None where it names none."""
+        if self._when is None:
+            return None
+        since = max(filter(None, (self._limits.since, _text(self._when.since))), default=None)
+        until = min(filter(None, (self._limits.until, _text(self._when.until))), default=None)
+        return replace(self._limits, since=since, until=until)
+
+    def _only_time(self, kind: Kind, span: Limits | None, scores: Mapping[int, float]) -> dict[int, float]:
+        """Units that are of the time, where the question asks for nothing else: the latest count most."""
+        if span is None or self._when is None or is_telling(self._when.rest):
+            return {}
+        latest = self._index.latest(kind, span, _POOL)
+        return {item: TIME - place / 1e6 + scores.get(item, 0.0) for place, item in enumerate(latest)}
+
+    def _true(self, unit: Unit, near: "Near | None") -> "Near | None":
+        """The cosine, where it is that of the text as it is now."""
+        return near if near is not None and near.mark == mark_of(unit.text) else None
+
+    def _shared(self, unit: Unit) -> list[str]:
+        words = index_words(unit.text).split()
+        there = frozenset(map(stem, (*words, *map("".join, pairwise(words)))))
+        as_one = {word for first, second, whole in self._joined if stem(whole) in there for word in (first, second)}
+        return [word for word in self._words if word in as_one or stem(word) in there]
+
+    def _reasons(
+        self, unit: Unit, near: "Near | None", *, worded: bool, around: bool = False, timely: bool = False
+    ) -> tuple[str, ...]:
+        shared = self._shared(unit) if worded else []
+        return tuple(
+            filter(
+                None,
+                (
+                    f"its words: {', '.join(shared[:_TOLD])}" if shared else "",
+                    f"its meaning ({near.similarity:.2f})" if near and near.similarity >= _TELLING else "",
+                    f"its time: {self._when.label}" if timely and self._when else "",
+                    "what was said beside it" if around else "",
+                ),
+            )
+        ) or ("its words",)
+
+    def _bounded(self, filters: Filters, now: str) -> tuple[Limits, bool]:
+        """The limits that filters mean, and whether every turn is within them."""
+        scopes = set(filters.scopes) or None
+        if filters.project:
+            part = filters.project.casefold()
+            named = {scope for scope, name in self._names.items() if part in name.casefold()}
+            scopes = named if scopes is None else named & scopes
+        threads = None
+        if scopes is not None:
+            rows = self._index.threads()
+            threads = tuple(number for number, directory, path in rows if self._scope(directory, path)[0] in scopes)
+        limits = Limits(
+            now=now, statuses=filters.statuses, scopes=None if scopes is None else tuple(sorted(scopes)), threads=threads,
+            category=filters.category, since=to_text(filters.since) if filters.since else None,
+            until=to_text(filters.until) if filters.until else None,
+        )  # fmt: skip
+        return limits, threads is None and filters.since is None and filters.until is None
+
+    def _scope(self, directory: str, path: str) -> tuple[str, str]:
+        """The scope of what was said in a directory (else in the transcript at ``path``), and its project's name."""
+        return self._projects.get(directory or (folder_of(path) if path else ""), ("", ""))
+
+
+def _asked(desk: Place, query: str) -> "tuple[Vectors, Floats] | None":
+    """The vectors there are and the question as one; none where nothing could be compared."""
+    if not desk.home.vectors.exists() or not query.strip():
+        return None
+    recall = desk.settings.recall
+    model = embedder(recall.embeddings, recall.embeddings_model, desk.env)
+    if model is None:
+        return None
+    from kept.recall.index.vectors import Vectors  # noqa: PLC0415 - numpy is heavy, and only wanted where there are vectors
+
+    vectors = Vectors(desk.home.vectors, model.name)
+    if not vectors.dimensions:
+        return None
+    (question,) = model.embed([query[-_LONGEST:]])
+    return vectors, question
+
+
+def _text(instant: datetime | None) -> str | None:
+    return to_text(instant) if instant else None
+
+
+def mark_of(text: str) -> int:
+    """A 64-bit hash of a text: a vector counts only for the text it was made of."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+def _instant(text: str) -> datetime | None:
+    return from_text(text) if text else None

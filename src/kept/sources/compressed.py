@@ -1,0 +1,94 @@
+"""Transcripts that their tool compressed with zstd, read as the JSON Lines they hold.
+
+A cursor counts bytes of the text inside. Needs the package ``zstandard``; without it such a file is an error that says so.
+"""
+
+import importlib
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+from kept.core.errors import SourceError
+from kept.core.event import Account, Cursor, Slice
+from kept.sources.folding import Reader, fold, prefix_mark
+from kept.sources.records import STRIDE, open_regular
+
+MAGIC = b"\x28\xb5\x2f\xfd"
+# Transcripts shrink to a tenth or so; what grows a hundredfold beyond this size is no transcript.
+_FREE_BYTES = 64 * 2**20
+_RATIO = 100
+_MOST_BYTES = 2 * 2**30
+_WINDOW_BYTES = 128 * 2**20
+_DONE = "@"
+S = TypeVar("S")
+
+
+def fold_compressed(path: Path, cursor: Cursor, reader: Reader[S]) -> Iterator[Slice]:
+    """Like :func:`kept.sources.folding.fold`, over what a zstd file holds.
+
+    The last cursor also marks the compressed file, so an unchanged one is not unpacked again. Pointers are places in the text
+    inside.
+
+    Raises:
+        SourceError: the file cannot be read, is no sound zstd, unpacks to too much, or ``zstandard`` is missing.
+    """
+    try:
+        with open_regular(path) as packed:
+            mark = _DONE + prefix_mark(packed, os.fstat(packed.fileno()).st_size)
+            if cursor.prefix.endswith(mark):
+                return
+            with tempfile.TemporaryFile() as plain:
+                _unpack(path, packed, plain)
+                inner = replace(cursor, prefix=cursor.prefix.partition(_DONE)[0])
+                yield from _marked(_read(path, plain, inner, reader), mark)
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror or type(error).__name__}", where=str(path)) from error
+
+
+def _read(path: Path, plain: BinaryIO, cursor: Cursor, reader: Reader[S]) -> Iterator[Slice]:
+    # The temporary file has no name of its own; its descriptor has one.
+    for piece in fold(Path(f"/dev/fd/{plain.fileno()}"), cursor, reader):
+        yield replace(piece, account=_at_path(piece.account, str(path)))
+
+
+def _at_path(account: Account, path: str) -> Account:
+    return replace(account, problems=tuple(replace(problem, path=path) for problem in account.problems))
+
+
+def _marked(slices: Iterator[Slice], mark: str) -> Iterator[Slice]:
+    held: Slice | None = None
+    for piece in slices:
+        if held is not None:
+            yield held
+        held = piece
+    if held is not None:
+        yield replace(held, cursor=replace(held.cursor, prefix=held.cursor.prefix + mark))
+
+
+def _unpack(path: Path, packed: BinaryIO, plain: BinaryIO) -> None:
+    zstandard = _library(path)
+    most = min(max(_FREE_BYTES, _RATIO * os.fstat(packed.fileno()).st_size), _MOST_BYTES)
+    try:
+        with zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES).stream_reader(packed, read_across_frames=True) as stream:
+            while chunk := stream.read(STRIDE):
+                most -= len(chunk)
+                if most < 0:
+                    raise SourceError("unpacks to far more than a transcript does", where=str(path), hint="nothing of it was read")
+                plain.write(chunk)
+    except zstandard.ZstdError as error:
+        raise SourceError("is no sound zstd file", where=str(path)) from error
+    plain.flush()
+
+
+def _library(path: Path) -> Any:
+    try:
+        return importlib.import_module("zstandard")
+    except ImportError as error:
+        raise SourceError(
+            "is compressed with zstd, which needs the package zstandard",
+            where=str(path),
+            hint="pip install zstandard",
+        ) from error

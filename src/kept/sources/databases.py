@@ -1,0 +1,119 @@
+"""SQLite files of other programs, read from a private copy: the original is never locked, written or left with files beside it.
+
+Knows SQLite's files and limits; knows no tables.
+"""
+
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from hashlib import blake2b
+from pathlib import Path
+
+from kept.core.errors import SourceError
+from kept.sources.documents import unreadable
+from kept.sources.records import LINE_LIMIT, STRIDE, open_regular
+
+MAGIC = b"SQLite format 3\0"
+_COPY_LIMIT = 16 * 2**30
+_TRIES = 3
+_BESIDE = ("-wal", "-journal")
+
+
+def database_mark(path: Path) -> tuple[int, str]:
+    """The size of a database and a hash that changes whenever anything was written to it, without reading all of it.
+
+    A writer may leave the main file's size and header as they were, so its time counts too: a time that changed alone costs
+    another reading and nothing else. Raises SourceError.
+    """
+    digest = blake2b(digest_size=16)
+    try:
+        with open_regular(path) as file:
+            info = os.fstat(file.fileno())
+            digest.update(b"%d %d %b" % (info.st_size, info.st_mtime_ns, file.read(100)))
+        for suffix in _BESIDE:
+            beside = path.with_name(path.name + suffix)
+            if beside.exists():
+                with open_regular(beside) as file:
+                    while chunk := file.read(STRIDE):
+                        digest.update(chunk)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    return info.st_size, digest.hexdigest()
+
+
+@contextmanager
+def open_copy(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to a private copy of a database with what is not yet merged into it; the copy is removed afterwards.
+
+    Raises SourceError: it does not hold still, is too large, or is no database.
+    """
+    with tempfile.TemporaryDirectory(prefix="kept-") as folder:
+        copy = Path(folder) / "copy.db"
+        _copy(path, copy)
+        try:
+            with closing(sqlite3.connect(copy)) as connection:
+                connection.execute("PRAGMA trusted_schema = OFF")
+                connection.execute("PRAGMA cell_size_check = ON")
+                connection.execute("PRAGMA query_only = ON")
+                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 2 * LINE_LIMIT)
+                connection.text_factory = lambda data: data.decode("utf-8", "replace")
+                yield connection
+        except sqlite3.DatabaseError as error:
+            raise SourceError(f"is no database that can be read: {error}", where=str(path)) from error
+
+
+def table_names(path: Path) -> frozenset[str]:
+    """The tables of a database, for recognising its format; none where it cannot be opened.
+
+    The file itself is opened read-only and left alone, whoever writes to it. Only where that shows no table and a log lies beside
+    it (its first tables may stand there alone) is a copy opened.
+    """
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            names = tables_of(connection)
+    except (sqlite3.Error, ValueError):  # a name in the schema may be no text
+        names = frozenset()
+    if names or not path.with_name(path.name + _BESIDE[0]).exists():
+        return names
+    try:
+        with open_copy(path) as connection:
+            return tables_of(connection)
+    except (SourceError, ValueError):
+        return frozenset()
+
+
+def tables_of(connection: sqlite3.Connection) -> frozenset[str]:
+    """The names of the ordinary tables: a view or a virtual table would run what its maker wrote."""
+    found = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+    return frozenset(str(name) for name, sql in found if "VIRTUAL" not in str(sql)[:40].upper() and " AS (" not in str(sql).upper())
+
+
+def add_index(connection: sqlite3.Connection, table: str, column: str) -> None:
+    """Add an index to the copy, so that finding rows by a column costs the same whatever indexes their maker left."""
+    connection.execute("PRAGMA query_only = OFF")
+    connection.execute(f"CREATE INDEX kept_{table}_{column} ON {table} ({column})")
+    connection.execute("PRAGMA query_only = ON")
+
+
+def _copy(path: Path, copy: Path) -> None:
+    """Copy a database and the files beside it, all of the same moment."""
+    try:
+        for _ in range(_TRIES):
+            before = database_mark(path)
+            if before[0] > _COPY_LIMIT or before[0] > 0.8 * shutil.disk_usage(copy.parent).free:
+                raise SourceError("is too large to be copied aside", where=str(path), hint="free some disk space")
+            for suffix in ("", *_BESIDE):
+                source, target = path.with_name(path.name + suffix), copy.with_name(copy.name + suffix)
+                target.unlink(missing_ok=True)
+                if not suffix or source.exists():
+                    with open_regular(source) as file, target.open("xb") as out:
+                        shutil.copyfileobj(file, out, STRIDE)
+            if database_mark(path) == before:
+                return
+    except OSError as error:
+        raise unreadable(path, error) from error
+    raise SourceError("is being written to", where=str(path), hint="read it again later, or when its program is closed")

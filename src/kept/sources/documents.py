@@ -1,0 +1,366 @@
+"""Files that are read whole, and the events made of what was said in them.
+
+Knows bytes, lines, cursors and keys; knows no format. A changed document is read again from its start: the key of what was said
+comes from its session, author's role, time as written and words, with a counter for repetitions, never from its place, so what
+was there before keeps its key.
+"""
+
+import codecs
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kept.core.errors import SourceError
+from kept.core.event import PROBLEMS_KEPT, Account, Author, Cursor, Event, Kind, Pointer, Precision, Problem, Slice, Tool
+from kept.core.text import one_line
+from kept.core.times import to_text
+from kept.sources.folding import Outcome
+from kept.sources.formats.claude_code.labels import split_text
+from kept.sources.pieces import cut as cut_text
+from kept.sources.pieces import hash_of, name_of
+from kept.sources.records import SLICE_EVENTS, Reject, open_regular, wide_encoding
+
+# A document is held several times over while it is read (bytes, lines, sections); these two keep that under 200 MB.
+DOCUMENT_LIMIT = 16 * 2**20
+ROWS_LIMIT = 150_000
+# An id this long is unique everywhere; a shorter one only within its session.
+_GLOBAL_ID = 16
+REWRITTEN = "rewritten-file"
+
+
+class Row(NamedTuple):
+    """A line of text without its line break, and its byte range [start, end) with it."""
+
+    text: str
+    start: int
+    end: int
+
+
+class Snapshot(NamedTuple):
+    """What tells a state of a file from every other: its inode, its length in bytes, a hash of them."""
+
+    inode: int
+    size: int
+    mark: str
+
+
+class Place(NamedTuple):
+    """Where a record stands: 1-based line, byte range [start, end)."""
+
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """One event in the making. ``stamp`` is its time as written, ``native`` and ``parent`` are record ids of the format."""
+
+    kind: Kind
+    author: Author
+    reason: str
+    text: str
+    at: datetime | None = None
+    precision: Precision = Precision.NONE
+    stamp: str = ""
+    native: str = ""
+    parent: str = ""
+    turn: str = ""
+    tool: Tool | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """A record of a document: what was said in it, or why there is nothing.
+
+    ``session`` is the record's own where a file holds several.
+    """
+
+    place: Place
+    said: tuple[Said, ...] = ()
+    dropped: str = ""
+    noted: Mapping[str, int] = field(default_factory=dict)
+    session: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Document:
+    """A conversation or note: its identity and its records in order. ``session`` is the same in every copy of it."""
+
+    session: str
+    entries: tuple[Entry, ...]
+    project: str = ""
+    branch: str = ""
+
+
+def read_document(path: Path, cursor: Cursor, parse: Callable[[list[Row]], Document]) -> Iterator[Slice]:
+    """Read a text document, if it is not the one that the cursor knows already, in slices of whole records.
+
+    The cursor stands at 0 until the last of them; its line then counts the records that are done, and its prefix says of which
+    document. Raises SourceError: not a regular file, too large, not UTF-8, binary.
+    """
+    try:
+        with open_regular(path) as file:
+            info = os.fstat(file.fileno())
+            if info.st_size > DOCUMENT_LIMIT:
+                raise SourceError(f"is larger than {DOCUMENT_LIMIT // 2**20} MB", where=str(path), hint="split it")
+            data = file.read(DOCUMENT_LIMIT)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    mark = blake2b(data, digest_size=16).hexdigest()
+    if (cursor.offset, cursor.prefix) == (len(data), mark):
+        return
+    document = parse(rows_of(data, path))
+    yield from slices_of(path, cursor, Snapshot(info.st_ino, len(data), mark), outcomes_of(document, str(path)))
+
+
+def slices_of(path: Path, cursor: Cursor, snapshot: Snapshot, outcomes: Iterator[Outcome]) -> Iterator[Slice]:
+    """Slices of the outcomes of a document in this state, without those that the cursor has of the same state."""
+    done = cursor.line if (cursor.offset, cursor.prefix) == (0, snapshot.mark) else 0
+    noted = {REWRITTEN: 1} if cursor.prefix and not done else {}
+    parts = _parts(islice(outcomes, done, None))
+    part = next(parts, None)
+    while part is not None:
+        after = next(parts, None)
+        done += len(part)
+        reached = Cursor(inode=snapshot.inode, offset=snapshot.size if after is None else 0, prefix=snapshot.mark, line=done)
+        yield settle(path, part, reached, noted=noted)
+        part, noted = after, {}
+
+
+def _parts(outcomes: Iterable[Outcome]) -> Iterator[list[Outcome]]:
+    """The outcomes in runs of about so many events as a slice has; one empty run where there are none."""
+    part: list[Outcome] = []
+    events = parts = 0
+    for outcome in outcomes:
+        part.append(outcome)
+        events += len(outcome.events)
+        if events >= SLICE_EVENTS:
+            yield part
+            part, events, parts = [], 0, parts + 1
+    if part or not parts:
+        yield part
+
+
+def unreadable(path: Path, error: OSError) -> SourceError:
+    """The error of a file that the system will not read."""
+    return SourceError(f"cannot be read: {error.strerror or type(error).__name__}", where=str(path))
+
+
+def rows_of(data: bytes, path: Path) -> list[Row]:
+    """The lines of a UTF-8 text, whatever they end in; a byte order mark is skipped. Raises SourceError for anything else."""
+    if name := wide_encoding(data[:4]):
+        raise SourceError(f"is {name}, not UTF-8", where=str(path), hint="convert it to UTF-8; nothing of it was read")
+    if b"\0" in data:
+        raise SourceError("is not text: it holds zero bytes", where=str(path))
+    if data.count(b"\n") + data.count(b"\r") > ROWS_LIMIT:
+        raise SourceError(f"has more than {ROWS_LIMIT} lines", where=str(path), hint="split it")
+    position = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
+    rows = []
+    for raw in data[position:].splitlines(keepends=True):
+        end = position + len(raw)
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            if end < len(data) or error.reason != "unexpected end of data":
+                raise SourceError(
+                    f"is not UTF-8: byte {position + error.start}",
+                    where=str(path),
+                    hint="convert it to UTF-8; nothing of it was read",
+                ) from error
+            text = raw[: error.start].decode("utf-8")  # a writer stands in the middle of a character
+        rows.append(Row(text.rstrip("\r\n"), position, end))
+        position = end
+    return rows
+
+
+def sniff_rows(head: bytes, path: Path) -> list[Row]:
+    """The lines of a file's first bytes, for recognising its format: in another encoding too, which reading it then refuses."""
+    try:
+        return rows_of(head, path)
+    except SourceError:
+        narrow = head.replace(b"\0", b"").lstrip(b"\xff\xfe")
+        return rows_of(narrow.decode("latin-1").encode(), path)
+
+
+def place_of(rows: Sequence[Row], first: int, after: int) -> Place:
+    """The place of the rows [first, after)."""
+    return Place(first + 1, rows[first].start, rows[max(first, after - 1)].end)
+
+
+# What editors put around a prompt, and the element in which they put the prompt itself, the last of its kind.
+_REQUESTS = ("userRequest", "user_query", "user_request")
+_SURROUNDINGS = frozenset(
+    (
+        *("environment_info", "environment_details", "environment_context", "workspace_info", "conversation-summary", "context"),
+        *("editorContext", "repoContext", "reminderInstructions", "attachments", "attachment", "additional_data", "user_info"),
+        *("project_layout", "rules", "attached_files", "open_and_recently_viewed_files", "git_status", "todoList", "current_note"),
+    )
+)
+
+
+def prompt(text: str, reason: str, template: Said) -> tuple[list[Said], Mapping[str, int]]:
+    """What stands in the person's name: their own words, and apart from them what a program put around them."""
+    template = replace(template, kind=Kind.PROMPT)
+    typed, around = _unwrap(text.strip())
+    split = split_text(typed)
+    said = [
+        replace(template, author=part.author, reason=reason if part.reason == "typed" else part.reason, text=part.text)
+        for part in split.parts
+    ]
+    if around:
+        said.append(replace(template, author=Author.INJECTED, reason="editor-context", text=around))
+    return said, split.removed
+
+
+def _unwrap(text: str) -> tuple[str, str]:
+    """A prompt's own words, and what an editor put around them."""
+    if not text.startswith("<"):
+        return text, ""
+    for tag in _REQUESTS:
+        start, end = text.rfind(f"<{tag}>"), text.rfind(f"</{tag}>")
+        if 0 <= start < end:
+            inner = start + len(tag) + 2
+            return text[inner:end].strip(), (text[:start] + text[end + len(tag) + 3 :]).strip()
+    position = 0
+    while position < len(text) and text[position] == "<":
+        tag = text[position + 1 : text.find(">", position, position + 200)].partition(" ")[0]
+        if tag not in _SURROUNDINGS:
+            break
+        end = text.find(f"</{tag}>", position)
+        if end < 0:
+            return "", text
+        position = end + len(tag) + 3
+        while position < len(text) and text[position].isspace():
+            position += 1
+    return text[position:], text[:position].strip()
+
+
+def cut(text: str) -> str:
+    """A tool's output, its middle left out where it is long."""
+    return cut_text(text, {})
+
+
+class Repetitions:
+    """How often each key occurred before, in bounded memory.
+
+    Once too many keys are held they are let go, and all counts go on from a number that none of them had.
+    """
+
+    def __init__(self) -> None:
+        self._counts = Counter[str]()
+        self._base = 0
+
+    def count(self, key: str) -> int:
+        """A number that no earlier occurrence of the key got; 0 for the first one."""
+        if len(self._counts) >= ROWS_LIMIT:
+            self._base += self._counts.total()
+            self._counts.clear()
+        found = self._base + self._counts[key]
+        self._counts[key] += 1
+        return found
+
+
+def outcomes_of(document: Document, path: str, repeated: Repetitions | None = None) -> Iterator[Outcome]:
+    """The events of a document's records, with their keys; ``repeated`` holds the keys of what was read of the same file before."""
+    repeated = repeated or Repetitions()
+    for entry in document.entries:
+        session = name_of(entry.session or document.session)
+        counted = Counter[str]()
+        pointer = Pointer(path=path, line=entry.place.line, start=entry.place.start, end=entry.place.end)
+        events = []
+        for said in entry.said:
+            if said.native:
+                native = name_of(said.native)
+                key = native if len(native) >= _GLOBAL_ID else hash_of(session, native)
+                count, counted[key] = counted[key], counted[key] + 1
+            else:
+                call = said.tool.call if said.tool else ""
+                key = hash_of(session, said.kind, said.stamp, call, one_line(said.text))
+                count = repeated.count(key)
+            events.append(_event(said, document, session, key + (f"#{count}" if count else ""), pointer))
+        yield Outcome(events=tuple(events), dropped=entry.dropped, noted=entry.noted)
+
+
+def _event(said: Said, document: Document, session: str, key: str, pointer: Pointer) -> Event:
+    own = said.at is not None and said.precision is Precision.MESSAGE
+    call = said.tool.call if said.tool else ""
+    return Event(
+        key=key,
+        twin=hash_of(said.kind, to_text(said.at), call, one_line(said.text)) if own and said.at else "",
+        session=session,
+        record=name_of(said.native),
+        parent=name_of(said.parent),
+        turn=name_of(said.turn),
+        kind=said.kind,
+        author=said.author,
+        label_reason=said.reason,
+        text=said.text,
+        at=said.at,
+        precision=said.precision if said.at else Precision.NONE,
+        project=document.project,
+        branch=document.branch,
+        tool=said.tool,
+        pointer=pointer,
+    )
+
+
+def settle(
+    path: Path, outcomes: Iterable[Outcome | Reject], cursor: Cursor, *, noted: Mapping[str, int], pending: int = 0
+) -> Slice:
+    """A slice of these outcomes with its account."""
+    events: list[Event] = []
+    records = kept = malformed = 0
+    dropped, counted = Counter[str](), Counter[str](noted)
+    problems: list[Problem] = []
+    for outcome in outcomes:
+        records += 1
+        match outcome:
+            case Reject():
+                malformed += 1
+                dropped[outcome.fault.value] += 1
+                if len(problems) < PROBLEMS_KEPT:
+                    place = Problem(
+                        path=str(path), line=outcome.line, reason=outcome.fault.value, start=outcome.start, end=outcome.end
+                    )
+                    problems.append(place)
+                continue
+            case Outcome(events=()):
+                dropped[outcome.dropped] += 1
+            case Outcome():
+                kept += 1
+                events.extend(outcome.events)
+        counted.update(outcome.noted)
+    account = Account(
+        records=records,
+        kept=kept,
+        events=len(events),
+        dropped=dict(dropped),
+        noted=dict(counted),
+        problems=tuple(problems),
+        malformed=malformed,
+        pending=pending,
+    )
+    return Slice(events=tuple(events), account=account, cursor=cursor)
+
+
+def mapping_of(value: Any) -> Mapping[str, Any]:
+    """The value where it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def word_of(value: Any) -> str:
+    """A word out of a file that may stand in a reason: short, and of letters alone, as no secret is."""
+    if not isinstance(value, str) or not value:
+        return "none"
+    return (
+        value
+        if len(value) <= 40 and value.isascii() and value.replace("-", "").replace("_", "").replace(".", "").isalpha()
+        else "odd"
+    )

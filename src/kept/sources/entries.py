@@ -1,0 +1,79 @@
+"""The entries of a journal that kept itself wrote: the one thing of its own that it reads, once, as any journal.
+
+What an entry recalls (a block of kept's own) and what it tells from outside (a marked block) is left out, and so is every entry that is
+not to be extracted: nothing confirms itself, and nothing untrusted becomes a memory. What is left has the trust of an assistant's text,
+the weakest that sessions give. A person's changes to an entry are read like the rest of it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from kept.core.errors import SourceError
+from kept.core.event import Author, Cursor, Slice
+from kept.sources.documents import Document, Entry, Place, Row, read_document
+from kept.sources.formats.journal import Journal, parse
+from kept.sources.formats.vault import UTC
+from kept.sources.pieces import hash_of
+from kept.sources.records import open_regular
+
+ENTRY = "entry"
+_HEAD = 4_096
+_MARK = "generated_by: kept"
+_OUTSIDE, _OUTSIDE_END = "<!-- outside:begin -->", "<!-- outside:end -->"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entries:
+    """The reader of kept's own entries. ``zone`` is where their days are."""
+
+    zone: ZoneInfo = UTC
+    name: str = ENTRY
+
+    def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:  # noqa: ARG002 - the folder is a setting, which formats do not know
+        """None of its own: where entries lie is a setting."""
+        return ()
+
+    def claims(self, path: Path, head: bytes) -> bool:
+        """Whether a file's front matter says that kept wrote it."""
+        return path.suffix.lower() == ".md" and head.startswith(b"---") and _MARK in _front(head.decode("utf-8", "replace"))
+
+    def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
+        """The sections of an entry that is new or has changed. Raises SourceError."""
+        return read_document(path, cursor, partial(_parse, path=path, reader=self))
+
+
+def entries(folder: Path) -> Iterator[Path]:
+    """The entries in a folder that kept wrote and reads again, by name. Opens no more of each than its front matter."""
+    for path in sorted(folder.glob("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].md")):
+        try:
+            with open_regular(path) as file:
+                head = file.read(_HEAD)
+        except (OSError, SourceError):
+            continue
+        if Entries().claims(path, head) and "extract: yes" in _front(head.decode("utf-8", "replace")):
+            yield path
+
+
+def _front(text: str) -> tuple[str, ...]:
+    lines = text.splitlines()
+    end = next((number for number, (_, line) in enumerate(pairwise(lines), 1) if line.rstrip() == "---"), 0)
+    return tuple(each.rstrip() for each in lines[1:end])
+
+
+def _parse(rows: list[Row], *, path: Path, reader: Entries) -> Document:
+    front = _front("\n".join(each.text for each in rows[:60]))
+    session = hash_of(ENTRY, path.stem)
+    if "extract: yes" not in front:
+        nothing = Entry(place=Place(1, 0, rows[-1].end if rows else 0), dropped="kept's own")
+        return Document(session=session, entries=(nothing,), project=str(path.parent))
+    inside, found = False, []
+    for row in rows:
+        inside = inside or row.text.strip() == _OUTSIDE
+        found += [] if inside else [row]
+        inside = inside and row.text.strip() != _OUTSIDE_END
+    made = parse(found, path=path, reader=Journal(zone=reader.zone, author=Author.ASSISTANT))
+    return replace(made, session=session, project=str(path.parent))

@@ -1,0 +1,241 @@
+"""The data exports of ChatGPT and Claude.ai: a ZIP, or the conversations' JSON out of it.
+
+A record is a message (of ChatGPT a node of the conversation's tree), one more for a conversation without any. Nothing is unpacked to disk, and only members named conversations*.json are
+opened. The cursor stands at 0 until the whole file was read; its carry then counts the conversations that are done.
+"""
+
+import json
+import os
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, BinaryIO, NamedTuple
+
+from kept.core.errors import SourceError
+from kept.core.event import Cursor, Slice
+from kept.sources.arrays import Readable, read_elements
+from kept.sources.documents import REWRITTEN, Document, Place, outcomes_of, settle, unreadable
+from kept.sources.folding import Outcome, prefix_mark
+from kept.sources.formats import chatgpt, claude_ai
+from kept.sources.records import (
+    HEAD_BYTES,
+    SLICE_BYTES,
+    SLICE_EVENTS,
+    Fault,
+    Line,
+    Record,
+    Reject,
+    open_regular,
+    parse_line,
+    refuse_wide_text,
+)
+
+# What the library raises for an archive that is damaged, encrypted or packed in a way it does not know.
+_ZIP_FAULTS = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OverflowError, struct.error)
+_MEMBER = re.compile(r"conversations(?:[-_]?\d{1,6})?\.json")
+# A ZIP's list of members is read at once: 16 MB of it hold about 200,000.
+_DIRECTORY_LIMIT = 16 * 2**20
+_UNPACKED_LIMIT = 4 * 2**30
+# Text packs four to twenty times; a bomb a thousand times.
+_RATIO_LIMIT = 200
+_RATIO_FROM = 2**20
+
+
+Translate = Callable[[Mapping[str, Any], Place], Document]
+"""What makes a conversation of an export, and its place, a document."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChatGpt:
+    """The reader of ChatGPT's data export."""
+
+    name: str = "chatgpt"
+
+    def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:  # noqa: ARG002 - the protocol's
+        """None: an export lies where a person saved it."""
+        return ()
+
+    def claims(self, path: Path, head: bytes) -> bool:
+        """Whether the first conversation has a tree of messages."""
+        return _opens_with(path, head, _CHATGPT)
+
+    def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
+        """The events of an export that is new or has changed. Raises SourceError."""
+        return _read(path, cursor, chatgpt.translate)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClaudeAi:
+    """The reader of Claude.ai's data export."""
+
+    name: str = "claude-ai"
+
+    def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:  # noqa: ARG002 - the protocol's
+        """None: an export lies where a person saved it."""
+        return ()
+
+    def claims(self, path: Path, head: bytes) -> bool:
+        """Whether the first conversation has a list of chat messages."""
+        return _opens_with(path, head, _CLAUDE)
+
+    def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
+        """The events of an export that is new or has changed. Raises SourceError."""
+        return _read(path, cursor, claude_ai.translate)
+
+
+# What stands somewhere in the beginning of an export.
+_CHATGPT = re.compile(rb'"mapping"\s*+:\s*+\{')
+_CLAUDE = re.compile(rb'"chat_messages"\s*+:\s*+\[')
+
+
+def _opens_with(path: Path, head: bytes, pattern: re.Pattern[bytes]) -> bool:
+    if head.startswith(b"PK\x03\x04"):
+        try:
+            with open_regular(path) as file, closing(_members(path, file)) as members:
+                head = next(members).file.read(HEAD_BYTES)
+        except (OSError, SourceError):
+            return False
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"[", b"{") and pattern.search(head) is not None
+
+
+def _read(path: Path, cursor: Cursor, translate: Translate) -> Iterator[Slice]:
+    try:
+        with open_regular(path) as file:
+            yield from _slices(path, file, cursor, translate)
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def _slices(path: Path, file: BinaryIO, cursor: Cursor, translate: Translate) -> Iterator[Slice]:
+    info = os.fstat(file.fileno())
+    mark = prefix_mark(file, info.st_size)
+    if (cursor.offset, cursor.prefix) == (info.st_size, mark):
+        return
+    carry = json.loads(cursor.carry)
+    done = carry.get("done", 0) if carry.get("mark") == mark else 0
+    noted = {REWRITTEN: 1} if cursor != Cursor() and not done else {}
+    number, gathered, pending = 0, 0, 0
+    outcomes: list[Outcome | Reject] = []
+    for member in _members(path, file):
+        for skipped in member.beside:
+            noted[skipped] = noted.get(skipped, 0) + 1
+        for element in read_elements(member.file):
+            number += 1
+            if number <= done:
+                continue
+            if not element.ended:
+                pending += element.end - element.start
+                continue
+            outcomes += _outcomes(path, element, number, translate)
+            gathered += element.end - element.start
+            if gathered >= SLICE_BYTES or len(outcomes) >= SLICE_EVENTS:
+                state = json.dumps({"done": number, "mark": mark})
+                yield settle(path, outcomes, Cursor(inode=info.st_ino, line=number, carry=state), noted=noted)
+                outcomes, gathered, noted = [], 0, {}
+    reached = Cursor(inode=info.st_ino, offset=info.st_size, prefix=mark, line=number)
+    yield settle(path, outcomes, reached, noted=noted, pending=pending)
+
+
+def _outcomes(path: Path, element: Line, number: int, translate: Translate) -> Iterator[Outcome | Reject]:
+    line = Line(number=number, start=element.start, end=element.end, data=element.data)
+    for piece in parse_line(line):
+        match piece:
+            case Record():
+                place = Place(number, element.start, element.end)
+                document = translate(piece.value, place)
+                yield from outcomes_of(document, str(path))
+            case Reject():
+                yield piece
+            case None:
+                yield Reject(fault=Fault.NOT_AN_OBJECT, line=number, start=element.start, end=element.end)
+
+
+class _Member(NamedTuple):
+    """A file of conversations, and what lies beside it unread, by reason."""
+
+    file: Readable
+    beside: Sequence[str]
+
+
+def _members(path: Path, file: BinaryIO) -> Generator[_Member, None, None]:
+    """The files of conversations in an export, in the order of their names; the file itself where it is no ZIP.
+
+    Raises SourceError for a ZIP that is built to exhaust, or holds none.
+    """
+    file.seek(0)
+    opening = file.read(4)
+    file.seek(0)
+    if opening != b"PK\x03\x04":
+        refuse_wide_text(path, opening)
+        yield _Member(file, ())
+        return
+    _check_directory(path, file)
+    with _refusing_damage(path):
+        archive = zipfile.ZipFile(file)
+    with archive:
+        entries = archive.infolist()
+        wanted = [entry for entry in entries if _MEMBER.fullmatch(entry.filename.rpartition("/")[2])]
+        safe = sorted((entry for entry in wanted if _is_safe(entry.filename)), key=lambda entry: entry.filename)
+        if not safe:
+            raise SourceError("is a ZIP without conversations", where=str(path), hint="name the export as it was downloaded")
+        total = sum(entry.file_size for entry in safe)
+        # Members may share their bytes, so they pack into no more than the file.
+        packed = min(sum(entry.compress_size for entry in safe), os.fstat(file.fileno()).st_size)
+        if total > _UNPACKED_LIMIT or (total > _RATIO_FROM and total > _RATIO_LIMIT * max(1, packed)):
+            raise SourceError(
+                f"unpacks to {total} bytes out of {packed}", where=str(path), hint="this is not how an export is packed"
+            )
+        beside = ["unsafe-member"] * (len(wanted) - len(safe)) + ["other-member"] * (len(entries) - len(wanted))
+        for entry in safe:
+            with _refusing_damage(path):
+                member = archive.open(entry)
+            with member:
+                yield _Member(_Unpacked(member, path), beside)
+            beside = []
+
+
+@dataclass(frozen=True, slots=True)
+class _Unpacked:
+    """A member's content. It gives no more than the size that the member declared, and that was checked."""
+
+    member: IO[bytes]
+    path: Path
+
+    def read(self, size: int, /) -> bytes:
+        """The next bytes. Raises SourceError."""
+        with _refusing_damage(self.path):
+            return self.member.read(size)
+
+
+@contextmanager
+def _refusing_damage(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except _ZIP_FAULTS as error:
+        raise SourceError("is a damaged or encrypted ZIP", where=str(path), hint="download the export again") from error
+
+
+def _is_safe(name: str) -> bool:
+    return (
+        not name.startswith(("/", "\\")) and ".." not in name.replace("\\", "/").split("/") and ":" not in name and "\0" not in name
+    )
+
+
+def _check_directory(path: Path, file: BinaryIO) -> None:
+    """Refuse a ZIP whose list of members alone would fill the memory."""
+    size = os.fstat(file.fileno()).st_size
+    tail = os.pread(file.fileno(), 66_000, max(0, size - 66_000))
+    short, long = tail.rfind(b"PK\x05\x06"), tail.rfind(b"PK\x06\x06")
+    try:
+        length = struct.unpack_from("<I", tail, short + 12)[0] if short >= 0 else 0
+        if length == 0xFFFFFFFF and long >= 0:
+            length = struct.unpack_from("<Q", tail, long + 40)[0]
+    except struct.error:
+        length = 0
+    if length > _DIRECTORY_LIMIT:
+        raise SourceError("is a ZIP with too many members", where=str(path))

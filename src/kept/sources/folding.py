@@ -1,0 +1,201 @@
+"""The fold that turns the records of a growing JSON Lines file into slices, and the cursor it goes on from.
+
+Knows files, cursors and accounts; what a record means is the format's business.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, BinaryIO, Generic, TypeVar
+
+from kept.core.errors import SourceError
+from kept.core.event import PROBLEMS_KEPT, Account, Cursor, Event, Problem, Slice
+from kept.sources.records import (
+    LINE_LIMIT,
+    SLICE_BYTES,
+    SLICE_EVENTS,
+    Line,
+    Record,
+    Reject,
+    Stop,
+    open_regular,
+    parse_line,
+    read_records,
+    refuse_wide_text,
+)
+
+_MARK_BYTES = 4096
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What a reader made of one record: events, or the reason why there are none; and what it counted on the way."""
+
+    events: tuple[Event, ...] = ()
+    dropped: str = ""
+    noted: Mapping[str, int] = field(default_factory=dict)
+
+
+S = TypeVar("S")
+Fetch = Callable[[int, int], Mapping[str, Any]]
+"""The record at a byte range [start, end) already read; empty where there is none any more."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reader(Generic[S]):
+    """What a format does with records.
+
+    ``start`` makes the reader's state out of a cursor's carry; ``step`` gives the outcome of one record and may change the state
+    it is given; ``save`` makes the carry. The carry is stored, so it is bounded and holds none of the transcript's text, only ids
+    and places: the text behind a place is fetched again.
+    """
+
+    start: Callable[[str, Fetch], S]
+    step: Callable[[S, Record], Outcome]
+    save: Callable[[S], str]
+
+
+def fold(
+    path: Path,
+    cursor: Cursor,
+    reader: Reader[S],
+) -> Iterator[Slice]:
+    """Read a JSON Lines file on from a cursor.
+
+    Args:
+        path: the file.
+        cursor: where the last reading ended; a fresh ``Cursor()`` for the first one.
+        reader: what the format does with records.
+
+    Raises:
+        SourceError: the file cannot be read as a whole.
+    """
+    try:
+        with open_regular(path) as file:
+            yield from _slices(path, file, cursor, reader)
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror or type(error).__name__}", where=str(path)) from error
+
+
+def _slices(
+    path: Path,
+    file: BinaryIO,
+    cursor: Cursor,
+    reader: Reader[S],
+) -> Iterator[Slice]:
+    info = os.fstat(file.fileno())
+    rewritten = not _continues(file, info.st_size, cursor)
+    place = Cursor() if rewritten else cursor
+    if place.offset == info.st_size and not rewritten:
+        return
+    if place.offset == 0:
+        refuse_wide_text(path, file.read(4))
+    state = reader.start(place.carry, partial(_fetch, file))
+    tally = _Tally(path=str(path))
+    if rewritten:
+        tally.note("rewritten-file", 1)
+
+    def cut(stop: Stop) -> Slice:
+        reached = Cursor(
+            inode=info.st_ino,
+            offset=stop.end,
+            prefix=prefix_mark(file, stop.end),
+            line=stop.lines,
+            carry=reader.save(state),
+        )
+        return tally.slice(reached, stop.pending)
+
+    first, stop = place.offset, Stop(end=place.offset, lines=place.line)
+    for piece in read_records(file, offset=place.offset, lines=place.line):
+        match piece:
+            case Record():
+                tally.take(reader.step(state, piece))
+            case Reject():
+                tally.reject(piece)
+            case Stop() as stop:
+                if stop.blank:
+                    tally.note("blank-line", 1)
+                if stop.end - first >= SLICE_BYTES or len(tally.events) >= SLICE_EVENTS:
+                    yield cut(stop)
+                    tally, first = _Tally(path=str(path)), stop.end
+    if stop.end > first or stop.pending or (rewritten and first == 0):
+        yield cut(stop) if stop.end > place.offset or rewritten else tally.slice(place, stop.pending)
+
+
+@dataclass(kw_only=True, slots=True)
+class _Tally:
+    """The slice being gathered."""
+
+    path: str
+    events: list[Event] = field(default_factory=list)
+    records: int = 0
+    kept: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)
+    noted: dict[str, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    malformed: int = 0
+
+    def note(self, what: str, count: int) -> None:
+        self.noted[what] = self.noted.get(what, 0) + count
+
+    def take(self, outcome: Outcome) -> None:
+        self.records += 1
+        if outcome.events:
+            self.kept += 1
+            self.events.extend(outcome.events)
+        else:
+            self.dropped[outcome.dropped] = self.dropped.get(outcome.dropped, 0) + 1
+        for what, count in outcome.noted.items():
+            self.note(what, count)
+
+    def reject(self, piece: Reject) -> None:
+        self.records += 1
+        self.malformed += 1
+        self.dropped[piece.fault] = self.dropped.get(piece.fault, 0) + 1
+        if len(self.problems) < PROBLEMS_KEPT:
+            place = Problem(path=self.path, line=piece.line, reason=piece.fault.value, start=piece.start, end=piece.end)
+            self.problems.append(place)
+
+    def slice(self, cursor: Cursor, pending: int) -> Slice:
+        account = Account(
+            records=self.records,
+            kept=self.kept,
+            events=len(self.events),
+            dropped={str(reason): count for reason, count in self.dropped.items()},
+            noted=self.noted,
+            problems=tuple(self.problems),
+            malformed=self.malformed,
+            pending=pending,
+        )
+        return Slice(events=tuple(self.events), account=account, cursor=cursor)
+
+
+def prefix_mark(file: BinaryIO, offset: int) -> str:
+    """A hash of the first ``offset`` bytes of a file by their length, their first and their last 4 KB; empty for no bytes.
+
+    Enough because transcripts grow at their end: whatever replaces one (another session, a compaction, a restored copy, a cut
+    and regrown file) differs in the session id and times of its first records, or in the ids and times of those before the
+    offset, or in length. An edit in the middle that keeps the length is not seen, and need not be: its records keep the ids
+    under which they are archived, and an archived event is never changed.
+    """
+    if offset == 0:
+        return ""
+    head = os.pread(file.fileno(), min(offset, _MARK_BYTES), 0)
+    tail = os.pread(file.fileno(), min(offset, _MARK_BYTES), max(0, offset - _MARK_BYTES))
+    return blake2b(b"%d\n%d\n%b%b" % (offset, len(head), head, tail), digest_size=16).hexdigest()
+
+
+def _continues(file: BinaryIO, size: int, cursor: Cursor) -> bool:
+    """Whether the bytes before the cursor are still those that were read. The inode is no evidence: copies keep the bytes."""
+    return cursor.offset <= size and cursor.prefix == prefix_mark(file, cursor.offset)
+
+
+def _fetch(file: BinaryIO, start: int, end: int) -> Mapping[str, Any]:
+    if not 0 <= start < end <= start + LINE_LIMIT:
+        return {}
+    data = os.pread(file.fileno(), end - start, start)
+    pieces = parse_line(Line(number=0, start=start, end=end, data=data))
+    return next((piece.value for piece in pieces if isinstance(piece, Record)), {})

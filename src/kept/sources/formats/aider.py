@@ -1,0 +1,113 @@
+"""Aider's chat history, ``.aider.chat.history.md``: sessions one after the other in a file that only grows.
+
+A record is a run of lines of one kind: what the person typed (``####`` with the line break that Aider writes after each line),
+what the client printed (``>``), or the answer. The only time is that of a session's start, without a zone.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from kept.core.event import Author, Cursor, Kind, Slice
+from kept.sources.documents import Document, Entry, Place, Row, Said, cut, place_of, prompt, read_document, sniff_rows
+from kept.sources.formats.vault import UTC, project_of
+from kept.sources.markdown import body
+from kept.sources.pieces import hash_of
+from kept.sources.roles import When, template_of
+from kept.sources.stamps import find_stamp
+
+_START = "# aider chat started at "
+_TYPED = "#### "
+_BREAK = "  "
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Aider:
+    """The reader of Aider's chat history; ``zone`` is where its sessions were held."""
+
+    zone: ZoneInfo = UTC
+    name: str = "aider"
+
+    def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
+        """``$AIDER_CHAT_HISTORY_FILE``; without it the history lies in each project."""
+        named = env.get("AIDER_CHAT_HISTORY_FILE", "")
+        return (Path(named).expanduser() if named else home / ".aider.chat.history.md",)
+
+    def claims(self, path: Path, head: bytes) -> bool:
+        """Whether a file is named like a history and holds lines like one, or opens with the start of a session."""
+        if path.suffix != ".md" or not (b"\n" + _TYPED.encode() in head or _START.encode() in head):
+            return False
+        rows = sniff_rows(head, path)
+        typed = any(_is_typed(row.text) for row in rows)
+        return typed and ("aider.chat" in path.name or any(row.text.startswith(_START) for row in rows))
+
+    def owns(self, path: Path) -> bool:
+        """True for a history."""
+        return path.suffix == ".md"
+
+    def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
+        """The events of a history that is new or has grown. Raises SourceError."""
+        return read_document(path, cursor, partial(_parse, path=path, zone=self.zone))
+
+
+def _is_typed(text: str) -> bool:
+    """A line of a prompt. An answer's own heading of that level has no line break after it."""
+    return text.startswith(_TYPED) and text.endswith(_BREAK)
+
+
+def _kind(row: Row) -> str:
+    if row.text.startswith(_START):
+        return "start"
+    if _is_typed(row.text):
+        return "typed"
+    if row.text.startswith(">") and row.text.endswith(_BREAK):
+        return "printed"
+    return "answer" if row.text.strip() else ""
+
+
+def _parse(rows: list[Row], *, path: Path, zone: ZoneInfo) -> Document:
+    entries: list[Entry] = []
+    when, session = When(zone=zone), ""
+    first = 0
+    for kind, after in _runs(rows):
+        if kind == "start":
+            start = next(row.text.strip() for row in rows[first:after] if row.text.startswith(_START))
+            when, session = When(zone=zone, stamp=find_stamp(start.removeprefix(_START))), hash_of("aider", start)
+            entries.append(Entry(place=place_of(rows, first, after), dropped="session-start"))
+        elif body(rows, first, after):
+            session = session or hash_of("aider", body(rows, first, after)[:1000])
+            entries.append(replace(_entry(rows, first, after, kind, template_of(when)), session=session))
+        first = after
+    if not entries:
+        entries.append(Entry(place=Place(1, 0, 0), dropped="no-text"))
+    return Document(session=session, entries=tuple(entries), project=project_of(path) or str(path.absolute().parent))
+
+
+def _runs(rows: Sequence[Row]) -> Iterator[tuple[str, int]]:
+    """The kinds of neighbouring lines, each with the row after its run; a blank line belongs to what it follows."""
+    current = ""
+    for number, row in enumerate(rows):
+        kind = _kind(row)
+        if current and kind and (kind != current or kind == "start"):
+            yield current, number
+            current = kind
+        current = current or kind
+    yield current, len(rows)
+
+
+def _entry(rows: Sequence[Row], first: int, after: int, kind: str, template: Said) -> Entry:
+    place = place_of(rows, first, after)
+    lines = [row.text for row in rows[first:after]]
+    if kind == "typed":
+        text = "\n".join(line.removeprefix(_TYPED).rstrip() for line in lines).strip()
+        said, removed = prompt(text, "slash-command" if text.startswith("/") else "typed", template)
+        return Entry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=removed)
+    if kind == "printed":
+        text = cut("\n".join(line.removeprefix(">").strip() for line in lines).strip())
+        return Entry(
+            place=place, said=(replace(template, kind=Kind.TOOL_OUTPUT, author=Author.TOOL, reason="client-output", text=text),)
+        )
+    answer = replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT, reason="answer", text=body(rows, first, after))
+    return Entry(place=place, said=(answer,))

@@ -1,0 +1,333 @@
+"""Claude Code's session files (``projects/<slug>/<session>.jsonl`` and sub-agents' files beside them) as events.
+
+Every record is decided on its own fields plus a small carry: open tool calls, the links of records that gave no event, queued
+prompts, the last working directory and branch. Copies are not removed here: an event's key is the same in all of them.
+Does not know which branches were abandoned (that needs later records, see ``kept.store.threads``), nor redaction nor cleaning.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kept.core.event import Author, Cursor, Event, Kind, Pointer, Precision, Slice
+from kept.core.text import one_line
+from kept.core.times import parse_instant, to_text
+from kept.sources.folding import Outcome, Reader, fold
+from kept.sources.formats.claude_code.blocks import CALLS, answers_of, call_of, content_of, denial_words, result_of
+from kept.sources.formats.claude_code.labels import label_record, opens_machine_session, split_text
+from kept.sources.formats.claude_code.state import State, enqueue, first_time, link, load, open_call, save, unqueue
+from kept.sources.pieces import Piece, cut, hash_of, name_of, words_of
+from kept.sources.records import Record, sample
+
+# Records that hold no speech; each is its own reason.
+_SILENT = frozenset(
+    {
+        "summary",
+        "ai-title",
+        "custom-title",
+        "agent-name",
+        "agent-color",
+        "agent-setting",
+        "last-prompt",
+        "mode",
+        "permission-mode",
+        "file-history-snapshot",
+        "pr-link",
+        "progress",
+        "tag",
+        "worktree-state",
+        "content-replacement",
+        "attribution-snapshot",
+        "started",
+        "result",
+    }
+)
+_SPEAKING = frozenset({"user", "assistant", "system", "attachment", "queue-operation"})
+_PATH_CHARACTERS = 4096
+_WORD_CHARACTERS = 40
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClaudeCode:
+    """The reader of Claude Code's transcripts."""
+
+    name: str = "claude-code"
+
+    def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
+        """``$CLAUDE_CONFIG_DIR/projects``, else ``~/.claude/projects``."""
+        configured = env.get("CLAUDE_CONFIG_DIR", "")
+        return ((Path(configured).expanduser() if configured else home / ".claude") / "projects",)
+
+    def claims(self, path: Path, head: bytes) -> bool:
+        """Whether the first record that tells a format tells this one."""
+        values = list(sample(head))
+        if values:
+            return next((verdict for verdict in (_recognise(value, path) for value in values) if verdict is not None), False)
+        # No record is whole and sound: the first may be longer than the head (a pasted image), or the only one damaged. The
+        # fields around a message are then seen as text.
+        cues = ((b'"parentUuid"', b'"sessionId"'), (b'"type"', b'"message"', b'"role"'))
+        return head.lstrip().startswith(b"{") and any(all(word in head for word in words) for words in cues)
+
+    def owns(self, path: Path) -> bool:
+        """True for every ``.jsonl`` file: sessions, sub-agents and workflows."""
+        return path.suffix == ".jsonl"
+
+    def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
+        """The events after the cursor. Raises SourceError where the file cannot be read as a whole."""
+        step = partial(_step, place=_Place(path=str(path), stem=path.stem, subagent=_is_subagent(path)))
+        return fold(path, cursor, Reader(start=load, step=step, save=save))
+
+
+def _recognise(value: Mapping[str, Any], path: Path) -> bool | None:
+    """True or False where a record tells the format; None where it could be anything's."""
+    kind, message = value.get("type"), value.get("message")
+    if kind in ("started", "result"):
+        return "workflows" in path.parts[-4:] or None
+    if "uuid" in value and ("sessionId" in value or "parentUuid" in value):
+        return True
+    if kind in ("user", "assistant"):
+        return "role" in message if isinstance(message, dict) else None if "message" in value else False
+    if isinstance(kind, str) and kind in _SILENT | _SPEAKING:
+        return ("payload" not in value and "data" not in value) or None
+    return False if isinstance(kind, str) and ({"payload", "version", "data"} & value.keys()) else None
+
+
+def _is_subagent(path: Path) -> bool:
+    return path.name.startswith("agent-") or "subagents" in path.parts[-4:-1]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Place:
+    """What a file's name tells."""
+
+    path: str
+    stem: str
+    subagent: bool
+
+
+def _step(state: State, record: Record, *, place: _Place) -> Outcome:
+    value = record.value
+    state.session = name_of(value.get("sessionId")) or state.session or name_of(place.stem)
+    state.cwd = name_of(value.get("cwd"), _PATH_CHARACTERS) or state.cwd
+    state.branch = name_of(value.get("gitBranch"), _PATH_CHARACTERS) or state.branch
+    noted: dict[str, int] = {}
+    match value.get("type"):
+        case "user":
+            found = _user(state, value, place, noted)
+        case "assistant":
+            found = _assistant(state, record, place, noted)
+        case "attachment":
+            found = _attachment(state, value, place, noted)
+        case "queue-operation":
+            found = _queue(state, record, place, noted)
+        case "system":
+            found = f"system:{_word(value.get('subtype'))}"
+        case str() as kind if kind in _SILENT:
+            found = kind
+        case kind:
+            found = f"unknown-type:{_word(kind)}"
+    parent = _parent(state, value)
+    if isinstance(found, str):
+        link(state, name_of(value.get("uuid")), parent)
+        return Outcome(dropped=found, noted=noted)
+    return Outcome(events=tuple(_events(state, record, found, parent, place)), noted=noted)
+
+
+_Found = list[Piece] | str
+"""The pieces of a record, or the reason why it has none."""
+
+
+def _user(state: State, value: Mapping[str, Any], place: _Place, noted: dict[str, int]) -> _Found:
+    content = content_of(value)
+    if content is None:
+        return "no-message"
+    label = label_record(value, subagent_file=place.subagent)
+    pieces: list[Piece] = []
+    results = sum(1 for block in content if block.get("type") == "tool_result")
+    result = value.get("toolUseResult") if results == 1 else None
+    for index, block in enumerate(content):
+        match block.get("type"):
+            case "text":
+                pieces += _prompt(state, block.get("text"), label, index, noted)
+            case "tool_result":
+                call = name_of(block.get("tool_use_id"))
+                _, name, target = state.calls.pop(call, ((0, 0), "", ""))
+                pieces.append(result_of(block, result, name=name, call=call, target=target, index=index, noted=noted))
+                if label is None:
+                    pieces += denial_words(block, value, index)
+                    pieces += answers_of(name, result, index)
+            case kind:
+                _note(noted, f"block:{_word(kind)}")
+    return pieces or "no-text"
+
+
+# Why a prompt was taken for a program's; told in the account, for it may have been a person's after all.
+_PROGRAMS = frozenset({"entrypoint-sdk", "promptSource-machine"})
+
+
+def _prompt(state: State, text: Any, label: tuple[Author, str] | None, index: int, noted: dict[str, int]) -> list[Piece]:
+    """The pieces of a text that stands in the user's name."""
+    words = cut(words_of(text), noted)
+    if not words:
+        return []
+    if label is not None:
+        if label[1] in _PROGRAMS:
+            _note(noted, f"program-prompt:{label[1]}")
+        return [Piece(kind=Kind.PROMPT, author=label[0], reason=label[1], text=words, index=index)]
+    split = split_text(words)
+    for what, count in split.removed.items():
+        _note(noted, what, count)
+    pieces = []
+    for order, part in enumerate(split.parts):
+        author, reason = part.author, part.reason
+        if author is Author.HUMAN:
+            if state.opened != state.session:
+                state.opened = state.session
+                state.machine = state.session if opens_machine_session(part.text) else state.machine
+            if state.machine == state.session:
+                author, reason = Author.INJECTED, "machine-session"
+        pieces.append(Piece(kind=Kind.PROMPT, author=author, reason=reason, text=part.text, index=index, order=order))
+    return pieces
+
+
+def _assistant(state: State, record: Record, place: _Place, noted: dict[str, int]) -> _Found:
+    value = record.value
+    content = content_of(value)
+    if content is None:
+        return "no-message"
+    if value.get("isApiErrorMessage"):
+        return "api-error"
+    if value["message"].get("model") == "<synthetic>":
+        return "synthetic-reply"
+    author, reason = _assistant_label(state, value, place)
+    pieces: list[Piece] = []
+    kinds = set()
+    for index, block in enumerate(content):
+        kind = block.get("type")
+        kinds.add(kind if isinstance(kind, str) else "")
+        match kind:
+            case "text" if text := cut(words_of(block.get("text")), noted):
+                pieces.append(Piece(kind=Kind.RESPONSE, author=author, reason=reason, text=text, index=index))
+            case "text":
+                pass
+            case str() if kind in CALLS:
+                piece = call_of(block, author=author, reason=reason, index=index)
+                open_call(state, piece, (record.start, record.end))
+                pieces.append(piece)
+            case "thinking" | "redacted_thinking":
+                _note(noted, "thinking")
+            case _:
+                _note(noted, f"block:{_word(kind)}")
+    if pieces:
+        return pieces
+    return "thinking-only" if kinds and kinds <= {"thinking", "redacted_thinking"} else "no-text"
+
+
+def _assistant_label(state: State, value: Mapping[str, Any], place: _Place) -> tuple[Author, str]:
+    if place.subagent:
+        return Author.SUBAGENT, "subagent-file"
+    if value.get("isSidechain"):
+        return Author.SUBAGENT, "isSidechain"
+    if state.machine == state.session:
+        return Author.INJECTED, "machine-session"
+    return Author.ASSISTANT, "assistant-record"
+
+
+def _attachment(state: State, value: Mapping[str, Any], place: _Place, noted: dict[str, int]) -> _Found:
+    attachment = value.get("attachment")
+    if not isinstance(attachment, dict):
+        return "attachment"
+    kind = attachment.get("type")
+    if kind == "hook_additional_context" and (text := words_of(attachment.get("content"))):
+        return [Piece(kind=Kind.PROMPT, author=Author.INJECTED, reason="hook-context", text=text, index=0)]
+    text = words_of(attachment.get("prompt")) if kind == "queued_command" else ""
+    if not text:
+        return f"attachment:{_word(kind)}"
+    label = label_record(
+        {**value, **{key: attachment[key] for key in ("origin", "isMeta") if key in attachment}}, subagent_file=place.subagent
+    )
+    if label is None and attachment.get("commandMode", "prompt") != "prompt":
+        label = (Author.INJECTED, "commandMode")
+    if not first_time(state, text):
+        return "queued-copy"
+    return _prompt(state, text, label, 0, noted) or "no-text"
+
+
+def _queue(state: State, record: Record, place: _Place, noted: dict[str, int]) -> _Found:
+    """A prompt typed while the assistant worked: sent later as a record of its own, unless it was absorbed into the turn."""
+    value = record.value
+    operation = value.get("operation")
+    text = words_of(value.get("content"))
+    match operation:
+        case "enqueue":
+            enqueue(state, (record.start, record.end), text)
+            return "queued-copy"
+        case "popAll":
+            state.queue = []
+            return "queued-copy"
+        case "dequeue":
+            state.queue = state.queue[1:]
+            return "queued-copy"
+        case "remove":
+            text = unqueue(state, text)
+        case _:
+            return f"queue-operation:{_word(operation)}"
+    if not text:
+        return "no-text"
+    if not first_time(state, text):
+        return "queued-copy"
+    return _prompt(state, text, label_record(value, subagent_file=place.subagent), 0, noted) or "no-text"
+
+
+def _events(state: State, record: Record, pieces: list[Piece], parent: str, place: _Place) -> Iterator[Event]:
+    value = record.value
+    at = parse_instant(value.get("timestamp"))
+    native = name_of(value.get("uuid"))
+    message = value.get("message")
+    turn = name_of(message.get("id")) if isinstance(message, dict) and value.get("type") == "assistant" else ""
+    for piece in pieces:
+        stamp = to_text(at) if at else ""
+        call = piece.tool.call if piece.tool else ""
+        words = one_line(piece.text)
+        position = stamp or str(record.start)
+        key = native or hash_of(state.session, piece.kind, position, words)
+        suffix = f"#{piece.index}" + (f".{piece.order}" if piece.order else "") if piece.index or piece.order else ""
+        yield Event(
+            key=key + suffix,
+            twin=hash_of(piece.kind, stamp, call, words) if at else "",
+            session=state.session,
+            record=native,
+            parent=parent,
+            turn=turn,
+            kind=piece.kind,
+            author=piece.author,
+            label_reason=piece.reason,
+            text=piece.text,
+            at=at,
+            precision=Precision.MESSAGE if at else Precision.NONE,
+            project=state.cwd,
+            branch=state.branch,
+            tool=piece.tool,
+            pointer=Pointer(path=place.path, line=record.line, start=record.start, end=record.end),
+        )
+
+
+def _parent(state: State, value: Mapping[str, Any]) -> str:
+    """The nearest ancestor that gave an event; through a compaction's boundary, which has no parent of its own."""
+    native = name_of(value.get("parentUuid")) or name_of(value.get("logicalParentUuid"))
+    return state.links.get(native, native)
+
+
+def _word(value: Any) -> str:
+    """A word out of the file that may stand in a reason: short, and of letters alone, as no secret is."""
+    if not isinstance(value, str) or not value:
+        return "none"
+    return (
+        value if len(value) <= _WORD_CHARACTERS and value.isascii() and value.replace("-", "").replace("_", "").isalpha() else "odd"
+    )
+
+
+def _note(noted: dict[str, int], what: str, count: int = 1) -> None:
+    noted[what] = noted.get(what, 0) + count

@@ -1,0 +1,105 @@
+"""What reading a Claude Code file carries from record to record, and from one run to the next.
+
+Bounded. The stored form holds ids, hashes and places only, none of the transcript's text: that is fetched again.
+"""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from kept.core.event import Author
+from kept.sources.folding import Fetch
+from kept.sources.formats.claude_code.blocks import CALLS, call_of, content_of
+from kept.sources.pieces import Piece, hash_of, words_of
+
+_OPEN_CALLS = 64
+_LINKS = 4096
+_QUEUED = 16
+Range = tuple[int, int]
+"""The bytes [start, end) of a record in its file."""
+
+
+@dataclass(kw_only=True, slots=True)
+class State:
+    """What the records before the present one leave behind; all of it bounded.
+
+    ``calls``: open tool calls, id → place, name, target. ``links``: record without event → the nearest ancestor with one.
+    ``queue``: prompts waiting to be sent, place and text. ``steered``: hashes of texts already taken from the queue.
+    ``opened``: the session whose first prompt was seen. ``machine``: the session that a program opened.
+    """
+
+    session: str = ""
+    cwd: str = ""
+    branch: str = ""
+    opened: str = ""
+    machine: str = ""
+    calls: dict[str, tuple[Range, str, str]] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+    queue: list[tuple[Range, str]] = field(default_factory=list)
+    steered: list[str] = field(default_factory=list)
+
+
+_CARRIED = ("session", "cwd", "branch", "opened", "machine", "links", "steered")
+
+
+def load(carry: str, fetch: Fetch) -> State:
+    """Read what :func:`save` wrote."""
+    held = json.loads(carry)
+    state = State(**{name: held[name] for name in _CARRIED if name in held})
+    for call, (start, end) in held.get("calls", {}).items():
+        blocks = content_of(fetch(start, end)) or []
+        tools = (call_of(block, author=Author.ASSISTANT, reason="", index=0).tool for block in blocks if block.get("type") in CALLS)
+        tool = next((tool for tool in tools if tool is not None and tool.call == call), None)
+        if tool is not None:
+            state.calls[call] = ((start, end), tool.name, tool.target)
+    state.queue = [((start, end), words_of(fetch(start, end).get("content"))) for start, end in held.get("queue", [])]
+    return state
+
+
+def save(state: State) -> str:
+    """The stored form: JSON."""
+    held: dict[str, Any] = {name: getattr(state, name) for name in _CARRIED}
+    held["calls"] = {call: place for call, (place, _, _) in state.calls.items()}
+    held["queue"] = [place for place, _ in state.queue]
+    return json.dumps({name: value for name, value in held.items() if value}, ensure_ascii=False, separators=(",", ":"))
+
+
+def enqueue(state: State, place: Range, text: str) -> None:
+    """A prompt waits to be sent."""
+    state.queue = [*state.queue, (place, text)][-_QUEUED:]
+
+
+def unqueue(state: State, text: str) -> str:
+    """Take a prompt out of the queue: the one with this text, or the first where the record does not repeat it."""
+    text = text or next((waiting for _, waiting in state.queue), "")
+    found = next((index for index, (_, waiting) in enumerate(state.queue) if waiting == text), len(state.queue))
+    state.queue = state.queue[:found] + state.queue[found + 1 :]
+    return text
+
+
+def first_time(state: State, text: str) -> bool:
+    """Whether this queued text is new; it may be told twice, as an attachment and as its removal from the queue."""
+    mark = hash_of(text)
+    if mark in state.steered:
+        state.steered = [other for other in state.steered if other != mark]
+        return False
+    state.steered = [*state.steered, mark][-_QUEUED:]
+    return True
+
+
+def link(state: State, native: str, parent: str) -> None:
+    """Remember what a record without events hangs on."""
+    if not native:
+        return
+    state.links[native] = parent
+    if len(state.links) > _LINKS:
+        del state.links[next(iter(state.links))]
+
+
+def open_call(state: State, piece: Piece, place: Range) -> None:
+    """Remember a call until its output comes."""
+    if piece.tool is None or not piece.tool.call:
+        return
+    state.calls[piece.tool.call] = (place, piece.tool.name, piece.tool.target)
+    if len(state.calls) > _OPEN_CALLS:
+        del state.calls[next(iter(state.calls))]

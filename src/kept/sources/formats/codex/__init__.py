@@ -1,0 +1,1 @@
+"""Codex's rollouts."""

@@ -1,0 +1,155 @@
+"""Codex's items as pieces: which user text is the client's own, what a call works on, how an output says that it ended.
+
+Knows no files and no order of records.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kept.core.event import Author, Kind, Tool
+from kept.sources.pieces import Piece, bounded, command_line, detail_of, name_of, note, object_of, target_of, typed_pieces, words_of
+
+CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call")
+OUTPUTS = ("function_call_output", "custom_tool_call_output", "tool_search_output")
+# How text begins that the client writes in the user's name.
+_OWN = (
+    ("# AGENTS.md instructions", "agents-md"),
+    ("<INSTRUCTIONS>", "agents-md"),
+    ("<environment_context>", "environment-context"),
+    ("<environments_instructions>", "environment-context"),
+    ("<user_instructions>", "user-instructions"),
+    ("<permissions instructions>", "permissions"),
+    ("<skill>", "skill"),
+    ("<skills_instructions>", "skill"),
+    ("<plugins_instructions>", "plugins"),
+    ("<apps_instructions>", "plugins"),
+    ("<recommended_plugins>", "plugins"),
+    ("<collaboration_mode>", "mode"),
+    ("<multi_agent_mode>", "mode"),
+    ("<personality_spec>", "mode"),
+    ("<token_budget>", "budget"),
+    ("<context_window", "budget"),
+    ("<subagent_notification>", "subagent-notification"),
+    ("<turn_aborted>", "turn-aborted"),
+    ("<user_shell_command>", "user-shell-command"),
+    ("<goal_context>", "internal-context"),
+    ("<codex_internal_context", "internal-context"),
+    ("<additional_context", "internal-context"),
+    ("<external_", "internal-context"),
+)
+_HOOK, _HOOK_END = "<hook_prompt", "</hook_prompt>"
+_IDE, _IDE_END = "# Context from my IDE setup:", "\n## My request for Codex:"
+
+
+def own_reason(text: str) -> str:
+    """Why a text of role user is the client's and not the user's; empty where it may be the user's."""
+    text = text.lstrip()
+    return next((reason for opening, reason in _OWN if text.startswith(opening)), "")
+
+
+def without_hooks(text: str) -> tuple[str, str]:
+    """A text without the blocks that hooks put into it, and those blocks."""
+    kept, hooks, position = [], [], 0
+    while (start := text.find(_HOOK, position)) >= 0:
+        end = text.find(_HOOK_END, start)
+        if end < 0:
+            break
+        end += len(_HOOK_END)
+        kept.append(text[position:start])
+        hooks.append(text[start:end])
+        position = end
+    return "".join([*kept, text[position:]]).strip(), "\n".join(hooks)
+
+
+def injected(text: str, reason: str, index: int = 0) -> Piece:
+    """Text that nobody typed."""
+    return Piece(kind=Kind.PROMPT, author=Author.INJECTED, reason=reason, text=text.strip(), index=index)
+
+
+def prompt_pieces(text: str, noted: dict[str, int], *, reason: str) -> list[Piece]:
+    """The pieces of a prompt: what an editor's extension put before it, and what the user typed."""
+    text, hooks = without_hooks(text)
+    pieces = [injected(hooks, "hook-prompt", 1)] if hooks else []
+    if text.startswith(_IDE) and _IDE_END in text:
+        context, _, text = text.partition(_IDE_END)
+        pieces.append(injected(context, "ide-context", 2))
+    return typed_pieces(text, noted, reason=reason) + pieces
+
+
+def call_of(item: Mapping[str, Any]) -> Tool:
+    """The tool's side of a call item."""
+    call = name_of(item.get("call_id")) or name_of(item.get("id"))
+    match item.get("type"):
+        case "custom_tool_call":
+            text = item.get("input")
+            text = text if isinstance(text, str) else ""
+            files = _patched(text)
+            return Tool(
+                name=name_of(item.get("name")),
+                call=call,
+                target=bounded(", ".join(files) or text),
+                detail=bounded(text) if files else "",
+            )
+        case "local_shell_call" | "web_search_call" | "tool_search_call" as kind:
+            action = item.get("action") or item.get("arguments")
+            return Tool(name=str(kind)[: -len("_call")], call=call, target=target_of(action) if isinstance(action, dict) else "")
+        case _:
+            given = item.get("arguments")
+            arguments = object_of(given) if isinstance(given, str) else given if isinstance(given, dict) else {}
+            command = command_line(arguments.get("command") or arguments.get("cmd"))
+            files = _patched(command)
+            target = ", ".join(files) or target_of(arguments) or (given if isinstance(given, str) and given != "{}" else "")
+            return Tool(
+                name=name_of(item.get("name")),
+                call=call,
+                target=bounded(target),
+                detail=bounded(command) if files else detail_of(arguments),
+            )
+
+
+_PATCH_MARKS = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
+
+
+def _patched(text: str) -> list[str]:
+    """The files that a patch changes, in order."""
+    if "*** Begin Patch" not in text:
+        return []
+    return [line.partition(": ")[2].strip() for line in text.splitlines() if line.startswith(_PATCH_MARKS)]
+
+
+def result_of(output: Any, noted: dict[str, int]) -> tuple[str, bool | None, int | None]:
+    """An output's text, whether the tool succeeded, and its exit status; the last two None where it is not said."""
+    success = None
+    if isinstance(output, dict):
+        success = output.get("success")
+        output = output.get("content", output.get("output"))
+    if isinstance(output, list):
+        for block in output:
+            kind = block.get("type") if isinstance(block, dict) else None
+            if kind in ("input_image", "image"):
+                note(noted, "block:image")
+    text = words_of(output)
+    code = None
+    if text.startswith('{"output"'):
+        inner = object_of(text)
+        metadata = inner.get("metadata")
+        if isinstance(inner.get("output"), str):
+            text = inner["output"].strip()
+            code = metadata.get("exit_code") if isinstance(metadata, dict) else None
+    code = code if isinstance(code, int) and not isinstance(code, bool) else _exit_code(text)
+    return text, code == 0 if code is not None else success if isinstance(success, bool) else None, code
+
+
+_HEADER_CHARACTERS = 500
+_STATED = ("Process exited with code ", "Exit code: ")
+
+
+def _exit_code(text: str) -> int | None:
+    """The status in the lines that the client writes above an output; what the tool printed below does not count."""
+    for line in text[:_HEADER_CHARACTERS].splitlines():
+        if line == "Output:":
+            break
+        digits = next((line[len(mark) :] for mark in _STATED if line.startswith(mark)), "")
+        if digits.removeprefix("-").isdecimal() and len(digits) < 12:
+            return int(digits)
+    return None

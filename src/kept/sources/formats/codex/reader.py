@@ -1,0 +1,373 @@
+"""Codex's rollouts (``sessions/YYYY/MM/DD/rollout-….jsonl``, plain or ``.zst``) as events; also the old ones without wrapper.
+
+The client tells every prompt twice, as an item of the model's transcript and as an event of its own; only the event proves that
+somebody typed it. The item waits for its event until the model goes on; in files that have no such events it is taken by its
+text. A record whose text is told by another one is dropped as ``told-twice``.
+
+Keys of messages hash the conversation up to them, so a fork's or a subagent's copy of its parent's beginning has the parent's
+keys; calls and outputs are known by their call. ``record`` and ``parent`` are such keys too, each event following the one
+before it: a rollback shows as a prompt without text, labelled abandoned, that follows what the first prompt taken back followed
+(see ``kept.store.threads``). What SpecStory converted from another tool's session carries that session's id, no time (the one
+written is the conversion's) and the label injected.
+
+Does not know the parent's file, redaction or cleaning.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from kept.core.event import Author, Cursor, Event, Kind, Pointer, Precision, Slice, Tool
+from kept.core.text import one_line
+from kept.core.times import parse_instant
+from kept.sources.compressed import MAGIC, fold_compressed
+from kept.sources.documents import word_of
+from kept.sources.folding import Outcome, Reader, fold
+from kept.sources.formats.attended import is_unattended
+from kept.sources.formats.claude_code.labels import opens_machine_session
+from kept.sources.formats.codex.labels import CALLS, OUTPUTS, call_of, injected, own_reason, prompt_pieces, result_of, without_hooks
+from kept.sources.formats.codex.state import (
+    WAITING,
+    Place,
+    Prompt,
+    State,
+    advance,
+    item_of,
+    load,
+    open_call,
+    open_turn,
+    place_of,
+    roll_back,
+    save,
+    stamp_of,
+    take,
+    typed_of,
+)
+from kept.sources.pieces import PATH_LIMIT, Piece, call_piece, event_of, hash_of, name_of, note, output_piece, suffix_of, words_of
+from kept.sources.records import Record, sample
+
+_ITEMS = (*CALLS, *OUTPUTS, "message", "reasoning", "image_generation_call", "compaction", "ghost_snapshot")
+_WRAPPED = ("response_item", "event_msg", "turn_context", "compacted")
+_MACHINES = ("memory_consolidation", "review", "compact")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Codex:
+    """The reader of Codex's transcripts."""
+
+    name: str = "codex"
+
+    def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
+        """``sessions`` and ``archived_sessions`` in ``$CODEX_HOME``, else in ``~/.codex``."""
+        configured = env.get("CODEX_HOME", "")
+        folder = Path(configured).expanduser() if configured else home / ".codex"
+        return folder / "sessions", folder / "archived_sessions"
+
+    def claims(self, path: Path, head: bytes) -> bool:
+        """Whether the first record is a rollout's; a compressed one is known by its name."""
+        if head.startswith(MAGIC):
+            return path.name.startswith("rollout-") and path.name.endswith(".jsonl.zst")
+        values = list(sample(head))
+        if values:
+            return any(
+                _opens_rollout(value) or (value.get("type") in _WRAPPED and isinstance(value.get("payload"), dict))
+                for value in values
+            )
+        # The first record may be longer than the head (base instructions): its own fields come before them.
+        opening = head[:2048].replace(b" ", b"")
+        return b"\n" not in head.rstrip() and b'"type":"session_meta"' in opening and b'"payload"' in opening
+
+    def owns(self, path: Path) -> bool:
+        """True for rollouts, plain or compressed."""
+        return path.name.endswith((".jsonl", ".jsonl.zst"))
+
+    def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
+        """The events after the cursor. A compressed file beside its plain one is not read. Raises SourceError."""
+        reader = Reader(start=load, step=partial(_step, path=str(path)), save=save)
+        if path.suffix != ".zst":
+            return fold(path, cursor, reader)
+        return iter(()) if path.with_suffix("").exists() else fold_compressed(path, cursor, reader)
+
+
+def _opens_rollout(value: Mapping[str, Any]) -> bool:
+    if value.get("type") == "session_meta":
+        return isinstance(value.get("payload"), dict)
+    return "type" not in value and "id" in value and "timestamp" in value and "instructions" in value
+
+
+def _step(state: State, record: Record, *, path: str) -> Outcome:
+    value, noted = record.value, dict[str, int]()
+    item = item_of(value)
+    kind, inner = value.get("type"), item.get("type")
+    events = list(_settle(state, noted, path)) if _goes_on(value, item) else []
+    if kind == "session_meta":
+        found: _Found = _begin(state, value, item)
+    elif _opens_rollout(value):
+        found = _begin(state, value, value, legacy=True)
+    elif state.machine:
+        found = "machine-session"
+    elif "record_type" in value:
+        found = f"record:{word_of(value['record_type'])}"
+    elif kind == "turn_context":
+        _enter_turn(state, item)
+        found = "turn_context"
+    elif kind == "compacted":
+        found = _compacted(item, noted)
+    elif kind == "event_msg":
+        found = _told(state, record, item, noted)
+    elif kind == "response_item" or (kind in _ITEMS and "payload" not in value):
+        found = _said(state, record, item, noted)
+    else:
+        found = f"unknown-type:{word_of(kind)}"
+    if inner in ("task_started", "turn_started"):
+        _enter_turn(state, item)
+    if isinstance(found, list):
+        events += _events(state, place_of(record), stamp_of(value), found, path)
+    return Outcome(events=tuple(events), dropped=found if isinstance(found, str) else "no-text", noted=noted)
+
+
+_Found = list[Piece] | str
+"""The pieces of a record, or the reason why it has none."""
+
+
+def _begin(state: State, value: Mapping[str, Any], meta: Mapping[str, Any], *, legacy: bool = False) -> str:
+    """A session's identity. The first one is the file's own; those right after it are its ancestors', copied with their turns."""
+    native = name_of(meta.get("id"))
+    written = value.get("timestamp")
+    began = meta.get("timestamp") or written
+    if not state.session:
+        state.session, state.legacy = native, legacy
+        state.created, state.written = name_of(began), name_of(written)
+        state.source = name_of(meta.get("specstorySourceSessionId"))
+        state.grid = 0 if state.source else -1
+        _know_runner(state, meta.get("source"))
+        state.cwd = name_of(meta.get("cwd"), PATH_LIMIT)
+        git = meta.get("git")
+        state.unattended = meta.get("source") == "exec" and is_unattended(state.cwd)
+        state.branch = name_of(git.get("branch"), PATH_LIMIT) if isinstance(git, dict) else ""
+    if not state.chain:
+        state.root, state.began = native or state.root, name_of(began)
+    return "session_meta"
+
+
+def _know_runner(state: State, source: Any) -> None:
+    """Who opened the session: a person, an agent (its words are a subagent's), or the client for its own purposes."""
+    if isinstance(source, dict):
+        inner = source.get("subagent", source.get("sub_agent", source.get("subAgent")))
+        kind = inner if isinstance(inner, str) else next(iter(inner), "") if isinstance(inner, dict) else ""
+        state.subagent = kind == "thread_spawn"
+        state.machine = "" if state.subagent else word_of(kind)
+    elif source in _MACHINES:
+        state.machine = str(source)
+    else:
+        state.subagent = source == "mcp"
+
+
+def _enter_turn(state: State, item: Mapping[str, Any]) -> None:
+    state.turn = name_of(item.get("turn_id")) or state.turn
+    state.cwd = name_of(item.get("cwd"), PATH_LIMIT) or state.cwd
+
+
+def _compacted(item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
+    if isinstance(item.get("replacement_history"), list):
+        note(noted, "replacement-history", len(item["replacement_history"]))
+    text = words_of(item.get("message"))
+    return [Piece(kind=Kind.PROMPT, author=Author.COMPACTION, reason="compacted", text=text, index=0)] if text else "compacted"
+
+
+def _told(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
+    """An event of the client: only what the user typed and what they took back."""
+    match item.get("type"):
+        case "user_message":
+            state.told = True
+            text = typed_of(item)
+            if isinstance(item.get("images"), list) and item["images"]:
+                note(noted, "block:image", len(item["images"]))
+            if not text:
+                return "no-text"
+            if not take(state.held, text):
+                state.early = [*state.early, Prompt(place_of(record), stamp_of(record.value), text)][-WAITING:]
+            return _prompt(state, text, "user_message-event", noted)
+        case "thread_rolled_back":
+            turns = item.get("num_turns")
+            if not isinstance(turns, int) or turns < 1 or not state.prompts:
+                return "event:thread_rolled_back"
+            roll_back(state, turns)
+            return [Piece(kind=Kind.PROMPT, author=Author.ABANDONED, reason="thread_rolled_back", text="", index=0)]
+        case "agent_message":
+            return "told-twice"
+        case kind:
+            return f"event:{word_of(kind)}"
+
+
+def _said(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
+    """An item of the model's transcript."""
+    kind = item.get("type")
+    if kind == "message":
+        return _message(state, record, item, noted)
+    author = Author.SUBAGENT if state.subagent else Author.INJECTED if state.digest else Author.ASSISTANT
+    if kind in CALLS:
+        tool = call_of(item)
+        open_call(state, tool, place_of(record))
+        return [call_piece(tool, author=author, reason=str(kind))]
+    if kind in OUTPUTS:
+        text, ok, code = result_of(item.get("output", item.get("tools")), noted)
+        call = name_of(item.get("call_id"))
+        _, tool = state.calls.pop(call, (None, Tool(name="", call=call)))
+        if not tool.name:
+            note(noted, "output-without-call")
+        return [output_piece(text, replace(tool, detail="", ok=ok, exit_code=code), noted)]
+    return word_of(kind)
+
+
+def _message(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
+    content = item.get("content")
+    blocks = content if isinstance(content, list) else [content]
+    texts = [words_of([block]) for block in blocks]
+    for block in blocks:
+        if isinstance(block, dict) and block.get("type") == "input_image":
+            note(noted, "block:image")
+    match item.get("role"):
+        case "assistant":
+            text = "\n".join(text for text in texts if text)
+            author = Author.SUBAGENT if state.subagent else Author.INJECTED if state.digest else Author.ASSISTANT
+            return [Piece(kind=Kind.RESPONSE, author=author, reason="assistant-message", text=text, index=0)] if text else "no-text"
+        case "user":
+            return _user(state, record, texts, noted)
+        case role:
+            text = "\n".join(text for text in texts if text)
+            return [injected(text, f"role:{word_of(role)}")] if text else "no-text"
+
+
+def _user(state: State, record: Record, texts: list[str], noted: dict[str, int]) -> _Found:
+    pieces, typed = list[Piece](), list[str]()
+    for index, text in enumerate(texts):
+        reason = own_reason(text)
+        rest, hooks = ("", "") if reason else without_hooks(text)
+        if reason:
+            pieces.append(injected(text, reason, index))
+            state.cwd = _named_folder(text) or state.cwd if reason == "environment-context" else state.cwd
+        if hooks:
+            pieces.append(injected(hooks, "hook-prompt", index))
+        if rest:
+            typed.append(rest)
+    text = "\n".join(typed)
+    if not text or take(state.early, text):
+        return pieces or ("told-twice" if text else "no-text")
+    if state.legacy:
+        return _prompt(state, text, "user-message", noted) + pieces
+    state.held.append(Prompt(place_of(record), stamp_of(record.value), text))
+    return pieces or "told-twice"
+
+
+def _named_folder(text: str) -> str:
+    return name_of(text.partition("<cwd>")[2].partition("</cwd>")[0].strip(), PATH_LIMIT) if "</cwd>" in text else ""
+
+
+def _goes_on(value: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
+    """Whether this record shows that no event will follow for the prompts before it: the model went on, or the turn ended."""
+    match value.get("type"):
+        case "response_item":
+            return item.get("type") != "message" or item.get("role") == "assistant"
+        case "compacted":
+            return True
+        case "event_msg":
+            return item.get("type") in ("task_complete", "turn_complete", "turn_aborted", "thread_rolled_back", "agent_message")
+        case _:
+            return False
+
+
+def _settle(state: State, noted: dict[str, int], path: str) -> Iterator[Event]:
+    """The prompts that no event told: injected where the file has such events, else the user's."""
+    held, state.held, state.early = state.held, [], []
+    for place, stamp, text in held:
+        if state.told:
+            open_turn(state)
+            pieces = [injected(text, "no-user_message-event")]
+        else:
+            pieces = _prompt(state, text, "user-message", noted)
+        yield from _events(state, place, stamp, pieces, path)
+
+
+def _prompt(state: State, text: str, reason: str, noted: dict[str, int]) -> list[Piece]:
+    """A prompt that somebody sent; in a subagent's session that is an agent, in a digester's a program."""
+    open_turn(state)
+    pieces = prompt_pieces(text, noted, reason=reason)
+    if state.subagent:
+        return [replace(piece, author=Author.SUBAGENT, reason="subagent-session") for piece in pieces]
+    if not state.opened:
+        state.opened = True
+        state.digest = opens_machine_session(text) or state.unattended
+    if state.digest:
+        if state.unattended:
+            noted["program-prompt:exec"] = noted.get("program-prompt:exec", 0) + 1
+        return [replace(piece, author=Author.INJECTED, reason="machine-session") for piece in pieces]
+    return pieces
+
+
+def _events(state: State, place: Place, stamp: str, pieces: list[Piece], path: str) -> Iterator[Event]:
+    copied = _on_grid(state, stamp)
+    at, precision = (None, Precision.NONE) if copied else _time(state, stamp)
+    for piece in pieces:
+        call = piece.tool.call if piece.tool else ""
+        if call:
+            key = hash_of(state.root, piece.kind, piece.author, call)
+        else:
+            key = advance(state, piece.kind, piece.author, suffix_of(piece), one_line(piece.text))
+        yield event_of(
+            replace(piece, author=Author.INJECTED, reason="converted-copy") if copied else piece,
+            key=key,
+            session=state.source if copied else state.session,
+            at=at,
+            precision=precision,
+            pointer=Pointer(path=path, line=place.line, start=place.start, end=place.end),
+            project=state.cwd,
+            branch=state.branch,
+            record=key,
+            parent=state.tip or state.root,
+        )
+        if piece.author is not Author.ABANDONED:
+            state.tip = key
+
+
+def _on_grid(state: State, stamp: str) -> bool:
+    """Whether a record belongs to a converted beginning: its turns are stamped one second apart, from the first line on."""
+    if state.grid < 0:
+        return False
+    base, at = parse_instant(state.written), parse_instant(stamp)
+    for count in (state.grid, state.grid + 1):
+        if base is not None and at == base + timedelta(seconds=count):
+            state.grid = count
+            return True
+    state.grid = -1
+    return False
+
+
+_BURST = timedelta(seconds=1)
+
+
+def _time(state: State, stamp: str) -> tuple[datetime | None, Precision]:
+    """When something was said. A fork's copied beginning is stamped with the time of the fork: its turns' ids know better."""
+    if state.legacy:
+        return parse_instant(state.created), Precision.SESSION
+    at = parse_instant(stamp)
+    written = parse_instant(state.written)
+    if at is None or written is None or state.root == state.session or at < written:
+        return at, Precision.MESSAGE
+    created, turned = parse_instant(state.created) or written, _instant_in(state.turn)
+    if turned is not None:
+        return (turned, Precision.INFERRED) if turned < created else (at, Precision.MESSAGE)
+    return (parse_instant(state.began), Precision.SESSION) if at - written < _BURST else (at, Precision.MESSAGE)
+
+
+def _instant_in(native: str) -> datetime | None:
+    """The time in a UUID of version 7: its first 48 bits are milliseconds."""
+    try:
+        found = UUID(native)
+    except ValueError:
+        return None
+    return parse_instant(found.int >> 80) if found.version == 7 else None

@@ -1,0 +1,1 @@
+"""Saved screens of Claude Code and Codex."""

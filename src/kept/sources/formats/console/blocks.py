@@ -1,0 +1,321 @@
+"""The blocks of a coding agent's screen, told by the glyphs that open their first row.
+
+Claude Code: ``>`` or ``❯`` before a prompt, ``⏺`` or ``●`` before an answer or a call, ``⎿`` before a result. Codex: ``›`` or ``▌``
+before a prompt, ``•`` before an answer or a call, ``└`` before a result. What follows a first row belongs to it as far as it is
+indented or follows without a blank line. Boxes, rules, status lines and the line in which one types are furniture. Knows no files.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from kept.sources.documents import Row
+
+
+class Form(StrEnum):
+    """What a block of rows is."""
+
+    PROMPT = "prompt"
+    SHELL = "shell-command"
+    ANSWER = "answer"
+    CALL = "call"
+    RESULT = "result"
+    HEADING = "heading"
+    UNLABELLED = "unlabelled"
+    # Furniture: rows that hold nothing anybody said.
+    BANNER = "banner"
+    BOX = "box"
+    RULE = "rule"
+    STATUS = "status"
+    COMPOSER = "composer"
+    DIALOG = "dialog"
+    COLLAPSED = "collapsed-calls"
+    FENCE = "fence"
+
+
+SAID = frozenset({Form.PROMPT, Form.SHELL, Form.ANSWER, Form.CALL, Form.RESULT, Form.HEADING, Form.UNLABELLED})
+
+
+class Client(StrEnum):
+    """Whose screen it is."""
+
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Block:
+    """The rows [first, after) of a screen. ``glyph`` is what told its form; ``doubtful`` a prompt that may be a quotation."""
+
+    form: Form
+    first: int
+    after: int
+    glyph: str = ""
+    client: Client = Client.CLAUDE_CODE
+    doubtful: bool = False
+
+
+_SPINNER = re.compile(r"^[✻✽✶✳✢✺✹✸✷·*∗⚒] ?\S.*(?:…|\.\.\.|\bfor \d+(?:s|m|h)\b|esc to interrupt|compacted)")
+_THINKING = re.compile(r"^(?:[✻∴] Thinking|∴ )")
+_RULE = re.compile(r"^ ?[─━═╌](?:[─━═╌ ]{2,}|.{0,200}[─━═╌]{2,}) *$")
+_BANNER = re.compile(r"Claude Code v?\d|Welcome to (?:the )?Claude Code|OpenAI Codex \(|^[│ ]*▐▛")
+_LOGO = re.compile(r"^ {0,3}[▐▝▘][▛▜▝▘█▌▐ ]")
+_FOOTER = re.compile(
+    r"^ {1,4}(?:\? for shortcuts|⏵⏵|⏸ |(?:gpt|o\d|codex)[\w.-]*(?: [\w-]+){0,3} ·|\d{1,3}% context left|Context left until|ctrl\+[a-z] to "
+    r"|esc to interrupt|⏎ send|Tip: |new task\?|Press (?:Ctrl|ctrl|esc|up)|\S.{0,80}\(shift\+tab to cycle\))"
+)
+_KEYS = re.compile(r"(?i)\b(?:enter to (?:select|confirm)|esc to (?:cancel|exit|go back)|tab to amend|↑/↓ to navigate)")
+_COLLAPSED = re.compile(r"^ {1,4}\S.*\(ctrl ?\+ ?[a-z] to (?:expand|view transcript|see all)\) *$")
+_CALL = re.compile(r"^[A-Za-z][\w:.-]{0,100}(?: [\w:.-]{1,60}){0,6}(?: \(MCP\))?\(")
+_CALL_END = re.compile(r"(?:\)|…)(?: (?:timeout: [\w. ]{1,40}|\(ctrl\+. to [^)\n]{0,40}\)|\(.{1,60}\)))?$")
+_CODEX_CALL = re.compile(
+    r"^(?:Ran|Running|You ran|Called|Calling|Explored|Exploring|Edited|Added|Deleted|Updated Plan|Proposed|Searched|Searching|Viewed"
+    r"|Waited|Interacted|Generated|Proposed Change)\b"
+)
+_CODEX_CHANGE = re.compile(r"^(?:Edited|Added|Deleted|Proposed Change)\b.*\(\+\d+ -\d+\)$")
+_CODEX_STATUS = re.compile(r"^(?:Working|Thinking|Running|Exploring|Calling|Searching|Queued|Model changed|Permissions updated)\b")
+_CODEX_DONE = ("Ran ", "You ran ")
+_NOTICE = "■⚠✔✗※✘⚡↓"
+_SPACES = (" ", "\u00a0")
+_SIDES = ("│", "╰", "┃")
+_CODEX_GLYPHS = ("›", "▌")
+_RESULT_MARGIN = 4
+_TITLE = 60
+_NEAR = 20
+
+
+def blocks_of(rows: Sequence[Row], client: Client | None = None, glyph: str = "") -> list[Block]:
+    """The blocks of a screen's rows, which they cover without a gap.
+
+    ``client`` and ``glyph`` are those of the rows before, where these rows continue a screen.
+    """
+    blocks = list(_Scan(rows, client or _first_client(rows), glyph).blocks())
+    return [_judged(block, blocks, number) for number, block in enumerate(blocks)]
+
+
+def is_blank(text: str) -> bool:
+    """True for a row without any text."""
+    return not text.strip(" \u00a0\t")
+
+
+def opens_turn(text: str) -> bool:
+    """True for a row that certainly begins a block, so that a long screen may be cut before it."""
+    return text[:1] in ("⏺", "❯", "›") and text[1:2] in _SPACES
+
+
+def _first_client(rows: Sequence[Row]) -> Client:
+    """The client whose glyph comes first."""
+    for row in rows:
+        head = row.text.lstrip()[:1]
+        if head in ("⏺", "❯", "⎿") or "Claude Code" in row.text[:200]:
+            return Client.CLAUDE_CODE
+        if row.text[:1] in _CODEX_GLYPHS or "OpenAI Codex" in row.text[:200] or head == "└":
+            return Client.CODEX
+    return Client.CLAUDE_CODE
+
+
+def _judged(block: Block, blocks: Sequence[Block], number: int) -> Block:
+    """The block, a prompt marked as doubtful where text follows that nobody signed: a quotation looks the same."""
+    if block.form is not Form.PROMPT or block.glyph != ">" or block.doubtful:
+        return block
+    after = next((later for later in blocks[number + 1 : number + _NEAR] if later.form is not Form.RULE), None)
+    doubtful = after is not None and after.form is Form.UNLABELLED
+    return replace(block, doubtful=doubtful)
+
+
+class _Scan:
+    """One pass over the rows. ``client`` and ``glyph`` change where a banner or another glyph says so."""
+
+    def __init__(self, rows: Sequence[Row], client: Client, glyph: str) -> None:
+        self.texts = [row.text.replace("\u00a0", " ") for row in rows]
+        self.client = client
+        self.glyph = glyph
+        self.boxed: list[bool] = []
+        for text in self.texts:
+            inside = not self.boxed or self.boxed[-1]
+            self.boxed.append(text.startswith("╭") or (inside and text.startswith(_SIDES)))
+
+    def blocks(self) -> Iterator[Block]:
+        end = len(self.texts)
+        while end and is_blank(self.texts[end - 1]):
+            end -= 1
+        after = 0
+        while after < end:
+            first = number = after
+            while is_blank(self.texts[number]):
+                number += 1
+            block = self._next(first, number)
+            after = block.after
+            yield block if after < end else replace(block, after=len(self.texts))
+
+    def _block(self, form: Form, first: int, after: int, glyph: str = "", *, doubtful: bool = False) -> Block:
+        return Block(form=form, first=first, after=after, glyph=glyph, client=self.client, doubtful=doubtful)
+
+    def _next(self, first: int, number: int) -> Block:
+        """The block whose first row with a text is ``number``."""
+        text = self.texts[number]
+        form, glyph = self._form(number)
+        match form:
+            case Form.PROMPT:
+                return self._prompt(first, number, glyph)
+            case Form.BANNER | Form.BOX:
+                after = number + 1
+                while after < len(self.texts) and self._form(after)[0] in (Form.BANNER, Form.BOX):
+                    after += 1
+                joined = "\n".join(self.texts[number:after])
+                if _BANNER.search(joined):
+                    self._open_session(joined)
+                    form = Form.BANNER
+                return self._block(form, first, after)
+            case Form.RULE | Form.COLLAPSED | Form.HEADING | Form.FENCE:
+                return self._block(form, first, number + 1)
+            case Form.STATUS:
+                return self._block(form, first, self._end(number, results=True, spaced=bool(_THINKING.match(text))))
+            case Form.RESULT:
+                return self._block(form, first, self._end(number, margin=3 if glyph == "⎿" else 2), glyph)
+            case _:
+                return self._block(form, first, self._end(number), glyph)
+
+    def _open_session(self, banner: str) -> None:
+        self.client = Client.CODEX if "OpenAI Codex" in banner else Client.CLAUDE_CODE
+        self.glyph = ""
+
+    def _prompt(self, first: int, number: int, glyph: str) -> Block:
+        after = self._end(number, barred=glyph == "▌")
+        above = self.texts[number - 1] if number else ""
+        below = self.texts[after] if after < len(self.texts) else ""
+        inside = [text for text in self.texts[number:after] if text.strip()]
+        if (above and _RULE.match(above) and _RULE.match(below)) or not "".join(inside).strip(f"{glyph} "):
+            return self._block(Form.COMPOSER, first, after, glyph)
+        near = [text for text in self.texts[after : after + 4] if text.strip()][:1]
+        if glyph in _CODEX_GLYPHS and any(_FOOTER.match(text) for text in (*inside[1:], *near)):
+            return self._block(Form.COMPOSER, first, after, glyph)
+        if re.match(r"^. \d\. ", inside[0]) and any(_KEYS.search(text) for text in (*inside, *self.texts[after : after + 4])):
+            return self._block(Form.DIALOG, first, after, glyph)
+        doubtful = glyph == ">" and self.glyph == "❯"
+        if not doubtful:
+            self.glyph = glyph
+        if glyph in ("❯", *_CODEX_GLYPHS):
+            self.client = Client.CODEX if glyph in _CODEX_GLYPHS else Client.CLAUDE_CODE
+        return self._block(Form.PROMPT, first, after, glyph, doubtful=doubtful)
+
+    def _end(self, number: int, *, margin: int = 2, results: bool = False, spaced: bool = True, barred: bool = False) -> int:
+        """The row after a block that begins at a row: rows that are indented, and rows that follow without a blank one.
+
+        ``results`` takes results in as well; without ``spaced`` the first blank row ends the block; ``barred`` rows repeat the glyph.
+        """
+        after, blank = number + 1, False
+        end = after
+        while after < len(self.texts):
+            text = self.texts[after]
+            if is_blank(text):
+                blank = True
+                if not spaced:
+                    break
+            elif barred and text.startswith("▌"):
+                blank, end = False, after + 1
+            else:
+                form, _ = self._form(after)
+                indented = len(text) - len(text.lstrip(" ")) >= (margin if blank else 1)
+                if form is Form.UNLABELLED and (indented or not blank):
+                    end = after + 1
+                elif not (results and form is Form.RESULT):
+                    break
+                blank, end = False, after + 1
+            after += 1
+        return end
+
+    def _form(self, number: int) -> tuple[Form, str]:
+        """What the row opens, and its glyph; ``UNLABELLED`` where no glyph says it."""
+        text = self.texts[number]
+        head, space = text[:1], text[1:2] in ("", " ")
+        match head:
+            case "" | " " | "\t":
+                return self._indented(text)
+            case "❯" | "›" | "▌" if space:
+                return Form.PROMPT, head
+            case ">" if space and self.client is Client.CLAUDE_CODE:
+                return Form.PROMPT, head
+            case ">" if space and self.glyph == "▌":
+                return Form.ANSWER, head
+            case "!" if space and len(text) > 2 and self._result_follows(number):
+                return Form.SHELL, head
+            case "⏺" | "●" if space:
+                return self._action(number), head
+            case "•" | "◦" if space and self.client is Client.CODEX:
+                return self._codex_action(number), head
+            case "⎿" if self.client is Client.CLAUDE_CODE:
+                return Form.RESULT, head
+            case "└" if self.client is Client.CODEX and space:
+                return Form.RESULT, head
+            case "╭" | "│" | "╰" | "┃" if self.boxed[number]:
+                return Form.BOX, head
+            case "▐" | "▝" | "▘" if _LOGO.match(text):
+                return Form.BANNER, head
+            case "─" | "━" | "═" | "╌" if _RULE.match(text):
+                return Form.RULE, head
+            case "#" if re.match(r"^#{1,6} \S", text):
+                return Form.HEADING, ""
+            case "`" | "~" if text.startswith(("```", "~~~")):
+                return Form.FENCE, ""
+        if _SPINNER.match(text) or _THINKING.match(text) or (head in _NOTICE and space):
+            return Form.STATUS, head
+        return (Form.BANNER if _BANNER.search(text[:200]) and head in "/✻*" else Form.UNLABELLED), ""
+
+    def _indented(self, text: str) -> tuple[Form, str]:
+        stripped = text.lstrip(" \t")
+        if not stripped:
+            return Form.UNLABELLED, ""
+        margin = len(text) - len(stripped)
+        if stripped[0] == "⎿" and margin < _RESULT_MARGIN:
+            return Form.RESULT, "⎿"
+        if stripped[0] == "└" and margin < _RESULT_MARGIN and self.client is Client.CODEX and stripped[1:2] in ("", " "):
+            return Form.RESULT, "└"
+        if margin < _RESULT_MARGIN and _LOGO.match(text):
+            return Form.BANNER, stripped[0]
+        if _FOOTER.match(text):
+            return Form.STATUS, ""
+        if stripped[0] not in "…+" and _COLLAPSED.match(text):
+            return Form.COLLAPSED, ""
+        return Form.UNLABELLED, ""
+
+    def _result_follows(self, number: int) -> bool:
+        after = next((text for text in self.texts[number + 1 : number + 3] if not is_blank(text)), "")
+        return after.lstrip().startswith("⎿") or "  ⎿  " in self.texts[number]
+
+    def _action(self, number: int) -> Form:
+        """Whether an action of Claude Code's screen is a call or an answer."""
+        text = self.texts[number][2:].rstrip()
+        last, after = number, number + 1
+        while after < len(self.texts) and self.texts[after].startswith("    ") and not self.texts[after].lstrip().startswith("⎿"):
+            last, after = after, after + 1
+        follows = after < len(self.texts) and self.texts[after].lstrip().startswith("⎿")
+        if _CALL.match(text):
+            whole = "\n".join([text, *self.texts[number + 1 : last + 1]]).rstrip()
+            return Form.CALL if follows or (_CALL_END.search(whole) and _closes_at_end(whole)) else Form.ANSWER
+        return Form.CALL if follows and len(text) < _TITLE and not text.endswith((".", ":", "?")) else Form.ANSWER
+
+    def _codex_action(self, number: int) -> Form:
+        """Whether an action of Codex's screen is a call, a status line or an answer."""
+        text = self.texts[number][2:].rstrip()
+        if "esc to interrupt" in text:
+            return Form.STATUS
+        if not _CODEX_CALL.match(text):
+            return Form.STATUS if _CODEX_STATUS.match(text) else Form.ANSWER
+        following = (text for text in self.texts[number + 1 : number + 200])
+        after = next((text for text in following if not text.lstrip().startswith("│")), "")
+        done = text.startswith(_CODEX_DONE) and text[-1] not in ".!?:"
+        if done or after.lstrip().startswith("└") or _CODEX_CHANGE.match(text):
+            return Form.CALL
+        return Form.STATUS if _CODEX_STATUS.match(text) and is_blank(after) else Form.ANSWER
+
+
+def _closes_at_end(text: str) -> bool:
+    """True where the first parenthesis of a call is closed by its last one, or not at all because the call was cut."""
+    depth = 0
+    for number, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0 and character == ")":
+            return not _CALL_END.sub("", text[number:])
+    return True

@@ -1,0 +1,112 @@
+"""The rows of a saved screen: bytes in, rows out, in bounded memory, whatever a terminal left in them.
+
+Knows escape sequences and nothing of what the rows say.
+"""
+
+import codecs
+import os
+import re
+from collections.abc import Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import BinaryIO
+
+from kept.core.errors import SourceError
+from kept.sources.documents import Row, Snapshot
+from kept.sources.formats.console.terminal import Terminal, moves_cursor
+from kept.sources.records import STRIDE, refuse_wide_text, wide_encoding
+
+ROW_BYTES = 2**18  # a longer line is given in several rows
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_ESCAPE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?|\x9b[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
+)
+
+
+def snapshot_of(file: BinaryIO, path: Path) -> tuple[Snapshot, bool]:
+    """What tells a state of the file from every other, and whether it is the recording of a program that moved the cursor.
+
+    Raises SourceError where it is no UTF-8 text.
+    """
+    info = os.fstat(file.fileno())
+    file.seek(0)
+    refuse_wide_text(path, file.read(4))
+    file.seek(0)
+    digest, decoder, position = blake2b(digest_size=16), codecs.getincrementaldecoder("utf-8")(), 0
+    recorded = False
+    while data := file.read(STRIDE):
+        digest.update(data)
+        if b"\0" in data:
+            raise SourceError("is not text: it holds zero bytes", where=str(path))
+        try:
+            decoder.decode(data)
+        except UnicodeDecodeError as error:
+            hint = "convert it to UTF-8; nothing of it was read"
+            raise SourceError(f"is not UTF-8, near byte {position + error.start}", where=str(path), hint=hint) from error
+        position += len(data)
+        recorded = recorded or moves_cursor(data)
+    return Snapshot(info.st_ino, position, digest.hexdigest()), recorded
+
+
+def screen_rows(file: BinaryIO, *, recorded: bool) -> Iterator[Row]:
+    """The rows of a file, as they stood on the screen in the end."""
+    lines = _lines(file)
+    if not recorded:
+        return (row for data, position in lines for row in _rows(data, position))
+    return _played(lines)
+
+
+def _played(lines: Iterator[tuple[bytes, int]]) -> Iterator[Row]:
+    terminal = Terminal()
+    for data, position in lines:
+        yield from terminal.feed(data.decode("utf-8", "replace"), position, position + len(data))
+    yield from terminal.rest()
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
+    """The lines of a file, very long ones in pieces, each with its position."""
+    file.seek(0)
+    position = 0
+    while data := file.readline(ROW_BYTES):
+        if len(data) == ROW_BYTES and not data.endswith(b"\n"):
+            data = data[: _whole(data)]
+            file.seek(position + len(data))
+        yield data, position
+        position += len(data)
+
+
+def head_rows(head: bytes) -> list[Row]:
+    """The rows of a file's first bytes; none where they are no text. A text in another encoding is recognised, and refused when it is read."""
+    encoding = wide_encoding(head[:4])
+    if encoding:
+        head = head[: len(head) // 4 * 4].decode(encoding.lower(), "replace").encode("utf-8", "replace")
+    elif b"\0" in head:
+        return []
+    if not any(glyph in head for glyph in _GLYPHS):
+        return []
+    lines = ((line, number) for number, line in enumerate(head.splitlines(keepends=True)))
+    return list(_played(lines) if moves_cursor(head) else (row for data, number in lines for row in _rows(data, number)))
+
+
+_GLYPHS = tuple(glyph.encode() for glyph in "⏺⎿❯●›▌└")
+
+
+def _whole(data: bytes) -> int:
+    """The length of the data without a character that is cut at its end."""
+    end = len(data)
+    while end > len(data) - 4 and data[end - 1] & 0xC0 == 0x80:
+        end -= 1
+    return end - 1 if data[end - 1] >= 0xC0 else len(data)
+
+
+def _rows(data: bytes, position: int) -> Iterator[Row]:
+    """The rows of one line of bytes: one, and more where carriage returns stand alone."""
+    text = data.decode("utf-8", "replace").rstrip("\r\n")
+    if position == 0:
+        text = text.removeprefix("\ufeff")
+    end = position + len(data)
+    if not _CONTROL.search(text):
+        yield Row(text.expandtabs(), position, end)
+        return
+    parts = _ESCAPE.sub("", text).split("\r")
+    yield from (Row(part.expandtabs(), position, end) for part in parts)

@@ -1,0 +1,398 @@
+"""GitHub Copilot's conversations: the command line agent's ``events.jsonl``, and VS Code's chat sessions.
+
+On the command line a record is an event of its log. In VS Code it is a request with its answer, and a line that is no JSON: the
+file is a log of patches that are applied first, or the whole state as one object. An answer that is still being written is read
+when it is whole.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from kept.core.errors import SourceError
+from kept.core.event import Author, Cursor, Kind, Precision, Slice, Tool
+from kept.core.times import parse_instant
+from kept.sources.documents import (
+    REWRITTEN,
+    Document,
+    Entry,
+    Place,
+    Said,
+    cut,
+    mapping_of,
+    outcomes_of,
+    prompt,
+    settle,
+    unreadable,
+    word_of,
+)
+from kept.sources.folding import Fetch, Outcome, Reader, fold
+from kept.sources.pieces import PATH_LIMIT, bounded, detail_of, name_of, object_of, target_of, words_of
+from kept.sources.records import Line, Record, Reject, Stop, open_regular, parse_line, read_records, refuse_wide_text, sample
+
+_OPEN_CALLS = 64
+_SMALL_FILE = 64 * 1024
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CopilotCli:
+    """The reader of Copilot CLI's sessions."""
+
+    name: str = "copilot-cli"
+
+    def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
+        """``session-state`` in ``$COPILOT_HOME``, else in ``~/.copilot``."""
+        configured = env.get("COPILOT_HOME", "")
+        return ((Path(configured).expanduser() if configured else home / ".copilot") / "session-state",)
+
+    def claims(self, path: Path, head: bytes) -> bool:  # noqa: ARG002 - the protocol's
+        """Whether the log opens with a session's start."""
+        starts = ("session.start", "session.resume")
+        return any(value.get("type") in starts and isinstance(value.get("data"), dict) for value in sample(head))
+
+    def owns(self, path: Path) -> bool:
+        """True for event logs."""
+        return path.suffix == ".jsonl"
+
+    def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
+        """The events after the cursor. Raises SourceError."""
+        return fold(path, cursor, Reader(start=partial(_load, path), step=partial(_step, path=path), save=_save))
+
+
+@dataclass(kw_only=True, slots=True)
+class _State:
+    """Identity, and the calls that have no output yet: id → the place of their record, name, target."""
+
+    session: str = ""
+    cwd: str = ""
+    branch: str = ""
+    calls: dict[str, tuple[tuple[int, int], str, str]] = field(default_factory=dict)
+
+
+def _load(path: Path, carry: str, fetch: Fetch) -> _State:
+    held = json.loads(carry)
+    state = _State(session=held.get("session", ""), cwd=held.get("cwd", ""), branch=held.get("branch", ""))
+    if not held:
+        state.session = name_of(path.parent.name if path.stem == "events" else path.stem)
+        state.cwd = _workspace(path.parent / "workspace.yaml")
+    for call, (start, end) in held.get("calls", {}).items():
+        for tool in _requested(mapping_of(fetch(start, end).get("data"))):
+            if tool.call == call:
+                state.calls[call] = ((start, end), tool.name, tool.target)
+    return state
+
+
+def _save(state: _State) -> str:
+    calls = {call: place for call, (place, _, _) in state.calls.items()}
+    return json.dumps({"session": state.session, "cwd": state.cwd, "branch": state.branch, "calls": calls}, ensure_ascii=False)
+
+
+def _workspace(path: Path) -> str:
+    """The working directory that a session's ``workspace.yaml`` names; empty where there is none."""
+    text = _small_text(path)
+    found = next((line for line in text.split("\n") if line.startswith("cwd:")), "")
+    return found.removeprefix("cwd:").strip().strip("\"'")
+
+
+def _small_text(path: Path) -> str:
+    try:
+        with open_regular(path) as file:
+            return file.read(_SMALL_FILE).decode("utf-8", "replace")
+    except (OSError, SourceError):
+        return ""
+
+
+def _step(state: _State, record: Record, *, path: Path) -> Outcome:
+    value, data = record.value, mapping_of(record.value.get("data"))
+    context = mapping_of(data.get("context")) or data
+    state.cwd = name_of(context.get("cwd"), PATH_LIMIT) or state.cwd
+    state.branch = name_of(context.get("branch"), PATH_LIMIT) or state.branch
+    state.session = name_of(data.get("sessionId")) or state.session
+    template = Said(
+        kind=Kind.PROMPT,
+        author=Author.HUMAN,
+        reason="user.message",
+        text=words_of(data.get("content")),
+        at=parse_instant(value.get("timestamp")),
+        precision=Precision.MESSAGE,
+        native=name_of(value.get("id")),
+        parent=name_of(value.get("parentId")),
+        stamp=str(record.start),
+    )
+    said: list[Said] = []
+    dropped, noted = "no-text", dict[str, int]()
+    match value.get("type"):
+        case "user.message":
+            said, noted = _user(data, template)
+        case "assistant.message":
+            said = _assistant(state, data, template, (record.start, record.end))
+        case "tool.execution_complete":
+            said = [_completed(state, data, template)]
+        case kind:
+            dropped = word_of(kind)
+    place = Place(record.line, record.start, record.end)
+    entry = Entry(place=place, said=tuple(said), dropped="" if said else dropped, noted=noted)
+    document = Document(session=state.session, entries=(entry,), project=state.cwd, branch=state.branch)
+    return next(outcomes_of(document, str(path)))
+
+
+def _user(data: Mapping[str, Any], template: Said) -> tuple[list[Said], dict[str, int]]:
+    """A prompt; one that a skill or the client itself sent names its source."""
+    source = data.get("source")
+    if isinstance(source, str) and source not in ("", "user"):
+        return ([replace(template, author=Author.INJECTED, reason="source-not-user")] if template.text else []), {}
+    said, removed = prompt(template.text, template.reason, template)
+    return said, dict(removed)
+
+
+def _assistant(state: _State, data: Mapping[str, Any], template: Said, place: tuple[int, int]) -> list[Said]:
+    author, reason = Author.ASSISTANT, "assistant.message"
+    if data.get("parentToolCallId"):
+        author, reason = Author.SUBAGENT, "parentToolCallId"
+    answer = replace(template, kind=Kind.RESPONSE, author=author, reason=reason, turn=name_of(data.get("messageId")))
+    said = [answer] if answer.text else []
+    for tool in _requested(data):
+        said.append(replace(answer, kind=Kind.TOOL_CALL, text=tool.target or tool.name, tool=tool))
+        state.calls[tool.call] = (place, tool.name, tool.target)
+        if len(state.calls) > _OPEN_CALLS:
+            del state.calls[next(iter(state.calls))]
+    return said
+
+
+def _requested(data: Mapping[str, Any]) -> Iterator[Tool]:
+    requests = data.get("toolRequests")
+    for each in requests if isinstance(requests, list) else ():
+        request = mapping_of(each)
+        raw = request.get("arguments")
+        given = object_of(raw) if isinstance(raw, str) else mapping_of(raw)
+        call, name = name_of(request.get("toolCallId")), name_of(request.get("name"))
+        yield Tool(name=name, call=call, target=target_of(given), detail=detail_of(given))
+
+
+def _completed(state: _State, data: Mapping[str, Any], template: Said) -> Said:
+    call = name_of(data.get("toolCallId"))
+    _, name, target = state.calls.pop(call, ((0, 0), name_of(data.get("toolName")), ""))
+    result, success = mapping_of(data.get("result")), data.get("success")
+    text = words_of(result.get("content")) or words_of(mapping_of(data.get("error")).get("message"))
+    tool = Tool(name=name, call=call, target=target, ok=success if isinstance(success, bool) else None)
+    return replace(template, kind=Kind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=cut(text), tool=tool)
+
+
+# The whole state is built before any of it is read, so the file is bounded, not only its lines.
+_SESSION_LIMIT = 32 * 2**20
+_PATH_DEPTH = 20
+_FINISHED = (1, 2, 3)  # complete, cancelled, failed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CopilotChat:
+    """The reader of VS Code's chat sessions."""
+
+    name: str = "vscode-chat"
+
+    def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
+        """The workspace and window storage of VS Code on Linux, macOS and Windows; ``$XDG_CONFIG_HOME`` counts."""
+        config = env.get("XDG_CONFIG_HOME", "")
+        bases = (
+            Path(config).expanduser() if config else home / ".config",
+            home / "Library" / "Application Support",
+            home / "AppData" / "Roaming",
+        )
+        users = [base / product / "User" for base in bases for product in ("Code", "Code - Insiders", "VSCodium")]
+        return tuple(user / folder for user in users for folder in ("workspaceStorage", "globalStorage/emptyWindowChatSessions"))
+
+    def claims(self, path: Path, head: bytes) -> bool:
+        """Whether a file opens with a session's base state, or is a session in one object that no newer log replaces."""
+        if any(value.get("kind") == 0 and isinstance(value.get("v"), dict) for value in sample(head)):
+            return True
+        whole = path.suffix == ".json" and b'"requests"' in head and b'"sessionId"' in head + _tail(path)
+        return whole and head.lstrip()[:1] == b"{" and not path.with_suffix(".jsonl").exists()
+
+    def owns(self, path: Path) -> bool:
+        """True for sessions, except in one object where a newer log replaces it."""
+        if path.parent.name not in ("chatSessions", "emptyWindowChatSessions"):
+            return False
+        return path.suffix == ".jsonl" or (path.suffix == ".json" and not path.with_suffix(".jsonl").exists())
+
+    def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
+        """The events of a session that is new or has changed. Raises SourceError."""
+        try:
+            with open_regular(path) as file:
+                info = os.fstat(file.fileno())
+                if info.st_size > _SESSION_LIMIT:
+                    raise SourceError(f"is larger than {_SESSION_LIMIT // 2**20} MB", where=str(path))
+                data = file.read(_SESSION_LIMIT)
+                mark = blake2b(data, digest_size=16).hexdigest()
+                if (cursor.offset, cursor.prefix) == (len(data), mark):
+                    return
+                refuse_wide_text(path, data[:4])
+                file.seek(0)
+                whole = Line(number=1, start=0, end=len(data), data=data)
+                state, rejects, pending = _replay(
+                    read_records(file, offset=0, lines=0) if path.suffix == ".jsonl" else parse_line(whole)
+                )
+        except OSError as error:
+            raise unreadable(path, error) from error
+        outcomes: list[Outcome | Reject] = [*outcomes_of(_session(state, path), str(path)), *rejects]
+        reached = Cursor(inode=info.st_ino, offset=len(data), prefix=mark)
+        yield settle(path, outcomes, reached, noted={REWRITTEN: 1} if cursor.offset else {}, pending=pending)
+
+
+def _tail(path: Path) -> bytes:
+    try:
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            return os.pread(file.fileno(), _SMALL_FILE, max(0, size - _SMALL_FILE))
+    except (OSError, SourceError):
+        return b""
+
+
+def _replay(pieces: Iterable[Record | Reject | Stop | None]) -> tuple[Mapping[str, Any], list[Reject], int]:
+    """The state that a log of patches adds up to, what of it is no patch, and the bytes of an unfinished last line."""
+    state: dict[str, Any] = {}
+    rejects: list[Reject] = []
+    pending = 0
+    for piece in pieces:
+        match piece:
+            case Record():
+                state = _patched(state, piece.value)
+            case Reject():
+                rejects.append(piece)
+            case Stop():
+                pending = piece.pending
+            case None:
+                pass
+    return state, rejects, pending
+
+
+def _patched(state: dict[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+    """The state after a patch: 0 the base, 1 sets a path, 2 appends to a list (from ``i`` on), 3 deletes a path."""
+    kind, value, path = patch.get("kind"), patch.get("v"), patch.get("k")
+    if "kind" not in patch and "requests" in patch:
+        return dict(patch)
+    if kind == 0 and isinstance(value, dict):
+        return value
+    if not isinstance(path, list) or not 0 < len(path) <= _PATH_DEPTH:
+        return state
+    holder: Any = state
+    for key in path[:-1]:
+        holder = _at(holder, key)
+    last = path[-1]
+    match kind:
+        case 1 if isinstance(holder, dict) and isinstance(last, str):
+            holder[last] = value
+        case 1 if isinstance(holder, list) and isinstance(last, int) and 0 <= last <= len(holder):
+            holder[last : last + 1] = [value]
+        case 2 if isinstance(found := _at(holder, last), list) and isinstance(value, list | None):
+            if isinstance(patch.get("i"), int):
+                del found[max(0, patch["i"]) :]
+            found.extend(value or [])
+        case 3 if isinstance(holder, dict):
+            holder.pop(last, None)
+        case _:
+            pass
+    return state
+
+
+def _at(holder: Any, key: Any) -> Any:
+    match holder:
+        case dict() if isinstance(key, str):
+            return holder.get(key)
+        case list() if isinstance(key, int) and 0 <= key < len(holder):
+            return holder[key]
+        case _:
+            return None
+
+
+def _session(state: Mapping[str, Any], path: Path) -> Document:
+    listed = state.get("requests")
+    requests = [mapping_of(request) for request in listed] if isinstance(listed, list) else []
+    entries = [_request(request, number, last=number == len(requests)) for number, request in enumerate(requests, 1)]
+    if not entries:
+        entries = [Entry(place=Place(1, 0, 0), dropped="empty-conversation")]
+    session = name_of(state.get("sessionId")) or name_of(path.stem)
+    return Document(session=session, entries=tuple(entries), project=_folder(path))
+
+
+def _folder(path: Path) -> str:
+    """The folder of the workspace in whose storage a session lies."""
+    uri = object_of(_small_text(path.parent.parent / "workspace.json")).get("folder")
+    parts = urlsplit(uri) if isinstance(uri, str) else None
+    return unquote(parts.path) if parts and parts.scheme == "file" else ""
+
+
+def _request(request: Mapping[str, Any], number: int, *, last: bool) -> Entry:
+    """A prompt and its answer; the answer has no time of its own."""
+    at = parse_instant(request.get("timestamp"))
+    message = request.get("message")
+    template = Said(
+        kind=Kind.PROMPT,
+        author=Author.HUMAN,
+        reason="request",
+        text="",
+        at=at,
+        precision=Precision.MESSAGE,
+        native=name_of(request.get("requestId")),
+    )
+    said, noted = prompt(words_of(message if isinstance(message, str) else mapping_of(message).get("text")), "request", template)
+    noted = dict(noted)
+    state = mapping_of(request.get("modelState")).get("value")
+    if last and state not in _FINISHED and request.get("result") is None and not request.get("isCanceled"):
+        if request.get("response"):
+            noted["unfinished-answer"] = 1
+    else:
+        said += _response(request.get("response"), replace(template, precision=Precision.INFERRED), noted)
+    return Entry(place=Place(number, 0, 0), said=tuple(said), dropped="" if said else "no-text", noted=noted)
+
+
+def _response(parts: Any, template: Said, noted: dict[str, int]) -> list[Said]:
+    """An answer's parts in order, neighbouring pieces of text as one."""
+    answer = replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT, reason="response")
+    said: list[Said] = []
+    words: list[str] = []
+    for each in [*(parts if isinstance(parts, list) else []), {"kind": "end"}]:
+        part = mapping_of(each)
+        kind = part.get("kind")
+        if kind in (None, "markdownContent", "inlineReference"):
+            words.append(_markdown(part))
+            continue
+        if kind in ("toolInvocationSerialized", "toolInvocation", "end"):
+            if text := "".join(words).strip():
+                said.append(replace(answer, text=text))
+            words = []
+        if kind in ("toolInvocationSerialized", "toolInvocation"):
+            said.append(_invocation(part, answer))
+        elif kind != "end":
+            noted[f"part:{word_of(kind)}"] = noted.get(f"part:{word_of(kind)}", 0) + 1
+    return said
+
+
+def _markdown(part: Mapping[str, Any]) -> str:
+    value = part.get("value", part.get("content"))
+    text = value if isinstance(value, str) else mapping_of(value).get("value")
+    return text if isinstance(text, str) else str(part.get("name") or "")
+
+
+def _invocation(part: Mapping[str, Any], answer: Said) -> Said:
+    specific = mapping_of(part.get("toolSpecificData"))
+    line = specific.get("commandLine")
+    command = line if isinstance(line, str) else mapping_of(line).get("original")
+    told = part.get("pastTenseMessage") or part.get("invocationMessage")
+    target = words_of(command) or words_of(told if isinstance(told, str) else mapping_of(told).get("value"))
+    code = mapping_of(specific.get("terminalCommandState")).get("exitCode")
+    exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
+    ok = exit_code == 0 if exit_code is not None else None
+    tool = Tool(
+        name=name_of(part.get("toolId")),
+        call=name_of(part.get("toolCallId")),
+        target=bounded(target),
+        ok=ok,
+        exit_code=exit_code,
+    )
+    return replace(answer, kind=Kind.TOOL_CALL, text=tool.target or tool.name, tool=tool)

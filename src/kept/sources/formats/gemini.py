@@ -1,0 +1,399 @@
+"""Gemini CLI's chats (``tmp/<project>/chats/session-….jsonl``, a sub-agent's in a folder below) as events; also the older JSON.
+
+A line replaces the message of the same id: each piece of a message (its text, each call, each output) is taken when it first
+stands there, and a line that brings nothing new is dropped as ``told-twice``. What ``$set`` puts in place of the conversation
+after a compression changes nothing that was read; a message that only stands there is a compaction's.
+
+``record`` is the message's id, ``parent`` the message before it: after a rewind the next one follows what the first removed one
+followed, and the rewind itself shows as a prompt without text, labelled abandoned (see ``kept.store.threads``). A record of
+the older form is one message; it is read whole whenever the file has changed. What SpecStory converted from another tool's
+session carries that session's id, no time (the one written is the conversion's) and the label injected.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from kept.core.errors import SourceError
+from kept.core.event import Author, Cursor, Event, Kind, Pointer, Precision, Slice, Tool
+from kept.core.times import parse_instant
+from kept.sources.documents import DOCUMENT_LIMIT, REWRITTEN, settle, unreadable, word_of
+from kept.sources.folding import Fetch, Outcome, Reader, fold
+from kept.sources.pieces import (
+    PATH_LIMIT,
+    Piece,
+    call_piece,
+    detail_of,
+    event_of,
+    hash_of,
+    name_of,
+    note,
+    output_piece,
+    parts_of,
+    suffix_of,
+    target_of,
+    texts_of,
+    trim,
+    typed_pieces,
+    without_leading,
+)
+from kept.sources.records import Fault, Line, Record, Reject, open_regular, parse_line, refuse_wide_text, sample
+
+_MESSAGES = 4096
+_SEEN = 8192
+_MARK = 12
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gemini:
+    """The reader of Gemini CLI's transcripts."""
+
+    name: str = "gemini-cli"
+
+    def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
+        """``~/.gemini/tmp``, below ``$GEMINI_CLI_HOME`` where that is set."""
+        configured = env.get("GEMINI_CLI_HOME", "")
+        return ((Path(configured).expanduser() if configured else home) / ".gemini" / "tmp",)
+
+    def claims(self, path: Path, head: bytes) -> bool:
+        """Whether the file opens with a chat's identity; a backup of an unreadable one is not claimed."""
+        if ".unreadable-" in path.name:
+            return False
+        values = list(sample(head))
+        if values:
+            return any("sessionId" in value and "projectHash" in value and "type" not in value for value in values)
+        opening = head[:4096].lstrip()
+        return path.suffix == ".json" and opening.startswith(b"{") and b'"sessionId"' in opening and b'"projectHash"' in opening
+
+    def owns(self, path: Path) -> bool:
+        """True for files of a folder ``chats``, except those the client itself could not read."""
+        return path.suffix in (".json", ".jsonl") and "chats" in path.parts and ".unreadable-" not in path.name
+
+    def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
+        """The events after the cursor. Raises SourceError where the file cannot be read as a whole."""
+        if path.suffix == ".json":
+            return _read_document(path, cursor)
+        reader = Reader(start=partial(_load, path=path), step=partial(_step, path=str(path)), save=_save)
+        return fold(path, cursor, reader)
+
+
+@dataclass(kw_only=True, slots=True)
+class _State:
+    """What the records before the present one leave behind; all of it bounded.
+
+    ``source`` is the session this one was converted from, ``base`` the time its conversion began, ``grid`` counts its seconds, -1
+    after its end. ``order`` leads from each message of the conversation as it stands to the one before it, ``cut`` tells that
+    older ones were let go. ``seen`` marks the pieces already taken.
+    """
+
+    session: str = ""
+    source: str = ""
+    base: str = ""
+    grid: int = -1
+    subagent: bool = False
+    project: str = ""
+    order: dict[str, str] = field(default_factory=dict)
+    cut: bool = False
+    seen: dict[str, None] = field(default_factory=dict)
+
+
+def _load(carry: str, _fetch: Fetch, *, path: Path) -> _State:
+    held = json.loads(carry)
+    state = _State(**{**held, "seen": dict.fromkeys(held.get("seen", ()))})
+    state.session = state.session or name_of(path.stem)
+    state.subagent = state.subagent or path.parent.parent.name == "chats"
+    state.project = state.project or _project_of(path)
+    return state
+
+
+def _save(state: _State) -> str:
+    held = {name: getattr(state, name) for name in _State.__slots__}
+    return json.dumps({**held, "seen": list(state.seen)}, ensure_ascii=False, separators=(",", ":"))
+
+
+def _project_of(path: Path) -> str:
+    """The folder a project's chats belong to, where the client has noted it beside them."""
+    chats = next((parent for parent in path.parents[:3] if parent.name == "chats"), None)
+    if chats is None:
+        return ""
+    try:
+        with open_regular(chats.parent / ".project_root") as file:
+            return name_of(file.read(PATH_LIMIT).decode("utf-8", "replace").strip(), PATH_LIMIT)
+    except (OSError, SourceError):
+        return ""
+
+
+def _step(state: _State, record: Record, *, path: str) -> Outcome:
+    value, noted = record.value, dict[str, int]()
+    pointer = Pointer(path=path, line=record.line, start=record.start, end=record.end)
+    if isinstance(value.get("$rewindTo"), str):
+        return _rewind(state, name_of(value["$rewindTo"]), pointer)
+    if isinstance(value.get("id"), str):
+        found = _message(state, value, pointer, noted)
+        return Outcome(dropped=found, noted=noted) if isinstance(found, str) else Outcome(events=found, noted=noted)
+    changes = value.get("$set")
+    if isinstance(changes, dict):
+        _identify(state, changes)
+        events = _replace_all(state, changes.get("messages"), pointer, noted)
+        return Outcome(events=events, dropped="$set", noted=noted)
+    if "sessionId" in value and "projectHash" in value:
+        _identify(state, value)
+        messages = value.get("messages")
+        listed = [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
+        each = [_message(state, message, pointer, noted) for message in listed]
+        return Outcome(
+            events=tuple(event for found in each if not isinstance(found, str) for event in found), dropped="session", noted=noted
+        )
+    return Outcome(dropped=f"unknown-type:{word_of(value.get('type'))}")
+
+
+def _identify(state: _State, value: Mapping[str, Any]) -> None:
+    state.session = name_of(value.get("sessionId")) or state.session
+    state.subagent = state.subagent or value.get("kind") == "subagent"
+    folders = value.get("directories")
+    if not state.project and isinstance(folders, list) and folders:
+        state.project = name_of(folders[0], PATH_LIMIT)
+    source = name_of(value.get("specstorySourceSessionId"))
+    if source and not state.order:
+        state.source, state.base, state.grid = source, name_of(value.get("startTime")), 0
+
+
+def _rewind(state: _State, native: str, pointer: Pointer) -> Outcome:
+    """The message of this id and all after it were taken back; with an id that is not there, the client takes back all."""
+    if not state.order or (native not in state.order and state.cut):
+        return Outcome(dropped="$rewindTo")
+    last = _last(state)
+    while state.order and state.order.popitem()[0] != native:
+        pass
+    key = hash_of(state.session, "$rewindTo", native, last)
+    piece = Piece(kind=Kind.PROMPT, author=Author.ABANDONED, reason="$rewindTo", text="", index=0)
+    event = event_of(
+        piece,
+        key=key,
+        session=state.session,
+        at=None,
+        precision=Precision.NONE,
+        pointer=pointer,
+        project=state.project,
+        record=key,
+        parent=_last(state),
+    )
+    return Outcome(events=(event,))
+
+
+def _replace_all(state: _State, messages: Any, pointer: Pointer, noted: dict[str, int]) -> tuple[Event, ...]:
+    """A compression or masking replaced the conversation: only what never stood in it is new."""
+    if not isinstance(messages, list):
+        return ()
+    known, events = state.order.keys(), list[Event]()
+    state.order = {}
+    for message in messages:
+        native = name_of(message.get("id")) if isinstance(message, dict) else ""
+        if native and native not in known and not _is_seen(state, native, "text"):
+            found = _message(state, message, pointer, noted)
+            if not isinstance(found, str):
+                events += [replace(event, author=Author.COMPACTION, label_reason="$set.messages") for event in found]
+        elif native:
+            _append(state, native)
+    return tuple(events)
+
+
+def _message(state: _State, value: Mapping[str, Any], pointer: Pointer, noted: dict[str, int]) -> tuple[Event, ...] | str:
+    """The pieces of a message that were not there before."""
+    native, stamp = name_of(value.get("id")), value.get("timestamp")
+    match value.get("type"):
+        case "user":
+            pieces: list[tuple[str, Any, Piece]] = [("text", stamp, piece) for piece in _prompt(state, value, noted)]
+            reason = "command" if _is_command(_text(value.get("content"))) else "no-text"
+        case "gemini":
+            pieces = list(_reply(state, value, noted))
+            reason = "thinking-only" if value.get("thoughts") else "no-text"
+        case "info" | "error" | "warning" as kind:
+            pieces, reason = [], f"type:{kind}"
+        case kind:
+            return f"unknown-type:{word_of(kind)}"
+    _append(state, native)
+    parent = state.order[native]
+    fresh = [(code, at, piece) for code, at, piece in pieces if not _is_seen(state, native, code)]
+    for code, _, _ in fresh:
+        _see(state, native, code)
+    if not fresh:
+        return "told-twice" if pieces else reason
+    copied = _on_grid(state, stamp)
+    events = []
+    for code, moment, piece in fresh:
+        at = None if copied else parse_instant(moment)
+        event = event_of(
+            replace(piece, author=Author.INJECTED, reason="converted-copy") if copied else piece,
+            key=hash_of(state.session, native, code) + suffix_of(piece),
+            session=state.source if copied else state.session,
+            at=at,
+            precision=Precision.MESSAGE,
+            pointer=pointer,
+            project=state.project,
+            record=native,
+            parent=parent,
+            turn=native if piece.kind is not Kind.PROMPT else "",
+        )
+        events.append(event)
+    return tuple(events)
+
+
+def _on_grid(state: _State, stamp: Any) -> bool:
+    """Whether a message belongs to a converted beginning: its turns are stamped one second apart, from the start on."""
+    if state.grid < 0:
+        return False
+    base = parse_instant(state.base)
+    if base is not None and parse_instant(stamp) == base + timedelta(seconds=state.grid):
+        state.grid += 1
+        return True
+    state.grid = -1
+    return False
+
+
+_REFERENCED = "--- Content from referenced files ---"
+_OWN = ("<session_context>", "<hook_context>")
+
+
+def _prompt(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> list[Piece]:
+    """What the user typed, and apart from it what the client made of it or put beside it."""
+    sent, hooks = without_leading(texts_of(value.get("content")), "hook_context")
+    shown, _ = without_leading(texts_of(value.get("displayContent")), "hook_context")
+    for part in parts_of(value.get("content")):
+        if "inlineData" in part or "fileData" in part:
+            note(noted, "block:file")
+    if sent.startswith(_OWN) or (hooks and not sent):
+        return [_injected(sent or hooks, "client-context")]
+    typed, mark, files = sent.partition(_REFERENCED)
+    extra = [_injected(mark + files, "referenced-files", 1)] if mark else []
+    if shown and shown != sent:
+        typed, extra = shown, [_injected(sent, "expansion", 1)]
+    extra += [_injected(hooks, "client-context", 2)] if hooks else []
+    typed = typed.strip()
+    if not typed or _is_command(typed):
+        return extra
+    pieces = typed_pieces(typed, noted, reason="user-message") + extra
+    if state.subagent:
+        return [replace(piece, author=Author.SUBAGENT, reason="subagent-session") for piece in pieces]
+    return pieces
+
+
+def _injected(text: str, reason: str, index: int = 0) -> Piece:
+    return Piece(kind=Kind.PROMPT, author=Author.INJECTED, reason=reason, text=text.strip(), index=index)
+
+
+def _is_command(text: str) -> bool:
+    """Whether a prompt is an order to the client (``/chat save x``, ``?``); a path is none."""
+    word = text.partition("\n")[0].split(" ", 1)[0]
+    return word[:1] in ("/", "?") and all(char.isalnum() or char in "-_:" for char in word[1:])
+
+
+def _reply(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> Iterator[tuple[str, Any, Piece]]:
+    author = Author.SUBAGENT if state.subagent else Author.ASSISTANT
+    stamp = value.get("timestamp")
+    if isinstance(value.get("thoughts"), list) and value["thoughts"]:
+        note(noted, "thinking")
+    if text := _text(value.get("content")).strip():
+        yield "text", stamp, Piece(kind=Kind.RESPONSE, author=author, reason="gemini-message", text=text, index=0)
+    calls = value.get("toolCalls")
+    for index, call in enumerate(calls if isinstance(calls, list) else ()):
+        if not isinstance(call, dict):
+            continue
+        native = name_of(call.get("id")) or str(index)
+        given = call.get("args")
+        arguments = given if isinstance(given, dict) else {}
+        tool = Tool(name=name_of(call.get("name")), call=native, target=target_of(arguments), detail=detail_of(arguments))
+        at = call.get("timestamp") or stamp
+        yield f"call:{native}", at, call_piece(tool, author=author, reason="toolCalls")
+        if (output := _output(call)) is not None:
+            ok = {"success": True, "error": False}.get(str(call.get("status")))
+            done = replace(tool, detail="", ok=ok, exit_code=_exit_code(output, tool.name))
+            yield f"output:{native}", at, output_piece(output, done, noted)
+
+
+def _output(call: Mapping[str, Any]) -> str | None:
+    """What a call returned; None while it has not."""
+    texts = []
+    for part in parts_of(call.get("result")):
+        response = part.get("functionResponse")
+        inner = response.get("response") if isinstance(response, dict) else None
+        if isinstance(inner, dict):
+            texts += [inner[name] for name in ("output", "error", "content") if isinstance(inner.get(name), str)]
+        elif isinstance(part.get("text"), str):
+            texts.append(part["text"])
+    if texts or call.get("status") in ("success", "error", "cancelled"):
+        return "\n".join(texts).strip()
+    return None
+
+
+def _exit_code(output: str, name: str) -> int | None:
+    """The status in the last of the lines that the client's shell tool writes below a command's output."""
+    if name != "run_shell_command":
+        return None
+    stated = output[-500:].rpartition("\nExit Code: ")[2].partition("\n")[0] if "\nExit Code: " in output[-500:] else ""
+    return int(stated) if stated.removeprefix("-").isdecimal() and len(stated) < 12 else None
+
+
+def _text(content: Any) -> str:
+    return "\n".join(texts_of(content)).strip()
+
+
+def _append(state: _State, native: str) -> None:
+    if native in state.order:
+        return
+    state.order[native] = _last(state)
+    state.cut = state.cut or len(state.order) > _MESSAGES
+    trim(state.order, _MESSAGES)
+
+
+def _last(state: _State) -> str:
+    return next(reversed(state.order), state.session)
+
+
+def _is_seen(state: _State, native: str, code: str) -> bool:
+    return hash_of(native, code)[:_MARK] in state.seen
+
+
+def _see(state: _State, native: str, code: str) -> None:
+    state.seen[hash_of(native, code)[:_MARK]] = None
+    trim(state.seen, _SEEN)
+
+
+def _read_document(path: Path, cursor: Cursor) -> Iterator[Slice]:
+    """The older form: one JSON object that holds all messages."""
+    try:
+        with open_regular(path) as file:
+            info = os.fstat(file.fileno())
+            if info.st_size > DOCUMENT_LIMIT:
+                raise SourceError(f"is larger than {DOCUMENT_LIMIT // 2**20} MB", where=str(path))
+            data = file.read(DOCUMENT_LIMIT)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    mark = blake2b(data, digest_size=16).hexdigest()
+    if (cursor.offset, cursor.prefix) == (len(data), mark):
+        return
+    refuse_wide_text(path, data[:4])
+    found = list(parse_line(Line(number=1, start=0, end=len(data), data=data)))
+    if len(found) != 1 or not isinstance(found[0], Record):
+        raise SourceError("is no whole JSON document", where=str(path), hint="it is read when its writer has finished it")
+    value = found[0].value
+    state = _load("{}", lambda _start, _end: {}, path=path)
+    _identify(state, value)
+    messages = value.get("messages")
+    listed = enumerate(messages if isinstance(messages, list) else (), 1)
+    outcomes = [_entry(state, message, number, len(data), path) for number, message in listed]
+    reached = Cursor(inode=info.st_ino, offset=len(data), prefix=mark, line=len(outcomes))
+    yield settle(path, outcomes, reached, noted={REWRITTEN: 1} if cursor.offset else {})
+
+
+def _entry(state: _State, message: Any, number: int, end: int, path: Path) -> Outcome | Reject:
+    if not isinstance(message, dict):
+        return Reject(fault=Fault.NOT_AN_OBJECT, line=number, start=0, end=end)
+    native = {} if isinstance(message.get("id"), str) else {"id": str(number)}
+    return _step(state, Record(value={**message, **native}, line=number, start=0, end=end), path=str(path))

@@ -1,0 +1,206 @@
+"""Conversations in no tool's format: JSON Lines with the usual names, and Markdown or plain text with the speakers' names.
+
+JSON Lines: one message in each line, an object with
+
+* who: ``role`` (or ``sender``, ``speaker``, ``from``, ``author``): user, human, assistant, ai, a model's name, tool, system;
+* what: ``content`` (or ``text``, ``value``, ``body``): a string, or a list of strings and ``{"text": …}``;
+* when: ``timestamp`` (or ``time``, ``ts``, ``created_at``, ``date``): ISO 8601, or seconds or milliseconds since 1970;
+* and, where there are such, ``id``, ``session_id`` (or ``conversation_id``), ``cwd``, ``tool_calls`` as OpenAI writes them;
+
+or one conversation in each line, an object with a list of such messages in ``messages`` or ``conversations``. A record is a line.
+Text: ``User: …`` and ``Assistant: …`` at the start of lines, or headings, see ``roles``. A record is a turn.
+
+The last of all readers: what another format claims is never read by this one.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from kept.core.event import Author, Cursor, Kind, Precision, Slice, Tool
+from kept.core.times import parse_instant
+from kept.sources import roles
+from kept.sources.documents import (
+    Document,
+    Entry,
+    Place,
+    Row,
+    Said,
+    cut,
+    mapping_of,
+    outcomes_of,
+    place_of,
+    prompt,
+    read_document,
+    sniff_rows,
+    word_of,
+)
+from kept.sources.folding import Outcome, Reader, fold
+from kept.sources.formats.vault import SUFFIXES, UTC, project_of, session_of, stamp_of, unsigned
+from kept.sources.frontmatter import read_front_matter
+from kept.sources.markdown import body
+from kept.sources.pieces import detail_of, name_of, object_of, target_of, words_of
+from kept.sources.records import Record, sample
+from kept.sources.roles import Role, When
+from kept.sources.stamps import instant_of, read_stamp
+
+_LINES = (".jsonl", ".ndjson")
+_TEXTS = (*SUFFIXES, ".txt")
+_WHO = ("role", "sender", "speaker", "from", "author")
+_WHAT = ("content", "text", "value", "body")
+_WHEN = ("timestamp", "time", "ts", "created_at", "createdAt", "date", "created")
+_SESSION = ("session_id", "sessionId", "conversation_id", "conversationId", "thread_id", "chat_id")
+_LISTS = ("messages", "conversations")
+_ROLES: Mapping[str, Role] = {"prompter": Role.HUMAN, "function_call": Role.TOOL, "observation": Role.TOOL}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Generic:
+    """The reader of last resort; ``zone`` is where times without one were written."""
+
+    zone: ZoneInfo = UTC
+    name: str = "generic"
+
+    def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:  # noqa: ARG002 - the protocol's
+        """None: such a file lies where a person says."""
+        return ()
+
+    def claims(self, path: Path, head: bytes) -> bool:
+        """Whether the first record names a speaker and has words, or both sides speak in a text."""
+        suffix = path.suffix.lower()
+        if suffix in _LINES:
+            opening = (message for value in sample(head) for message in _messages(value)[:1])
+            return any(_role(message) and _what(message) is not None for message in opening)
+        if suffix not in _TEXTS:
+            return False
+        rows = sniff_rows(head, path)
+        turns, _ = roles.find_turns(rows, read_front_matter(rows).rows, plain=True)
+        return {Role.HUMAN, Role.ASSISTANT} <= {turn.role for turn in turns}
+
+    def owns(self, path: Path) -> bool:
+        """True for JSON Lines: :class:`kept.Memory` writes what agents observe that way."""
+        return path.suffix in _LINES
+
+    def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
+        """The events after the cursor, or of a text that is new or has changed. Raises SourceError."""
+        if path.suffix.lower() in _LINES:
+            step = partial(_line, path=path, zone=self.zone)
+            return fold(path, cursor, Reader(start=lambda _carry, _fetch: None, step=step, save=lambda _state: "{}"))
+        return read_document(path, cursor, partial(_text, path=path, zone=self.zone))
+
+
+def _text(rows: list[Row], *, path: Path, zone: ZoneInfo) -> Document:
+    front = read_front_matter(rows)
+    when = When(zone=zone, stamp=stamp_of(front, path))
+    turns, hidden = roles.find_turns(rows, front.rows, plain=True)
+    entries = roles.entries_of(rows, turns, hidden, when) if turns else unsigned(rows, front.rows, when)
+    if turns and body(rows, front.rows, turns[0].row):
+        entries.insert(0, Entry(place=place_of(rows, front.rows, turns[0].row), dropped="preamble"))
+    if not entries:
+        entries = [Entry(place=Place(1, 0, rows[-1].end if rows else 0), dropped="no-messages")]
+    entries[0] = replace(entries[0], noted={**entries[0].noted, **front.noted()})
+    return Document(session=session_of(front, entries), entries=tuple(entries), project=project_of(path))
+
+
+def _line(_state: None, record: Record, *, path: Path, zone: ZoneInfo) -> Outcome:
+    value = record.value
+    messages = _messages(value)
+    several = any(isinstance(value.get(key), list) for key in _LISTS)
+    own = _first(value, _SESSION) or (_first(value, ("id", "uuid")) if several else "")
+    session = own or (f"{path.stem}:{record.line}" if several else path.stem)
+    said: list[Said] = []
+    noted: dict[str, int] = {}
+    dropped = "no-message"
+    for number, message in enumerate(messages):
+        found = _said(message, f"{record.start}.{number}", zone, noted)
+        if isinstance(found, str):
+            dropped = found
+        else:
+            said += found
+    place = Place(record.line, record.start, record.end)
+    entry = Entry(place=place, said=tuple(said), dropped="" if said else dropped, noted=noted)
+    project = _first(value, ("cwd", "project", "working_directory"))
+    return next(outcomes_of(Document(session=session, entries=(entry,), project=project), str(path)))
+
+
+def _messages(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The messages of a line: those it lists, the one it wraps, or itself."""
+    listed = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
+    if listed is not None:
+        return [message for message in listed if isinstance(message, dict)]
+    inner = value.get("message")
+    if isinstance(inner, dict):
+        return [{**{key: each for key, each in value.items() if key != "message"}, **inner}]
+    return [{**value, "content": inner}] if isinstance(inner, str) and "content" not in value else [value]
+
+
+def _first(value: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    return next((found for name in names if isinstance(found := value.get(name), str) and found), "")
+
+
+def _role(message: Mapping[str, Any]) -> Role | None:
+    """The speaker; where a message names two, the less trusted one."""
+    named = [mapping_of(message.get(name)).get("role") or message.get(name) for name in _WHO]
+    found = {_role_named(name) for name in named if isinstance(name, str)} - {None}
+    return next((role for role in (Role.TOOL, Role.SYSTEM, Role.ASSISTANT, Role.HUMAN) if role in found), None)
+
+
+def _role_named(name: str) -> Role | None:
+    found = roles.role_of(name)
+    return _ROLES.get(name.casefold()) or (found[0] if found else None)
+
+
+def _what(message: Mapping[str, Any]) -> str | None:
+    found = next((message[name] for name in _WHAT if isinstance(message.get(name), str | list)), None)
+    return None if found is None else words_of(found)
+
+
+def _said(message: Mapping[str, Any], position: str, zone: ZoneInfo, noted: dict[str, int]) -> list[Said] | str:
+    """What a message says, or why it says nothing."""
+    role, text = _role(message), _what(message) or ""
+    if role is None:
+        return f"role:{word_of(next((message[name] for name in _WHO if name in message), None))}"
+    written = next((message[name] for name in _WHEN if message.get(name) is not None), None)
+    at = parse_instant(written)
+    precision = Precision.MESSAGE
+    if at is None and isinstance(written, str) and (stamp := read_stamp(written)):
+        at = instant_of(stamp, zone)
+        precision = Precision.MESSAGE if stamp.clock else Precision.SESSION
+    template = Said(
+        kind=Kind.PROMPT,
+        author=Author.HUMAN,
+        reason=f"role:{role}",
+        text=text,
+        at=at,
+        precision=precision,
+        stamp=str(written) if at else position,
+        native=_first(message, ("id", "uuid", "message_id")),
+        parent=_first(message, ("parent_id", "parentId", "parent")),
+    )
+    match role:
+        case Role.HUMAN:
+            said, removed = prompt(text, template.reason, template)
+            noted |= removed
+        case Role.ASSISTANT:
+            answer = replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT)
+            said = [*([answer] if text else []), *_calls(message.get("tool_calls"), answer)]
+        case Role.TOOL:
+            tool = Tool(name=name_of(message.get("name")), call=name_of(message.get("tool_call_id")))
+            said = [replace(template, kind=Kind.TOOL_OUTPUT, author=Author.TOOL, text=cut(text), tool=tool)] if text else []
+        case Role.SYSTEM:
+            said = [replace(template, author=Author.INJECTED)] if text else []
+    return said or "no-text"
+
+
+def _calls(calls: Any, answer: Said) -> Iterator[Said]:
+    for each in calls if isinstance(calls, list) else ():
+        call = mapping_of(each)
+        function = mapping_of(call.get("function"))
+        raw = function.get("arguments")
+        given = object_of(raw) if isinstance(raw, str) else mapping_of(raw)
+        name = name_of(function.get("name"))
+        tool = Tool(name=name, call=name_of(call.get("id")), target=target_of(given), detail=detail_of(given))
+        yield replace(answer, kind=Kind.TOOL_CALL, text=tool.target or name, tool=tool)

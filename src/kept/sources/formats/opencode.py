@@ -1,0 +1,159 @@
+"""OpenCode's sessions, in its SQLite database.
+
+A record is a part of a message, and a message without parts. What stands in the name of the user is the person's unless the part
+is marked as synthetic (files the client attached) or the session was spawned by another one.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Any
+
+from kept.core.errors import SourceError
+from kept.core.event import Author, Cursor, Kind, Precision, Slice, Tool
+from kept.core.times import parse_instant
+from kept.sources.conversations import Conversation, read_conversations
+from kept.sources.databases import MAGIC, add_index, table_names, tables_of
+from kept.sources.documents import Document, Entry, Place, Said, cut, mapping_of, prompt, word_of
+from kept.sources.pieces import detail_of, name_of, target_of, words_of
+from kept.sources.records import Line, Record, Reject, parse_line
+
+_TABLES = frozenset({"session", "message", "part"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenCode:
+    """The reader of OpenCode's database."""
+
+    name: str = "opencode"
+
+    def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
+        """``$OPENCODE_DB``, else ``opencode.db`` in ``$XDG_DATA_HOME/opencode`` or ``~/.local/share/opencode``."""
+        if named := env.get("OPENCODE_DB", ""):
+            return (Path(named).expanduser(),)
+        data = env.get("XDG_DATA_HOME", "")
+        return ((Path(data).expanduser() if data else home / ".local" / "share") / "opencode" / "opencode.db",)
+
+    def claims(self, path: Path, head: bytes) -> bool:
+        """Whether a database has the tables of sessions, messages and parts, or OpenCode's name."""
+        return head.startswith(MAGIC) and (path.name == "opencode.db" or table_names(path) >= _TABLES)
+
+    def owns(self, path: Path) -> bool:
+        """True for ``opencode.db``, and for the database that ``$OPENCODE_DB`` names."""
+        return path.suffix == ".db"
+
+    def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
+        """The events of the sessions that changed. Raises SourceError."""
+        return read_conversations(path, cursor, partial(_sessions, path))
+
+
+def _sessions(path: Path, connection: Connection) -> Iterator[Conversation]:
+    if not tables_of(connection) >= _TABLES:
+        raise SourceError("has no tables of sessions, messages and parts", where=str(path))
+    add_index(connection, "message", "session_id")
+    add_index(connection, "part", "message_id")
+    found = connection.execute("SELECT id, parent_id, directory, time_updated FROM session ORDER BY time_updated, id").fetchall()
+    for session, parent, directory, updated in found:
+        read = partial(_session, connection, str(session), str(directory or ""), spawned=bool(parent))
+        yield Conversation(changed=updated if isinstance(updated, int) else 0, read=read)
+
+
+def _session(connection: Connection, session: str, directory: str, *, spawned: bool) -> tuple[Document, list[Reject]]:
+    rows = connection.execute(
+        "SELECT m.rowid, m.id, m.time_created, m.data, p.rowid, p.id, p.data FROM message m"
+        " LEFT JOIN part p ON p.message_id = m.id WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.id",
+        (session,),
+    ).fetchall()
+    last = rows[-1][1] if rows else None
+    entries, rejects = [], []
+    for message_row, message_id, created, message_data, part_row, part_id, part_data in rows:
+        message = _parse(message_data, message_row)
+        part = _parse(part_data, part_row) if part_row is not None else {}
+        if isinstance(message, Reject) or isinstance(part, Reject):
+            rejects.append(message if isinstance(message, Reject) else part)
+            continue
+        if message_id == last and _is_unfinished(message):
+            continue  # it is read when it is whole
+        at = parse_instant(created) or parse_instant(mapping_of(message.get("time")).get("created"))
+        template = Said(
+            kind=Kind.PROMPT,
+            author=Author.HUMAN,
+            reason="user-message",
+            text="",
+            at=at,
+            precision=Precision.MESSAGE,
+            native=name_of(part_id),
+            parent=name_of(message.get("parentID")),
+            turn=name_of(message_id) if message.get("role") == "assistant" else "",
+        )
+        place = Place(int(part_row or message_row), 0, 0)
+        entries.append(_entry(message, part, template, place, spawned=spawned))
+    return Document(session=session, entries=tuple(entries), project=directory), [
+        each for each in rejects if isinstance(each, Reject)
+    ]
+
+
+def _is_unfinished(message: Mapping[str, Any]) -> bool:
+    """Whether an answer is still being written."""
+    ended = message.get("finish") or message.get("error") or mapping_of(message.get("time")).get("completed")
+    return message.get("role") == "assistant" and not ended
+
+
+def _parse(data: Any, row: int) -> Mapping[str, Any] | Reject:
+    raw = data if isinstance(data, bytes) else str(data or "").encode("utf-8", "replace")
+    piece = next(parse_line(Line(number=row, start=0, end=len(raw), data=raw)), None)
+    match piece:
+        case Record():
+            return piece.value
+        case Reject():
+            return piece
+        case None:
+            return {}
+
+
+def _entry(message: Mapping[str, Any], part: Mapping[str, Any], template: Said, place: Place, *, spawned: bool) -> Entry:
+    role, text = message.get("role"), words_of(part.get("text"))
+    if role not in ("user", "assistant"):
+        return Entry(place=place, dropped=f"role:{word_of(role)}")
+    answer = replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT, reason="assistant-message", text=text)
+    if spawned:
+        template = replace(template, author=Author.SUBAGENT, reason="spawned-session")
+        answer = replace(answer, author=Author.SUBAGENT, reason="spawned-session")
+    match part.get("type"):
+        case "text" if not text:
+            return Entry(place=place, dropped="no-text")
+        case "text" if role == "assistant":
+            return Entry(place=place, said=(answer,))
+        case "text" if spawned:
+            return Entry(place=place, said=(replace(template, text=text),))
+        case "text" if part.get("synthetic") or part.get("ignored"):
+            return Entry(place=place, said=(replace(template, author=Author.INJECTED, reason="synthetic", text=text),))
+        case "text":
+            said, removed = prompt(text, template.reason, template)
+            return Entry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=removed)
+        case "tool" if role == "assistant":
+            return Entry(place=place, said=tuple(_tool(part, answer)))
+        case "compaction":
+            return Entry(place=place, dropped="compaction")
+        case None if not part:
+            return Entry(place=place, dropped="no-parts")
+        case kind:
+            return Entry(place=place, dropped=f"part:{word_of(kind)}")
+
+
+def _tool(part: Mapping[str, Any], answer: Said) -> Iterator[Said]:
+    """A call, and its output where it has ended."""
+    state = mapping_of(part.get("state"))
+    given, status = mapping_of(state.get("input")), state.get("status")
+    name, call = name_of(part.get("tool")), name_of(part.get("callID"))
+    tool = Tool(name=name, call=call, target=target_of(given), detail=detail_of(given))
+    yield replace(answer, kind=Kind.TOOL_CALL, text=tool.target or name, tool=tool)
+    if status in ("completed", "error"):
+        text = words_of(state.get("output")) or words_of(state.get("error"))
+        code = mapping_of(state.get("metadata")).get("exit")
+        exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
+        ok = status == "completed" and not exit_code
+        ended = Tool(name=name, call=call, target=tool.target, ok=ok, exit_code=exit_code)
+        yield replace(answer, kind=Kind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=cut(text), tool=ended)

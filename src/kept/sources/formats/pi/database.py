@@ -1,0 +1,145 @@
+"""OpenClaw's database of sessions (``agent/openclaw-agent.sqlite``): its rows as records.
+
+A cursor knows for each session the last row read and a hash of it. A session that has grown is gone through again from its
+start, for the state that its new rows need; one whose last row is another is read anew. Pointers count rows: ``line`` is the
+row's number in its session, from 1, and the range is [number - 1, number).
+
+Knows tables and rows; what a record means is the format's business.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kept.core.errors import SourceError
+from kept.core.event import Cursor, Slice
+from kept.sources.databases import MAGIC, database_mark, open_copy, table_names, tables_of
+from kept.sources.documents import settle
+from kept.sources.folding import Outcome, Reader
+from kept.sources.pieces import hash_of
+from kept.sources.records import LINE_LIMIT, SLICE_BYTES, SLICE_EVENTS, Fault, Line, Reject, parse_line
+
+DATABASES = (".sqlite", ".sqlite3", ".db")
+DATABASE = "openclaw-agent.sqlite"  # an agent's own
+_TABLE = "transcript_events"
+_MARK = 16
+ReaderOf = Callable[[Path, str, str], Reader[Any]]
+"""The reader of one session, given the database's path, the session's id and its key."""
+
+
+class _Row(NamedTuple):
+    """A row: its number, its length in bytes, its text where that is not too long."""
+
+    seq: int
+    length: int
+    text: str | None
+
+
+def claims_database(path: Path, head: bytes) -> bool:
+    """Whether a file is an SQLite database with such a table, or has the name of one."""
+    return head.startswith(MAGIC) and path.suffix in DATABASES and (path.name == DATABASE or _TABLE in table_names(path))
+
+
+def read_database(path: Path, cursor: Cursor, reader_of: ReaderOf) -> Iterator[Slice]:
+    """The records of all sessions after the cursor, session by session. Raises SourceError."""
+    _, mark = database_mark(path)
+    if cursor.prefix == mark:
+        return
+    try:
+        with open_copy(path) as database:
+            yield from _slices(path, database, cursor, mark, reader_of)
+    except UnicodeDecodeError as error:  # a damaged schema in the words of an error
+        raise SourceError("is no database that can be read", where=str(path)) from error
+
+
+def _slices(path: Path, database: sqlite3.Connection, cursor: Cursor, mark: str, reader_of: ReaderOf) -> Iterator[Slice]:
+    tables = tables_of(database)
+    if _TABLE not in tables:
+        raise SourceError(f"holds no table {_TABLE}", where=str(path))
+    read: dict[str, list[Any]] = json.loads(cursor.carry).get("sessions", {})
+    keys, count = _keys(database, tables), cursor.line
+    outcomes: list[Outcome | Reject] = []
+    noted: dict[str, int] = {}
+    size = 0
+
+    def cut(prefix: str) -> Slice:
+        carry = json.dumps({"sessions": read}, separators=(",", ":"))
+        return settle(path, outcomes, Cursor(offset=count, prefix=prefix, line=count, carry=carry), noted=noted)
+
+    for session, last in _sessions(database):
+        known, hashed = read.get(session, (-1, ""))
+        if known >= 0 and _mark(database, session, known) != hashed:
+            noted["rewritten-session"] = noted.get("rewritten-session", 0) + 1
+            known = -1
+        if known >= last:
+            continue
+        reader = reader_of(path, session, keys.get(session, ""))
+        state = reader.start("{}", lambda _start, _end: {})
+        for row in _rows(database, session):
+            found = list(_outcomes(reader, state, row))
+            if row.seq <= known:
+                continue
+            outcomes += found
+            read[session] = [row.seq, hash_of(session, row.text or "")[:_MARK]]
+            count, size = count + 1, size + row.length
+            if size >= SLICE_BYTES or len(outcomes) >= SLICE_EVENTS:
+                yield cut("")
+                outcomes, noted, size = [], {}, 0
+    if outcomes or noted:
+        yield cut(mark)
+
+
+def _sessions(database: sqlite3.Connection) -> list[tuple[str, int]]:
+    return database.execute(
+        "SELECT session_id, max(seq) FROM transcript_events"
+        " WHERE typeof(session_id) = 'text' AND typeof(seq) = 'integer' GROUP BY session_id ORDER BY session_id"
+    ).fetchall()
+
+
+_LENGTH = "length(CAST(event_json AS BLOB))"
+_SELECT = f"SELECT seq, {_LENGTH}, CASE WHEN {_LENGTH} <= {LINE_LIMIT} THEN CAST(event_json AS TEXT) END FROM transcript_events"  # noqa: S608 - names of its own
+_BY_SESSION = f"{_SELECT} WHERE session_id = ? AND typeof(seq) = 'integer' ORDER BY seq"
+_BY_ROW = f"{_SELECT} WHERE session_id = ? AND seq = ?"
+
+
+def _rows(database: sqlite3.Connection, session: str) -> Iterator[_Row]:
+    for seq, length, text in database.execute(_BY_SESSION, (session,)):
+        yield _Row(seq, length or 0, text)
+
+
+def _mark(database: sqlite3.Connection, session: str, seq: int) -> str:
+    """The hash of the row that was the last one read; empty where it is gone."""
+    found = database.execute(_BY_ROW, (session, seq)).fetchone()
+    return hash_of(session, found[2] or "")[:_MARK] if found else ""
+
+
+def _keys(database: sqlite3.Connection, tables: frozenset[str]) -> Mapping[str, str]:
+    """Session id → session key, from whichever of the tables that tell it is there."""
+    keys: dict[str, str] = {}
+    for table, query in (
+        ("session_nodes", "SELECT current_session_id, session_key FROM session_nodes"),
+        ("session_windows", "SELECT session_id, session_key FROM session_windows"),
+    ):
+        if table in tables:
+            keys |= {session: key for session, key in database.execute(query) if isinstance(session, str) and isinstance(key, str)}
+    return keys
+
+
+def _outcomes(reader: Reader[Any], state: Any, row: _Row) -> Iterator[Outcome | Reject]:
+    line, start, end = row.seq + 1, row.seq, row.seq + 1
+    if row.text is None:
+        if row.length > LINE_LIMIT:
+            yield Reject(fault=Fault.LINE_TOO_LONG, line=line, start=start, end=end)
+        else:
+            yield Outcome(dropped="no-event_json")
+        return
+    for piece in parse_line(Line(number=line, start=start, end=end, data=row.text.encode("utf-8", "replace"))):
+        match piece:
+            case Reject():
+                yield piece
+            case None:
+                yield Outcome(dropped="blank-row")
+            case record:
+                yield reader.step(state, record)

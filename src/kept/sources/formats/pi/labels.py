@@ -1,0 +1,110 @@
+"""Who wrote the messages of a pi or OpenClaw session, and what of a user's message is the gateway's.
+
+Knows the marks that OpenClaw puts around a message and the prompts it writes itself; knows no files.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import StrEnum
+from typing import Any
+
+import re2
+
+from kept.core.event import Author, Kind
+from kept.sources.pieces import Piece, note, typed_pieces
+
+
+class Runner(StrEnum):
+    """Who talks to the assistant in a session, as its key tells."""
+
+    PERSON = ""
+    GROUP = "group-chat"
+    SUBAGENT = "subagent-session"
+    CRON = "cron"
+    HOOK = "hook"
+    HEARTBEAT = "heartbeat"
+
+
+EXCLUDED = (Runner.CRON, Runner.HOOK, Runner.HEARTBEAT)
+
+
+def runner_of(key: str, entry: Mapping[str, Any]) -> Runner:
+    """The runner of a session by its key (``agent:main:cron:nightly``) and its entry in the session index."""
+    parts = key.split(":")
+    for runner in EXCLUDED:
+        if runner.value in parts:
+            return runner
+    if "subagent" in parts:
+        return Runner.SUBAGENT
+    shared = {"group", "channel"}
+    return Runner.GROUP if entry.get("chatType") in shared or shared & set(parts) else Runner.PERSON
+
+
+# Whole prompts that the gateway writes in the user's name, by how they open.
+_OWN = (
+    ("Read HEARTBEAT.md", "heartbeat"),
+    ("A new session was started via /new or /reset", "session-start"),
+    ("Pre-compaction memory flush", "memory-flush"),
+    ("[cron:", "cron"),
+    ("[hook:", "hook"),
+    ("[Subagent ", "subagent-context"),
+    ("[System Message]", "system-message"),
+    ("<<<EXTERNAL_UNTRUSTED_CONTENT", "external-content"),
+    ("SECURITY NOTICE: The following content is from an EXTERNAL", "external-content"),
+)
+_METADATA = re2.compile(
+    r"(?m)^[\w \t]{1,80}\(untrusted[^)\n]{0,60}\)[^\n]{0,200}\n```json[ \t]*\n(?s:.*?)^```[ \t]*$"
+    r"|^\[message_id: [^\]\n]{1,200}\][ \t]*$"
+)
+_ENVELOPE = re2.compile(r"^\[[^\]\n]{0,160}\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^\]\n]{0,40}\][ \t]*")
+_SYSTEM = re2.compile(r"^(?:System: \[[^\n]*(?:\n|$))+")
+_FILES = re2.compile(r'(?s)^(?:\s*<(?:file|skill) name="[^"\n]{1,1000}"[^<>\n]{0,1000}>.*?</(?:file|skill)>)+')
+_REPLY = re2.compile(r"^\s*\[\[\s*reply_to(?:_current|:[^\]\n]{1,200})\s*\]\]\s*")
+_SILENT = ("NO_REPLY", "HEARTBEAT_OK")
+
+
+def prompt_pieces(text: str, runner: Runner, provenance: Any, noted: dict[str, int], *, index: int) -> list[Piece]:
+    """A user's message: what they typed, and apart from it what the gateway, files and hooks put around it."""
+    text, around = _unwrapped(text.strip(), noted)
+    extra = [_injected("\n".join(around), "gateway-metadata", index, 1)] if around else []
+    if not text:
+        return extra
+    own = next((reason for opening, reason in _OWN if text.startswith(opening)), "")
+    kind = provenance.get("kind") if isinstance(provenance, dict) else None
+    if own or (isinstance(kind, str) and kind != "external_user"):
+        return [_injected(text, own or "provenance", index, 0), *extra]
+    pieces = typed_pieces(text, noted, reason="user-message", index=index)
+    match runner:
+        case Runner.PERSON:
+            pass
+        case Runner.SUBAGENT:
+            pieces = [replace(piece, author=Author.SUBAGENT, reason=runner.value) for piece in pieces]
+        case _:
+            pieces = [replace(piece, author=Author.INJECTED, reason=runner.value) for piece in pieces]
+    return pieces + [replace(piece, order=len(pieces)) for piece in extra]
+
+
+def _injected(text: str, reason: str, index: int, order: int) -> Piece:
+    return Piece(kind=Kind.PROMPT, author=Author.INJECTED, reason=reason, text=text, index=index, order=order)
+
+
+def _unwrapped(text: str, noted: dict[str, int]) -> tuple[str, list[str]]:
+    """A message without what stands around it, and that."""
+    around = []
+    if "(untrusted" in text or "[message_id: " in text:
+        around = [found.group(0) for found in _METADATA.finditer(text)]
+        text = _METADATA.sub("", text).strip()
+    for pattern in (_SYSTEM, _ENVELOPE, _FILES):
+        if found := pattern.match(text):
+            around.append(found.group(0).strip())
+            text = text[found.end() :].strip()
+    if around:
+        note(noted, "removed:gateway-metadata", len(around))
+    return text, around
+
+
+def spoken(text: str) -> str:
+    """An assistant's text without its marks for the gateway; empty where it says that it has nothing to say."""
+    found = _REPLY.match(text) if text.lstrip().startswith("[[") else None
+    text = (text[found.end() :] if found else text).strip()
+    return "" if text in _SILENT else text

@@ -1,0 +1,346 @@
+"""Sessions of pi and OpenClaw (``sessions/….jsonl``, versions 1 and 3, also compressed, and OpenClaw's database) as events.
+
+Entries of version 3 carry ids, which stay the same in forks: with their times they are the events' keys, and their links the
+tree. Version 1 has neither; there a message is known by its kind, time, call and text, which a branch copies as they are.
+OpenClaw's session index beside a file tells who runs the session: those of its clock and hooks are not read, those of several
+people are not the user's words.
+
+Does not know the parent's file, redaction or cleaning.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kept.core.errors import SourceError
+from kept.core.event import Author, Cursor, Event, Kind, Pointer, Precision, Slice, Tool
+from kept.core.text import one_line
+from kept.core.times import parse_instant, to_text
+from kept.sources.compressed import MAGIC, fold_compressed
+from kept.sources.documents import word_of
+from kept.sources.folding import Fetch, Outcome, Reader, fold
+from kept.sources.formats.claude_code.labels import opens_machine_session
+from kept.sources.formats.pi.database import DATABASE, DATABASES, claims_database, read_database
+from kept.sources.formats.pi.labels import EXCLUDED, Runner, prompt_pieces, runner_of, spoken
+from kept.sources.pieces import (
+    PATH_LIMIT,
+    Piece,
+    bounded,
+    call_piece,
+    detail_of,
+    event_of,
+    hash_of,
+    name_of,
+    note,
+    object_of,
+    output_piece,
+    suffix_of,
+    target_of,
+    trim,
+    words_of,
+)
+from kept.sources.records import Record, open_regular, sample
+
+_LINKS = 4096
+_OPEN_CALLS = 64
+_INDEX_BYTES = 8 * 2**20
+_SILENT = ("model_change", "thinking_level_change", "label", "session_info", "custom", "context_transform", "ephemeral")
+# What the user threw away, and what a repair put aside, is not read.
+_DISCARDED = (".jsonl.deleted.", ".jsonl.bak")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pi:
+    """The reader of pi's and OpenClaw's transcripts."""
+
+    name: str = "pi"
+
+    def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
+        """``~/.pi/agent/sessions``, and ``agents`` in ``$OPENCLAW_STATE_DIR``, else in ``~/.openclaw`` and ``~/.clawdbot``."""
+        agent, state = env.get("PI_CODING_AGENT_DIR", ""), env.get("OPENCLAW_STATE_DIR", "")
+        folders = (Path(state).expanduser(),) if state else (home / ".openclaw", home / ".clawdbot")
+        pi = Path(agent).expanduser() if agent else home / ".pi" / "agent"
+        return (pi / "sessions", *(folder / "agents" for folder in folders))
+
+    def claims(self, path: Path, head: bytes) -> bool:
+        """Whether the file opens with a session's header, or is an agent's database; discarded sessions are not claimed."""
+        if any(mark in path.name for mark in _DISCARDED):
+            return False
+        if head.startswith(MAGIC):
+            return ".jsonl.reset." in path.name
+        return any(map(_opens_session, sample(head))) or claims_database(path, head)
+
+    def owns(self, path: Path) -> bool:
+        """True for sessions, for those that a reset put aside, and for an agent's database; not for discarded sessions."""
+        kept = path.suffix == ".jsonl" or ".jsonl.reset." in path.name or path.name == DATABASE
+        return kept and not any(mark in path.name for mark in _DISCARDED)
+
+    def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
+        """The events after the cursor. Raises SourceError where the file cannot be read as a whole."""
+        if path.suffix in DATABASES:
+            return read_database(path, cursor, _database_reader)
+        reader = Reader(start=partial(_load, path=path), step=partial(_step, path=str(path)), save=_save)
+        return fold_compressed(path, cursor, reader) if path.suffix == ".zst" else fold(path, cursor, reader)
+
+
+def _opens_session(value: Mapping[str, Any]) -> bool:
+    """Whether a record is a session's header, or a message where the header was lost."""
+    if not isinstance(value.get("timestamp"), str):
+        return False
+    message = value.get("message")
+    header = value.get("type") == "session" and isinstance(value.get("id"), str) and bool({"cwd", "version"} & value.keys())
+    return header or (value.get("type") == "message" and isinstance(message, dict) and "role" in message)
+
+
+@dataclass(kw_only=True, slots=True)
+class _State:
+    """What the records before the present one leave behind; all of it bounded.
+
+    ``runner`` is who talks to the assistant; ``opened`` tells that the first prompt was seen, ``digest`` that a program wrote it.
+    ``calls`` are open tool calls, id → place of their record and tool. ``links`` lead from an entry without event to the nearest
+    one before it that has one.
+    """
+
+    session: str = ""
+    runner: Runner = Runner.PERSON
+    opened: bool = False
+    digest: bool = False
+    cwd: str = ""
+    calls: dict[str, tuple[tuple[int, int], Tool]] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+
+
+_CARRIED = ("session", "runner", "opened", "digest", "cwd", "links")
+
+
+def _load(carry: str, fetch: Fetch, *, path: Path) -> _State:
+    held = json.loads(carry)
+    state = _State(**{name: held[name] for name in _CARRIED if name in held})
+    state.session = state.session or name_of(path.name.partition(".jsonl")[0].rpartition("_")[2])
+    state.runner = Runner(state.runner) or _runner_beside(path)
+    for call, (start, end) in held.get("calls", {}).items():
+        message = fetch(start, end).get("message")
+        blocks = message.get("content") if isinstance(message, dict) else ()
+        tools = (_tool(block) for block in blocks or () if isinstance(block, dict) and block.get("type") == "toolCall")
+        tool = next((tool for tool in tools if tool.call == call), None)
+        if tool is not None:
+            state.calls[call] = ((start, end), tool)
+    return state
+
+
+def _save(state: _State) -> str:
+    held: dict[str, Any] = {name: getattr(state, name) for name in _CARRIED}
+    held["calls"] = {call: place for call, (place, _) in state.calls.items()}
+    return json.dumps({name: value for name, value in held.items() if value}, ensure_ascii=False, separators=(",", ":"))
+
+
+def _runner_beside(path: Path) -> Runner:
+    """The runner that the session index in the same folder names for this file."""
+    stem = path.name.partition(".jsonl")[0]
+    try:
+        with open_regular(path.parent / "sessions.json") as file:
+            index = object_of(file.read(_INDEX_BYTES).decode("utf-8", "replace"))
+    except (OSError, SourceError):
+        return Runner.PERSON
+    for key, entry in index.items():
+        if not isinstance(entry, dict):
+            continue
+        named = entry.get("sessionFile")
+        native = entry.get("sessionId")
+        same = isinstance(native, str) and native and (stem == native or stem.startswith(f"{native}-topic-"))
+        if same or (isinstance(named, str) and named.replace("\\", "/").rpartition("/")[2] == path.name):
+            return runner_of(key, entry)
+    return Runner.PERSON
+
+
+def _database_reader(path: Path, session: str, key: str) -> Reader[_State]:
+    """The reader of one session in a database."""
+    state = _State(session=name_of(session), runner=runner_of(key, {}))
+    return Reader(start=lambda _carry, _fetch: state, step=partial(_step, path=str(path)), save=lambda _state: "{}")
+
+
+_Found = list[Piece] | str
+"""The pieces of an entry, or the reason why it has none."""
+
+
+def _step(state: _State, record: Record, *, path: str) -> Outcome:
+    value, noted = record.value, dict[str, int]()
+    kind = value.get("type")
+    if kind == "session":
+        state.session = name_of(value.get("id")) or state.session
+        state.cwd = name_of(value.get("cwd"), PATH_LIMIT) or state.cwd
+        return Outcome(dropped="session")
+    if state.runner in EXCLUDED:
+        return Outcome(dropped=f"excluded-session:{state.runner}")
+    found: _Found
+    if kind == "message":
+        found = _message(state, record, noted)
+    elif kind in ("compaction", "branch_summary"):
+        found = _plain(words_of(value.get("summary")), Author.COMPACTION, str(kind))
+    elif kind == "custom_message":
+        found = _plain(words_of(value.get("content")), Author.INJECTED, "custom_message")
+    else:
+        found = str(kind) if kind in _SILENT else f"unknown-type:{word_of(kind)}"
+    native, parent = name_of(value.get("id")), name_of(value.get("parentId"))
+    parent = state.links.get(parent, parent)
+    if isinstance(found, str):
+        _link(state, native, parent)
+        return Outcome(dropped=found, noted=noted)
+    return Outcome(events=tuple(_events(state, record, found, parent, path)), noted=noted)
+
+
+def _plain(text: str, author: Author, reason: str) -> _Found:
+    return [Piece(kind=Kind.PROMPT, author=author, reason=reason, text=text, index=0)] if text else "no-text"
+
+
+def _message(state: _State, record: Record, noted: dict[str, int]) -> _Found:
+    message = record.value.get("message")
+    if not isinstance(message, dict):
+        return "no-message"
+    match message.get("role"):
+        case "user":
+            return _user(state, message, noted)
+        case "assistant":
+            return _assistant(state, message, record, noted)
+        case "toolResult":
+            return _result(state, message, noted)
+        case "bashExecution":
+            return _execution(message, noted)
+        case role:
+            return _plain(words_of(message.get("content")), Author.INJECTED, f"role:{word_of(role)}")
+
+
+def _user(state: _State, message: Mapping[str, Any], noted: dict[str, int]) -> _Found:
+    pieces: list[Piece] = []
+    for index, block in enumerate(_blocks(message)):
+        text = block.get("text")
+        if block.get("type") != "text" or not isinstance(text, str):
+            note(noted, f"block:{word_of(block.get('type'))}")
+        elif text.strip():
+            pieces += prompt_pieces(text, state.runner, message.get("provenance"), noted, index=index)
+    if not state.opened and (first := next((piece for piece in pieces if piece.author is Author.HUMAN), None)):
+        state.opened, state.digest = True, opens_machine_session(first.text)
+    if state.digest:
+        pieces = [replace(piece, author=Author.INJECTED, reason="machine-session") for piece in pieces]
+    return pieces or "no-text"
+
+
+def _assistant(state: _State, message: Mapping[str, Any], record: Record, noted: dict[str, int]) -> _Found:
+    author = Author.ASSISTANT
+    if state.runner is Runner.SUBAGENT or state.digest:
+        author = Author.SUBAGENT if state.runner is Runner.SUBAGENT else Author.INJECTED
+    pieces: list[Piece] = []
+    silent, kinds = False, set[str]()
+    for index, block in enumerate(_blocks(message)):
+        kind = word_of(block.get("type"))
+        kinds.add(kind)
+        if kind == "text":
+            text = spoken(words_of([block]))
+            silent = silent or not text
+            if text:
+                pieces.append(Piece(kind=Kind.RESPONSE, author=author, reason="assistant-message", text=text, index=index))
+        elif kind == "toolCall":
+            tool = _tool(block)
+            _open_call(state, tool, record)
+            pieces.append(call_piece(tool, author=author, reason="toolCall", index=index))
+        else:
+            note(noted, "thinking" if kind == "thinking" else f"block:{kind}")
+    if pieces:
+        return pieces
+    reason = message.get("stopReason")
+    if silent:
+        return "no-reply"
+    return "thinking-only" if kinds == {"thinking"} else word_of(reason) if reason in ("error", "aborted") else "no-text"
+
+
+def _tool(block: Mapping[str, Any]) -> Tool:
+    given = block.get("arguments")
+    arguments = given if isinstance(given, dict) else {}
+    return Tool(
+        name=name_of(block.get("name")),
+        call=name_of(block.get("id")),
+        target=target_of(arguments),
+        detail=detail_of(arguments),
+    )
+
+
+def _result(state: _State, message: Mapping[str, Any], noted: dict[str, int]) -> _Found:
+    call = name_of(message.get("toolCallId"))
+    _, tool = state.calls.pop(call, (None, Tool(name=name_of(message.get("toolName")), call=call)))
+    for block in _blocks(message):
+        if block.get("type") != "text":
+            note(noted, f"block:{word_of(block.get('type'))}")
+    text, failed, details = words_of(message.get("content")), message.get("isError"), message.get("details")
+    code = details.get("exitCode") if isinstance(details, dict) else None
+    code = code if isinstance(code, int) and not isinstance(code, bool) else _exit_code(text)
+    done = replace(tool, detail="", ok=not failed if isinstance(failed, bool) else None, exit_code=code)
+    return [output_piece(text, done, noted)]
+
+
+def _exit_code(text: str) -> int | None:
+    """The status in the last line of an output, where pi's shell tool writes it."""
+    stated = (
+        text[-100:].rpartition("Command exited with code ")[2].strip(") \n") if "Command exited with code " in text[-100:] else ""
+    )
+    return int(stated) if stated.isdecimal() and len(stated) < 12 else None
+
+
+def _execution(message: Mapping[str, Any], noted: dict[str, int]) -> _Found:
+    """A command that the user ran themselves (``!ls``): what it is and what it printed are a tool's."""
+    code, command = message.get("exitCode"), message.get("command")
+    target = bounded(command) if isinstance(command, str) else ""
+    tool = Tool(name="bash", target=target)
+    known = code if isinstance(code, int) and not isinstance(code, bool) else None
+    done = replace(tool, exit_code=known, ok=None if known is None or message.get("cancelled") else known == 0)
+    text = message.get("output")
+    return [
+        call_piece(tool, author=Author.TOOL, reason="bashExecution"),
+        output_piece(text.strip() if isinstance(text, str) else "", done, noted, index=1),
+    ]
+
+
+def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A message's content as blocks; a plain string is one block of text."""
+    content = message.get("content")
+    listed = content if isinstance(content, list) else [content] if isinstance(content, str) else []
+    blocks = ({"type": "text", "text": block} if isinstance(block, str) else block for block in listed)
+    return [block for block in blocks if isinstance(block, dict)]
+
+
+def _events(state: _State, record: Record, pieces: list[Piece], parent: str, path: str) -> Iterator[Event]:
+    value = record.value
+    message = value.get("message")
+    at = parse_instant(value.get("timestamp")) or (parse_instant(message.get("timestamp")) if isinstance(message, dict) else None)
+    native = name_of(value.get("id"))
+    stamp = to_text(at) if at else ""
+    for piece in pieces:
+        call = piece.tool.call if piece.tool else ""
+        same = (native, stamp) if native and stamp else (native or stamp or state.session, piece.kind, call, one_line(piece.text))
+        yield event_of(
+            piece,
+            key=hash_of(*same) + suffix_of(piece),
+            session=state.session,
+            at=at,
+            precision=Precision.MESSAGE,
+            pointer=Pointer(path=path, line=record.line, start=record.start, end=record.end),
+            project=state.cwd,
+            record=native,
+            parent=parent,
+        )
+
+
+def _link(state: _State, native: str, parent: str) -> None:
+    if native:
+        state.links[native] = parent
+        trim(state.links, _LINKS)
+
+
+def _open_call(state: _State, tool: Tool, record: Record) -> None:
+    if not tool.call:
+        return
+    state.calls[tool.call] = ((record.start, record.end), tool)
+    if len(state.calls) > _OPEN_CALLS:
+        del state.calls[next(iter(state.calls))]

@@ -1,0 +1,252 @@
+"""Prompt logs: files in which an agent writes down each prompt it was given, with its time, and often what it then did.
+
+One file for each prompt, or one file with a dated heading for each. The prompt's words are the person's; a retelling of them
+("User requested …", "Prompt summary") and the report of what was done are the agent's. Knows no files and no front matter.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import StrEnum
+from itertools import pairwise
+from typing import NamedTuple
+
+import re2
+
+from kept.core.event import Author, Kind, Precision
+from kept.sources.documents import Entry, Row, Said, place_of, prompt
+from kept.sources.markdown import Heading, body, fenced, headings, visible
+from kept.sources.roles import Role, When, role_of, template_of
+from kept.sources.stamps import Stamp, find_stamp
+
+_HEADER_ROWS = 12
+_WORD_CHARACTERS = 60
+
+
+class Part(StrEnum):
+    """What a section of a log holds."""
+
+    PROMPT = "prompt"
+    RETOLD = "prompt-retold"
+    REPORT = "report"
+
+
+class _Section(NamedTuple):
+    """Rows [first, after) of one part; ``words`` is the row its own words begin at, ``opening`` what stands on the label's line."""
+
+    part: Part
+    first: int
+    words: int
+    after: int
+    opening: str = ""
+
+
+_PROMPT = re2.compile(
+    r"^(?:(?:the|full|complete|original|initial|user|user's|my|follow[- ]?up|second|first|third|next|verbatim|raw|exact|additional|latest) )*"
+    r"(?:(?:user prompt|prompt|user request|request|user query|instruction|instructions)s?|user(?:'s)? (?:question|feedback|input|message|ask))"
+    r"(?: text| received)?(?: #?\d{1,3})?$|^user$"
+)
+_RETOLD = re2.compile(
+    r"\b(?:prompt|request|user)\b.*\b(?:summary|overview|context|interpretation|intent)\b|\bsummary of\b.*\b(?:prompt|request)\b"
+)
+# How an agent retells a prompt; a person writes "the user should …" or "a user reported …" instead.
+_RETELLING = re2.compile(
+    r"(?i)^\W*(?:the )?users? (?:(?:has|have|had|also|then|now|again|still|only|additionally|explicitly) )*"
+    r"(?:request|ask|report|want|need|said|say|see|wrote|was|were|is|provid|notic|complain|prefer|clarif|confirm|instruct|describ"
+    r"|mention|observ|suggest|follow|continu)"
+    r"|(?:[-:;.(] ?)(?:the )?user (?:requested|reported|asked|wants|wanted)\b"
+)
+_REPORT = re2.compile(
+    r"^(?:implemented |implementation |files? |code |the )*(?:changes?|actions?|work|summary|result|solution|files|implementation|notes|outcome|response|analysis|fix|verification|testing)"
+    r"(?: (?:made|taken|done|completed|modified|changed|created|summary|applied|list))*$"
+)
+_LABEL = re2.compile(r"^[ \t]{0,3}(?:[-*][ \t]+)?(?:\*\*|__)?([A-Za-z][A-Za-z' -]{1,40}?)(?:\*\*|__)?:(?:\*\*|__)?(?:[ \t]+(.*))?$")
+_META = re2.compile(
+    r"^(?:llm|model|llm model|agent|assistant|processed by|tool|engine|(?:utc )?(?:timestamp|date|time)|utc|created|when|author|branch|commit)$"
+)
+_STAMP = re2.compile(
+    r"\d{4}[-/._]?\d\d[-/._]?\d\d(?:[T _-]?\d\d[:h-]?\d\d(?:[:-]?\d\d(?:[.,]\d+)?)?[ ]?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)?)?"
+)
+_MODEL_WORD = re2.compile(
+    r"(?i)\b(?:gpt|chatgpt|claude|codex|copilot|gemini|grok|llama|mistral|qwen|deepseek|sonnet|opus|haiku|cursor|aider|windsurf|llm)\b|\bgpt-"
+)
+
+
+def is_prompt_log(rows: Sequence[Row], *, named: bool) -> bool:
+    """Whether a text opens like a prompt log.
+
+    ``named`` tells that its name says so: then a time in its first lines is enough. Else they hold a time, a model and a prompt.
+    """
+    opening = [row.text for row in rows[:40] if row.text.strip()][:_HEADER_ROWS]
+    dated = any(_is_meta(text) and find_stamp(text) for text in opening)
+    model = any(_is_meta(text) and _MODEL_WORD.search(text) for text in opening)
+    prompted = any(_part_of_label(text) is Part.PROMPT for text in opening)
+    if named:
+        told = any(_part_of_label(text) in (Part.PROMPT, Part.RETOLD) for text in opening)
+        return told or dated or any(find_stamp(text[:_WORD_CHARACTERS]) for text in opening[:2])
+    return dated and model and prompted
+
+
+def entries_of(rows: Sequence[Row], first: int, when: When) -> list[Entry]:
+    """The records of a log: for each prompt its header, its words, and each section of the report."""
+    inside = fenced(rows)
+    found = headings(rows, inside, first)
+    marks = _marks(found)
+    edges = [first, *marks, len(rows)] if len(marks) > 1 else [first, len(rows)]
+    opening = frozenset(marks)
+    entries: list[Entry] = []
+    position = 0
+    for start, after in pairwise(edges):
+        if start >= after:
+            continue
+        begin = _header_end(rows, start, after)
+        until = bisect_left(found, after, lo=position, key=lambda heading: heading.row)
+        sections = _sections(rows, begin, after, inside, found[position:until])
+        entries += _entries(rows, start, begin, sections, replace(when, stamp=None) if start in opening else when)
+        position = until
+    return entries
+
+
+def _marks(found: Sequence[Heading]) -> list[int]:
+    """The rows of headings that begin with a date, where they follow one another on one level: each opens an entry of its own."""
+    dated = [heading for heading in found if heading.title[:4].isdigit() and find_stamp(heading.title)]
+    return [heading.row for heading in dated if heading.level == dated[0].level]
+
+
+def _entries(rows: Sequence[Row], start: int, begin: int, sections: Sequence[_Section], when: When) -> list[Entry]:
+    """The records of one entry: its header (the rows before ``begin``) and its sections."""
+    stamps = [found for row in rows[start:begin] if (found := find_stamp(row.text))]
+    own = next((stamp for stamp in stamps if stamp.clock), next(iter(stamps), None))
+    template = _template(own if own and (own.clock or when.stamp is None) else when.stamp, when)
+    entries = []
+    if any(row.text.strip() for row in rows[start:begin]):
+        entries.append(Entry(place=place_of(rows, start, begin), dropped="log-header"))
+    for section in sections:
+        text = "\n".join(part for part in (section.opening.strip(), body(rows, section.words, section.after)) if part)
+        if text or section.words > section.first:
+            entries.append(_entry(_bare(text), section, template, rows))
+    return entries
+
+
+def _template(stamp: Stamp | None, when: When) -> Said:
+    return replace(
+        template_of(replace(when, stamp=stamp)), precision=Precision.MESSAGE if stamp and stamp.clock else Precision.SESSION
+    )
+
+
+def _entry(text: str, section: _Section, template: Said, rows: Sequence[Row]) -> Entry:
+    place, part = place_of(rows, section.first, section.after), section.part
+    if part is Part.REPORT:
+        text = body(rows, section.first, section.after)  # what a section tells of stands in its heading
+    text, hidden = visible(text)
+    noted: dict[str, int] = {"removed:hidden-text": hidden} if hidden else {}
+    if not text:
+        return Entry(place=place, dropped="no-text", noted=noted)
+    if part is Part.PROMPT and not _RETELLING.search(text[:200]):
+        said, removed = prompt(text, "prompt-log:prompt", template)
+        return Entry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=noted | dict(removed))
+    reason = f"prompt-log:{part if part is Part.REPORT else Part.RETOLD}"
+    told = replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT, reason=reason, text=text)
+    return Entry(place=place, said=(told,), noted=noted)
+
+
+def _header_end(rows: Sequence[Row], start: int, after: int) -> int:
+    """The row after an entry's title, time and model: the first row that is none of these."""
+    number, seen = start, False
+    for number in range(start, min(after, start + 2 * _HEADER_ROWS)):
+        text = rows[number].text.strip()
+        heading = text.startswith("#")
+        title = number == start and (heading or (text[:4].isdigit() and find_stamp(text[:_WORD_CHARACTERS]) is not None))
+        if text and not title and not _is_meta(text) and text.strip("-*_ "):
+            # A lone short line below the time is the model's name.
+            name = seen and _is_model(text) and not heading
+            if not (name and number > start and rows[number - 1].text.strip()):
+                return number
+        if heading and _part(text) is Part.PROMPT:
+            return number
+        seen = seen or find_stamp(text) is not None
+    return min(after, number + 1)
+
+
+def _is_meta(text: str) -> bool:
+    """Whether a line holds nothing but a time, a model's name, or a label with one of them."""
+    text = text.strip().lstrip("#").strip()
+    if len(text) > 2 * _WORD_CHARACTERS:
+        return False
+    found = _LABEL.match(text)
+    if found and (_META.match(found.group(1).strip().casefold()) or _is_model((found.group(2) or "").strip())):
+        return True
+    if find_stamp(text) is None:
+        return _is_model(text)
+    rest = _STAMP.sub(" ", text).strip("-–—·|,:*_# \t")
+    return not rest or _is_model(rest) or bool(found and _META.match(rest.strip("*: ").casefold()))
+
+
+def _is_model(text: str) -> bool:
+    """Whether a short text is the name of a model or an agent."""
+    return len(text) <= _WORD_CHARACTERS and role_of(text) == (Role.ASSISTANT, False)
+
+
+def _sections(rows: Sequence[Row], begin: int, after: int, inside: Sequence[bool], found: Sequence[Heading]) -> list[_Section]:
+    """The parts of an entry's body. Text before any heading or label is the prompt; a deeper heading belongs to what it stands in."""
+    levels = {heading.row: heading for heading in found}
+    marks: list[tuple[int, Part, int, str]] = [(begin, Part.PROMPT, begin, "")]
+    level = 0
+    for number in range(begin, after):
+        if number in levels:
+            heading = levels[number]
+            part = _part(heading.title)
+            if level == 0 or heading.level <= level or part is not Part.REPORT:
+                level = heading.level
+                marks.append((number, part, number + 1, ""))
+        elif level == 0 and not inside[number]:
+            labelled = _part_of_label(rows[number].text)
+            if labelled is not None:
+                label = _LABEL.match(rows[number].text)
+                marks.append((number, labelled, number + 1, (label.group(2) or "") if label else ""))
+    if any(part is Part.PROMPT for _, part, _, _ in marks[1:]):
+        marks[0] = (begin, Part.REPORT, begin, "")  # the prompt has a heading of its own
+    ends = [mark[0] for mark in marks[1:]] + [after]
+    return [
+        _Section(part, first, words, end, opening)
+        for (first, part, words, opening), end in zip(marks, ends, strict=True)
+        if first < end and any(row.text.strip() for row in rows[first:end])
+    ]
+
+
+def _part(title: str) -> Part:
+    words = " ".join(title.partition("(")[0].strip(' #*_:`"').casefold().split())
+    if _PROMPT.match(words):
+        return Part.PROMPT
+    return Part.RETOLD if _RETOLD.search(words) else Part.REPORT
+
+
+def _part_of_label(text: str) -> Part | None:
+    """What a label at the start of a line announces; None where it announces no part of a log."""
+    found = _LABEL.match(text[:2000])
+    if not found and text.startswith("#"):
+        part = _part(text)
+        return part if part is not Part.REPORT else None
+    words = found.group(1).strip().casefold() if found else ""
+    if not words:
+        return None
+    if _part(words) is not Part.REPORT:
+        return _part(words)
+    return Part.REPORT if _REPORT.match(words) and not (found and found.group(2)) else None
+
+
+def _bare(text: str) -> str:
+    """A prompt without what it is wrapped in: quotation marks, a quote's bars, a code fence around all of it."""
+    lines = text.split("\n")
+    if (
+        len(lines) > 2
+        and lines[0].startswith("```")
+        and lines[-1].strip() == "```"
+        and not any("```" in line for line in lines[1:-1])
+    ):
+        text = "\n".join(lines[1:-1]).strip()
+    elif all(line.startswith(">") for line in lines):
+        text = "\n".join(line[1:].removeprefix(" ") for line in lines).strip()
+    if len(text) > 2 and (text[0], text[-1]) in (('"', '"'), ("“", "”")) and not set(text[1:-1]) & set('"“”'):
+        text = text[1:-1].strip()
+    return text

@@ -1,0 +1,262 @@
+"""The lines of a SpecStory document: whose turn begins where, and what of a turn is text, thinking, a tool's call and output.
+
+Older versions of SpecStory put what a tool printed into a fence of three backticks whatever it held, so fences alone do not
+tell where a tool's block ends, and documents quote other documents. A line counts as a turn's header by its surroundings and
+its time as well. Knows no files and no authors.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+import re2
+
+from kept.core.times import parse_instant
+from kept.sources.documents import Row
+
+_HEADER = re2.compile(
+    r"^_\*\*(User|Agent|Assistant)( - sidechain)?(?: \(([^()\n]{0,200}(?:\([^()\n]{0,80}\))?[^()\n]{0,80})\))?\*\*_[ \t]*$"
+)
+_STAMP = re2.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d))$")
+_OPEN, _CLOSE = "<tool-use ", "</tool-use>"
+_THINK, _THINK_END = "<think>", "</think>"
+_RULE = "---"
+# Sidechains are written in between, a little out of order; what is far older is quoted from another session.
+_DISORDER = timedelta(hours=1)
+
+
+class Zone(NamedTuple):
+    """What a row belongs to: a tool's block, a fence."""
+
+    tool: bool
+    fenced: bool
+
+
+class Fence(NamedTuple):
+    """A line that opens or closes a block: its marks, the language after them."""
+
+    mark: str
+    language: str
+
+
+def _fence(text: str) -> Fence | None:
+    if "```" not in text and "~~~" not in text:
+        return None
+    line = text.lstrip(" ")
+    if len(text) - len(line) > 3 or not line.startswith(("```", "~~~")):
+        return None
+    language = line.lstrip(line[0])
+    return None if "`" in language else Fence(line[: len(line) - len(language)], language.strip())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Header:
+    """A turn's first line: its row, the role it names, the model, the time as written and as an instant."""
+
+    row: int
+    human: bool
+    sidechain: bool
+    model: str
+    stamp: str
+    at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Turn:
+    """A turn: its header, the row after its last one, and the first row that quotes another transcript (else ``after``)."""
+
+    header: Header
+    after: int
+    quoted: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolBlock:
+    """A tool's block as written: its name and kind, what it worked on, what it changed, what it printed (None: nothing yet)."""
+
+    name: str
+    kind: str
+    target: str
+    detail: str
+    output: str | None
+    answer: str
+
+
+def zones_of(rows: Sequence[Row]) -> list[Zone]:
+    """For each row whether it stands in a tool's block and in a fence; a fence that is never closed is none."""
+    closers = _closers(rows)
+    zones, tool, fence, opened = [], False, "", -1
+    for number, row in enumerate(rows):
+        found = _fence(row.text)
+        if not fence and row.text.startswith(_OPEN):
+            tool = True
+        zones.append(Zone(tool, bool(fence)))
+        # A bare fence right before the end of the block closes it, even where the one before seemed to have done so.
+        if tool and _CLOSE in row.text and (not fence or opened == number - 1):
+            tool, fence = False, ""
+        elif fence:
+            if found and found.mark.startswith(fence) and not found.language:
+                fence = ""
+        elif found and len(found.mark) <= closers[number].get(found.mark[0], 0):
+            fence, opened = found.mark, -1 if found.language else number
+    return zones
+
+
+def _closers(rows: Sequence[Row]) -> list[dict[str, int]]:
+    """For each row the longest bare fence after it, by its character."""
+    after: list[dict[str, int]] = []
+    longest: dict[str, int] = {}
+    for row in reversed(rows):
+        after.append(longest)
+        found = _fence(row.text)
+        if found and not found.language and len(found.mark) > longest.get(found.mark[0], 0):
+            longest = {**longest, found.mark[0]: len(found.mark)}
+    return after[::-1]
+
+
+def turns_of(rows: Sequence[Row], zones: Sequence[Zone], begun: datetime | None) -> list[Turn]:
+    """The turns of a document that began at ``begun``."""
+    found = [header for number, row in enumerate(rows) if row.text.startswith("_**") and (header := _header(number, row.text))]
+    ruled = any(_after_rule(rows, header.row) for header in found)
+    dated = {header.human for header in found if header.at is not None}
+    turns: list[Turn] = []
+    last, latest, quoted = None, begun, len(rows)
+    for header in found:
+        zone = zones[header.row]
+        changes = last is not None and last.human != header.human
+        fits = (header.row == 0 or not rows[header.row - 1].text.strip()) and (
+            not changes or not ruled or _after_rule(rows, header.row)
+        )
+        if zone.fenced or zone.tool:
+            fits = fits and not (zone.fenced and zone.tool) and header.at is not None and latest is not None and header.at >= latest
+        elif header.at is not None and latest is not None:
+            fits = fits and header.at >= latest - _DISORDER
+        elif header.at is None:
+            fits = fits and not (header.human and header.human in dated)
+        if not fits:
+            quoted = min(quoted, header.row) if not (zone.fenced or zone.tool) else quoted
+            continue
+        if last is not None:
+            turns.append(Turn(header=last, after=header.row, quoted=min(quoted, header.row)))
+        last, quoted = header, len(rows)
+        latest = max(header.at, latest) if header.at and latest else header.at or latest
+    if last is not None:
+        turns.append(Turn(header=last, after=len(rows), quoted=quoted))
+    return turns
+
+
+def _header(number: int, text: str) -> Header | None:
+    found = _HEADER.match(text)
+    if not found:
+        return None
+    inner = (found.group(3) or "").strip()
+    stamp = _STAMP.search(inner)
+    return Header(
+        row=number,
+        human=found.group(1) == "User",
+        sidechain=bool(found.group(2)),
+        model=inner[: stamp.start()].strip() if stamp else inner,
+        stamp=stamp.group(1) if stamp else "",
+        at=parse_instant(stamp.group(1)) if stamp else None,
+    )
+
+
+def _after_rule(rows: Sequence[Row], number: int) -> bool:
+    number -= 1
+    while number >= 0 and not rows[number].text.strip():
+        number -= 1
+    return number >= 0 and rows[number].text.strip() == _RULE
+
+
+def blocks_of(rows: Sequence[Row], zones: Sequence[Zone], first: int, after: int) -> Iterator[str | ToolBlock]:
+    """The pieces of a turn's rows [first, after) in order: text as it stands, tools' blocks; thinking is left out."""
+    text: list[str] = []
+    number = first
+    while number < after:
+        row = rows[number].text
+        if zones[number].tool and row.startswith(_OPEN):
+            end = number + 1
+            while end < after and zones[end].tool and not (rows[end].text.startswith(_OPEN) and not zones[end].fenced):
+                end += 1
+            yield _joined(text)
+            yield _tool_block([each.text for each in rows[number:end]])
+            text, number = [], end
+            continue
+        if row.startswith(_THINK):
+            while number < after and _THINK_END not in rows[number].text:
+                number += 1
+        else:
+            text.append(row)
+        number += 1
+    yield _joined(text)
+
+
+def _joined(lines: list[str]) -> str:
+    while lines and lines[-1].strip() in ("", _RULE):
+        lines.pop()
+    return "\n".join(lines).strip()
+
+
+_NAME = re2.compile(r'data-tool-type="([^"\n]{0,40})" data-tool-name="([^"\n]{0,200})"')
+_SUMMARY = re2.compile(r"<summary>(?s:(.*?))</summary>")
+_CODE = re2.compile(r"`([^`\n]+)`")
+_WRITTEN = re2.compile(r"^(?:The file |File created successfully at: )(\S{1,900})")
+_PRINTED = ("", "text", "output")
+_ANSWER, _PREVIEW = "\n**Answer:** ", '" selected preview:'
+_ANSWERED = "User has answered your question"
+
+
+def _tool_block(lines: list[str]) -> ToolBlock:
+    named = _NAME.search(lines[0])
+    kind, name = named.groups() if named else ("", "")
+    text = "\n".join(lines)
+    summary = _SUMMARY.search(text[:10_000])
+    rest = text[summary.end() :] if summary else "\n".join(lines[1:])
+    body = (
+        rest.replace("</details></tool-use>", "").rstrip().removesuffix("</tool-use>").rstrip().removesuffix("</details>").rstrip()
+    )
+    prose, given, output = _fences(body.split("\n"))
+    spans = [*_CODE.findall(summary.group(1) if summary else ""), *_CODE.findall(prose)]
+    title = summary.group(1).partition("•")[2].rpartition(": ")[2] if summary else ""
+    opening = next((line for line in prose.split("\n") if line.strip()), "")
+    written = _WRITTEN.match(output or "")
+    target = given if kind == "shell" and given else " ".join(spans) or title or opening or (written.group(1) if written else "")
+    answer = ""
+    if name == "AskUserQuestion":
+        before, mark, said = body.rpartition(_ANSWER)
+        answer = said.partition(_PREVIEW)[0].strip() if mark and before else _answers(output or "")
+    return ToolBlock(
+        name=name, kind=kind, target=target.strip(), detail=given if kind == "write" else "", output=output, answer=answer
+    )
+
+
+def _answers(output: str) -> str:
+    if not output.startswith(_ANSWERED):
+        return ""
+    return "\n".join(part.partition('"')[0] for part in output.split('"="')[1:]).strip()
+
+
+def _fences(lines: list[str]) -> tuple[str, str, str | None]:
+    """A block's prose, what stands in a fence of a language (a command, a file's text), and what was printed.
+
+    What was printed reaches to the last bare fence: it may hold fences of its own.
+    """
+    prose: list[str] = []
+    given = ""
+    fences = [_fence(line) for line in lines]
+    bare = [number for number, found in enumerate(fences) if found and not found.language]
+    number = 0
+    while number < len(lines):
+        found = fences[number]
+        if not found:
+            prose.append(lines[number])
+            number += 1
+            continue
+        if found.language in _PRINTED or given:
+            end = bare[-1] if bare and bare[-1] > number else len(lines)
+            return "\n".join(prose), given, "\n".join(lines[number + 1 : end]).strip()
+        end = next((each for each in bare if each > number), len(lines))
+        given = "\n".join(lines[number + 1 : end]).strip()
+        number = end + 1
+    return "\n".join(prose), given, None

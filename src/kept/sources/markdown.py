@@ -1,0 +1,166 @@
+"""Markdown as lines: which of them stand in code fences, which are headings, and what a reader of the page does not see.
+
+Knows no format and no roles. Linear in the text.
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+import re2
+
+from kept.sources.documents import Row
+
+_FENCE = re2.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$")
+_HEADING = re2.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_HEADING_CHARACTERS = 300
+
+
+class Heading(NamedTuple):
+    """A heading line outside of fences: its row, its level and its title without the marks."""
+
+    row: int
+    level: int
+    title: str
+
+
+def fenced(rows: Sequence[Row]) -> list[bool]:
+    """For each row whether it belongs to a code block that is opened and closed.
+
+    Assistants nest blocks of the same fence, so one that names a language opens and a bare one closes; a block that is never
+    closed hides nothing.
+    """
+    edges = [0] * (len(rows) + 1)
+    waiting: list[tuple[int, str]] = []
+    for number, row in enumerate(rows):
+        if "`" not in row.text and "~" not in row.text:
+            continue
+        found = _FENCE.match(row.text)
+        if not found:
+            continue
+        fence, language = found.group(1), found.group(2).strip()
+        if language or not waiting:
+            waiting.append((number, fence))
+        elif fence[0] == waiting[-1][1][0] and len(fence) >= len(waiting[-1][1]):
+            edges[waiting.pop()[0]] += 1
+            edges[number + 1] -= 1
+    return [depth > 0 for depth in accumulate(edges[:-1])]
+
+
+def fenced_in_turns(rows: Sequence[Row], starts: Sequence[int]) -> list[bool]:
+    """The same for a conversation whose speakers' lines stand at ``starts``: a block that is not closed ends at the next of them.
+
+    A block that quotes another conversation is closed some turns further on: it goes up to the turn in which its end stands.
+    """
+    edges = sorted({0, *starts, len(rows)})
+    parts = [fenced(rows[first:after]) for first, after in pairwise(edges)]
+    torn = [number for number, (first, after) in enumerate(pairwise(edges)) if _is_torn(rows[first:after])]
+    for first, last in zip(torn[::2], torn[1::2], strict=False):
+        joined = fenced(rows[edges[first] : edges[last + 1]])
+        for number in range(first, last + 1):
+            offset = edges[number] - edges[first]
+            parts[number] = joined[offset : offset + edges[number + 1] - edges[number]]
+    return [row for part in parts for row in part]
+
+
+def _is_torn(rows: Sequence[Row]) -> bool:
+    """Whether a part of a text opens a block that it does not close, or closes one that it does not open."""
+    depth: list[str] = []
+    for row in rows:
+        found = _FENCE.match(row.text) if "`" in row.text or "~" in row.text else None
+        if found and (found.group(2).strip() or not depth):
+            depth.append(found.group(1))
+        elif found and found.group(1)[0] == depth[-1][0] and len(found.group(1)) >= len(depth[-1]):
+            depth.pop()
+    return bool(depth)
+
+
+def headings(rows: Sequence[Row], inside: Sequence[bool], first: int = 0) -> list[Heading]:
+    """The ATX headings from a row on, outside of fences."""
+    found = []
+    for number in range(first, len(rows)):
+        text = rows[number].text
+        if inside[number] or "#" not in text[:4] or len(text) > _HEADING_CHARACTERS:
+            continue
+        match = _HEADING.match(text)
+        if match:
+            found.append(Heading(number, len(match.group(1)), match.group(2)))
+    return found
+
+
+def body(rows: Sequence[Row], first: int, after: int) -> str:
+    """The text of rows [first, after) without outer blank lines and without rules (``---``) at its edges."""
+    while first < after and _is_edge(rows[first].text):
+        first += 1
+    while after > first and _is_edge(rows[after - 1].text):
+        after -= 1
+    return "\n".join(row.text for row in rows[first:after]).strip()
+
+
+def _is_edge(text: str) -> bool:
+    text = text.strip()
+    return not text or (len(text) >= 3 and text[0] in "-*_" and not text.strip(text[0]))
+
+
+_MARK = re.compile(r"`+|~~~+|<")
+_ELEMENT = re2.compile(r"^<([A-Za-z][A-Za-z0-9]{0,20})\b[^<>]*?(?:\bhidden\b|display\s*:\s*none)[^<>]*>")
+_ELEMENT_CHARACTERS = 400
+_NESTED = 50
+
+
+def visible(text: str) -> tuple[str, int]:
+    """The text without comments and hidden elements, and how many there were; code blocks and code spans are left alone."""
+    if "<" not in text:
+        return text, 0
+    pieces: list[str] = []
+    missing: set[str] = set()  # ends that do not come any more: looking for them again would cost the whole text each time
+    removed = kept = position = 0
+    while found := _MARK.search(text, position):
+        start, mark = found.span()[0], found.group()
+        if mark == "<":
+            end = _hidden_end(text, start, missing)
+            if end:
+                pieces.append(text[kept:start])
+                removed, kept = removed + 1, end
+            position = end or start + 1
+        else:
+            position = _code_end(text, found.end(), mark, missing)
+    return ("".join([*pieces, text[kept:]]).strip(), removed) if removed else (text, 0)
+
+
+def _find(text: str, what: str, position: int, missing: set[str]) -> int:
+    """Where a text comes next, -1 where it does not come any more."""
+    found = -1 if what in missing else text.find(what, position)
+    if found < 0:
+        missing.add(what)
+    return found
+
+
+def _code_end(text: str, position: int, mark: str, missing: set[str]) -> int:
+    """Where code ends that was opened just before a position; the position itself where it is never closed."""
+    close = _find(text, mark, position, missing)
+    if close < 0 or (len(mark) < 3 and "\n" in text[position:close]):
+        return position
+    return close + len(mark)
+
+
+def _hidden_end(text: str, start: int, missing: set[str]) -> int:
+    """Where a comment or a hidden element ends that starts here; 0 where neither does."""
+    if text.startswith("<!--", start):
+        close = _find(text, "-->", start + 4, missing)
+        return close + 3 if close >= 0 else 0
+    found = _ELEMENT.match(text[start : start + _ELEMENT_CHARACTERS])
+    if not found:
+        return 0
+    opening, closing = f"<{found.group(1)}", f"</{found.group(1)}"
+    depth, position = 1, start + len(found.group())
+    while 0 < depth <= _NESTED:
+        close = _find(text, closing, position, missing)
+        if close < 0:
+            return 0
+        inner = text.find(opening, position, close)
+        depth += 1 if inner >= 0 else -1
+        position = inner + 1 if inner >= 0 else close + len(closing)
+    end = text.find(">", position, position + _ELEMENT_CHARACTERS)
+    return end + 1 if depth == 0 and end >= 0 else 0

@@ -1,0 +1,258 @@
+"""What the readers of agents' JSON Lines share: tool targets, outputs, typed text, and events made of pieces.
+
+Knows no format and no file.
+"""
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any
+
+from kept.core.event import Author, Event, Kind, Pointer, Precision, Tool
+from kept.core.text import one_line
+from kept.core.times import to_text
+from kept.sources.formats.claude_code.labels import split_text
+from kept.sources.records import Line, Record, parse_line
+
+PATH_LIMIT = 4096
+TEXT_LIMIT = 200_000
+NAME_LIMIT = 128
+# Cleaning cuts to 2,000 characters after it has looked for secrets; it needs to see more than what stays.
+TARGET_LIMIT = 8000
+# The first of these that a call's arguments hold says what it worked on.
+_TARGETS = (
+    *("cmd", "command", "file_path", "absolute_path", "path", "pattern", "query", "url", "dir_path", "prompt"),
+    *("description", "name"),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Piece:
+    """One event of a record in the making: block ``index`` of its message, piece ``order`` of that block."""
+
+    kind: Kind
+    author: Author
+    reason: str
+    text: str
+    index: int
+    order: int = 0
+    tool: Tool | None = None
+
+
+def words_of(content: Any) -> str:
+    """The text of a string, or of a list of strings and text blocks; outer white space removed."""
+    match content:
+        case str():
+            return content.strip()
+        case list():
+            texts = (item.get("text") if isinstance(item, dict) else item for item in content)
+            return "\n".join(text for text in texts if isinstance(text, str)).strip()
+        case _:
+            return ""
+
+
+def cut(text: str, noted: dict[str, int]) -> str:
+    """The text; of a very long one its head and tail, which is noted."""
+    if len(text) <= TEXT_LIMIT:
+        return text
+    noted["text-cut"] = noted.get("text-cut", 0) + 1
+    half = TEXT_LIMIT // 2
+    return f"{bounded(text, half)}\n[… {len(text) - TEXT_LIMIT} characters …]\n{bounded(text[-half - 1 :][::-1], half)[::-1]}"
+
+
+def bounded(text: str, most: int = TARGET_LIMIT) -> str:
+    """The text; of a longer one the beginning, up to white space: half a secret is one that nobody recognises any more.
+
+    Where there is no white space in the last quarter, that quarter goes.
+    """
+    if len(text) <= most:
+        return text.strip()
+    least = most - most // 4
+    at = max(text.rfind(space, least, most) for space in " \n\t")
+    return text[: at if at > 0 else least].strip()
+
+
+def change_of(old: str, new: str) -> str:
+    """An edit as one text: what stood there → what stands there now."""
+    return f"{bounded(old, TARGET_LIMIT // 2)}\n→\n{bounded(new, TARGET_LIMIT // 2)}"
+
+
+def name_of(value: Any, limit: int = NAME_LIMIT) -> str:
+    """A name of bounded length: a longer one is cut and told apart by its hash."""
+    if not isinstance(value, str):
+        return ""
+    return value if len(value) <= limit else f"{value[: limit - 33]}~{hash_of(value)}"
+
+
+def hash_of(*parts: str) -> str:
+    """A hash of texts in their order, as 32 hexadecimal digits."""
+    digest = blake2b(digest_size=16)
+    for part in parts:
+        digest.update(str(len(part)).encode() + b":" + part.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def note(noted: dict[str, int], what: str, count: int = 1) -> None:
+    """Count something that was removed inside a kept record."""
+    noted[what] = noted.get(what, 0) + count
+
+
+def trim(held: dict[str, Any], most: int) -> None:
+    """Let the older half of a dictionary go where it has grown beyond ``most``: one by one would cost its length each time."""
+    if len(held) > most:
+        for name in list(held)[: len(held) - most // 2]:
+            del held[name]
+
+
+def object_of(text: str) -> Mapping[str, Any]:
+    """The JSON object that a string holds, under the same limits as a record of a file; empty where it holds none."""
+    data = text.encode("utf-8", "replace")
+    found = list(parse_line(Line(number=0, start=0, end=len(data), data=data)))
+    return found[0].value if len(found) == 1 and isinstance(found[0], Record) else {}
+
+
+def command_line(value: Any) -> str:
+    """A command as one would type it: a string as it is, a list of arguments joined; of ``bash -lc X`` only X."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, list):
+        return ""
+    arguments = [argument for argument in value if isinstance(argument, str)]
+    if len(arguments) == 3 and arguments[1] in ("-c", "-lc", "-Command"):
+        return arguments[2]
+    return shlex.join(arguments)
+
+
+def target_of(arguments: Mapping[str, Any]) -> str:
+    """What a call worked on, bounded: its command, path or query, else all its arguments as JSON."""
+    named = next((found for key in _TARGETS if (found := command_line(arguments.get(key)).strip())), "")
+    return bounded(named or (json.dumps(arguments, ensure_ascii=False) if arguments else ""))
+
+
+def detail_of(arguments: Mapping[str, Any]) -> str:
+    """What a call changes: old → new text of an edit, the text of a new file; else nothing. Cut short."""
+    edits = arguments.get("edits")
+    for edit in (arguments, *(edits if isinstance(edits, list) else ())):
+        if not isinstance(edit, dict):
+            continue
+        for before, after in (("old_string", "new_string"), ("oldText", "newText")):
+            old, new = edit.get(before), edit.get(after)
+            if isinstance(old, str) and isinstance(new, str):
+                return change_of(old, new)
+    content = arguments.get("content")
+    return bounded(content) if isinstance(content, str) else ""
+
+
+def call_piece(tool: Tool, *, author: Author, reason: str, index: int = 0) -> Piece:
+    """A tool call; its text is its target."""
+    return Piece(kind=Kind.TOOL_CALL, author=author, reason=reason, text=tool.target or tool.name, index=index, tool=tool)
+
+
+def output_piece(text: str, tool: Tool, noted: dict[str, int], *, index: int = 0, order: int = 0) -> Piece:
+    """A tool's output, its middle left out where it is long."""
+    return Piece(
+        kind=Kind.TOOL_OUTPUT,
+        author=Author.TOOL,
+        reason="tool-result",
+        text=cut(text, noted),
+        index=index,
+        order=order,
+        tool=tool,
+    )
+
+
+def typed_pieces(text: str, noted: dict[str, int], *, reason: str, index: int = 0) -> list[Piece]:
+    """A text that stands in the user's name, told apart from what hooks and memory tools put around it.
+
+    ``reason`` says why the rest is the user's.
+    """
+    split = split_text(text)
+    for what, count in split.removed.items():
+        note(noted, what, count)
+    return [
+        Piece(
+            kind=Kind.PROMPT,
+            author=part.author,
+            reason=reason if part.reason == "typed" else part.reason,
+            text=part.text,
+            index=index,
+            order=order,
+        )
+        for order, part in enumerate(split.parts)
+    ]
+
+
+def suffix_of(piece: Piece) -> str:
+    """What tells the pieces of one record apart in their keys; nothing for the first."""
+    if not (piece.index or piece.order):
+        return ""
+    return f"#{piece.index}.{piece.order}" if piece.order else f"#{piece.index}"
+
+
+def event_of(
+    piece: Piece,
+    *,
+    key: str,
+    session: str,
+    at: datetime | None,
+    precision: Precision,
+    pointer: Pointer,
+    project: str = "",
+    branch: str = "",
+    record: str = "",
+    parent: str = "",
+    turn: str = "",
+) -> Event:
+    """A piece as an event.
+
+    The twin is the same hash of kind, time, call and text in every format, so that a conversation that two tools recorded is
+    recognised where both kept the milliseconds.
+    """
+    call = piece.tool.call if piece.tool else ""
+    return Event(
+        key=key,
+        twin=hash_of(piece.kind, to_text(at), call, one_line(piece.text)) if at and precision is Precision.MESSAGE else "",
+        session=session,
+        record=record,
+        parent=parent,
+        turn=turn,
+        kind=piece.kind,
+        author=piece.author,
+        label_reason=piece.reason,
+        text=piece.text,
+        at=at,
+        precision=precision if at else Precision.NONE,
+        project=project,
+        branch=branch,
+        tool=piece.tool,
+        pointer=pointer,
+    )
+
+
+def without_leading(texts: Iterable[str], tag: str) -> tuple[str, str]:
+    """The parts of a message as one text, without the blocks ``<tag>…</tag>`` that parts open with (what a client put there); and those."""
+    rest, blocks = [], []
+    for part in texts:
+        text = part.lstrip()
+        while text.startswith(f"<{tag}>") and (end := text.find(f"</{tag}>")) >= 0:
+            stop = end + len(tag) + 3
+            blocks.append(text[:stop])
+            text = text[stop:].lstrip()
+        rest.append(text)
+    return "\n".join(filter(None, rest)).strip(), "\n".join(blocks)
+
+
+def parts_of(content: Any) -> list[Mapping[str, Any]]:
+    """A message's content as parts; a plain string is one part of text."""
+    listed = content if isinstance(content, list) else [content]
+    parts = ({"text": part} if isinstance(part, str) else part for part in listed)
+    return [part for part in parts if isinstance(part, dict)]
+
+
+def texts_of(content: Any) -> list[str]:
+    """The texts of a message's parts, without what the model only thought."""
+    texts = (part.get("text") for part in parts_of(content) if not part.get("thought"))
+    return [text for text in texts if isinstance(text, str)]

@@ -1,0 +1,320 @@
+"""JSON Lines read in bounded memory.
+
+Knows lines, bytes and JSON; knows no transcript format. A broken record costs itself alone; an unfinished last line costs
+nothing and is read when it is finished.
+"""
+
+import json
+import math
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from kept.core.errors import SourceError
+
+HEAD_BYTES = 64 * 1024
+# Longest line that is parsed. One code point above U+FFFF makes Python hold four bytes for every character of the line, twice
+# (the text and the parsed strings), so 16 MiB stays under 200 MB in the worst case. Real records stay below 8 MB.
+LINE_LIMIT = 16 * 2**20
+SLICE_BYTES = 8 * 2**20
+# An event takes a kilobyte or two in memory however short its text: eight megabytes of short records would take fifty.
+SLICE_EVENTS = 2_000
+# Real records nest about a dozen levels. A limit of our own gives the same verdict on every Python version.
+DEPTH_LIMIT = 100
+# A line of nothing but small values takes twenty times its length in memory.
+VALUES_LIMIT = 2**20
+STRIDE = 2**20
+
+
+class Fault(StrEnum):
+    """Why a piece of a line is no record. The word is the reason in the account."""
+
+    NOT_JSON = "not-json"
+    NOT_AN_OBJECT = "not-an-object"
+    NOT_UTF8 = "not-utf-8"
+    DUPLICATE_KEY = "duplicate-key"
+    NUMBER_TOO_LONG = "number-too-long"
+    NESTED_TOO_DEEP = "nested-too-deep"
+    TOO_MANY_VALUES = "too-many-values"
+    LINE_TOO_LONG = "line-too-long"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """One physical line, or the beginning of one: ``ended`` is False where its end is not there. ``data`` is None where it is too long."""
+
+    number: int
+    start: int
+    end: int
+    data: bytes | None
+    ended: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Record:
+    """One JSON object of a file, with its 1-based line and its byte range [start, end).
+
+    It starts where its line, or what stands before it in the line, starts or ends; it ends with its last brace.
+    """
+
+    value: dict[str, Any]
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reject:
+    """A piece of a line that is no record."""
+
+    fault: Fault
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stop:
+    """A place to go on from: everything before the byte ``end`` was given, and ``lines`` lines ended there.
+
+    ``blank`` says that the last of them held nothing; ``pending`` is the length in bytes of what is unfinished behind it.
+    """
+
+    end: int
+    lines: int
+    blank: bool = False
+    pending: int = 0
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file for reading, never waiting for a FIFO's writer. Raises OSError, or SourceError for anything else."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise SourceError("is not a regular file", where=str(path))
+    return os.fdopen(descriptor, "rb", buffering=STRIDE)
+
+
+def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record | Reject | Stop]:
+    """What stands after a byte offset, before which ``lines`` lines ended; a stop after each line, and one at the end of the file.
+
+    An object that stands whole at the end of the file is given before its line ends, so a stop may lie within a line. Going on
+    from any stop gives what reading at once gives. Holds at most LINE_LIMIT bytes of the file.
+    """
+    within = offset > 0 and os.pread(file.fileno(), 1, offset - 1) != b"\n"
+    file.seek(offset)
+    while data := file.readline(LINE_LIMIT + 1):
+        line = Line(number=lines + 1, start=offset, end=offset + len(data), data=data, ended=data.endswith(b"\n"))
+        blank = False
+        for piece in parse_line(line):
+            if piece is None:
+                blank = not within
+            else:
+                yield piece
+                offset = piece.end
+        if line.ended:
+            offset, lines, within = line.end, lines + 1, False
+            yield Stop(end=offset, lines=lines, blank=blank)
+        elif len(data) <= LINE_LIMIT:
+            cut = data[offset - line.start :]
+            yield Stop(end=offset, lines=lines, pending=len(cut) if cut.strip(_BLANKS.encode()) else 0)
+            return  # a writer may have gone on meanwhile: the next reading begins at the stop
+        elif offset > line.start:
+            # Whole objects in a line without end: what follows them gets the full length again.
+            file.seek(offset)
+            within = True
+            yield Stop(end=offset, lines=lines)
+        else:
+            end, ended = _pass_line(file, line.end)
+            if not ended:
+                yield Stop(end=offset, lines=lines, pending=end - offset)
+                return
+            yield Reject(fault=Fault.LINE_TOO_LONG, line=line.number, start=offset, end=end)
+            offset, lines, within = end, lines + 1, False
+            yield Stop(end=offset, lines=lines)
+
+
+def _pass_line(file: BinaryIO, offset: int) -> tuple[int, bool]:
+    """The byte where a line ends whose bytes before the offset were read, and whether it ends with a newline."""
+    while data := file.readline(STRIDE):
+        offset += len(data)
+        if data.endswith(b"\n"):
+            return offset, True
+    return offset, False
+
+
+def parse_line(line: Line) -> Iterator[Record | Reject | None]:
+    """The JSON objects of a line; None for a blank one. A fault that hides its own end sets the rest of the line aside.
+
+    Of a line that has not ended only the objects before its first fault are given: they stay what they are, whatever follows.
+    """
+    if line.data is None:
+        yield Reject(fault=Fault.LINE_TOO_LONG, line=line.number, start=line.start, end=line.end)
+        return
+    done, again = 0, True
+    while again:
+        text, fault = _readable(line.data[done:])
+        whole, before, counted = line.ended and fault is None, done, 0
+        position = _skip(text, 0)
+        if whole and position == len(text) and not done:
+            yield None
+        while position < len(text):
+            found, after = _decode(text, position)
+            if isinstance(found, Fault) and not whole:
+                break
+            position = _skip(text, after)
+            start = done
+            if fault is None and position == len(text):
+                done = len(line.data if after == position else line.data.rstrip(_BLANKS.encode()))
+            else:
+                done += len(text[counted:after].encode())
+            counted = after
+            yield _piece(found, line, start, done)
+        again = fault is Fault.TOO_MANY_VALUES and done > before
+    if fault is not None and line.ended:
+        yield _piece(fault, line, done, len(line.data))
+
+
+def _piece(found: dict[str, Any] | Fault, line: Line, start: int, end: int) -> Record | Reject:
+    start, end = line.start + start, line.start + end
+    if isinstance(found, Fault):
+        return Reject(fault=found, line=line.number, start=start, end=end)
+    return Record(value=found, line=line.number, start=start, end=end)
+
+
+def _readable(data: bytes) -> tuple[str, Fault | None]:
+    """The text before the first byte that is none or the first value too many, and which of the two stopped it."""
+    fault = None
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        text, fault = data[: error.start].decode("utf-8"), Fault.NOT_UTF8
+    if len(text) > VALUES_LIMIT and sum(text.count(mark) for mark in "[{,") > VALUES_LIMIT:
+        first = next(islice(_VALUES.finditer(text), VALUES_LIMIT, None))
+        text, fault = text[: first.start()], Fault.TOO_MANY_VALUES
+    return text, fault
+
+
+# A byte order mark may open the file; zero bytes are what a crashed file system leaves before the next record.
+_BLANKS = " \t\r\n\ufeff\0"
+_VALUES = re.compile(r"[\[{,]")
+_BLANK_RUN = re.compile(f"[{_BLANKS}]*")
+
+
+def _skip(text: str, position: int) -> int:
+    found = _BLANK_RUN.match(text, position)
+    return found.end() if found else position
+
+
+def _decode(text: str, position: int) -> tuple[dict[str, Any] | Fault, int]:
+    """One JSON value and the position after it; a fault that hides its own end reaches to the end of the text."""
+    try:
+        value, after = _DECODER.raw_decode(text, position)
+        crowded = text.count("[", position, after) + text.count("{", position, after) > DEPTH_LIMIT
+        if crowded and _depth_exceeds(value, DEPTH_LIMIT):
+            return Fault.NESTED_TOO_DEEP, after
+    except RecursionError:
+        return Fault.NESTED_TOO_DEEP, len(text)
+    except _DuplicateKeyError:
+        return Fault.DUPLICATE_KEY, len(text)
+    except json.JSONDecodeError:
+        return Fault.NOT_JSON, len(text)
+    except ValueError:
+        return Fault.NUMBER_TOO_LONG, len(text)
+    if not isinstance(value, dict):
+        return Fault.NOT_AN_OBJECT, after
+    surrogates = text.find("\\ud", position, after) >= 0 or text.find("\\uD", position, after) >= 0
+    return _without_surrogates(value) if surrogates else value, after
+
+
+class _DuplicateKeyError(ValueError):
+    """An object names a key twice: readers would disagree on what it says."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _DuplicateKeyError
+    return found
+
+
+def _finite(number: str) -> float | None:
+    value = float(number)
+    return value if math.isfinite(value) else None
+
+
+def _nothing(_constant: str) -> None:
+    """NaN and the infinities are no JSON: the field is there, without a value."""
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_nothing)
+
+
+def _depth_exceeds(value: Any, limit: int) -> bool:
+    level = [value]
+    for _ in range(limit):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, (dict, list))
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _without_surrogates(value: Any) -> Any:
+    """The value with every unpaired surrogate as U+FFFD; depth is bounded by DEPTH_LIMIT."""
+    match value:
+        case str():
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case list():
+            return [_without_surrogates(item) for item in value]
+        case dict():
+            return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+        case _:
+            return value
+
+
+_WIDE = (
+    (b"\xff\xfe\0\0", "UTF-32"),
+    (b"\0\0\xfe\xff", "UTF-32"),
+    (b"{\0\0\0", "UTF-32"),
+    (b"\0\0\0{", "UTF-32"),
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+    (b"{\0", "UTF-16"),
+    (b"\0{", "UTF-16"),
+)
+
+
+def wide_encoding(head: bytes) -> str:
+    """The name of a two- or four-byte encoding a file opens in; empty for UTF-8 and everything else."""
+    return next((name for opening, name in _WIDE if head.startswith(opening)), "")
+
+
+def refuse_wide_text(path: Path, head: bytes) -> None:
+    """Raises SourceError where a file opens in UTF-16 or UTF-32."""
+    if name := wide_encoding(head):
+        raise SourceError(f"is {name}, not UTF-8", where=str(path), hint="convert it to UTF-8; nothing of it was read")
+
+
+def sample(head: bytes) -> Iterator[dict[str, Any]]:
+    """The records that stand complete in the first bytes of a file, for recognising its format. Never raises."""
+    name = wide_encoding(head)
+    if name:
+        head = head.replace(b"\0", b"").lstrip(b"\xff\xfe")
+    start = 0
+    for number, data in enumerate(head.split(b"\n"), 1):
+        line = Line(number=number, start=start, end=start + len(data), data=data)
+        start += len(data) + 1
+        for piece in parse_line(line):
+            if isinstance(piece, Record):
+                yield piece.value

@@ -1,0 +1,78 @@
+"""The list of formats, in the order in which they are tried: kept's entries, saved screens, each tool's own, third parties', then what many things could be.
+
+Third parties add a format as an entry point of the group ``kept.sources``: a class or a function without arguments that gives a
+Source, or a Source itself. One that cannot be loaded is left out, and :data:`LEFT_OUT` says why.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, is_dataclass, replace
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, NamedTuple, cast
+from zoneinfo import ZoneInfo
+
+from kept.sources.base import Source
+from kept.sources.entries import Entries
+from kept.sources.exports import ChatGpt, ClaudeAi
+from kept.sources.formats.aider import Aider
+from kept.sources.formats.claude_code.reader import ClaudeCode
+from kept.sources.formats.codex.reader import Codex
+from kept.sources.formats.console.reader import Console
+from kept.sources.formats.copilot import CopilotChat, CopilotCli
+from kept.sources.formats.cursor import CursorAgent, CursorEditor
+from kept.sources.formats.gemini import Gemini
+from kept.sources.formats.generic import Generic
+from kept.sources.formats.journal import Journal
+from kept.sources.formats.opencode import OpenCode
+from kept.sources.formats.pi.reader import Pi
+from kept.sources.formats.specstory.reader import SpecStory
+from kept.sources.formats.vault import Vault
+
+GROUP = "kept.sources"
+
+
+class Loaded(NamedTuple):
+    """The formats of third parties, and those that could not be loaded: name and reason."""
+
+    sources: tuple[Source, ...]
+    left_out: tuple[tuple[str, str], ...]
+
+
+def load_plugins(points: Iterable[EntryPoint]) -> Loaded:
+    """The formats that these entry points name, by name."""
+    sources: list[Source] = []
+    left_out: list[tuple[str, str]] = []
+    for point in sorted(points, key=lambda point: (point.name, point.value)):
+        try:
+            found = point.load()
+            source = cast("Callable[[], Any]", found)() if callable(found) else found
+        except (ImportError, AttributeError, TypeError, ValueError) as error:
+            left_out.append((point.name, f"cannot be loaded: {type(error).__name__}"))
+            continue
+        if all(callable(getattr(source, name, None)) for name in ("places", "claims", "read")) and isinstance(
+            getattr(source, "name", None), str
+        ):
+            sources.append(source)
+        else:
+            left_out.append((point.name, "is no source: name, places, claims and read are needed"))
+    return Loaded(tuple(sources), tuple(left_out))
+
+
+_TOOLS: tuple[Source, ...] = (
+    *(ClaudeCode(), Codex(), Gemini(), Pi(), SpecStory(), CopilotCli(), CopilotChat(), CursorAgent(), CursorEditor(), OpenCode()),
+    *(ChatGpt(), ClaudeAi(), Aider()),
+)
+_PLUGINS, LEFT_OUT = load_plugins(entry_points(group=GROUP))
+PLUGINS = frozenset(each.name for each in _PLUGINS)
+# A screen may show a record of a transcript, and stays a screen.
+SOURCES: tuple[Source, ...] = (Entries(), Console(), *_TOOLS, *_PLUGINS, Vault(), Journal(), Generic())
+
+
+def in_zone(zone: ZoneInfo, sources: Sequence[Source] = SOURCES) -> tuple[Source, ...]:
+    """The same formats, those whose files name no zone reading their times in this one."""
+    return tuple(_zoned(source, zone) for source in sources)
+
+
+def _zoned(source: Source, zone: ZoneInfo) -> Source:
+    if is_dataclass(source) and any(each.name == "zone" for each in fields(source)):
+        return cast("Source", replace(cast("Any", source), zone=zone))
+    return source

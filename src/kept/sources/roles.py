@@ -1,0 +1,238 @@
+"""Conversations written as Markdown: a heading or label names who speaks, the text below it is what was said.
+
+``#### You:`` and ``#### ChatGPT:``, ``## [10:32] User``, ``**User:** …``, ``User: …``. Knows no files and no front matter.
+A conversation uses one style of heading throughout; whatever looks like a heading in another style is part of what was said.
+"""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from functools import lru_cache
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+import re2
+
+from kept.core.event import Author, Kind, Precision
+from kept.sources.documents import Entry, Row, Said, place_of, prompt
+from kept.sources.markdown import body, fenced_in_turns, headings, visible
+from kept.sources.stamps import Stamp, find_clock, find_stamp, instant_of, next_instant
+
+
+class Role(StrEnum):
+    """Who a heading says is speaking."""
+
+    HUMAN = "human"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    SYSTEM = "system"
+
+
+# Exact labels, so that a heading which merely begins with such a word ("User interface") stays a heading.
+_LABELS: Mapping[str, Role] = {
+    **dict.fromkeys(("you", "user", "human", "me", "my prompt"), Role.HUMAN),
+    **dict.fromkeys(
+        ("用户", "使用者", "我", "你", "ユーザー", "benutzer", "nutzer", "du", "ich", "utilisateur", "moi", "vous"), Role.HUMAN
+    ),
+    **dict.fromkeys(("usuario", "usuário", "tú", "você", "utente", "пользователь", "вы"), Role.HUMAN),
+    **dict.fromkeys(
+        (
+            "assistant",
+            "ai",
+            "ai assistant",
+            "agent",
+            "bot",
+            "model",
+            "llm",
+            "assistent",
+            "asistente",
+            "助手",
+            "アシスタント",
+            "ассистент",
+        ),
+        Role.ASSISTANT,
+    ),
+    **dict.fromkeys(("tool", "tool result", "tool output", "function", "tool call"), Role.TOOL),
+    **dict.fromkeys(("system", "system prompt", "developer", "context"), Role.SYSTEM),
+}
+_MODEL = re2.compile(
+    r"^(?:chatgpt|gpt|claude|gemini|copilot|github copilot|codex|grok|deepseek|llama|mistral|qwen|perplexity|cursor|bard|bing|kimi)"
+    r"(?:[ -](?:code|sonnet|opus|haiku|pro|flash|mini|turbo|max|plus|advanced|chat|instruct|thinking|preview|agent|codex|copilot|[a-z]?\d[\w.]*))*$"
+)
+_ASIDE = re2.compile(r"\([^()]{0,80}\)|\[[^\[\]]{0,80}\]")
+_BOLD = re2.compile(r"^(?:\*\*|__)([^*_\n]{1,60}?)(:?)(?:\*\*|__)(:?)[ \t]*(.*)$")
+_PLAIN = re2.compile(r"^([^\s:*#>`-][^:\n*#>`]{0,40}):(?:[ \t]+(.*))?$")
+_TITLE_CHARACTERS = 120
+_MARKS = "*_`~#> \t"
+
+
+class Style(NamedTuple):
+    """How a conversation marks its speakers: kind of mark, heading level, whether a colon follows."""
+
+    mark: str
+    level: int
+    colon: bool
+
+
+class Turn(NamedTuple):
+    """A speaker's line: its row, who speaks, in which style, the line's title, and the words that follow on the same line."""
+
+    row: int
+    role: Role
+    style: Style
+    title: str
+    rest: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class When:
+    """What is known of a conversation's time: its zone, and the stamp of the whole of it."""
+
+    zone: ZoneInfo
+    stamp: Stamp | None = None
+
+
+def template_of(when: When) -> Said:
+    """An event in the making that has the time of its whole conversation."""
+    at = instant_of(when.stamp, when.zone) if when.stamp else None
+    stamp = str(when.stamp or "")
+    return Said(kind=Kind.PROMPT, author=Author.HUMAN, reason="", text="", at=at, precision=Precision.SESSION, stamp=stamp)
+
+
+@lru_cache(maxsize=1024)
+def role_of(title: str) -> tuple[Role, bool] | None:
+    """The speaker a heading's title or a label names, and whether a colon follows; None where it names none."""
+    if len(title) > _TITLE_CHARACTERS:
+        return None
+    label = _ASIDE.sub("", title).strip(_MARKS)
+    colon = label.endswith((":", "：")) or title.rstrip(_MARKS).endswith((":", "："))
+    label = label.rstrip(":： \t" + _MARKS).casefold()
+    for divider in (" - ", " — ", " – ", " · ", " | ", " @ ", ", "):
+        label, _, after = label.partition(divider)
+        if after and find_stamp(after) is None and find_clock(after) is None and not _MODEL.match(after):
+            return None
+    label = label.removesuffix(" said").removesuffix(" says").removesuffix(" wrote")
+    while label and not (label[0].isalnum()):
+        label = label[1:].lstrip()
+    while label and not (label[-1].isalnum()):
+        label = label[:-1].rstrip()
+    role = _LABELS.get(label) or (Role.ASSISTANT if _MODEL.match(label) else None)
+    return (role, colon) if role else None
+
+
+def find_turns(rows: Sequence[Row], first: int = 0, *, plain: bool = False) -> tuple[list[Turn], list[int]]:
+    """The speakers' lines of a conversation, and the rows of those that stand in code blocks and so do not count.
+
+    Args:
+        rows: the whole text.
+        first: the row to begin at.
+        plain: whether ``User: …`` without any mark is a speaker's line too; then both sides must speak.
+    """
+    outside = _candidates(rows, [False] * len(rows), first, plain=plain)
+    inside = fenced_in_turns(rows, [turn.row for turn in outside])
+    style = _style([turn for turn in outside if not inside[turn.row]])
+    if style is None:
+        return [], []
+    turns = [turn for turn in outside if turn.style == style]
+    return [turn for turn in turns if not inside[turn.row]], [turn.row for turn in turns if inside[turn.row]]
+
+
+def _candidates(rows: Sequence[Row], inside: Sequence[bool], first: int, *, plain: bool) -> list[Turn]:
+    found = []
+    for heading in headings(rows, inside, first):
+        named = role_of(heading.title)
+        if named:
+            found.append(Turn(heading.row, named[0], Style("#", heading.level, named[1]), heading.title, ""))
+    for number in range(first, len(rows)):
+        text = rows[number].text
+        match = _BOLD.match(text) if text.startswith(("**", "__")) else None
+        title, inner, outer, rest = match.groups() if match else ("", "", "", "")
+        if match and (inner or outer or not rest):
+            named = role_of(title)
+            if named:
+                found.append(Turn(number, named[0], Style("**", 0, bool(inner or outer)), title, rest))
+        match = _PLAIN.match(text[:2000]) if plain and ":" in text[:50] else None
+        if match and (number == first or not rows[number - 1].text.strip()):
+            named = role_of(match.group(1))
+            if named:
+                rest = text[match.start(2) :] if match.group(2) else ""
+                found.append(Turn(number, named[0], Style(":", 0, colon=True), match.group(1), rest))
+    return sorted(found)
+
+
+def _style(turns: Sequence[Turn]) -> Style | None:
+    """The style of a conversation: the strongest mark under which a person speaks; a lone label without mark is no conversation."""
+    for mark in ("#", "**", ":"):
+        human = next((turn.style for turn in turns if turn.style.mark == mark and turn.role is Role.HUMAN), None)
+        answered = any(turn.style == human and turn.role is Role.ASSISTANT for turn in turns)
+        if human and (answered or mark != ":"):
+            return human
+    return None
+
+
+def entries_of(
+    rows: Sequence[Row], turns: Sequence[Turn], hidden: Sequence[int], when: When, after: int | None = None
+) -> list[Entry]:
+    """The records of a conversation: one for each turn."""
+    entries = []
+    previous = instant_of(when.stamp, when.zone) if when.stamp and when.stamp.clock else None
+    for number, turn in enumerate(turns):
+        end = turns[number + 1].row if number + 1 < len(turns) else (len(rows) if after is None else after)
+        at, precision, written, previous = _time(turn, when, previous)
+        template = Said(kind=Kind.PROMPT, author=Author.HUMAN, reason="", text="", at=at, precision=precision, stamp=written)
+        found = bisect_right(hidden, turn.row)
+        cut = hidden[found] if turn.role is Role.HUMAN and found < len(hidden) and hidden[found] < end else None
+        entries.append(_entry(rows, turn, _opening(rows, turn.row, cut) if cut else end, end, template))
+    return entries
+
+
+def _opening(rows: Sequence[Row], first: int, cut: int) -> int:
+    """The row of the fence that a quoted speaker's line stands in."""
+    return next((row for row in range(cut, first, -1) if rows[row].text.lstrip().startswith(("```", "~~~"))), cut)
+
+
+def _entry(rows: Sequence[Row], turn: Turn, until: int, end: int, template: Said) -> Entry:
+    """The record of a turn whose words end before row ``until``, and which itself ends before row ``end``."""
+    text, hidden = visible("\n".join(part for part in (turn.rest.strip(), body(rows, turn.row + 1, until)) if part).strip())
+    noted = {"removed:hidden-text": hidden} if hidden else {}
+    template = replace(template, reason=f"role-heading:{turn.role}", text=text)
+    said: list[Said] = []
+    match turn.role:
+        case Role.HUMAN:
+            said, removed = prompt(text, template.reason, template)
+            noted |= removed
+            # A transcript quoted in a code block, or a block whose end is missing: who wrote the rest is not certain.
+            if until < end and (quoted := body(rows, until, end)):
+                said.append(replace(template, author=Author.INJECTED, reason="role-heading-in-code", text=quoted))
+        case _ if not text:
+            pass
+        case Role.ASSISTANT:
+            said = [replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT)]
+        case Role.TOOL:
+            said = [replace(template, kind=Kind.TOOL_OUTPUT, author=Author.TOOL)]
+        case Role.SYSTEM:
+            said = [replace(template, author=Author.INJECTED)]
+    return Entry(place=place_of(rows, turn.row, end), said=tuple(said), dropped="" if said else "no-text", noted=noted)
+
+
+def _time(turn: Turn, when: When, previous: datetime | None) -> tuple[datetime | None, Precision, str, datetime | None]:
+    """A turn's instant, its precision, its time as written, and what the next turn's time may not lie before."""
+    stamp = find_stamp(turn.title)
+    if stamp is not None:
+        at = instant_of(stamp, when.zone)
+        return at, Precision.MESSAGE if stamp.clock else Precision.SESSION, str(stamp), at or previous
+    clock = find_clock(turn.title)
+    if when.stamp is None:
+        return None, Precision.NONE, clock.isoformat() if clock else "", previous
+    if clock is None:
+        return instant_of(when.stamp, when.zone), Precision.SESSION, str(when.stamp), previous
+    start = instant_of(Stamp(day=when.stamp.day, clock=clock), when.zone)
+    if start is None:
+        return None, Precision.NONE, clock.isoformat(), previous
+    day = previous.astimezone(when.zone).date() if previous else when.stamp.day
+    at = next_instant(day, clock, previous, when.zone) if previous else start
+    same = at.astimezone(when.zone).date() == when.stamp.day
+    written = f"{at.astimezone(when.zone).date()}T{clock.isoformat()}"
+    return at, Precision.MESSAGE if same else Precision.INFERRED, written, at

@@ -1,0 +1,117 @@
+"""Dates and times as people and tools write them into file names, front matter and headings.
+
+Knows no format. Such a time seldom names its zone; the zone then comes from outside.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
+
+import re2
+
+from kept.core.times import EARLIEST, LATEST, parse_instant
+
+_CHARACTERS = 200
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+# 2026-01-31T13:52:55Z · 2026-01-31_13-52-55 · 20260131T135255Z · 20260131135255 · 2026-01-31-1352 · 2026_01_31
+_NUMERIC = re2.compile(
+    r"(?:^|[^0-9])(\d{4})[-/._]?(\d\d)[-/._]?(\d\d)"
+    r"(?:(?:[Tt _-]| at |, )?(\d\d)[:.hH-]?(\d\d)(?:[:.-]?(\d\d)(?:[.,]\d{1,9})?)?[ ]?(Z|z|UTC|GMT|[+-]\d\d:?\d\d)?)?(?:[^0-9]|$)"
+)
+_NAMED = re2.compile(r"(?i)\b(?:(\d{1,2})(?:st|nd|rd|th|\.)? )?([a-z]{3,9})\.? (?:(\d{1,2})(?:st|nd|rd|th)?,? )?(\d{4})\b")
+_CLOCK = re2.compile(r"(?:^|[^0-9:])([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?:[^0-9:]|$)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stamp:
+    """A day, perhaps with a time, perhaps with a zone, as written."""
+
+    day: date
+    clock: time | None = None
+    zone: tzinfo | None = None
+
+    def __str__(self) -> str:
+        clock = f"T{self.clock:%H:%M:%S}" if self.clock else ""
+        return f"{self.day:%Y-%m-%d}{clock}{self.zone or ''}"
+
+
+def find_stamp(text: str) -> Stamp | None:
+    """The first date in a text's first 200 characters, with the time that follows it; None where there is none."""
+    text = text[:_CHARACTERS]
+    for found in _NUMERIC.finditer(text):
+        year, month, day, hour, minute, second, zone = found.groups()
+        stamp = _stamp(int(year), int(month), int(day))
+        if stamp is None:
+            continue
+        clock = _clock(hour, minute, second)
+        return Stamp(day=stamp, clock=clock, zone=_zone(zone) if clock else None)
+    for found in _NAMED.finditer(text):
+        before, name, after, year = found.groups()
+        number = before or after
+        if number and name[:3].lower() in _MONTHS:
+            stamp = _stamp(int(year), _MONTHS.index(name[:3].lower()) + 1, int(number))
+            if stamp is not None:
+                return Stamp(day=stamp)
+    return None
+
+
+def read_stamp(text: str) -> Stamp | None:
+    """A field's date: as :func:`find_stamp`, or seconds or milliseconds since 1970."""
+    if text.replace(".", "", 1).isdecimal() and text.isascii() and 9 <= len(text.partition(".")[0]) <= 13:
+        instant = parse_instant(float(text))
+        return Stamp(day=instant.date(), clock=instant.time(), zone=UTC) if instant else None
+    return find_stamp(text)
+
+
+def find_clock(text: str) -> time | None:
+    """The first time of day (``23:52``) in a text's first 200 characters."""
+    found = _CLOCK.search(text[:_CHARACTERS])
+    return _clock(found.group(1), found.group(2), found.group(3)) if found else None
+
+
+def instant_of(stamp: Stamp, zone: ZoneInfo) -> datetime | None:
+    """The instant of a stamp; one without its own zone is local time there, one without a time is noon, so its day is right."""
+    try:
+        local = datetime.combine(stamp.day, stamp.clock or time(12), tzinfo=stamp.zone or zone)
+        instant = local.astimezone(UTC)
+    except (OverflowError, ValueError):
+        return None
+    return instant if EARLIEST <= instant < LATEST else None
+
+
+def next_instant(day: date, clock: time, previous: datetime, zone: ZoneInfo) -> datetime:
+    """The first instant at which local clocks show this time on that day or the next one, and that is not before ``previous``.
+
+    Where the clocks go back an hour shows twice: a time that seems to go backwards may be the second one.
+    """
+    tries = [(day, 0), (day, 1), (day + timedelta(days=1), 0)]
+    found = [datetime.combine(each, clock.replace(fold=fold), tzinfo=zone).astimezone(UTC) for each, fold in tries]
+    return next((instant for instant in found if instant >= previous), found[-1])
+
+
+def _stamp(year: int, month: int, day: int) -> date | None:
+    try:
+        found = date(year, month, day)
+    except ValueError:
+        return None
+    return found if EARLIEST.date() <= found < LATEST.date() else None
+
+
+def _clock(hour: str | None, minute: str | None, second: str | None) -> time | None:
+    if hour is None or minute is None:
+        return None
+    try:
+        return time(int(hour), int(minute), int(second or 0))
+    except ValueError:
+        return None
+
+
+def _zone(text: str | None) -> tzinfo | None:
+    if text is None:
+        return None
+    if text[0] not in "+-":
+        return UTC
+    hours, minutes = int(text[1:3]), int(text[-2:])
+    if hours > 14 or minutes > 59:
+        return None
+    return timezone((1 if text[0] == "+" else -1) * timedelta(hours=hours, minutes=minutes))

@@ -1,0 +1,45 @@
+"""What a file looks like from outside, so that one that did not change since it was read to its end need not be opened again.
+
+Knows names, sizes and times; opens nothing.
+"""
+
+import stat
+from functools import cache
+from hashlib import blake2b
+from importlib.metadata import version
+from pathlib import Path
+from time import time_ns
+
+from kept.sources.registry import PLUGINS, SOURCES
+
+# Formats whose files tell all by themselves. What a database holds may stand in a file beside it, and what a third party's reader
+# looks at is its own affair: those are always opened.
+_SUFFIXES = frozenset({".jsonl", ".json", ".md", ".markdown", ".zst", ".zip"})
+_SETTLED = 2_000_000_000  # nanoseconds: within two seconds a file may change and look the same, on the coarsest of clocks
+
+
+@cache
+def readers() -> str:
+    """What reads here: another version of kept, or another set of formats, may read what this one did not."""
+    return blake2b("\0".join((version("kept"), *(each.name for each in SOURCES))).encode(), digest_size=6).hexdigest()
+
+
+def look(path: Path, source: str) -> str:
+    """What a file looks like now, with the moment of looking; empty where that says nothing about what it holds."""
+    try:
+        info = path.lstat()
+    except OSError:
+        return ""
+    if not stat.S_ISREG(info.st_mode) or path.suffix.lower() not in _SUFFIXES or source in PLUGINS:
+        return ""
+    return f"{readers()} {info.st_ino} {info.st_size} {info.st_mtime_ns} {info.st_ctime_ns} {time_ns()}"
+
+
+def same(before: str, now: str) -> bool:
+    """Whether a file surely did not change between two looks: it looks the same, and the first was no sooner than two seconds after
+    its last change, for a change that follows another at once may leave no trace.
+    """
+    if not before or not now:
+        return False
+    *told, moment = before.split(" ")
+    return told == now.split(" ")[:-1] and int(moment) - max(int(told[3]), int(told[4])) > _SETTLED

@@ -1,0 +1,45 @@
+"""Stores: what they must do (:class:`Store`), one in SQLite; :mod:`kept.store.in_memory` has one in memory."""
+
+from kept.store.check import IMPORTED
+from kept.store.protocol import Archive, Log, Store
+from kept.store.sqlite import SqliteStore
+from kept.store.values import (
+    EXTRACT,
+    MODEL,
+    SEQUEL,
+    Draft,
+    FileState,
+    Noted,
+    OptedOut,
+    Output,
+    Pointed,
+    Proposal,
+    Row,
+    Run,
+    Sitting,
+    Span,
+    Thread,
+)
+
+__all__ = [
+    "EXTRACT",
+    "IMPORTED",
+    "MODEL",
+    "SEQUEL",
+    "Archive",
+    "Draft",
+    "FileState",
+    "Log",
+    "Noted",
+    "OptedOut",
+    "Output",
+    "Pointed",
+    "Proposal",
+    "Row",
+    "Run",
+    "Sitting",
+    "Span",
+    "SqliteStore",
+    "Store",
+    "Thread",
+]

@@ -1,0 +1,1 @@
+"""The archive: cleaned turns, compressed, immutable but for forget."""

@@ -1,0 +1,141 @@
+"""The blocks in which a store keeps cleaned turns: read once and kept at hand, written as a whole. And what an event's row says of it."""
+
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+from kept.core.errors import DamagedError
+from kept.core.event import FORGOTTEN_MARK, Author, Event, Kind
+from kept.core.spans import passages_of
+from kept.core.text import index_words
+from kept.core.times import to_text
+from kept.store.database import Database
+from kept.store.records import block_hash, pack, unpack
+from kept.store.threads import link
+
+# A block is unpacked whole for one of its events, and several are kept at hand: so many events a block bound both.
+BLOCK_EVENTS = 512
+_INDEXED = frozenset({Author.HUMAN, Author.ASSISTANT})
+
+
+class Blocks:
+    """The blocks of one store, a few of them unpacked in memory."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._unpacked = lru_cache(maxsize=8)(self._read)
+        self._seen = 0
+
+    def at(self, number: int) -> tuple[Event, ...]:
+        """The events of a block; read again once another process changed the store, for it may have forgotten words of them.
+
+        Raises DamagedError.
+        """
+        seen = self._database.others()
+        if seen != self._seen:
+            self._unpacked.cache_clear()
+            self._seen = seen
+        return self._unpacked(number)
+
+    def text(self, number: int) -> str:
+        """A block as the text it is packed from: every word of its events stands in it. Raises DamagedError."""
+        row = self._database.one("block", id=number)
+        try:
+            return zlib.decompress(row["body"]).decode("utf-8", "replace")
+        except (TypeError, zlib.error) as error:
+            raise self._damaged(f"archive block {number} is damaged") from error
+
+    def event(self, row: Any) -> Event:
+        """The event that lies where a row with ``block`` and ``place`` says. Raises DamagedError."""
+        (event,) = self.events((row,))
+        return event
+
+    def events(self, rows: Iterable[Any]) -> Iterator[Event]:
+        """The events that lie where such rows say; each run of rows of one block looks it up once. Raises DamagedError."""
+        number, events = -1, tuple[Event, ...]()
+        for row in rows:
+            place = row["place"]
+            if row["block"] != number:
+                number, events = row["block"], self.at(row["block"])
+            if not 0 <= place < len(events):
+                raise self._damaged(f"archive block {number} has no place {place}")
+            yield events[int(place)]
+
+    def add(self, events: Sequence[Event]) -> int:
+        """Write a new block and return its number."""
+        body, checksum = pack(events)
+        (number,) = self._database.one("add_block", body=body, hash=checksum)
+        self._database.prove(("block", number), lambda: self._is_there(number, checksum))
+        return int(number)
+
+    def put(self, number: int, events: Sequence[Event]) -> None:
+        """Write a block anew."""
+        body, checksum = pack(events)
+        self._database.run("put_block", body=body, hash=checksum, id=number)
+        self._unpacked.cache_clear()
+        self._database.prove(("block", number), lambda: self._is_there(number, checksum))
+
+    def _is_there(self, number: int, checksum: str) -> bool:
+        row = self._database.one("block", id=number)
+        return row is not None and block_hash(row["body"]) == row["hash"] == checksum
+
+    def _read(self, number: int) -> tuple[Event, ...]:
+        row = self._database.one("block", id=number)
+        if row is None:
+            raise self._damaged(f"archive block {number} is missing")
+        if block_hash(row["body"]) != row["hash"]:
+            raise self._damaged(f"archive block {number} is damaged")
+        try:
+            return unpack(row["body"])
+        except (ValueError, zlib.error) as error:
+            raise self._damaged(f"archive block {number} is damaged") from error
+
+    def _damaged(self, what: str) -> DamagedError:
+        return DamagedError(what, where=str(self._database.path), hint="run `kept check`")
+
+
+def columns(event: Event) -> dict[str, Any]:
+    """What the row of an event says of it."""
+    return {
+        "twin": event.twin or None, "at": to_text(event.at) if event.at else None, "kind": event.kind.value,
+        "author": event.author.value, "record": link(event.record), "parent": link(event.parent),
+        "turn": link(event.turn),
+    }  # fmt: skip
+
+
+def differs(row: Any, told: list[Any]) -> bool:
+    """Whether the columns of an event are not those of the event as its block tells it (in the form of :func:`pack`).
+
+    Where words were forgotten, the block of an older program may tell no twin any more.
+    """
+    key, twin, _, record, parent, turn, kind, author, _, text, at, *_, tool, _ = told
+    columns = (row["key"], row["at"], row["kind"], row["author"], row["record"], row["parent"], row["turn"])
+    if columns != (key, at, kind, author, link(record), link(parent), link(turn)):
+        return True
+    return (row["twin"] or "") != twin and (bool(twin) or FORGOTTEN_MARK not in f"{text}{tool}")
+
+
+def is_indexed(event: Event) -> bool:
+    """Whether a turn is found by its words."""
+    return event.author in _INDEXED and bool(event.text) and event.kind in (Kind.PROMPT, Kind.RESPONSE)
+
+
+def index(database: Database, number: int, event: Event) -> None:
+    """Let a turn (its row number) be found by its words: what a person said by one index, what an assistant said by another; and note
+    the long passages of what a person said.
+    """
+    at = to_text(event.at) if event.at else None
+    for passage in passages_of(event):
+        database.run("add_passage_hash", hash=passage.hash, event=number, session=event.session, at=at)
+    if is_indexed(event):
+        name = "index_reply" if event.author is Author.ASSISTANT else "index_turn"
+        database.run(name, id=number, words=index_words(event.text))
+
+
+def unindex(database: Database, number: int, event: Event) -> None:
+    """Let a turn be found no more; ``event`` is as it was indexed."""
+    database.run("drop_passage_hashes", event=number)
+    if is_indexed(event):
+        name = "unindex_reply" if event.author is Author.ASSISTANT else "unindex_turn"
+        database.run(name, id=number, words=index_words(event.text))

@@ -1,0 +1,64 @@
+"""Long passages that came in more than one session: noted of each prompt when it is archived, told with each event that is read."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from kept.core.codec import canonical
+from kept.core.errors import DamagedError
+from kept.core.event import Event
+from kept.core.spans import is_copy, passages_of
+from kept.core.times import from_text, to_text
+from kept.store.archive.blocks import Blocks
+from kept.store.database import Database
+
+
+def with_repeats(database: Database, rows: Sequence[Any], events: Sequence[Event]) -> tuple[Event, ...]:
+    """The events of some rows, each with the hashes of its passages that came in other sessions too."""
+    wanted = [row["id"] for row, event in zip(rows, events, strict=True) if passages_of(event)]
+    if not wanted:
+        return tuple(events)
+    came: dict[int, set[int]] = {}
+    for row in database.run("passages_elsewhere", events=canonical(wanted)):
+        if _elsewhere(row):
+            came.setdefault(row["event"], set()).add(row["hash"])
+    return tuple(
+        replace(event, repeated=tuple(sorted(came[row["id"]]))) if row["id"] in came else event
+        for row, event in zip(rows, events, strict=True)
+    )
+
+
+def repeated_by(database: Database, events: Sequence[int]) -> list[int]:
+    """The events (row numbers) of other sessions of which these say a long passage again."""
+    if not events:
+        return []
+    rows = database.run("passages_elsewhere", events=canonical(list(events)))
+    return sorted({row["other"] for row in rows if _elsewhere(row)})
+
+
+def all_repeated(database: Database) -> list[int]:
+    """All events (row numbers) that say a long passage of another session."""
+    return sorted({row["event"] for row in database.run("all_passages_elsewhere") if _elsewhere(row)})
+
+
+def wrong_passages(database: Database, blocks: Blocks) -> Iterator[str]:
+    """Says that the hashes of passages are not those of the archive."""
+    noted = {(row["hash"], row["event"], row["session"], row["at"]) for row in database.run("all_passage_hashes")}
+    for row in database.run("prompt_places"):
+        try:
+            event = blocks.event(row)
+        except DamagedError:
+            continue  # told of the block
+        at = to_text(event.at) if event.at else None
+        made = {(passage.hash, row["id"], event.session, at) for passage in passages_of(event)}
+        if not made <= noted:
+            yield f"event {row['key']}: its long passages are not noted"
+        noted -= made
+    if noted:
+        yield f"{len(noted)} long passages are noted that nobody said"
+
+
+def _elsewhere(row: Any) -> bool:
+    """Whether the same passage came at another moment, which a copy of a session does not."""
+    one, other = row["at"], row["other_at"]
+    return not is_copy(from_text(one) if one else None, from_text(other) if other else None)

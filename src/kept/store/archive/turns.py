@@ -1,0 +1,395 @@
+"""The archive in SQLite: cleaned turns, the threads they form, and how far each file was read. Append-only but for forget."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from kept.core.codec import canonical, dump, load
+from kept.core.erasure import Words
+from kept.core.errors import DamagedError
+from kept.core.event import FORGOTTEN_MARK, Account, Author, Cursor, Event, Kind
+from kept.core.project import Project
+from kept.core.spans import passages_of
+from kept.core.text import index_words, phrase_words
+from kept.core.times import from_text, to_text
+from kept.store.archive import care
+from kept.store.archive.blocks import BLOCK_EVENTS, Blocks, columns, index, unindex
+from kept.store.archive.repeats import all_repeated, repeated_by, with_repeats
+from kept.store.database import ERASING, Database, all_of, checksum
+from kept.store.door import safe_cursor, safe_value
+from kept.store.erasing import event_without, json_without
+from kept.store.records import likeness_of, retold, withheld
+from kept.store.threads import Tree
+from kept.store.values import EventRow, FileRow, FileState, Mention, OptedOut, Row, Sitting, Thread, ThreadRow
+
+
+class SqliteArchive:
+    """Cleaned turns in compressed blocks, each event once, however many files tell it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._blocks = Blocks(database)
+
+    def cursor(self, source: str, path: str) -> Cursor | None:
+        """How far a file was read; None where it never was."""
+        row = self._database.one("file", source=source, path=self._database.safe(path))
+        if row is None:
+            return None
+        if row["wrong"]:
+            where, hint = str(self._database.path), "restore a backup: kept restore FILE"
+            raise DamagedError(f"how far {path} was read is damaged", where=where, hint=hint)
+        return Cursor(inode=row["inode"], offset=row["offset"], prefix=row["prefix"], line=row["line"], carry=row["carry"])
+
+    def files(self) -> Iterator[FileState]:
+        """Every file ever read, one at a time: write nothing before the last."""
+        for row in self._database.run("files"):
+            account = load(Account, json.loads(row["account"]))
+            yield FileState(source=row["source"], path=row["path"], offset=row["offset"], line=row["line"], account=account)
+
+    def looked(self, path: str) -> tuple[str, str] | None:
+        """The source of a file that was read to its end, and the stamp noted then; None where no stamp is noted."""
+        row = self._database.one("look", path=self._database.safe(path))
+        return (row["source"], row["stamp"]) if row else None
+
+    def put_look(self, source: str, path: str, stamp: str) -> None:
+        """Note of a file that was read to its end what it looked like."""
+        self._database.run("put_look", source=source, path=self._database.safe(path), stamp=stamp)
+
+    def add(self, source: str, path: str, events: Sequence[Event], account: Account, cursor: Cursor, *, anew: bool) -> int:
+        """Archive a slice of a file and move its cursor, in one transaction. Returns how many of the events were new.
+
+        ``account`` is that of the slice; ``anew`` says that it is the first of the file or of a file read again from its start.
+        """
+        path, account, cursor = (safe := self._database.safe)(path), safe_value(account, safe), safe_cursor(cursor, safe)
+        with self._database.transaction():
+            row = self._database.one("file", source=source, path=path)
+            before = Account() if anew or row is None else load(Account, json.loads(row["account"]))
+            return self._store(self._put_file(source, path, cursor, before + account), events)
+
+    def _put_file(self, source: str, path: str, cursor: Cursor, account: Account) -> int:
+        (file,) = self._database.one(
+            "put_file", source=source, path=path, inode=cursor.inode, offset=cursor.offset, prefix=cursor.prefix,
+            line=cursor.line, carry=cursor.carry, account=canonical(dump(account)),
+        )  # fmt: skip
+        self._database.run("sum_file", id=file)
+        self._database.run("drop_look", path=path)
+        return int(file)
+
+    def _store(self, file: int, events: Sequence[Event]) -> int:
+        known = [self._known(each) for each in events]
+        new: dict[str, Event] = {}
+        for each, found in zip(events, known, strict=True):
+            if found is None:
+                new.setdefault(each.twin or each.key, each)
+        fresh = list({each.key: each for each in new.values()}.values())
+        for start in range(0, len(fresh), BLOCK_EVENTS):
+            members = fresh[start : start + BLOCK_EVENTS]
+            block = self._blocks.add(members)
+            for place, each in enumerate(members):
+                self._add_event(each, block, place)
+        told = [(each, found or self._known(each)) for each, found in zip(events, known, strict=True)]
+        self._join_threads(file, [(each, row["id"]) for each, row in told])
+        self._retell([(each, found) for each, found in zip(events, known, strict=True) if found is not None])
+        said = {each.key for each in fresh if passages_of(each)}
+        if again := repeated_by(self._database, [row["id"] for each, row in told if each.key in said]):
+            self._wait_again(again)  # what was taken for typed in an earlier session is told apart from now on
+        return len(fresh)
+
+    def _known(self, event: Event) -> Any:
+        row = self._database.one("event_by_key", key=event.key)
+        if row is None and event.twin:
+            row = self._database.one("event_by_twin", twin=event.twin)
+        if row is None and (mark := likeness_of(event)):
+            row = self._database.one("event_by_likeness", mark=mark, path=event.pointer.path)
+        return row
+
+    def _retell(self, told: Iterable[tuple[Event, Any]]) -> None:
+        """Let copies that know more of time or place in the conversation take the place of those that were read before them."""
+        changed: list[tuple[Any, Event]] = []
+        for event, row in told:
+            if row["twin"] and (row["parent"] or not event.parent):
+                continue  # what is there has a time of its own and its place in the tree: nothing knows more
+            better = retold(self._blocks.event(row), event)
+            if better is not None:
+                changed.append((row, better))
+        self._rewrite(changed)
+        if changed:
+            self._wait_again([row["id"] for row, _ in changed])
+
+    def _wait_again(self, events: Sequence[int]) -> None:
+        """Let the threads that tell events (row numbers) wait for extraction."""
+        threads = self._database.run("threads_retold", events=canonical(events)).fetchall()
+        self._database.run("sum_threads", ids=canonical([row["id"] for row in threads]))
+        self._database.run("hear_again", events=canonical(events))
+
+    def _rewrite(self, changed: Iterable[tuple[Any, Event]]) -> None:
+        """Put events in the places of others, whose rows are given with them."""
+        blocks: dict[int, list[tuple[Any, Event]]] = {}
+        for row, event in changed:
+            blocks.setdefault(row["block"], []).append((row, event))
+        for block, members in blocks.items():
+            events = list(self._blocks.at(block))
+            for row, event in members:
+                number, before, events[row["place"]] = row["id"], events[row["place"]], event
+                self._database.run("put_event", id=number, **columns(event))
+                unindex(self._database, number, before)
+                index(self._database, number, event)
+                self._database.run("unembed", kind="turn", item=number)
+            self._blocks.put(block, events)
+
+    def _add_event(self, event: Event, block: int, place: int) -> None:
+        (number,) = self._database.one(
+            "add_event", key=event.key, block=block, place=place, **columns(event),
+        )  # fmt: skip
+        index(self._database, number, event)
+        if event.kind is Kind.PROMPT and event.author is Author.HUMAN:
+            self._database.run("unembed", kind="turn", item=number)
+        if mark := likeness_of(event):
+            self._database.run("add_likeness", mark=mark, event=number, path=event.pointer.path)
+
+    def _join_threads(self, file: int, events: Iterable[tuple[Event, int | None]]) -> None:
+        grown: dict[str, list[Any]] = {}
+        for event, number in events:
+            if event.session not in grown:
+                row = self._database.one("thread", file=file, session=event.session)
+                if row is None:
+                    (thread,) = self._database.one("add_thread", file=file, session=event.session, project=event.project)
+                    grown[event.session] = [thread, 0, None, None, 0]
+                else:
+                    grown[event.session] = list(row)
+                    if event.project and not row["project"]:
+                        self._database.run("name_project", thread=row["id"], project=event.project)
+            state = grown[event.session]
+            if self._database.one("in_thread", event=number, thread=state[0]):
+                continue
+            self._database.run("add_to_thread", thread=state[0], ordinal=state[1], event=number)
+            state[4] += checksum(state[1], number, 0)
+            state[1] += 1
+            if event.at is not None:
+                at = to_text(event.at)
+                state[2], state[3] = min(state[2] or at, at), max(state[3] or at, at)
+        for thread, count, first, last, members, *_ in grown.values():
+            self._database.run("grow_thread", id=thread, events=count, first_at=first, last_at=last, members=members)
+        self._database.run("sum_threads", ids=canonical([thread for thread, *_ in grown.values()]))
+
+    def threads(self, *, pending: bool = False) -> Iterator[Thread]:
+        """All threads in the order of their first event, or only those that grew since they were last extracted, one at a time."""
+        return map(_thread, self._database.run("pending_threads" if pending else "all_threads"))
+
+    def each(self, threads: Iterable[int]) -> Iterator[Thread]:
+        """The threads of these numbers as they are when it is their turn, in this order."""
+        return (_thread(self._database.one("thread_by_id", id=each)) for each in threads)
+
+    def ended(self, projects: Iterable[str], start: datetime, stop: datetime, limit: int) -> tuple[Thread, ...]:
+        """The threads of these working directories whose last event lies in [start, stop), at most so many, the latest first."""
+        rows = self._database.run(
+            "threads_ended", projects=canonical(sorted(projects)), start=to_text(start), stop=to_text(stop), limit=limit
+        )
+        return tuple(map(_thread, rows))
+
+    def begun(self, projects: Iterable[str], start: datetime, stop: datetime) -> Iterator[Thread]:
+        """The threads of these working directories whose first event lies in (start, stop], in its order."""
+        rows = self._database.run("threads_begun", projects=canonical(sorted(projects)), start=to_text(start), stop=to_text(stop))
+        return map(_thread, rows)
+
+    def tree(self, thread: int) -> tuple[Tree, bytearray]:
+        """The tree of a thread, and for each of its events whether it is marked as abandoned."""
+        tree, marked = Tree(), bytearray()
+        for row in self._database.run("thread_tree", thread=thread):
+            human = row["kind"] == Kind.PROMPT and row["author"] in (Author.HUMAN, Author.ABANDONED)
+            tree.add(row["record"], row["parent"], row["turn"], human=human, output=row["kind"] == Kind.TOOL_OUTPUT)
+            marked.append(row["abandoned"])
+        return tree, marked
+
+    def forks(self, thread: int) -> bool:
+        """Whether any event of a thread may have been, or is marked as, replaced by a rewind."""
+        return bool(self._database.one("thread_forks", thread=thread)["forks"])
+
+    def mark_abandoned(self, thread: int, changes: Iterable[tuple[int, bool]]) -> None:
+        """Set or clear the mark of events (by ordinal) that a later rewind of the conversation replaced."""
+        rows = [{"thread": thread, "ordinal": ordinal, "abandoned": int(value)} for ordinal, value in changes]
+        if rows:
+            with self._database.transaction():
+                self._database.many("mark_abandoned", rows)
+                self._sum_members(thread)
+                for row in rows:
+                    self._database.run("hear_thread_again", thread=thread, ordinal=row["ordinal"])
+
+    def _sum_members(self, thread: int) -> None:
+        self._database.run("sum_members", thread=thread)
+        self._database.run("sum_threads", ids=canonical([thread]))
+
+    def events(self, thread: int, start: int, stop: int) -> tuple[Event, ...]:
+        """The events of a thread with ordinals in [start, stop); abandoned ones are labelled so. Raises DamagedError."""
+        rows = self._database.run("thread_slice", thread=thread, start=start, stop=stop).fetchall()
+        return tuple(
+            replace(event, author=Author.ABANDONED, label_reason="a later rewind replaced it") if row["abandoned"] else event
+            for row, event in zip(rows, with_repeats(self._database, rows, tuple(self._blocks.events(rows))), strict=True)
+        )
+
+    def event(self, key: str) -> Event | None:
+        """The event of that key, or None."""
+        row = self._database.one("event_place", key=key)
+        return with_repeats(self._database, (row,), (self._blocks.event(row),))[0] if row else None
+
+    def around(self, key: str, before: int, after: int) -> tuple[Event, ...]:
+        """An event in its conversation, with so many events before and after it; empty where it is unknown."""
+        row = self._database.one("event_around", key=key)
+        return self.events(row["thread"], row["ordinal"] - before, row["ordinal"] + after + 1) if row else ()
+
+    def progressed(self, thread: int, *, extracted: int, seen: int) -> None:
+        """Note that ``seen`` events of a thread were looked at and its episodes are closed before ordinal ``extracted``."""
+        with self._database.transaction():
+            self._database.run("extracted", thread=thread, extracted=extracted, seen=seen)
+            self._database.run("sum_threads", ids=canonical([thread]))
+
+    def unheard(self) -> tuple[tuple[Thread, int], ...]:
+        """The threads with events that no model has read, each with the ordinal from which its chunks are open."""
+        return tuple((_thread(row), row["closed"]) for row in self._database.run("unheard_threads"))
+
+    def heard(self, thread: int, *, closed: int, seen: int) -> None:
+        """Note that a model has read ``seen`` events of a thread, and its chunks are closed before the ordinal ``closed``."""
+        self._database.run("heard", thread=thread, closed=closed, seen=seen)
+
+    def sittings(self, start: datetime, stop: datetime) -> tuple[Sitting, ...]:
+        """Which sessions have events in [start, stop), by the events' own times."""
+        return tuple(
+            Sitting(**dict(row) | {"first_at": from_text(row["first_at"]), "last_at": from_text(row["last_at"])})
+            for row in self._database.run("events_between", start=to_text(start), stop=to_text(stop))
+        )
+
+    def minutes(self) -> Iterator[datetime]:
+        """Every minute in which something happened, in order; fine enough for zones whose days begin at a quarter of an hour."""
+        for row in self._database.run("event_minutes"):
+            yield from_text(f"{row['minute']}:00.000Z")
+
+    def directories(self) -> tuple[tuple[str, str], ...]:
+        """The raw working directories of all threads, with an empty path; where a thread has none, an empty one with its file."""
+        return tuple((row["project"], row["path"]) for row in self._database.run("directories"))
+
+    def project(self, directory: str) -> Project | None:
+        """What a directory was found to be, or None."""
+        row = self._database.one("project", directory=self._database.safe(directory))
+        return Project(**dict(row)) if row else None
+
+    def put_project(self, project: Project) -> None:
+        """Note what a directory is."""
+        self._database.run("put_project", **dump(safe_value(project, self._database.safe)))
+
+    def projects(self) -> tuple[Project, ...]:
+        """What every directory was found to be, by directory."""
+        return tuple(Project(**dict(row)) for row in self._database.run("projects"))
+
+    def opted_out(self) -> tuple[OptedOut, ...]:
+        """The conversations that are not to be remembered."""
+        return tuple(OptedOut(**dict(row)) for row in self._database.run("opted_out"))
+
+    def opt_out(self, session: str, path: str) -> int:
+        """Note that a conversation is not to be remembered, and erase the words of it that no other conversation has."""
+        session = self._database.safe(session)
+        with self._database.transaction():
+            self._database.run("opt_out", session=session, path=self._database.safe(path))
+            rows = self._database.run("events_of_session_alone", session=session).fetchall()
+            changed = [(row, withheld(self._blocks.event(row), FORGOTTEN_MARK)) for row in rows]
+            self._database.many("drop_likeness", ({"event": row["id"]} for row in rows))
+            if rows:
+                self._database.run("put_setting", name=ERASING, value="")
+            self._rewrite(changed)
+            self._wait_again([row["id"] for row in rows])
+            return len(rows)
+
+    def undated(self) -> int:
+        """How many events have no time."""
+        count: int = self._database.one("undated_events")["events"]
+        return count
+
+    def mentions(self, name: str, since: datetime) -> tuple[Mention, ...]:
+        """When a name was said last after a moment, by directory and file. Reads rows and the index, no archived text."""
+        rows = self._database.run("mentions", query=all_of([phrase_words(name)]), since=to_text(since)) if index_words(name) else ()
+        return tuple(Mention(project=row["project"], path=row["path"], at=from_text(row["at"])) for row in rows)
+
+    def holding(self, words: Words, *, near: bool = False) -> Iterator[Event]:
+        """Every archived event in which words stand; with ``near``, also those that may say nearly the same. Raises DamagedError."""
+        return (event for _, event in care.with_words(self._database, self._blocks, words, near=near))
+
+    def erase_words(self, words: Words) -> frozenset[str]:
+        """Take words out of every archived event and out of what readers carry along; returns the keys of the events."""
+        with self._database.transaction():
+            changed = [(row, event_without(event, words)) for row, event in care.with_words(self._database, self._blocks, words)]
+            carried = [row for row in self._database.run("all_files").fetchall() if words.stand_in(row["carry"])]
+            if changed or carried:
+                self._database.run("put_setting", name=ERASING, value="")
+            self._rewrite(changed)
+            for row in carried:
+                self._database.run("put_carry", source=row["source"], path=row["path"], carry=json_without(row["carry"], words))
+            return frozenset(event.key for _, event in changed)
+
+    def damage(self) -> Iterator[str]:
+        """Every way in which the archive contradicts itself, its hashes and its index."""
+        yield from care.damage(self._database, self._blocks)
+
+    def misquotes(self, cited: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
+        """Every memory that cites an event for words it does not say; ``cited`` is of :func:`kept.store.check.citations`."""
+        yield from care.misquotes(self._database, self._blocks, cited)
+
+    def reindex(self) -> None:
+        """Recreate what turns are found by from the archive alone."""
+        care.reindex(self._database, self._blocks)
+
+    def wait_for_repeats(self) -> None:
+        """Let the threads wait for extraction that say a long passage of another session: an older format did not tell them apart."""
+        if again := all_repeated(self._database):
+            self._wait_again(again)
+
+    def rows(self) -> Iterator[Row]:
+        """The archive written out: files, events in order, threads, projects, conversations that opted out."""
+        yield from care.rows(self._database, self._blocks)
+        yield from self.projects()
+        yield from self.opted_out()
+
+    def take(self, rows: Sequence[Row]) -> None:
+        """Take up rows of :meth:`rows` of one kind, inside the transaction that loads them all. Raises ValueError, KeyError."""
+        events = [each for each in rows if isinstance(each, EventRow)]
+        if events:
+            block = self._blocks.add([each.event for each in events])
+            for place, each in enumerate(events):
+                self._add_event(replace(each.event, twin=each.twin), block, place)
+        for row in rows:
+            match row:
+                case FileRow():
+                    self._put_file(row.source, row.path, row.cursor, row.account)
+                case ThreadRow():
+                    self._take_thread(row)
+                case Project():
+                    self.put_project(row)
+                case OptedOut():
+                    self._database.run("opt_out", session=row.session, path=row.path)
+
+    def _take_thread(self, row: ThreadRow) -> None:
+        file = self._database.one("file", source=row.source, path=row.path)
+        places = {each["key"]: each for each in self._database.run("places", keys=canonical(sorted(row.events)))}
+        times = [places[key]["at"] for key in row.events if places[key]["at"]]
+        self._database.run(
+            "put_thread", id=row.id, file=file["id"], session=row.session, project=row.project, events=len(row.events),
+            extracted=row.extracted, seen=row.seen, first_at=min(times, default=None), last_at=max(times, default=None),
+        )  # fmt: skip
+        self._database.many(
+            "add_to_thread", ({"thread": row.id, "ordinal": n, "event": places[key]["id"]} for n, key in enumerate(row.events))
+        )
+        self.mark_abandoned(row.id, ((ordinal, True) for ordinal in row.abandoned))
+        self._sum_members(row.id)
+        if row.heard:
+            self.heard(row.id, closed=row.closed, seen=row.heard)
+
+
+def _thread(row: Any) -> Thread:
+    return Thread(
+        id=row["id"], session=row["session"], source=row["source"], path=row["path"], project=row["project"], events=row["events"],
+        extracted=row["extracted"], first_at=_at(row["first_at"]), last_at=_at(row["last_at"]),
+    )  # fmt: skip
+
+
+def _at(text: str | None) -> datetime | None:
+    return from_text(text) if text else None

@@ -1,0 +1,143 @@
+"""Copies of a store file: kept in a folder, rotated, put in the store's place, replaced by a changed copy.
+
+A kept copy has the hash of its bytes in its name, so that rot shows without opening it.
+"""
+
+import shutil
+import sqlite3
+from collections.abc import Collection
+from contextlib import ExitStack, closing, suppress
+from hashlib import file_digest
+from pathlib import Path
+
+from kept.core.codec import canonical
+from kept.core.errors import DamagedError, StoreError, UsageError
+from kept.store.database import Database, new_file
+from kept.store.paths import drop, flush, free_name, make_folder
+from kept.store.protocol import Store
+from kept.store.sqlite import SqliteStore
+
+
+def kept_copies(folder: Path) -> tuple[Path, ...]:
+    """The kept copies in a folder, newest first by the name they were given."""
+    return tuple(sorted(folder.glob("kept-*.db"), reverse=True))
+
+
+def add_copy(store: Store, folder: Path, name: str) -> Path:
+    """Keep a copy of a store, verified but for its indexes, as ``kept-<name>`` in a folder. Raises StoreError, with no file left behind."""
+    fresh = folder / "fresh.db"
+    try:
+        drop(fresh)  # of a copying that was cut short
+        store.copy_to(fresh, indexes=False)
+        return fresh.rename(folder / f"kept-{name}.{_digest(fresh)}.db")
+    except OSError as error:
+        raise StoreError(f"the copy cannot be made: {error.strerror}", where=str(folder), hint="move what is in the way") from error
+
+
+def rotate(folder: Path, keep: int) -> tuple[Path, ...]:
+    """Delete the copies that are older than ``keep`` intact ones, and return them: no good one ever goes for a bad one."""
+    intact, gone = 0, []
+    for path in kept_copies(folder):
+        if intact >= keep:
+            path.unlink()
+            gone.append(path)
+        elif is_intact(path):
+            intact += 1
+    return tuple(gone)
+
+
+def is_intact(path: Path) -> bool:
+    """Whether the bytes of a kept copy are those it was made with."""
+    try:
+        return path.stem.rpartition(".")[2] == _digest(path)
+    except OSError:
+        return False
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "blake2b").hexdigest()[:16]
+
+
+def put_in_place(backup: Path, place: Path, aside: Path) -> Path | None:
+    """Make a copy of a backup the store at ``place``; what was there is put aside, whole, in a folder. Returns where, if anything was.
+
+    The copy is brought to the newest format and checked before anything is changed. Whoever waits to write to the old store is told
+    that it was replaced. Raises UsageError, StoreError, and DamagedError where the backup is damaged; the old store stays then.
+    """
+    if not backup.is_file():
+        raise UsageError("there is no such file", where=str(backup))
+    staged = place.with_name(f"{place.name}.restoring")
+    drop(staged)
+    with new_file(staged):
+        shutil.copyfile(backup, staged)
+    try:
+        with SqliteStore(staged) as store:
+            if found := store.damage():
+                raise DamagedError(
+                    f"the backup is damaged: {found[0]}", where=str(backup), hint="use an older one; nothing was changed"
+                )
+        return _swap(staged, place, aside)
+    finally:
+        drop(staged)
+
+
+def _swap(staged: Path, place: Path, aside: Path) -> Path | None:
+    saved: Path | None = None
+    with ExitStack() as held:
+        if place.exists():
+            with suppress(StoreError):  # one that does not even open is put aside as it is
+                database = Database(place)
+                held.callback(database.close)
+                held.enter_context(database.alone())
+            make_folder(aside)
+            saved = free_name(aside / place.name)
+            journal = place.with_name(f"{place.name}-journal")
+            try:
+                saved.hardlink_to(place)
+            except OSError:
+                shutil.copyfile(place, saved)
+                saved.chmod(0o600)
+            if journal.exists():  # without it the file put aside is not whole; beside the new one it would destroy it
+                journal.rename(saved.with_name(f"{saved.name}-journal"))
+        staged.replace(place)
+        flush(place.parent)
+    return saved
+
+
+def has_turns(path: Path, keys: Collection[str], sessions: Collection[str]) -> bool:
+    """True if a store file holds any of these archived events or sessions, or cannot be asked."""
+    query = (
+        "SELECT EXISTS (SELECT 1 FROM events WHERE key IN (SELECT value FROM json_each(?)))"
+        " OR EXISTS (SELECT 1 FROM threads WHERE session IN (SELECT value FROM json_each(?)))"
+    )
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as store:
+            return bool(store.execute(query, (canonical(sorted(keys)), canonical(sorted(sessions)))).fetchone()[0])
+    except (sqlite3.Error, OSError):
+        return True
+
+
+def copy_in(path: Path, folder: Path) -> Path:
+    """A working copy of a store file in a folder of its own, which is made empty. Raises StoreError, OSError."""
+    shutil.rmtree(folder, ignore_errors=True)
+    copy = folder / "copy.db"
+    with new_file(copy):
+        shutil.copyfile(path, copy)
+    journal = path.with_name(f"{path.name}-journal")
+    if journal.exists():  # without it the copy is not whole
+        shutil.copyfile(journal, copy.with_name(f"{copy.name}-journal"))
+    return copy
+
+
+def copy_over(copy: Path, path: Path) -> Path:
+    """Put a working copy in the place of the store file it was made of; a kept copy gets the name of its new bytes. Raises OSError."""
+    stem, _, digest = path.stem.rpartition(".")
+    place = path.with_name(f"{stem}.{_digest(copy)}.db") if digest and path.name.startswith("kept-") else path
+    flush(copy)
+    copy.replace(place)
+    if place != path:
+        path.unlink()
+    drop(path.with_name(f"{path.name}-journal"))
+    flush(path.parent)
+    return place

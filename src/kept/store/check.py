@@ -1,0 +1,146 @@
+"""What is wrong with a store, told from its rows: pure, the same for every store, never mends anything."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import merge
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from kept.core.event import FORGOTTEN_MARK, Event
+from kept.core.memory import Memory
+from kept.core.text import one_line
+from kept.store.records import chain, commitment_of
+from kept.store.rows import UNREADABLE, candidates_of, commitments
+from kept.store.values import CandidateRow, FingerprintRow, OperationRow, PassRow
+
+IMPORTED = "imported"  # the trigger of memories that came with evidence of another archive
+_SPEAKING = frozenset({"add", "revise", "reaffirm", "merge"})
+
+
+def broken_log(
+    passes: Iterable[PassRow],
+    operations: Iterable[OperationRow],
+    candidates: Iterable[CandidateRow],
+    forgotten: Iterable[OperationRow],
+) -> Iterator[str]:
+    """Every way in which the log contradicts its hashes and its numbering.
+
+    All rows come by pass and then by number; ``forgotten`` are all operations on memories that were forgotten: they say whose words
+    may be gone. One pass at a time is held in memory.
+    """
+    gone = tuple(forgotten)
+    forgets = frozenset(each.memory for each in gone)
+    explained = frozenset(each for row in gone for each in candidates_of(row))
+    rows: Iterable[tuple[int, int, Any]] = merge(
+        ((each.head.id, 0, each) for each in passes),
+        ((each.pass_id, 1, each) for each in operations),
+        ((each.pass_id, 2, each) for each in candidates),
+        key=itemgetter(0, 1),
+    )
+    previous, expected, operation_number, candidate_number = "", 1, 1, 1
+    for number, group in groupby(rows, key=itemgetter(0)):
+        parts: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+        for _, kind, row in group:
+            parts[kind].append(row)
+        heads, done, told = parts
+        yield from _gap("pass", expected, number)
+        expected = number + 1
+        for operation in done:
+            yield from _gap("operation", operation_number, operation.id)
+            operation_number = operation.id + 1
+            yield from _broken_operation(operation, forgets)
+        for candidate in told:
+            yield from _gap("candidate", candidate_number, candidate.row)
+            candidate_number = candidate.row + 1
+            yield from _broken_candidate(candidate, explained)
+        if not heads:
+            yield f"pass {number}: missing from the log, but some of its rows are there"
+            continue
+        if chain(previous, heads[0].head, commitments(done, told), heads[0].covers) != heads[0].hash:
+            yield f"pass {number}: what it holds does not match the hash chain"
+        previous = heads[0].hash
+
+
+def _gap(what: str, expected: int, found: int) -> Iterator[str]:
+    if found > expected:
+        last = "" if found == expected + 1 else f" to {found - 1}"
+        yield f"{what} {expected}{last}: missing from the log"
+
+
+def _broken_operation(row: OperationRow, forgets: frozenset[str]) -> Iterator[str]:
+    name = f"operation {row.id} of pass {row.pass_id}"
+    if row.words is None and row.kind in _SPEAKING and row.memory not in forgets:
+        yield f"{name}: its words are gone and no forget explains it"
+    yield from _broken_words(name, row.salt, row.words, row.commitment)
+    try:
+        body = json.loads(row.body)
+        if (body["memory"], body["is"]) != (row.memory, row.kind):
+            yield f"{name}: its columns differ from its body"
+    except UNREADABLE:
+        yield f"{name}: it cannot be read"
+
+
+def _broken_candidate(row: CandidateRow, explained: frozenset[str]) -> Iterator[str]:
+    if row.words is None and row.id not in explained:
+        yield f"candidate {row.id}: its words are gone and no forget explains it"
+    yield from _broken_words(f"candidate {row.id}", row.salt, row.words, row.commitment)
+
+
+def _broken_words(name: str, salt: str | None, words: str | None, commitment: str) -> Iterator[str]:
+    if words is not None and commitment_of(words, salt or "") != commitment:
+        yield f"{name}: its words do not match their commitment"
+
+
+def fingerprints_of(forgets: Iterable[OperationRow]) -> dict[str, int]:
+    """What must not come back, by its fingerprint, and the first pass that said so; ``forgets`` are all forget operations in order."""
+    found: dict[str, int] = {}
+    for row in forgets:
+        for each in json.loads(row.body)["fingerprints"]:
+            found.setdefault(each, row.pass_id)
+    return found
+
+
+def wrong_fingerprints(forgets: Iterable[OperationRow], rows: Iterable[FingerprintRow]) -> Iterator[str]:
+    """Every way in which the kept fingerprints are not those that the log names."""
+    expected, found = fingerprints_of(forgets), {each.fingerprint: each.pass_id for each in rows}
+    for each in sorted(expected.keys() | found.keys()):
+        if each not in found:
+            yield f"pass {expected[each]}: what it forgot may come back, a fingerprint is missing"
+        elif expected.get(each) != found[each]:
+            yield f"a fingerprint of what was forgotten (pass {found[each]}) is not the log's"
+
+
+def disagreements(derived: Mapping[str, Memory], stored: Mapping[str, Memory]) -> Iterator[str]:
+    """Every memory that is not what the log adds up to."""
+    for number in sorted(derived.keys() | stored.keys()):
+        if number not in stored:
+            yield f"memory {number}: in the log, but not among the memories"
+        elif number not in derived:
+            yield f"memory {number}: among the memories, but not in the log"
+        elif derived[number] != stored[number]:
+            yield f"memory {number}: differs from what the log adds up to"
+
+
+def citations(memories: Iterable[Memory], imported: frozenset[str]) -> dict[str, list[tuple[str, str]]]:
+    """What memories cite, by event: the memory and the words. Those that were ``imported`` may cite another archive."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for memory in memories:
+        if memory.id not in imported:
+            for each in memory.evidence:
+                if each.event:
+                    found.setdefault(each.event, []).append((memory.id, each.quote))
+    return found
+
+
+def misquoted(key: str, event: Event | None, cited: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Every memory that cites an event for words it does not say. Where words of it were forgotten, nothing can be told."""
+    if event is None:
+        yield from (f"memory {number}: cites event {key}, which is not in the archive" for number, _ in dict(cited).items())
+        return
+    tool = (event.tool.target, event.tool.detail) if event.tool else ()
+    said = one_line("\n".join((event.text, *tool)))
+    if FORGOTTEN_MARK not in said:
+        yield from (
+            f"memory {number}: its words are not those of event {key}" for number, quote in cited if one_line(quote) not in said
+        )

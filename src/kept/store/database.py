@@ -1,0 +1,389 @@
+"""One SQLite connection with durable settings, named queries and explicit transactions. Knows nothing of what the rows mean.
+
+Rollback journal and ``synchronous=EXTRA``: the SQLite that ships with many Pythons predates the fix of the WAL-reset bug, and a
+power cut after a commit must lose nothing. The file is opened once in a process; a second open and close would drop its locks.
+"""
+
+import os
+import re
+import sqlite3
+import zlib
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from kept.core.errors import DamagedError, StoreError
+from kept.store.door import Safe
+from kept.store.paths import flush, free_name, make_folder
+from kept.store.schema import foreign_objects, foreign_programs, migration_statements, schema_statements
+
+FORMAT = 4  # PRAGMA user_version of the newest schema
+ERASING = "erasing"  # the setting that stands from the commit that erases words until the file was rewritten without them
+# Their rows are counted.
+TALLIED = ("settings", "files", "projects", "opted_out", "likenesses", "runs", "dirty", "outputs", "notes", "summaries")
+_BUSY_MS = 30_000
+_HERE = files("kept.store")
+
+
+@cache
+def statements() -> Mapping[str, str]:
+    """The named statements of queries.sql."""
+    text = (_HERE / "queries.sql").read_text(encoding="utf-8")
+    parts = re.split(r"^-- name: (\w+)\n", text, flags=re.MULTILINE)[1:]
+    return {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
+
+
+@cache
+def _counting() -> str:
+    """The triggers that count the rows of tables, for a connection."""
+    text = (_HERE / "tallies.sql").read_text(encoding="utf-8")
+    return "".join(text.replace("TABLE", each) for each in TALLIED)
+
+
+class _Rows(sqlite3.Cursor):
+    """A cursor that tells its failures as errors of the store: many show only while its rows are read."""
+
+    path = Path()
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise _explained(error, self.path) from error
+
+    def __next__(self) -> Any:
+        try:
+            return super().__next__()
+        except sqlite3.Error as error:
+            raise _explained(error, self.path) from error
+
+    def fetchone(self) -> Any:
+        with self.told():
+            return super().fetchone()
+
+    def fetchall(self) -> list[Any]:
+        with self.told():
+            return super().fetchall()
+
+
+class Database:
+    """A connection to a store file: created with the newest schema where there is none, migrated to it where it is older.
+
+    Raises StoreError where the file cannot be opened, is no store, or is newer than this program; a migration that fails, or whose
+    backup does, changes nothing.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.safe: Safe = str  # how a text loses its secrets on its way in; the store that opens this says so
+        self._pid = os.getpid()
+        self._depth = 0
+        self._proofs: dict[Hashable, Callable[[], bool]] = {}
+        self._connection, self._inode, self._made = _open(path)
+        try:
+            self._prepare()
+        except sqlite3.DatabaseError as error:
+            self._connection.close()
+            raise _explained(error, path) from error
+        except StoreError:
+            self._connection.close()
+            raise
+
+    def _prepare(self) -> None:
+        pragma = self._connection.execute
+        pragma(f"PRAGMA busy_timeout = {_BUSY_MS}")
+        pragma("PRAGMA journal_mode = DELETE")
+        pragma("PRAGMA synchronous = EXTRA")
+        pragma("PRAGMA foreign_keys = ON")
+        pragma("PRAGMA secure_delete = ON")
+        pragma("PRAGMA trusted_schema = OFF")
+        pragma("PRAGMA temp_store = MEMORY")
+        pragma("PRAGMA cache_size = -16384")
+        self._connection.create_function("checksum", -1, checksum, deterministic=True)
+        version = self._version()
+        if programs := tuple(foreign_programs(self._connection)):
+            raise DamagedError(
+                f"the store holds what kept did not make: {', '.join(programs)}",
+                where=str(self.path),
+                hint="restore a backup: kept restore FILE",
+            )
+        if version > FORMAT:
+            raise StoreError(
+                f"this store has format {version}, this program knows {FORMAT}", where=str(self.path), hint="install a newer kept"
+            )
+        if version == 0:
+            self._create()
+        elif version < FORMAT:
+            self.copy_to(free_name(self.path.parent / "backups" / f"format-{version}.db"))
+            self._migrate()
+        self._connection.executescript(_counting())
+
+    def _version(self) -> int:
+        return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
+
+    def _create(self) -> None:
+        with self.transaction():
+            if self._version():
+                return  # another process created it while this one waited
+            if self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                raise StoreError("this file is a database, but not kept's", where=str(self.path), hint="choose another --home")
+            if not self._made and any(not each.name.startswith(self.path.name) for each in self.path.parent.iterdir()):
+                # A process that died while it created the store left nothing else: whatever is here was written with a store.
+                raise DamagedError("the store file is empty", where=str(self.path), hint="restore a backup: kept restore FILE")
+            self._bring_to(FORMAT, schema_statements())
+
+    def _migrate(self) -> None:
+        for version in range(2, FORMAT + 1):
+            with self.transaction():
+                if self._version() < version:  # another process may have been faster
+                    self._bring_to(version, migration_statements(version))
+
+    def _bring_to(self, version: int, made: tuple[str, ...]) -> None:
+        for statement in made:
+            self._connection.execute(statement)
+        self._connection.execute(
+            "INSERT INTO migrations (version, at) VALUES (?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))", (version,)
+        )
+        self._connection.execute(f"PRAGMA user_version = {version}")
+
+    def close(self) -> None:
+        """Close the connection; open transactions are rolled back by SQLite."""
+        self._connection.close()
+
+    def run(self, name: str, /, **values: Any) -> sqlite3.Cursor:
+        """Execute a named statement. Raises StoreError where SQLite cannot."""
+        return self._execute(statements()[name], values)
+
+    def many(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Execute a named statement for each row. Raises StoreError where SQLite cannot."""
+        self._check_process()
+        try:
+            self._connection.executemany(statements()[name], rows)
+        except sqlite3.Error as error:
+            raise _explained(error, self.path) from error
+
+    def raw(self, sql: str, values: Mapping[str, Any] | None = None) -> sqlite3.Cursor:
+        """Execute a statement of the store's own maintenance (never text from outside). Raises StoreError where SQLite cannot."""
+        return self._execute(sql, values or {})
+
+    def one(self, name: str, /, **values: Any) -> Any:
+        """The first row of a named statement, or None."""
+        return self.run(name, **values).fetchone()
+
+    def _execute(self, sql: str, values: Mapping[str, Any]) -> sqlite3.Cursor:
+        self._check_process()
+        cursor = self._connection.cursor(_Rows)
+        cursor.path = self.path
+        with cursor.told():
+            return cursor.execute(sql, values)
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise StoreError("a forked process must open the store itself", where=str(self.path))
+
+    def foreign(self) -> tuple[str, ...]:
+        """What the file holds that kept did not make, by kind and name."""
+        return tuple(foreign_objects(self._connection))
+
+    def others(self) -> int:
+        """A number that changes when another connection has changed the store."""
+        return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Everything inside commits together or not at all; an inner transaction belongs to the outer one.
+
+        Raises StoreError where the commit fails; nothing is changed then. Raises DamagedError where what was committed cannot be read
+        back (see :meth:`prove`).
+        """
+        if self._depth:
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+            return
+        self._begin()
+        try:
+            yield
+            self._execute("COMMIT", {})
+        except BaseException:
+            with suppress(sqlite3.Error):  # a failed COMMIT may have rolled back by itself
+                self._connection.execute("ROLLBACK")
+            raise
+        finally:
+            self._depth = 0
+            proofs, self._proofs = self._proofs, {}
+        self._read_back(proofs.values())
+
+    def prove(self, what: Hashable, proof: Callable[[], bool]) -> None:
+        """Have something that is being written read back once it is committed: whether it is there as it was written last."""
+        if self._depth:
+            self._proofs[what] = proof
+
+    def _read_back(self, proofs: Collection[Callable[[], bool]]) -> None:
+        """A disk may call a write done that it did not do. SQLite would not notice; what is read here comes from the file again."""
+        if not proofs:
+            return
+        self._execute("PRAGMA shrink_memory", {})
+        with self.reading():
+            whole = all(each() for each in proofs)
+        if not whole:
+            hint = "the disk lies: run `kept check`, then restore a backup onto another one"
+            raise DamagedError("what was written cannot be read back", where=str(self.path), hint=hint)
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """Everything inside, transactions too, is rolled back at the end."""
+        self._begin()
+        try:
+            yield
+        finally:
+            self._depth = 0
+            self._proofs = {}
+            with suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Everything read inside is of one moment."""
+        if self._connection.in_transaction:
+            yield
+            return
+        self._execute("BEGIN", {})
+        try:
+            yield
+        finally:
+            with suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+
+    def _begin(self) -> None:
+        """Begin to write. Raises StoreError where the file was replaced meanwhile: what is written here would be lost."""
+        self._execute("BEGIN IMMEDIATE", {})
+        try:
+            inode = self.path.stat().st_ino
+        except OSError:
+            inode = 0
+        if inode != self._inode:
+            self._connection.execute("ROLLBACK")
+            raise StoreError("the store was replaced meanwhile", where=str(self.path), hint="run again; nothing was changed")
+        self._depth = 1
+
+    def copy_to(self, path: Path) -> None:
+        """Copy the whole store, as of one moment, durably into a new file (mode 0600).
+
+        Raises StoreError, with no file left behind, where that cannot be done.
+        """
+        with self.reading(), new_file(path), closing(sqlite3.connect(path, isolation_level=None)) as target:
+            self._connection.backup(target)
+            pages = target.execute("PRAGMA integrity_check").fetchone()[0]
+            if pages != "ok":
+                raise DamagedError(f"the copy is damaged: {pages}", where=str(path), hint="run `kept check`")
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep everybody else from reading and writing, so that the file can be replaced inside."""
+        self._execute("BEGIN EXCLUSIVE", {})
+        try:
+            yield
+        finally:
+            with suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[None]:
+    """A new file (0600) that is filled inside, flushed to the disk with its folder at the end, and removed where that fails.
+
+    Raises StoreError.
+    """
+    try:
+        make_folder(path.parent)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise StoreError(f"the file cannot be written: {error.strerror}", where=str(path), hint="choose another place") from error
+    try:
+        try:
+            yield
+            flush(path)
+            flush(path.parent)
+        except sqlite3.Error as error:
+            raise _explained(error, path) from error
+        except OSError as error:
+            raise StoreError(
+                f"the file cannot be written: {error.strerror}", where=str(path), hint="look after the disk"
+            ) from error
+    except BaseException:
+        for each in (path, path.with_name(f"{path.name}-journal")):
+            with suppress(OSError):
+                each.unlink()
+        raise
+
+
+def checksum(*values: str | int | None) -> int:
+    """The CRC-32 of the columns of a row: names any single run of rotten bits; no protection against intent."""
+    text = "\x1f".join("\x00" if each is None else str(each) for each in values)
+    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
+
+
+def any_of(words: Iterable[str]) -> str:
+    """A full-text query that finds any of the words: every one quoted, so no character of it is an operator."""
+    return " OR ".join(_quoted(words)) or '""'
+
+
+def all_of(words: Iterable[str]) -> str:
+    """A full-text query that finds all of the words."""
+    return " AND ".join(_quoted(words)) or '""'
+
+
+def _quoted(words: Iterable[str]) -> list[str]:
+    return ['"' + word.replace('"', '""') + '"' for word in words]
+
+
+def _open(path: Path) -> tuple[sqlite3.Connection, int, bool]:
+    """A connection, the inode of its file, and whether the file was made here."""
+    made = False
+    if path.is_symlink():
+        raise StoreError("the store is a link", where=str(path), hint="put what it leads to in its place")
+    try:
+        make_folder(path.parent)
+        with suppress(FileExistsError):  # created by hand so that it is never readable by others, not even for a moment
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            made = True
+        connection = sqlite3.connect(path, isolation_level=None, cached_statements=256)
+        inode = path.stat().st_ino
+    except (OSError, sqlite3.Error) as error:
+        raise StoreError(
+            f"the store cannot be opened: {getattr(error, 'strerror', None) or error}",
+            where=str(path),
+            hint="check the permissions and the disk",
+        ) from error
+    connection.row_factory = sqlite3.Row
+    return connection, inode, made
+
+
+def _explained(error: sqlite3.Error, path: Path) -> StoreError:
+    text = str(error)
+    match text:
+        case _ if "full" in text:
+            what, hint = "the disk is full", "free some space and run again; nothing was changed"
+        case _ if "readonly" in text or "read-only" in text:
+            what, hint = "the store is read-only", "make its folder writable, or choose another --home"
+        case _ if "locked" in text:
+            what, hint = "another process kept the store locked for 30 seconds", "run again when it has finished"
+        case _ if "malformed" in text or "not a database" in text:
+            what, hint = "the store file is damaged", "restore a backup: kept restore FILE"
+        case _ if "I/O error" in text:
+            what, hint = (
+                "the disk refused",
+                "look at the free space, the quota, the limits (`ulimit -f`) and the disk, then run again",
+            )
+        case _ if "unable to open" in text:
+            what, hint = "the store cannot be opened", "check the permissions and the disk"
+        case _:
+            what, hint = f"the store answered: {text}", "run `kept check`"
+    return StoreError(what, where=str(path), hint=hint)

@@ -1,0 +1,198 @@
+"""What days were. Notes of each thread are made of the archive and never the only place of anything; passages, what a model wrote of a
+day or a person did, are canonical.
+"""
+
+import json
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from datetime import date, datetime
+from typing import Any
+
+from kept.core.codec import canonical, dump, load
+from kept.core.summary import Form, Note, Passage
+from kept.core.text import index_words
+from kept.core.times import to_text
+from kept.store.database import Database
+from kept.store.door import safe_value
+from kept.store.rows import UNREADABLE
+from kept.store.values import Noted, Pointed
+
+_PASSAGES = 2**62  # rows of passages begin here: notes and passages share one full-text index
+
+
+class SqliteDays:
+    """The notes and passages of an SQLite store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def unnoted(self) -> tuple[tuple[int, int], ...]:
+        """Threads of which events were not looked at yet: their numbers, and how many were; in the order of their first events."""
+        return tuple((row["id"], row["noted"]) for row in self._database.run("unnoted"))
+
+    def put(self, thread: int, start: int, notes: Sequence[tuple[Note, str]], events: int) -> None:
+        """Have these notes, each with its line of text, in place of a thread's from ordinal ``start`` on; ``events`` were looked at."""
+        with self._database.transaction():
+            self._drop(thread, start)
+            for note, text in notes:
+                number = thread * 2**32 + note.ordinal  # made of what it stands for, so that a rebuilt table is the same
+                self._database.run(
+                    "add_note", id=number, thread=thread, ordinal=note.ordinal, event=note.event, at=to_text(note.at),
+                    body=zlib.compress(canonical([text, dump(note)]).encode()),
+                )  # fmt: skip
+                self._database.run("index_note", id=number, words=index_words(text))
+                self._database.run("unembed", kind="summary", item=number)
+            self._database.run("put_noted", thread=thread, events=events)
+
+    def _drop(self, thread: int, start: int) -> None:
+        for row in self._database.run("notes_from", thread=thread, start=start).fetchall():
+            self._database.run("unindex_note", id=row["id"], words=index_words(_read(row["body"])[0]))
+            self._database.run("unembed", kind="summary", item=row["id"])
+        self._database.run("drop_notes", thread=thread, start=start)
+
+    def between(self, start: datetime, stop: datetime) -> tuple[Noted, ...]:
+        """The notes in [start, stop), in the order of their times."""
+        rows = self._database.run("notes_between", start=to_text(start), stop=to_text(stop))
+        return tuple(
+            Noted(
+                note=load(Note, _read(row["body"])[1]), thread=row["thread"], session=row["session"], project=row["project"],
+                path=row["path"],
+            )
+            for row in rows
+        )  # fmt: skip
+
+    def drop(self, *, events: Collection[str] = (), sessions: Collection[str] = ()) -> None:
+        """Erase the notes of every thread that tells one of the events, or of the sessions; they are to be made again. Passages for good."""
+        with self._database.transaction():
+            self.erase(
+                [
+                    each.id
+                    for each in self.passages()
+                    if not set(events).isdisjoint(each.events) or not set(sessions).isdisjoint(each.sessions)
+                ]
+            )
+            rows = self._database.run("threads_telling", keys=canonical(sorted(events)), sessions=canonical(sorted(sessions)))
+            for row in rows.fetchall():
+                self._drop(row["thread"], 0)
+                self._database.run("drop_noted", thread=row["thread"])
+
+    def damage(self) -> Iterator[str]:
+        """Every note or passage that cannot be read or lies in another place than it says."""
+        for row in self._database.run("passages"):
+            try:
+                whole = _columns(_passage(row["body"])) == {name: value for name, value in dict(row).items() if name != "body"}
+            except UNREADABLE:
+                whole = False
+            if not whole:
+                yield f"summary {row['id']}: damaged"
+        for row in self._database.run("all_notes"):
+            try:
+                note = load(Note, _read(row["body"])[1])
+            except (*UNREADABLE, zlib.error):
+                note = None
+            number = row["thread"] * 2**32 + row["ordinal"]
+            if note is None or (number, note.ordinal, note.event, to_text(note.at)) != tuple(row)[:4]:
+                yield f"note {row['ordinal']} of thread {row['thread']}: damaged"
+
+    def clear(self) -> None:
+        """Erase all notes, which are to be made again, and make the index of passages anew."""
+        with self._database.transaction():
+            for row in self._database.run("noted_threads").fetchall():
+                self._drop(row["thread"], 0)
+                self._database.run("drop_noted", thread=row["thread"])
+            self._database.run("drop_all_notes")  # of threads that nothing notes any more
+            self._database.run("recount_notes")
+            self._database.run("clear_note_index")
+            for each in self.passages():
+                self._index(each)
+
+    def note_points(self, thread: int, start: int, stop: int, points: Sequence[Passage]) -> None:
+        """Have these points in the place of those of a thread with ordinals in [start, stop)."""
+        with self._database.transaction():
+            for row in self._database.run("points_from", thread=thread, start=start, stop=stop).fetchall():
+                self._database.run("drop_passage", row=row["row"])
+            for each in points:
+                self._put(safe_value(each, self._database.safe))
+
+    def points(self, start: datetime, stop: datetime) -> tuple[Pointed, ...]:
+        """The points in [start, stop), in the order of their times."""
+        rows = self._database.run("points_between", start=to_text(start), stop=to_text(stop))
+        return tuple(
+            Pointed(passage=_passage(row["body"]), session=row["session"], project=row["project"], path=row["path"]) for row in rows
+        )
+
+    def write(self, day: date, scope: str, lines: Sequence[Passage]) -> None:
+        """Have these lines in the place of those of a day and scope. A person's words stay."""
+        with self._database.transaction():
+            for row in self._database.run("lines_of", day=day.isoformat(), scope=scope).fetchall():
+                self._take_away(row)
+            for each in lines:
+                self.own(each)
+
+    def own(self, passage: Passage) -> None:
+        """Have a person's words, in the place of those of the same id."""
+        passage = safe_value(passage, self._database.safe)
+        with self._database.transaction():
+            for row in self._database.run("passages_told", id=passage.id).fetchall():
+                self._take_away(row)
+            self._put(passage)
+            self._index(passage)
+
+    def written(self, first: date, last: date) -> tuple[Passage, ...]:
+        """The lines and a person's words of some days, by day, scope and place."""
+        rows = self._database.run("written_between", first=first.isoformat(), last=last.isoformat())
+        return tuple(_passage(row["body"]) for row in rows)
+
+    def passages(self) -> tuple[Passage, ...]:
+        """Every passage, in the order of their times."""
+        return tuple(_passage(row["body"]) for row in self._database.run("passages").fetchall())
+
+    def erase(self, ids: Collection[str]) -> None:
+        """Erase passages for good."""
+        with self._database.transaction():
+            for each in ids:
+                for row in self._database.run("passages_told", id=each).fetchall():
+                    self._take_away(row)
+
+    def take(self, passage: Passage) -> None:
+        """Take up a passage of a store that is loaded."""
+        self._put(passage)
+        self._index(passage)
+
+    def _put(self, passage: Passage) -> None:
+        self._database.run("put_passage", body=canonical(dump(passage)), **_columns(passage))
+
+    def _index(self, passage: Passage) -> None:
+        """Points are the detail of what lines tell: they are read by day, not found by words."""
+        if passage.form is not Form.POINT and passage.text:
+            self._database.run("index_note", id=_row(passage), words=index_words(passage.text))
+            self._database.run("unembed", kind="summary", item=_row(passage))
+
+    def _take_away(self, row: Any) -> None:
+        passage = _passage(row["body"])
+        if passage.form is not Form.POINT and passage.text:
+            self._database.run("unindex_note", id=row["row"], words=index_words(passage.text))
+            self._database.run("unembed", kind="summary", item=row["row"])
+        self._database.run("drop_passage", row=row["row"])
+
+
+def _row(passage: Passage) -> int:
+    """The row of a passage, made of its id, so that a store that is loaded elsewhere has the same."""
+    return _PASSAGES + int(passage.id, 16)
+
+
+def _columns(passage: Passage) -> dict[str, Any]:
+    return {
+        "row": _row(passage), "id": passage.id, "form": passage.form.value, "day": passage.day.isoformat() if passage.day else "",
+        "scope": passage.scope, "thread": passage.thread, "ordinal": passage.ordinal, "at": to_text(passage.at),
+    }  # fmt: skip
+
+
+def _passage(body: str) -> Passage:
+    passage: Passage = load(Passage, json.loads(body))
+    return passage
+
+
+def _read(body: bytes) -> tuple[str, Any]:
+    text, note = json.loads(zlib.decompress(body))
+    return text, note

@@ -1,0 +1,154 @@
+"""The memories in SQLite that a log adds up to: a projection, found by id, group, time and words."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from functools import lru_cache, partial
+from typing import Any
+
+from kept.core.codec import canonical, dump, load
+from kept.core.errors import DamagedError
+from kept.core.memory import Memory, Status
+from kept.core.text import index_words
+from kept.core.times import to_text
+from kept.store.database import Database, any_of, checksum
+from kept.store.rows import UNREADABLE
+
+_HINT = "run `kept check`; `kept rebuild` recreates memories from the log"
+
+
+class SqliteMemories:
+    """What a log adds up to."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def memory(self, number: str) -> Memory | None:
+        """The memory of that id, or None."""
+        row = self._database.one("memory", id=number)
+        return read(row) if row else None
+
+    def memories(self, *, group: tuple[str, str] | None = None) -> tuple[Memory, ...]:
+        """All memories by id, or those of a (profile, scope)."""
+        if group is None:
+            return self._memories("memories")
+        return self._memories("memories_of", profile=group[0], scope=group[1])
+
+    def _memories(self, name: str, **values: Any) -> tuple[Memory, ...]:
+        return tuple(read(row) for row in self._database.run(name, **values))
+
+    def memories_between(self, start: datetime, stop: datetime) -> tuple[Memory, ...]:
+        """The memories first seen before ``stop`` and last seen at ``start`` or later, by id."""
+        return self._memories("memories_between", start=to_text(start), stop=to_text(stop))
+
+    def ids(self) -> frozenset[str]:
+        """The ids of all memories."""
+        return frozenset(row["id"] for row in self._database.run("memory_ids"))
+
+    def ids_like(self, prefix: str) -> tuple[str, ...]:
+        """At most three ids that begin so, in order."""
+        return tuple(row["id"] for row in self._database.run("memory_ids_like", prefix=prefix))
+
+    def census(self, moment: datetime) -> Mapping[tuple[Status, str, str], int]:
+        """How many memories there are by (status at a moment, profile, category)."""
+        rows = self._database.run("census", moment=to_text(moment))
+        return Counter({(Status(row["state"]), row["profile"], row["category"]): row["memories"] for row in rows})
+
+    def search(self, words: Iterable[str], limit: int) -> tuple[tuple[Memory, float], ...]:
+        """Memories with any of the words, best first, with their score (higher is better)."""
+        rows = self._database.run("search_memories", query=any_of(words), limit=limit)
+        return tuple((read(row), -row["rank"]) for row in rows)
+
+    def _project(self, after: Mapping[str, Memory | None]) -> None:
+        """Make memories what ``after`` says (None: not there), and their index entries with them."""
+        known = {row["id"]: (row["rowid"], whole(row)) for row in self._database.run("memories_with", ids=listed(after))}
+        number = self._last("last_memory")
+        puts, drops, entries, stale = [], [], [], []
+        for memory_id, memory in after.items():
+            rowid, old = known.get(memory_id, (0, ""))
+            body = canonical(dump(memory)) if memory is not None else ""
+            if body == old:
+                continue
+            self._database.prove(("memory", memory_id), partial(self._is_there, memory_id, body))
+            if not rowid:
+                number = rowid = number + 1
+            before, words = _words_of(old), _words_of(body)
+            if old and before != words:
+                stale.append({"rowid": rowid, "words": before})
+            if memory is None:
+                drops.append({"rowid": rowid})
+                continue
+            if not old or before != words:
+                entries.append({"rowid": rowid, "words": words})
+            values = fields(memory, "id", "profile", "category", "scope") | {"status": memory.status.value}
+            puts.append(values | {"rowid": rowid, "body": body, "checksum": checksum(memory_id, body)})
+        for name, rows in (("unindex_memory", stale), ("drop_memory", drops), ("put_memory", puts), ("index_memory", entries)):
+            self._database.many(name, rows)
+        # A memory whose words stay has a vector already; but its row may be another's since, so what went is told as well.
+        changed = {each["rowid"] for rows in (stale, drops, entries) for each in rows}
+        self._database.many("unembed", ({"kind": "memory", "item": each} for each in sorted(changed)))
+
+    def _is_there(self, memory_id: str, body: str) -> bool:
+        row = self._database.one("memory", id=memory_id)
+        return row["body"] == body and is_whole(row) if row else not body
+
+    def stored(self) -> tuple[dict[str, Memory], tuple[str, ...]]:
+        """The memories that can be read, by id, and the ids of those that cannot."""
+        found: dict[str, Memory] = {}
+        unreadable: list[str] = []
+        for row in self._database.run("memory_bodies"):
+            try:
+                found[row["id"]] = read(row)
+            except DamagedError:
+                unreadable.append(row["id"])
+        return found, tuple(unreadable)
+
+    def _last(self, name: str) -> int:
+        return int(self._database.one(name)["number"])
+
+
+def listed(values: Iterable[Any]) -> str:
+    """Values for ``json_each``, in order, each once."""
+    return canonical(sorted(set(values)))
+
+
+def fields(value: Any, *names: str) -> dict[str, Any]:
+    """Fields of a value by their names, for a statement."""
+    return {name: getattr(value, name) for name in names}
+
+
+def read(row: Any) -> Memory:
+    """The memory of a row with ``id``, ``body``, ``checksum``: never one that is not what was written. Raises DamagedError."""
+    return _memory(whole(row))
+
+
+def whole(row: Any) -> str:
+    """The body of a row, where it is what was written. Raises DamagedError."""
+    body: str = row["body"]
+    if not is_whole(row):
+        raise DamagedError(f"memory {row['id']} is damaged", hint=_HINT)
+    return body
+
+
+def is_whole(row: Any) -> bool:
+    """Whether a row with ``id``, ``body``, ``checksum`` is what was written."""
+    return bool(checksum(row["id"], row["body"]) == row["checksum"])
+
+
+@lru_cache(maxsize=20_000)
+def _memory(body: str) -> Memory:
+    try:
+        memory: Memory = load(Memory, json.loads(body))
+    except UNREADABLE as error:
+        raise DamagedError("a memory cannot be read", hint=_HINT) from error
+    return memory
+
+
+def _words_of(body: str) -> str:
+    return indexed(_memory(body)) if body else ""
+
+
+def indexed(memory: Memory) -> str:
+    """The words under which a memory is found."""
+    return index_words(" ".join((memory.content, *memory.artifacts)))

@@ -1,0 +1,31 @@
+"""A home that was copied or moved: the files it writes are those of where it is now. Told by where its memory files were."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+from kept.store import Store
+
+
+def rehome(store: Store, root: Path, memory_files: Sequence[str]) -> None:
+    """Have the outputs noted below another home be those below ``root``, with what was last written to them.
+
+    The other home is recognised by one of the ``memory_files``, which have the same place in every home. Raises StoreError.
+    """
+    stray = [each for each in store.outputs() if not Path(each).is_relative_to(root)]
+    names = [f"/{each}" for each in memory_files if each]
+    roots = {path.removesuffix(name) for path in stray for name in names if path.endswith(name)}
+    with store.transaction() if roots else nullcontext():
+        for path in stray:
+            old = next((each for each in roots if path.startswith(f"{each}/")), None)
+            if old is not None:
+                _move(store, path, f"{root}{path.removeprefix(old)}")
+
+
+def _move(store: Store, path: str, here: str) -> None:
+    known = () if store.output(here) else store.output(path)
+    for output in known[:1]:
+        store.wrote(here, output)
+    for output in known[1:]:
+        store.intend(here, output)
+    store.drop_output(path)

@@ -1,0 +1,66 @@
+"""A store as one file that any store can load: gzip over JSON lines, one row a line, the kind of each under ``"is"``.
+
+Knows the form only. Random keys do not travel, with one exception: fingerprints are worthless without the key they were made with,
+and what was forgotten must not come back by an import. Who has the file can test guesses against them, so it is as private as a backup.
+"""
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from kept.core.codec import canonical, dump_member, load
+from kept.core.errors import StoreError, UsageError
+from kept.store.database import new_file
+from kept.store.values import Row, StoreRow
+
+_MAGIC = b"\x1f\x8b"
+_LONGEST = 64 * 2**20  # bytes of one row
+
+
+def is_portable(path: Path) -> bool:
+    """Whether a file begins like a store written out. Raises UsageError where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(2) == _MAGIC
+    except OSError as error:
+        raise UsageError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
+
+
+def write_out(rows: Iterable[Row], path: Path) -> int:
+    """Write rows durably into a new file (mode 0600). Returns how many. Raises StoreError, with no file left behind."""
+    count = 0
+    with (
+        new_file(path),
+        path.open("wb") as raw,
+        gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=6, mtime=0) as file,
+    ):
+        for row in rows:
+            file.write(f"{canonical(dump_member(row))}\n".encode())
+            count += 1
+    return count
+
+
+def read_in(path: Path) -> Iterator[Row]:
+    """The rows of a file, one at a time. Raises StoreError where it is cut short, damaged, or of a newer form."""
+    number = 0
+    try:
+        with gzip.open(path, "rb") as file:
+            while line := file.readline(_LONGEST):
+                number += 1
+                yield _row(line, first=number == 1)
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise StoreError(f"row {number} cannot be read: {error}", where=str(path), hint="nothing was changed") from error
+
+
+def _row(line: bytes, *, first: bool) -> Row:
+    row: Row = load(Row, json.loads(line, parse_constant=_refuse))
+    if first != isinstance(row, StoreRow):
+        raise ValueError("the first row, and only that, tells the form")
+    return row
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is no number")

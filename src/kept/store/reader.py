@@ -1,0 +1,243 @@
+"""A glance at the store: what a hook needs of it, read beside its writer within a deadline, with nothing imported that takes time.
+
+Knows the tables of the store; writes nothing, creates nothing, waits for nobody for long. That it reads what the store's own readers
+read is a test.
+"""
+
+import json
+import os
+import sqlite3
+import time
+import zlib
+from typing import Any, NamedTuple
+
+from kept.core.errors import StoreError
+
+_HERE = os.path.dirname(__file__)  # noqa: PTH120 - pathlib takes longer to import than a search takes
+_STEPS = 2_000  # virtual machine steps between two looks at the clock
+_LONG_WORD = 64
+
+
+class Known(NamedTuple):
+    """An active memory as recall needs it. Instants are ISO texts, empty where unknown."""
+
+    row: int
+    id: str
+    category: str
+    scope: str
+    content: str
+    confidence: float
+    pinned: bool
+    last_seen: str
+    valid_until: str
+    observations: int
+    fingerprint: str
+    sessions: frozenset[str]
+    artifacts: tuple[str, ...]
+    uses: int
+
+
+class Noted(NamedTuple):
+    """What was worked on in a session: the line it is told in, when, how much was done, and whether anything tells what came of it.
+
+    ``key`` is its first event's. ``asked`` is the request, ``result`` what came of it: outcome, commits, files.
+    """
+
+    row: int
+    key: str
+    at: str
+    session: str
+    text: str
+    weight: int
+    ended: bool
+    asked: str
+    result: str
+
+
+class Written(NamedTuple):
+    """What the daybook says of a day in a project: a line that a model put together, or (``own``) a person's words in the place of the line
+    ``instead``; no text: they took it away. ``sessions`` are those it rests on.
+    """
+
+    id: str
+    day: str
+    text: str
+    own: bool
+    instead: str
+    sessions: frozenset[str]
+    kind: str
+
+
+class Glance:
+    """An open store file, for reading until ``seconds`` have passed.
+
+    Raises StoreError, from every method, where it cannot be read now: there is none, it is damaged, busy, or the deadline has passed.
+    """
+
+    def __init__(self, path: str, seconds: float) -> None:
+        if os.path.islink(path) or not os.path.isfile(path):  # noqa: PTH113, PTH114 - as above
+            raise StoreError("there is no store")
+        self._until = time.monotonic() + seconds
+        try:
+            self._connection = sqlite3.connect(path, timeout=min(seconds, 0.2), isolation_level=None)
+            self._connection.set_progress_handler(self._late, _STEPS)
+            for pragma in ("query_only = ON", "trusted_schema = OFF", "temp_store = MEMORY"):
+                self._connection.execute(f"PRAGMA {pragma}")
+        except sqlite3.Error as error:
+            raise StoreError(str(error)) from error
+        self._statements = _statements()
+
+    def spare(self, seconds: float) -> None:
+        """Let so many seconds not count that passed in waiting for somebody else: what words find is to be read all the same."""
+        self._until += seconds
+
+    def _late(self) -> bool:
+        return time.monotonic() > self._until
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def scope(self, directory: str) -> str:
+        """The recorded scope of a directory or of the nearest one above it; empty where none is recorded."""
+        place = directory.rstrip("/\\") or directory
+        for _ in range(40):
+            rows = self._run("scope", directory=place)
+            if rows:
+                return str(rows[0][0])
+            above = os.path.dirname(place)  # noqa: PTH120 - as above
+            if above == place:
+                break
+            place = above
+        return ""
+
+    def names(self, scopes: list[str]) -> dict[str, str]:
+        """What projects are called, by scope."""
+        return {row[0]: row[1] for row in self._run("names", scopes=json.dumps(scopes))}
+
+    def texts(self) -> int:
+        """How many memories and turns there are to be found."""
+        return sum(_varint(row[0]) for row in self._run("texts"))
+
+    def count(self, word: str) -> int:
+        """How many of them have a word."""
+        return sum(int(self._run(name, word=_quoted(word))[0][0]) for name in ("memories_with", "turns_with"))
+
+    def memories_of(self, word: str, scopes: list[str], profiles: list[str]) -> list[int]:
+        """The rows of the active memories of these scopes that have a word."""
+        return [
+            row[0] for row in self._run("memories_of", word=_quoted(word), scopes=json.dumps(scopes), profiles=json.dumps(profiles))
+        ]
+
+    def rows(self, ids: list[str], scopes: list[str], profiles: list[str]) -> list[int]:
+        """The rows of those of these memories that are active and of these scopes."""
+        found = self._run("rows", ids=json.dumps(ids), scopes=json.dumps(scopes), profiles=json.dumps(profiles)) if ids else []
+        return [row[0] for row in found]
+
+    def notes_of(self, word: str, scopes: list[str]) -> list[int]:
+        """The rows of what was worked on in projects of these scopes that has a word."""
+        return [row[0] for row in self._run("notes_of", word=_quoted(word), scopes=json.dumps(scopes))]
+
+    def noted(self, scopes: list[str]) -> int:
+        """How many things were worked on in projects of these scopes."""
+        return int(self._run("noted", scopes=json.dumps(scopes))[0][0])
+
+    def memories(self, rows: list[int]) -> list[Known]:
+        """Memories by their rows."""
+        return [_known(row) for row in self._run("memories", rows=json.dumps(rows))]
+
+    def core(self, scopes: list[str], categories: list[str], profiles: list[str]) -> list[Known]:
+        """Active memories that are always shown: those of the user's scope in these categories, and pinned ones."""
+        found = self._run("core", scopes=json.dumps(scopes), categories=json.dumps(categories), profiles=json.dumps(profiles))
+        return [_known(row) for row in found]
+
+    def fixes(self, marks: list[str]) -> list[Known]:
+        """Active memories with one of these failure fingerprints, whatever their scope."""
+        return [_known(row) for row in self._run("fixes", marks=json.dumps(marks))] if marks else []
+
+    def notes(self, rows: list[int]) -> list[Noted]:
+        """What was worked on, by its rows."""
+        return [_noted(row) for row in self._run("notes", rows=json.dumps(rows))]
+
+    def notes_between(self, start: str, stop: str, scopes: list[str]) -> list[Noted]:
+        """What was worked on in [start, stop) (texts of instants) in projects of these scopes, the latest first."""
+        return [_noted(row) for row in self._run("notes_between", start=start, stop=stop, scopes=json.dumps(scopes))]
+
+    def written(self, first: str, last: str, scopes: list[str]) -> list[Written]:
+        """What the daybook says of the days from ``first`` to ``last`` (ISO dates) in projects of these scopes, the latest first."""
+        return [_written(row) for row in self._run("passages", first=first, last=last, scopes=json.dumps(scopes))]
+
+    def outputs(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """What was last written to each file: its path, and of every line the key (a memory's id, or what else it is) and the text."""
+        return [
+            (path, [(each.get("key", ""), each.get("text", "")) for each in json.loads(lines)])
+            for path, lines in self._run("output")
+        ]
+
+    def _run(self, name: str, /, **values: Any) -> list[Any]:
+        try:
+            return self._connection.execute(self._statements[name], values).fetchall()
+        except sqlite3.Error as error:
+            raise StoreError(str(error)) from error
+
+
+def _known(row: Any) -> Known:
+    try:
+        body = json.loads(row[4])
+        return Known(
+            row[0], row[1], row[2], row[3], str(body["content"]), float(body["confidence"]), bool(body.get("pinned", False)),
+            str(body.get("last_seen") or ""), str(body.get("valid_until") or ""), int(body.get("observations", 1)),
+            str(body.get("fingerprint", "")), frozenset(each.get("session", "") for each in body.get("evidence", ())),
+            tuple(map(str, body.get("artifacts", ()))), int(row[5]),
+        )  # fmt: skip
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"memory {row[1]}") from error
+
+
+def _noted(row: Any) -> Noted:
+    try:
+        text, body = json.loads(zlib.decompress(row[4]))
+        told = [str(body.get("outcome", "")), *map(str, body.get("commits", ()))]
+        result = " ".join([*told, *map(str, body.get("names", ()))])
+        return Noted(
+            row[0], row[1], row[2], row[3], str(text), int(body.get("weight", 1)), any(told), str(body.get("asked", "")), result
+        )
+    except (ValueError, TypeError, AttributeError, zlib.error) as error:
+        raise StoreError("a note of what was worked on is damaged", hint="run `kept check`") from error
+
+
+def _written(row: Any) -> Written:
+    try:
+        body = json.loads(row[3])
+        sessions = frozenset(map(str, body.get("sessions", ())))
+        return Written(
+            row[0],
+            row[1],
+            str(body["text"]),
+            body["form"] == "own",
+            str(body.get("instead", "")),
+            sessions,
+            str(body.get("kind", "")),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise StoreError("a summary of a day is damaged", hint="run `kept check`") from error
+
+
+def _varint(record: bytes) -> int:
+    """The number at the beginning of a record of the full-text index: seven bits a byte, the first the highest, until one is below 128."""
+    number = 0
+    for byte in record[:9]:
+        number = number << 7 | byte & 0x7F
+        if byte < 0x80:
+            break
+    return number
+
+
+def _quoted(word: str) -> str:
+    return '"' + word[:_LONG_WORD].replace('"', '""').replace("\0", "") + '"'
+
+
+def _statements() -> dict[str, str]:
+    with open(os.path.join(_HERE, "reader.sql"), encoding="utf-8") as file:  # noqa: PTH118, PTH123 - as above
+        parts = file.read().split("-- name: ")[1:]
+    return {name.strip(): sql.strip() for name, _, sql in (part.partition("\n") for part in parts)}

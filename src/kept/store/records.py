@@ -1,0 +1,188 @@
+"""How events, passes and candidates lie in a store: packed rows, sealed words, hashes. Knows nothing of SQL.
+
+Words (contents, quotes, artifacts) are sealed apart from everything else, so that forgetting can erase them while the log, its
+order and its hash chain stay whole.
+"""
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any
+
+from kept.core.codec import canonical, digest, dump, dump_member, load
+from kept.core.event import FORGOTTEN_MARK, Author, Event, Kind, Pointer, Precision, Tool
+from kept.core.memory import Judged, Verdict
+from kept.core.operation import Operation, Pass
+from kept.core.times import from_text, to_text
+
+# The fields of an operation, a memory or a candidate that hold somebody's words.
+_WORDS = frozenset({"content", "evidence", "added", "artifacts", "fingerprint", "reasoning", "detail", "subject", "about"})
+ERASED = "{}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sealed:
+    """A value in two parts: ``body`` without words, ``words`` apart, ``commitment`` binding them with ``salt``."""
+
+    body: str
+    words: str
+    salt: str
+    commitment: str
+
+
+def seal(value: Mapping[str, Any], salt: str) -> Sealed:
+    """Split the JSON form of a value into what stays for good and what can be erased."""
+    body, words = _split(value)
+    text = canonical(words)
+    return Sealed(body=canonical(body), words=text, salt=salt, commitment=commitment_of(text, salt))
+
+
+def unseal(body: str, words: str | None) -> dict[str, Any]:
+    """Put both parts together again; words that were erased are empty."""
+    return _join(json.loads(body), json.loads(words or ERASED))
+
+
+def commitment_of(words: str, salt: str) -> str:
+    """The salted hash that binds a body to its words without telling anything about them."""
+    return digest(salt, words)
+
+
+def _split(value: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    body: dict[str, Any] = {}
+    words: dict[str, Any] = {}
+    for name, each in value.items():
+        if name in _WORDS:
+            words[name] = each
+        elif isinstance(each, dict):
+            body[name], inner = _split(each)
+            if inner:
+                words[name] = inner
+        else:
+            body[name] = each
+    return body, words
+
+
+def _join(body: dict[str, Any], words: Mapping[str, Any]) -> dict[str, Any]:
+    joined = body | {name: each for name, each in words.items() if not isinstance(body.get(name), dict)}
+    for name, blank in _BLANK.items():
+        if isinstance(body.get(name), dict):
+            joined[name] = blank | _join(body[name], words.get(name, {}))
+    return joined
+
+
+# What a value's required words are once they were erased.
+_BLANK: Mapping[str, dict[str, Any]] = {
+    "value": {"content": ""},
+    "facts": {"content": "", "artifacts": []},
+    "candidate": {"content": "", "artifacts": [], "evidence": [], "reasoning": ""},
+}
+
+
+def operation_body(operation: Operation) -> dict[str, Any]:
+    """The JSON form of an operation, its kind under ``"is"``."""
+    return dump_member(operation)
+
+
+def read_operation(body: Mapping[str, Any]) -> Operation:
+    """Read :func:`operation_body`."""
+    operation: Operation = load(Operation, body)
+    return operation
+
+
+def judged_body(judged: Judged) -> dict[str, Any]:
+    """The JSON form of a judged candidate."""
+    return {"candidate": dump(judged.candidate), "verdict": dump_member(judged.verdict)}
+
+
+def read_judged(body: Mapping[str, Any]) -> Judged:
+    """Read :func:`judged_body`."""
+    judged: Judged = load(Judged, body)
+    return judged
+
+
+def verdict_slug(verdict: Verdict) -> str:
+    """A verdict for a column: its kind and its reason."""
+    return canonical([type(verdict).__name__.lower(), getattr(verdict, "reason", "")])
+
+
+def chain(previous: str, made: Pass, commitments: Sequence[str], covers: Sequence[tuple[int, int]]) -> str:
+    """The hash of a pass: over the pass before it, its own head, the commitments of its rows in order and the spans it covers."""
+    head = canonical(
+        {
+            "id": made.id, "run": made.run, "stage": made.stage, "subject": made.subject, "actor": made.actor.value,
+            "recorded_at": to_text(made.recorded_at), "undoes": list(made.undoes), "redoes": list(made.redoes), "note": made.note,
+        }
+    )  # fmt: skip
+    return digest(previous, head, canonical(list(commitments)), canonical([list(each) for each in covers]), size=32)
+
+
+def pack(events: Sequence[Event]) -> tuple[bytes, str]:
+    """A block: the compressed rows of events, and its hash."""
+    body = zlib.compress(canonical([_row(each) for each in events]).encode(), 6)
+    return body, blake2b(body, digest_size=16).hexdigest()
+
+
+def unpack(body: bytes) -> tuple[Event, ...]:
+    """The events of a block. Raises ValueError or zlib.error where the bytes are damaged."""
+    return tuple(_event(row) for row in json.loads(zlib.decompress(body)))
+
+
+_PRECISE = (Precision.MESSAGE, Precision.INFERRED, Precision.SESSION, Precision.NONE)
+_SPOKEN = frozenset({Kind.PROMPT, Kind.RESPONSE})
+
+
+def likeness_of(event: Event) -> str:
+    """What recognises a spoken event in another tool's copy of its session, to the second and by its letters; empty for others."""
+    if event.at is None or event.precision is not Precision.MESSAGE or event.kind not in _SPOKEN or not event.session:
+        return ""
+    letters = "".join(filter(str.isalnum, event.text[:4000].casefold()))
+    return digest(event.session, event.kind, str(int(event.at.timestamp())), letters) if letters else ""
+
+
+def retold(before: Event, after: Event) -> Event | None:
+    """The event as a copy tells it that knows more of its time, or of its place in the tree; None where the copy knows no more.
+
+    The key stays, so that evidence finds it. What was forgotten is not told again.
+    """
+    if FORGOTTEN_MARK in before.text or _PRECISE.index(after.precision) > _PRECISE.index(before.precision):
+        return None
+    if after.precision is before.precision and (before.parent or not after.parent):
+        return None
+    return replace(after, key=before.key)
+
+
+def withheld(event: Event, mark: str) -> Event:
+    """An event without anything that was said or done in it; what recognises its copies stays."""
+    return replace(event, text=mark, tool=None, branch="", label_reason="the conversation is not to be remembered")
+
+
+def block_hash(body: bytes) -> str:
+    """The hash a block must have."""
+    return blake2b(body, digest_size=16).hexdigest()
+
+
+def _row(event: Event) -> list[Any]:
+    tool, pointer = event.tool, event.pointer
+    return [
+        event.key, event.twin, event.session, event.record, event.parent, event.turn, event.kind.value, event.author.value,
+        event.label_reason, event.text, to_text(event.at) if event.at else None, event.precision.value, event.project, event.branch,
+        [tool.name, tool.call, tool.target, tool.detail, tool.ok, tool.exit_code] if tool else None,
+        [pointer.path, pointer.line, pointer.start, pointer.end],
+    ]  # fmt: skip
+
+
+def _event(row: list[Any]) -> Event:
+    key, twin, session, record, parent, turn, kind, author, reason, text, at, precision, project, branch, tool, pointer = row
+    return Event(
+        key=key, twin=twin, session=session, record=record, parent=parent, turn=turn, kind=Kind(kind), author=Author(author),
+        label_reason=reason, text=text, at=_instant(at), precision=Precision(precision), project=project, branch=branch,
+        tool=Tool(name=tool[0], call=tool[1], target=tool[2], detail=tool[3], ok=tool[4], exit_code=tool[5]) if tool else None,
+        pointer=Pointer(path=pointer[0], line=pointer[1], start=pointer[2], end=pointer[3]),
+    )  # fmt: skip
+
+
+def _instant(text: str | None) -> datetime | None:
+    return from_text(text) if text else None

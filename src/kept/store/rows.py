@@ -1,0 +1,160 @@
+"""The log as rows, and what appending a pass means: pure, the same for every store.
+
+Rows are numbered from 1 without gaps, in the order they were written.
+"""
+
+import json
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from kept.core.errors import DamagedError, StoreError
+from kept.core.fold import apply, undone
+from kept.core.memory import Memory, Status
+from kept.core.operation import Operation, Pass, mentioned
+from kept.store.records import ERASED, chain, judged_body, operation_body, read_judged, read_operation, seal, unseal, verdict_slug
+from kept.store.values import CandidateRow, Draft, OperationRow, PassRow, Proposal
+
+NOTHING_CHANGED = "nothing was changed"
+UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)  # what reading a row that is not as it was written can raise
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Appended:
+    """Everything that a draft becomes in the log."""
+
+    made: Pass
+    row: PassRow
+    operations: tuple[OperationRow, ...]
+    candidates: tuple[CandidateRow, ...]
+
+
+def appended(draft: Draft, last: PassRow | None, operations: int, candidates: int) -> Appended:
+    """The rows of a draft after the pass ``last``, where there are so many operations and candidates already."""
+    made = Pass(
+        id=last.head.id + 1 if last else 1, run=draft.run, stage=draft.stage, subject=draft.subject, actor=draft.actor,
+        recorded_at=draft.recorded_at, operations=draft.operations, undoes=draft.undoes, redoes=draft.redoes, note=draft.note,
+    )  # fmt: skip
+    written = tuple(_operation(number, made.id, each) for number, each in enumerate(draft.operations, operations + 1))
+    judged = tuple(_candidates(made.id, draft, candidates)) if draft.span else ()
+    covers = ((draft.span.thread, draft.span.start),) if draft.span else ()
+    return Appended(
+        made=made,
+        row=PassRow(
+            head=replace(made, operations=()),
+            hash=chain(last.hash if last else "", made, commitments(written, judged), covers),
+            covers=covers,
+        ),
+        operations=written,
+        candidates=judged,
+    )
+
+
+def _operation(number: int, made: int, operation: Operation) -> OperationRow:
+    parts = seal(operation_body(operation), secrets.token_hex(8))
+    spoken = parts.words != ERASED
+    return OperationRow(
+        id=number, pass_id=made, memory=operation.memory, kind=type(operation).__name__.lower(), body=parts.body,
+        commitment=parts.commitment, salt=parts.salt if spoken else None, words=parts.words if spoken else None,
+    )  # fmt: skip
+
+
+def _candidates(made: int, draft: Draft, before: int) -> Iterator[CandidateRow]:
+    assert draft.span is not None
+    for row, (ordinal, judged) in enumerate(draft.span.judged, before + 1):
+        parts, candidate = seal(judged_body(judged), secrets.token_hex(8)), judged.candidate
+        yield CandidateRow(
+            row=row, pass_id=made, thread=draft.span.thread, ordinal=ordinal, id=candidate.id, profile=candidate.profile,
+            scope=candidate.scope, verdict=verdict_slug(judged.verdict), body=parts.body, commitment=parts.commitment,
+            salt=parts.salt, words=parts.words,
+        )  # fmt: skip
+
+
+def commitments(operations: Iterable[OperationRow], candidates: Iterable[CandidateRow]) -> list[str]:
+    """What the hash of a pass covers of its rows."""
+    return [f"{each.commitment}{each.body}" for rows in (operations, candidates) for each in rows]
+
+
+def operation_of(row: OperationRow) -> Operation:
+    """The operation of a row, its words empty where they were erased. Raises DamagedError."""
+    try:
+        return read_operation(unseal(row.body, row.words))
+    except UNREADABLE as error:
+        raise DamagedError(f"operation {row.id} cannot be read", hint="run `kept check`") from error
+
+
+def proposal_of(row: CandidateRow) -> Proposal:
+    """The proposal of a row."""
+    return Proposal(judged=read_judged(unseal(row.body, row.words)), pass_id=row.pass_id, thread=row.thread, ordinal=row.ordinal)
+
+
+def candidates_of(row: OperationRow) -> tuple[str, ...]:
+    """The candidates that an operation says a memory rests on, whose words may be gone; of a forget, the candidates it erased."""
+    body = json.loads(row.body)
+    return tuple((body.get("value") or body.get("facts") or body).get("candidates", ()))
+
+
+def effects(made: Pass, find: Callable[[str], Memory | None]) -> dict[str, Memory]:
+    """The memories a pass changes, in their new form; ``find`` gives them as they are before it.
+
+    Raises StoreError where the pass names a memory that does not exist, or would make memories supersede each other.
+    """
+    after: dict[str, Memory] = {}
+
+    def look(number: str) -> Memory | None:
+        return after[number] if number in after else find(number)
+
+    for operation in made.operations:
+        named = mentioned(operation)
+        if operation.memory in (*getattr(operation, "losers", ()), getattr(operation, "by", "")):
+            raise StoreError(f"a memory cannot supersede itself: {operation.memory}", hint=NOTHING_CHANGED)
+        changed = apply({each: memory for each in named if (memory := look(each)) is not None}, operation, made.actor)
+        if not changed:
+            raise StoreError(f"an operation names a memory that does not exist: {operation.memory}", hint=NOTHING_CHANGED)
+        after.update(changed)
+        for memory in changed.values():
+            _check_order(memory, look)
+    return after
+
+
+def _check_order(memory: Memory, look: Callable[[str], Memory | None]) -> None:
+    seen, each = {memory.id}, memory
+    while each.status is Status.SUPERSEDED and each.superseded_by:
+        found = look(each.superseded_by)
+        if found is None:
+            return
+        if found.id in seen:
+            raise StoreError(f"memories would supersede each other: {', '.join(sorted(seen))}", hint=NOTHING_CHANGED)
+        seen.add(found.id)
+        each = found
+
+
+def put_together(heads: Iterable[Pass], rows: Iterable[OperationRow]) -> Iterator[Pass]:
+    """Passes with their operations; both come in order."""
+    groups = groupby(rows, key=lambda each: each.pass_id)
+    number, group = next(groups, (0, iter(())))
+    for head in heads:
+        operations: tuple[Operation, ...] = ()
+        if number == head.id:
+            operations = tuple(operation_of(row) for row in group)
+            number, group = next(groups, (0, iter(())))
+        yield replace(head, operations=operations) if operations else head
+
+
+def relived(passes: Iterable[PassRow], candidates: Iterable[CandidateRow]) -> Iterator[CandidateRow]:
+    """Candidates with whether they are live: of a pass that counts, and not covered by a later span of the same stage that counts."""
+    rows = tuple(passes)
+    off = undone(each.head for each in rows)
+    spans: dict[int, list[tuple[int, int, str]]] = {}
+    stages = {each.head.id: each.head.stage for each in rows}
+    for each in rows:
+        for thread, start in each.covers:
+            if each.head.id not in off:
+                spans.setdefault(thread, []).append((each.head.id, start, each.head.stage))
+    for row in candidates:
+        covered = any(
+            made > row.pass_id and start <= row.ordinal and stage == stages[row.pass_id]
+            for made, start, stage in spans.get(row.thread, ())
+        )
+        yield replace(row, live=row.pass_id not in off and not covered)

@@ -1,0 +1,294 @@
+"""The store in SQLite: one file with the archive, the log, and what derives from them."""
+
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Self
+
+from kept.core.codec import canonical, dump, load
+from kept.core.document import Line
+from kept.core.errors import DamagedError, StoreError, UsageError
+from kept.core.memory import Memory
+from kept.core.project import Project
+from kept.core.summary import Passage
+from kept.store.archive.turns import SqliteArchive
+from kept.store.check import citations
+from kept.store.database import ERASING, Database
+from kept.store.day_protocol import Days
+from kept.store.days import SqliteDays
+from kept.store.door import Redact, unredacted
+from kept.store.log import SqliteLog
+from kept.store.memories import indexed
+from kept.store.paths import drop, flush
+from kept.store.protocol import Archive, Log
+from kept.store.rows import UNREADABLE
+from kept.store.values import VERSION, EventRow, FileRow, OptedOut, Output, Row, StoreRow, ThreadRow
+
+_REINDEXING = "reindexing"  # a setting that a migration leaves: what turns are found by is to be made anew
+_TAKEN = 500  # events of one archive block when a store is loaded
+
+
+class SqliteStore:
+    """An open store file, made where there is none. Raises StoreError where it cannot be opened.
+
+    ``redact`` takes the secrets out of every text that comes in (see :mod:`kept.store.door`).
+    """
+
+    def __init__(self, path: Path, *, redact: Redact = unredacted) -> None:
+        self._database = Database(path)
+        if redact is not unredacted:
+            self._database.safe = lambda text: redact(text, self.key("redaction")) if text else text
+        self.path = path
+        self._archive = SqliteArchive(self._database)
+        self._log = SqliteLog(self._database)
+        self._days = SqliteDays(self._database)
+        self._remains = ""
+        if self._database.one("setting", name=ERASING) is not None:  # a process died before it had rewritten the file
+            try:
+                self.compact()
+            except StoreError as error:  # a later opening tries again, and `check` says so
+                self._remains = f"words that were forgotten may still lie in free pages: {error.what}"
+        if self._database.one("setting", name=_REINDEXING) is not None:  # an older format told the indexes of turns less apart
+            with self._database.transaction():
+                self._archive.reindex()
+                self._archive.wait_for_repeats()
+                self._database.run("drop_setting", name=_REINDEXING)
+
+    @property
+    def archive(self) -> Archive:
+        """What was said."""
+        return self._archive
+
+    @property
+    def log(self) -> Log:
+        """What is remembered of it, and how that came about."""
+        return self._log
+
+    @property
+    def days(self) -> Days:
+        """What was worked on when."""
+        return self._days
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Everything inside commits together or not at all."""
+        return self._database.transaction()
+
+    def trial(self) -> AbstractContextManager[None]:
+        """Everything inside is taken back at the end."""
+        return self._database.trial()
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Everything read inside is of one moment."""
+        return self._database.reading()
+
+    def key(self, name: str) -> bytes:
+        """A random secret of this store (32 bytes), made when it is first asked for."""
+        row = self._database.one("setting", name=f"key:{name}")
+        if row is None:
+            with self._database.transaction():
+                if name == "forget" and self._log.forgotten():
+                    raise self._damaged("the key of what was forgotten is gone")
+                self._database.run("add_setting", name=f"key:{name}", value=secrets.token_hex(32))
+                row = self._database.one("setting", name=f"key:{name}")
+        if row["wrong"]:
+            raise self._damaged(f"the key {name!r} of this store is damaged")
+        return bytes.fromhex(row["value"])
+
+    def output(self, path: str) -> tuple[Output, ...]:
+        """What was last written to a file, and after it what is being written where a write was cut short; empty where nothing was.
+
+        Raises DamagedError.
+        """
+        rows = self._database.run("output", path=path).fetchall()
+        try:
+            if any(row["wrong"] for row in rows):
+                raise ValueError("its checksum is another")
+            return tuple(Output(hash=row["hash"], lines=load(tuple[Line, ...], json.loads(row["lines"]))) for row in rows)
+        except UNREADABLE as error:
+            raise self._damaged(f"what was written to {path} is damaged") from error
+
+    def _damaged(self, what: str) -> DamagedError:
+        return DamagedError(what, where=str(self.path), hint="restore a backup: kept restore FILE")
+
+    def intend(self, path: str, output: Output) -> None:
+        """Note what is about to be written to a file."""
+        self._put_output(path, output, intended=1)
+
+    def wrote(self, path: str, output: Output) -> None:
+        """Note what was written to a file."""
+        with self._database.transaction():
+            self._put_output(path, output, intended=0)
+            self._database.run("drop_intended", path=path)
+
+    def _put_output(self, path: str, output: Output, *, intended: int) -> None:
+        self._database.run("put_output", path=path, intended=intended, hash=output.hash, lines=canonical(dump(output.lines)))
+
+    def drop_output(self, path: str) -> None:
+        """Note that a file is no longer kept's."""
+        self._database.run("drop_output", path=path)
+
+    def outputs(self) -> tuple[str, ...]:
+        """The paths of all files written, in order."""
+        return tuple(row["path"] for row in self._database.run("outputs"))
+
+    def damage(self) -> tuple[str, ...]:
+        """Everything that is wrong with the store, in words; empty where nothing is."""
+        return self._damage(indexes=True)
+
+    def _damage(self, *, indexes: bool) -> tuple[str, ...]:
+        with self._database.reading():
+            pages = [str(row[0]) for row in self._database.raw("PRAGMA integrity_check").fetchall() if row[0] != "ok"]
+            if pages:
+                return tuple(f"database pages: {each}" for each in pages)
+            links = [
+                f"row {row[1]} of {row[0]} points nowhere" for row in self._database.raw("PRAGMA foreign_key_check").fetchall()
+            ]
+            stored, unreadable = self._log.stored()
+            if unreadable:
+                links += [f"memory {each}: cannot be read" for each in unreadable]
+            cited = citations(stored.values(), self._log.imported())
+            found = (
+                *(f"{each}: kept did not make it" for each in self._database.foreign()),
+                *links,
+                *(f"{row['place']} {row['name']}: not what was written" for row in self._database.run("wrong_checksums")),
+                *(_miscounted(row["name"], row["missing"]) for row in self._database.run("wrong_tallies")),
+                *self._lost_key(),
+                *((self._remains,) if self._remains else ()),
+                *_told("archive", self._archive.damage()),
+                *_told("log", self._log.damage(stored)),
+                *_told("archive", self._archive.misquotes(cited)),
+                *_told("notes", self._days.damage()),
+            )
+            return found if unreadable or not indexes else (*found, *self._wrong_index(stored))
+
+    def _lost_key(self) -> Iterator[str]:
+        if self._log.forgotten() and self._database.one("setting", name="key:forget") is None:
+            yield "the key of what was forgotten is gone: it may come back"
+
+    def _wrong_index(self, stored: Mapping[str, Memory]) -> Iterator[str]:
+        """Compare the full-text index of memories with one made anew, term by term."""
+        raw = self._database.raw
+        made = (
+            "CREATE VIRTUAL TABLE temp.anew USING fts5 (words, content = '', tokenize = 'porter unicode61')",
+            "CREATE VIRTUAL TABLE temp.anew_terms USING fts5vocab (temp, anew, row)",
+            "CREATE VIRTUAL TABLE temp.kept_terms USING fts5vocab (main, memory_index, row)",
+        )
+        try:
+            for statement in made:
+                raw(statement)
+            rowids = {row["id"]: row["rowid"] for row in raw("SELECT rowid, id FROM memories")}
+            for number, memory in stored.items():
+                raw(
+                    "INSERT INTO temp.anew (rowid, words) VALUES (:rowid, :words)",
+                    {"rowid": rowids[number], "words": indexed(memory)},
+                )
+            rows = raw(
+                "SELECT (SELECT count(*) FROM (SELECT * FROM kept_terms EXCEPT SELECT * FROM anew_terms))"
+                " + (SELECT count(*) FROM (SELECT * FROM anew_terms EXCEPT SELECT * FROM kept_terms)) AS terms"
+            ).fetchone()
+            if rows["terms"]:
+                yield f"the full-text index of memories: wrong in {rows['terms']} terms"
+            docs = "SELECT count(*) FROM memory_index_docsize WHERE id NOT IN (SELECT rowid FROM memories)"
+            if raw(docs).fetchone()[0]:
+                yield "the full-text index of memories: has entries of memories that are not there"
+        finally:
+            for name in ("kept_terms", "anew_terms", "anew"):
+                raw(f"DROP TABLE IF EXISTS temp.{name}")
+
+    def compact(self) -> None:
+        """Rewrite the file without the pages of erased words."""
+        self._database.raw("INSERT INTO memory_index (memory_index) VALUES ('optimize')")
+        self._database.raw("INSERT INTO turn_index (turn_index) VALUES ('optimize')")
+        self._database.raw("INSERT INTO reply_index (reply_index) VALUES ('optimize')")
+        self._database.raw("INSERT INTO note_index (note_index) VALUES ('optimize')")
+        self._database.raw("VACUUM")
+        self._database.run("drop_setting", name=ERASING)
+
+    def copy_to(self, path: Path, *, indexes: bool = True) -> None:
+        """Write the whole store, as of one moment, durably into a new file that opens as a store and has no damage.
+
+        Without ``indexes``, what words are found by is not proven: it can be made anew.
+
+        The file gets its name when it is whole: a copying that is cut short leaves nothing of that name.
+        """
+        fresh = path.with_name(f".{path.name}.new")
+        try:
+            drop(fresh)  # of a copying that was cut short
+            self._database.copy_to(fresh)
+            with SqliteStore(fresh) as copy:
+                found = copy._damage(indexes=indexes)
+            if found:
+                more = f" and {len(found) - 1} more" if found[1:] else ""
+                raise DamagedError(f"the store is damaged: {found[0]}{more}", where=str(self.path), hint="run `kept check`")
+            if path.exists():
+                raise StoreError("there is a file of that name already", where=str(path), hint="choose another name")
+            fresh.rename(path)
+            flush(path.parent)
+        except OSError as error:
+            raise StoreError(
+                f"the file cannot be written: {error.strerror}", where=str(path), hint="choose another place"
+            ) from error
+        finally:
+            with suppress(OSError):
+                drop(fresh)
+
+    def rows(self) -> Iterator[Row]:
+        """The whole store, as of one moment, in a form that any store can load."""
+        key = self.key("forget").hex()
+        with self._database.reading():
+            yield StoreRow(version=VERSION, key=key)
+            yield from self._archive.rows()
+            yield from self._log.rows()
+            yield from self._days.passages()
+
+    def load(self, rows: Iterable[Row]) -> None:
+        """Take up what :meth:`rows` gave, into a store that holds nothing, in one transaction; derive the rest."""
+        with self._database.transaction():
+            if not self._database.one("is_empty")["empty"]:
+                raise UsageError("this home remembers something already", where=str(self.path), hint="import into an empty --home")
+            try:
+                for kind, group in groupby(rows, key=type):
+                    while some := tuple(islice(group, _TAKEN)):
+                        self._take(kind, some)
+                self._log.rebuild()
+            except (KeyError, ValueError, TypeError, StoreError) as error:
+                raise DamagedError(f"the import contradicts itself: {error}", hint="nothing was changed") from error
+            if found := self.damage():
+                raise DamagedError(f"the import is damaged: {found[0]}", hint="nothing was changed")
+
+    def _take(self, kind: type[Row], rows: Sequence[Row]) -> None:
+        if kind in (FileRow, EventRow, ThreadRow, Project, OptedOut):
+            self._archive.take(rows)
+            return
+        for row in rows:
+            if isinstance(row, StoreRow):
+                if row.version != VERSION:
+                    raise ValueError(f"it has form {row.version}, this program knows {VERSION}")
+                self._database.run("put_setting", name="key:forget", value=bytes.fromhex(row.key).hex())
+            elif isinstance(row, Passage):
+                self._days.take(row)
+            else:
+                self._log.take(row)
+
+
+def _miscounted(table: str, missing: int) -> str:
+    if missing > 0:
+        return f"{table}: {missing} of its rows {'is' if missing == 1 else 'are'} gone"
+    return f"{table}: its rows are not those that were counted"
+
+
+def _told(part: str, found: Iterator[str]) -> Iterator[str]:
+    """What is found in a part of the store, and where it ends early that a row of it cannot be read."""
+    try:
+        yield from found
+    except (*UNREADABLE, DamagedError) as error:
+        yield f"the {part}: a row cannot be read ({type(error).__name__}), so the rest of it was not checked"

@@ -1,0 +1,193 @@
+"""The tree of a conversation: which branches were given up when the user went back and wrote something else.
+
+Knows records by their links and order only, no text and no format. Held in arrays of numbers: a conversation of a million events
+takes some tens of megabytes.
+"""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from kept.core.codec import digest
+from kept.core.event import Author, Event, Kind
+
+_NONE = -1
+
+
+def link(native: str) -> int:
+    """A signed 64-bit hash of a record's native id; 0 for the empty one."""
+    return int.from_bytes(bytes.fromhex(digest(native, size=8)), "big", signed=True) if native else 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tree:
+    """The events of a thread in its order, as points of a tree.
+
+    ``record`` and ``parent`` are links to native records (0: none); the events of one record share them. ``turn`` groups the pieces
+    of one assistant message, 0 elsewhere. ``human`` tells the prompts of the user, ``output`` the outputs of tools.
+    """
+
+    record: "array[int]" = field(default_factory=lambda: array("q"))
+    parent: "array[int]" = field(default_factory=lambda: array("q"))
+    turn: "array[int]" = field(default_factory=lambda: array("q"))
+    human: bytearray = field(default_factory=bytearray)
+    output: bytearray = field(default_factory=bytearray)
+
+    def add(self, record: int, parent: int, turn: int, *, human: bool, output: bool) -> None:
+        """Append the next event."""
+        self.record.append(record)
+        self.parent.append(parent)
+        self.turn.append(turn)
+        self.human.append(human)
+        self.output.append(output)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Family:
+    """The records by number: who hangs on whom, where each first and last stands in the file, and which hold a prompt of the user.
+
+    ``of`` gives the record of each event. A record that others only point at has no place of its own. Children are chained in the order of the file.
+    """
+
+    of: "array[int]"
+    first: "array[int]"
+    last: "array[int]"
+    parent: "array[int]"
+    child: "array[int]"
+    sibling: "array[int]"
+    human: bytearray
+
+    def children(self, record: int) -> Iterator[int]:
+        each = self.child[record]
+        while each != _NONE:
+            yield each
+            each = self.sibling[each]
+
+
+def tree_of(events: Iterable[Event]) -> Tree:
+    """The tree of events in their order. A prompt that its client marks as abandoned is a prompt of the user all the same."""
+    tree = Tree()
+    for each in events:
+        human = each.kind is Kind.PROMPT and each.author in (Author.HUMAN, Author.ABANDONED)
+        tree.add(link(each.record), link(each.parent), link(each.turn), human=human, output=each.kind is Kind.TOOL_OUTPUT)
+    return tree
+
+
+def abandoned(tree: Tree) -> bytearray:
+    """For each event 1 where the user went back behind it, else 0.
+
+    Where a human prompt has an older sibling (another prompt, or an answer that is not part of the parent's own message), the
+    older one and all that hangs on it was replaced, unless its branch went on after the prompt. Parallel tool calls and their
+    outputs are siblings by nature and replace nothing. Ends on cycles; a dangling parent is an ordinary parent nobody knows.
+    """
+    family = _family(tree)
+    last = _last_orders(family)
+    standing = _line(family)
+    replaced = [
+        older
+        for parent, eldest in enumerate(family.child)
+        if eldest != _NONE and family.sibling[eldest] != _NONE
+        for older in _replaced(tree, family, parent, last)
+        if not standing[older]
+    ]
+    gone = _reach(replaced, family)
+    return bytearray(record != _NONE and gone[record] for record in family.of)
+
+
+def _family(tree: Tree) -> _Family:
+    known = _unique(tree.record)
+    dangling = _unique(each for each in tree.parent if each and _place(known, each) == _NONE)
+    links = array("q", sorted((*known, *dangling))) if dangling else known
+    blank = array("q", [_NONE]) * len(links)
+    family = _Family(
+        of=array("q", (_place(links, each) if each else _NONE for each in tree.record)),
+        first=blank[:], last=blank[:], parent=blank[:], child=blank[:], sibling=blank[:],
+        human=bytearray(len(links)),
+    )  # fmt: skip
+    youngest = blank
+    for order, record in enumerate(family.of):
+        if record == _NONE:
+            continue
+        family.last[record] = order
+        family.human[record] |= tree.human[order]
+        if family.first[record] != _NONE:
+            continue
+        family.first[record] = order
+        if tree.parent[order]:
+            parent = family.parent[record] = _place(links, tree.parent[order])
+            if youngest[parent] == _NONE:
+                family.child[parent] = record
+            else:
+                family.sibling[youngest[parent]] = record
+            youngest[parent] = record
+    return family
+
+
+def _unique(links: Iterable[int]) -> "array[int]":
+    return array("q", (each for each, _ in groupby(sorted(links)) if each))
+
+
+def _place(links: Sequence[int], wanted: int) -> int:
+    found = bisect_left(links, wanted)
+    return found if found < len(links) and links[found] == wanted else _NONE
+
+
+def _line(family: _Family) -> bytearray:
+    """Which records the newest event hangs on: it stands, so they do, whatever a cycle of links says."""
+    line = bytearray(len(family.parent))
+    record = family.of[-1] if family.of else _NONE
+    while record != _NONE and not line[record]:
+        line[record] = 1
+        record = family.parent[record]
+    return line
+
+
+def _replaced(tree: Tree, family: _Family, parent: int, last: Sequence[int]) -> Iterator[int]:
+    prompts = [family.first[each] for each in family.children(parent) if family.human[each]]
+    if not prompts:
+        return
+    newest = max(prompts)
+    origin = family.first[parent]
+    turn = tree.turn[origin] if origin != _NONE else 0
+    for each in family.children(parent):
+        order = family.first[each]
+        parallel = tree.output[order] or (tree.turn[order] and tree.turn[order] == turn)
+        if order < newest and last[each] < newest and not parallel:
+            yield each
+
+
+def _last_orders(family: _Family) -> "array[int]":
+    """For every record the greatest order of itself and what hangs on it; each is visited once, so cycles end."""
+    last = family.last[:]
+    seen = bytearray(len(last))
+    path, visited = array("q"), array("q")
+    for root in family.of:
+        if root == _NONE or seen[root]:
+            continue
+        path.append(root)
+        del visited[:]
+        while path:
+            record = path.pop()
+            if seen[record]:
+                continue
+            seen[record] = 1
+            for child in family.children(record):
+                visited.append(child)
+                path.append(child)
+        for child in reversed(visited):
+            parent = family.parent[child]
+            last[parent] = max(last[parent], last[child])
+    return last
+
+
+def _reach(roots: Iterable[int], family: _Family) -> bytearray:
+    seen = bytearray(len(family.parent))
+    path = array("q", roots)
+    while path:
+        record = path.pop()
+        if not seen[record]:
+            seen[record] = 1
+            path.extend(family.children(record))
+    return seen

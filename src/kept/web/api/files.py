@@ -1,0 +1,172 @@
+"""The files that kept writes, over the API: each as it stands, what an edit would do, and saving one."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query, Request
+from pydantic import BaseModel, Field, StrictBool
+from starlette.responses import Response
+
+from kept.memories.history import last_run
+from kept.pipeline import edit_file
+from kept.pipeline.edit_file import Saved
+from kept.web.api.forms import Body, Id, revision_of
+from kept.web.room import at_desk, room_of
+from kept.workspace import Desk
+
+router = APIRouter(tags=["files"])
+
+MOST = 1_000_000  # characters of a text
+Which = Annotated[str, Query(min_length=1, max_length=1_000, description="The file, by its path below the home.")]
+Seen = Annotated[
+    str,
+    Header(
+        max_length=80, description="The revision you saw (as ETag tells it); where it is another now, nothing is changed (412)."
+    ),
+]
+
+
+class EntryOut(BaseModel):
+    """One memory as a file tells it: the first and last of its lines, counted from 0."""
+
+    memory: str
+    first: int
+    last: int
+
+
+class FileOut(BaseModel):
+    """A file as it stands."""
+
+    name: str = Field(description="Its path below the home.")
+    path: str
+    form: Literal["memory", "section", "rules", "card", "daily", "page", "view"]
+    heading: str = Field(description="The heading of the section that is kept's; empty where the whole file is.")
+    profiles: list[str]
+    text: str = Field(description="The whole file, or kept's section of it.")
+    revision: str = Field(description="A hash of the bytes of that; empty where there are none. Give it back as If-Match.")
+    condition: Literal["there", "not written yet", "cannot be shown"]
+    entries: list[EntryOut]
+    problem: str
+
+
+class Listed(BaseModel):
+    """A file in the list of all."""
+
+    name: str
+    form: str
+    profiles: list[str]
+    condition: str
+    memories: int
+    problem: str
+
+
+class FilesOut(BaseModel):
+    """Every file that kept writes or wrote."""
+
+    files: list[Listed]
+
+
+class ChangeOut(BaseModel):
+    """What becomes of one memory."""
+
+    kind: str = Field(description="add, revise, or the status the memory gets.")
+    memory: str
+    before: str
+    after: str
+
+
+class PreviewOut(BaseModel):
+    """What a writing would do."""
+
+    changes: list[ChangeOut]
+    files: dict[str, list[str]] = Field(description="Lines of a unified diff, by the name of each file that would change.")
+    problems: list[str]
+
+
+class Text(Body):
+    """A text as it is to be."""
+
+    text: Annotated[str, Field(max_length=MOST)]
+
+
+class Edit(Text):
+    """A text to save."""
+
+    accept_loss: StrictBool = Field(default=False, description="Take it as an edit though more than half of the facts are gone.")
+
+
+class SavedOut(BaseModel):
+    """What saving did."""
+
+    file: FileOut
+    operations: dict[str, int] = Field(description="How many operations of each kind the edit was.")
+    undo: str = Field(description="What takes the change back, for POST /api/undo; empty where nothing does.")
+    problems: list[str]
+
+
+@router.get("/files", response_model=FilesOut)
+def list_files(request: Request) -> dict[str, Any]:
+    """Every file that kept writes."""
+    with at_desk(request) as desk:
+        told = edit_file.catalogue(desk)
+        return {
+            "files": [
+                {
+                    "name": each.name, "form": each.form, "profiles": each.profiles, "condition": each.condition.value,
+                    "memories": len(each.entries), "problem": each.problem,
+                }
+                for each in told
+            ]
+        }  # fmt: skip
+
+
+@router.get("/files/file", response_model=FileOut)
+def one_file(request: Request, answer: Response, name: Which) -> dict[str, Any]:
+    """One file as it stands; its revision is the ETag."""
+    with at_desk(request) as desk:
+        found = edit_file.look(desk, name)
+        answer.headers["etag"] = f'"{found.revision}"'
+        return body_of(found)
+
+
+@router.post("/files/preview", response_model=PreviewOut)
+def preview_file(request: Request, name: Which, body: Text) -> dict[str, Any]:
+    """What saving a text would do, to memories and to every file. Changes nothing."""
+    with room_of(request).writing, at_desk(request) as desk:
+        found = edit_file.preview(desk, name, body.text)
+        return {"changes": [asdict(each) for each in found.changes], "files": found.files, "problems": found.problems}
+
+
+@router.put("/files/file", response_model=SavedOut)
+def save_file(request: Request, answer: Response, name: Which, body: Edit, if_match: Seen) -> dict[str, Any]:
+    """Save an edited text: it does what the same edit on the disk would do."""
+    seen = revision_of(if_match)
+    return _saved(request, answer, lambda desk: edit_file.save(desk, name, body.text, if_match=seen, accept_loss=body.accept_loss))
+
+
+@router.delete("/files/entries/{number}", response_model=SavedOut)
+def delete_entry(request: Request, answer: Response, number: Id, name: Which, if_match: Seen) -> dict[str, Any]:
+    """Take the lines of one memory out of a file, as a person would: it retires."""
+    seen = revision_of(if_match)
+    return _saved(request, answer, lambda desk: edit_file.delete(desk, name, number, if_match=seen))
+
+
+def _saved(request: Request, answer: Response, act: Callable[[Desk], Saved]) -> dict[str, Any]:
+    with room_of(request).writing, at_desk(request) as desk:
+        before = last_run(desk)
+        done = act(desk)
+        now = last_run(desk)
+        answer.headers["etag"] = f'"{done.file.revision}"'
+        return {
+            "file": body_of(done.file), "operations": done.operations, "undo": now if now != before else "", "problems": done.problems,
+        }  # fmt: skip
+
+
+def body_of(file: edit_file.File) -> dict[str, Any]:
+    """A file as JSON."""
+    return {
+        "name": file.name, "path": str(file.path), "form": file.form, "heading": file.heading, "profiles": file.profiles,
+        "text": file.text, "revision": file.revision, "condition": file.condition.value, "problem": file.problem,
+        "entries": [asdict(each) for each in file.entries],
+    }  # fmt: skip

@@ -1,0 +1,109 @@
+"""The form of what the API takes and gives: memories, and what came of a change."""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+from fastapi import Header, Path, Request
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from starlette.responses import Response
+
+from kept.core.memory import Memory
+from kept.memories.browse import exported
+from kept.memories.person import MOST, revision
+from kept.web.room import at_desk, room_of, settled
+from kept.workspace import Desk
+
+Id = Annotated[str, Path(pattern="^[0-9a-zA-Z]{4,64}$", description="The id of a memory, or an unambiguous beginning of it.")]
+IfMatch = Annotated[
+    str | None,
+    Header(
+        max_length=80, description="The revision you saw (as ETag tells it); where it is another now, nothing is changed (412)."
+    ),
+]
+Sentence = Annotated[str, StringConstraints(min_length=1, max_length=2 * MOST)]
+Name = Annotated[str, StringConstraints(max_length=200)]
+
+
+def whole(value: object) -> object:
+    """A number without a part, as JSON means one: 1.0 is 1, and neither "1" nor true is a number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
+        raise ValueError("Input should be a whole number")
+    return int(value)
+
+
+class Body(BaseModel):
+    """What is sent: nothing that is not described is taken."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class EvidenceOut(BaseModel):
+    """Words a memory rests on, whose they are, and where they stand."""
+
+    quote: str
+    source: str
+    session: str
+    event: str
+    at: str | None
+    origin: str
+    author: str
+
+
+class MemoryOut(BaseModel):
+    """A memory, as `kept show --json` tells it. Times are the times of its evidence."""
+
+    id: str
+    content: str
+    about: str = ""
+    category: str
+    scope: str
+    status: str
+    confidence: float
+    origin: str
+    pinned: bool
+    first_seen: str | None
+    last_seen: str | None
+    valid_until: str | None
+    observations: int
+    artifacts: list[str]
+    evidence: list[EvidenceOut]
+    supersedes: list[str]
+    superseded_by: str | None
+    resolved_by: str | None
+    profile: str
+    trigger: str
+    reason: str
+    forgotten: bool
+    revision: str = Field(description="Changes when what a person sees of it does; give it back as If-Match.")
+
+
+class Changed(BaseModel):
+    """What a change came to."""
+
+    memories: list[MemoryOut] = Field(description="The memories concerned, as they are now.")
+    undo: str = Field(default="", description="What takes the change back, for POST /api/undo; empty where nothing does.")
+    problems: list[str] = Field(default=[], description="What could not be written to files; the next run does it.")
+
+
+def memory_out(desk: Desk, memory: Memory) -> MemoryOut:
+    """A memory as the API tells it."""
+    return MemoryOut.model_validate(exported(desk, memory))
+
+
+def revision_of(if_match: str | None) -> str:
+    """The revision that a header ``If-Match`` asks for; empty where any will do."""
+    given = (if_match or "").strip().removeprefix("W/").strip('"')
+    return "" if given == "*" else given
+
+
+def change(request: Request, answer: Response, act: Callable[[Desk], Sequence[Memory]]) -> dict[str, Any]:
+    """Make a change and tell what came of it; one memory's revision goes into the ETag. Raises what it raises."""
+    with room_of(request).writing, at_desk(request) as desk:
+        done = settled(desk, lambda: act(desk))
+        if len(done.result) == 1:
+            answer.headers["etag"] = f'"{revision(done.result[0])}"'
+        return {
+            "memories": [exported(desk, each) for each in done.result],
+            "undo": done.undo,
+            "problems": list(done.problems),
+        }

@@ -1,0 +1,144 @@
+"""Extraction prompts over the API: which one is in force for each profile, one's own in its place, categories of one's own."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Path, Request
+from pydantic import BaseModel, Field, StrictBool, StringConstraints
+from starlette.responses import Response
+
+from kept.extraction import prompt_override
+from kept.extraction.prompt_override import Draft
+from kept.extraction.questions import weigh
+from kept.web.api.forms import Body, revision_of
+from kept.web.room import home_of, room_of
+
+router = APIRouter(tags=["prompts"])
+
+Which = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{1,80}$", description="The id of a profile.")]
+Kind = Annotated[str, Path(pattern="^[A-Za-z0-9_]{1,60}$", description="The id of a category of your own.")]
+Seen = Annotated[
+    str,
+    Header(
+        max_length=80, description="The revision you saw (as ETag tells it); where it is another now, nothing is changed (412)."
+    ),
+]
+Line = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\r\n]*$")]
+
+
+class Declared(BaseModel):
+    """A category that the prompt declares."""
+
+    id: str
+    title: str
+    belongs: str
+    users_words: bool
+
+
+class PromptOut(BaseModel):
+    """The prompt in force for a profile."""
+
+    profile: str
+    overridden: bool = Field(description="Whether a text of the person's own is in force.")
+    origin: str = Field(description="The file it is from, or `built in`.")
+    own: str = Field(description="Where a text of the person's own lies, or would lie.")
+    text: str
+    system: str = Field(description="The whole text that a model gets; empty where the prompt cannot be followed.")
+    version: str
+    tokens: int = Field(description="About how many tokens that is.")
+    declared: list[Declared]
+    diff: list[str] = Field(description="Lines of a unified diff from the built-in prompt; none where it is that.")
+    problem: str = Field(description="Why the prompt cannot be followed; empty where it can.")
+    revision: str = Field(description="Give it back as If-Match.")
+
+
+class PromptsOut(BaseModel):
+    """The prompts of the profiles at work, the default one first."""
+
+    prompts: list[PromptOut]
+
+
+class Text(Body):
+    """A text of the person's own."""
+
+    text: Annotated[str, Field(min_length=1, max_length=200_000)]
+
+
+class Told(Body):
+    """What belongs to a category, in a sentence; what it is called (its id, where empty); whether it rests on the person's own words."""
+
+    belongs: Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\r\n]*$")]
+    title: Line = ""
+    users_words: StrictBool = True
+
+
+class Nothing(Body):
+    """An empty object."""
+
+
+@router.get("/prompts", response_model=PromptsOut)
+def list_prompts(request: Request) -> dict[str, Any]:
+    """The prompts of the profiles at work."""
+    home = home_of(request)
+    return {"prompts": [_body(prompt_override.look(home, each)) for each in prompt_override.at_work(home)]}
+
+
+@router.get("/prompts/{profile}", response_model=PromptOut)
+def one_prompt(request: Request, answer: Response, profile: Which) -> dict[str, Any]:
+    """The prompt of a profile; its revision is the ETag."""
+    return _answered(answer, prompt_override.look(home_of(request), profile))
+
+
+@router.put("/prompts/{profile}", response_model=PromptOut)
+def save_prompt(request: Request, answer: Response, profile: Which, body: Text, if_match: Seen) -> dict[str, Any]:
+    """Put a text of one's own in force. What cannot be followed is not saved; what was there is put aside."""
+    home = home_of(request)
+    with room_of(request).writing:
+        return _answered(answer, prompt_override.save(home, profile, body.text, if_match=revision_of(if_match)))
+
+
+@router.post("/prompts/{profile}/reset", response_model=PromptOut)
+def reset_prompt(request: Request, answer: Response, profile: Which, body: Nothing, if_match: Seen) -> dict[str, Any]:
+    """Take the person's own text out of force; it is put aside."""
+    home = home_of(request)
+    with room_of(request).writing:
+        prompt_override.put_away(home, profile, if_match=revision_of(if_match))
+        return _answered(answer, prompt_override.look(home, profile))
+
+
+@router.put("/prompts/{profile}/categories/{name}", response_model=PromptOut)
+def declare_category(
+    request: Request, answer: Response, profile: Which, name: Kind, *, body: Told, if_match: Seen
+) -> dict[str, Any]:
+    """Declare a category of one's own, or put another in its place."""
+    told: dict[str, str | bool] = {"belongs": body.belongs, "users_words": body.users_words}
+    told |= {"title": body.title} if body.title else {}
+    home = home_of(request)
+    with room_of(request).writing:
+        return _answered(answer, prompt_override.declare(home, profile, name, told, if_match=revision_of(if_match)))
+
+
+@router.delete("/prompts/{profile}/categories/{name}", response_model=PromptOut)
+def withdraw_category(request: Request, answer: Response, profile: Which, name: Kind, if_match: Seen) -> dict[str, Any]:
+    """Take a category of one's own out of the prompt. Memories of it stay."""
+    home = home_of(request)
+    with room_of(request).writing:
+        return _answered(answer, prompt_override.withdraw(home, profile, name, if_match=revision_of(if_match)))
+
+
+def _answered(answer: Response, draft: Draft) -> dict[str, Any]:
+    answer.headers["etag"] = f'"{draft.revision}"'
+    return _body(draft)
+
+
+def _body(draft: Draft) -> dict[str, Any]:
+    found = draft.prompt
+    declared = found.declared if found else ()
+    return {
+        "profile": draft.profile.id, "overridden": draft.overridden, "origin": draft.origin, "own": str(draft.own), "text": draft.text,
+        "system": found.system if found else "", "version": found.version if found else "",
+        "tokens": weigh(found.system) if found else 0, "diff": prompt_override.difference(draft), "problem": draft.problem,
+        "revision": draft.revision,
+        "declared": [
+            {"id": each.id, "title": each.title, "belongs": each.belongs, "users_words": each.users_words} for each in declared
+        ],
+    }  # fmt: skip

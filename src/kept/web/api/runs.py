@@ -1,0 +1,163 @@
+"""Runs over the API: begin one, see how it stands, stop it, and what runs came to."""
+
+from datetime import date
+from typing import Annotated, Any, Literal
+
+import re2
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, BeforeValidator, Field, StrictBool
+
+from kept.core.errors import UsageError
+from kept.core.times import to_text
+from kept.pipeline.run import Options
+from kept.pipeline.status import Happened, runs, stops
+from kept.web.api.forms import Body
+from kept.web.room import at_desk, home_of, room_of
+from kept.web.work import Now
+
+router = APIRouter(tags=["runs"])
+
+
+def _as_written(value: object) -> object:
+    """A day as people write it, or nothing: a number would be taken for seconds. Raises ValueError for anything else."""
+    if value is None or (isinstance(value, str) and (not value or re2.fullmatch(r"\d{4}-\d\d-\d\d", value))):
+        return value
+    raise ValueError("must be a day as 2026-01-31")
+
+
+Day = Annotated[date | Literal[""] | None, BeforeValidator(_as_written)]
+
+
+class Begun(Body):
+    """What kind of run: all that is new, of every source that is on, where nothing is said."""
+
+    dry: StrictBool = Field(default=False, description="Show what would change; change nothing.")
+    model: StrictBool = Field(default=True, description="Ask the language model of the settings, where one is set.")
+    force: StrictBool = Field(default=False, description="Read and analyse everything again.")
+    since: Day = Field(default=None, description="Only sessions with events on this day or later.")
+    until: Day = Field(default=None, description="Only sessions with events on this day or earlier.")
+    allow: StrictBool = Field(default=False, description="Let through what a guard stopped.")
+    confirm: StrictBool = Field(default=False, description="With `allow`: the person has read what would be lost, and wants it.")
+
+
+class NowOut(BaseModel):
+    """How the run stands that this page has under way, or had last."""
+
+    number: int = Field(description="How many runs this page has begun.")
+    running: bool
+    stage: str
+    done: int
+    total: int = Field(description="0 where it is not known.")
+    dry: bool
+    told: list[str]
+    problem: str
+    stopped: bool
+    report: dict[str, Any] = Field(description="As `kept run --json` prints it; empty until the run is over.")
+
+
+class PassOut(BaseModel):
+    """A pass of a run."""
+
+    id: int
+    stage: str
+    subject: str
+    note: str
+    operations: dict[str, int]
+    undone: bool
+
+
+class RunOut(BaseModel):
+    """A run that changed something, or asked a model."""
+
+    id: int
+    command: str
+    started_at: str
+    ended_at: str | None = Field(description="Null where it was cut short.")
+    questions: int
+    cost: float | None = Field(description="USD; null where it is not known.")
+    undone: bool
+    passes: list[PassOut]
+
+
+class StopOut(BaseModel):
+    """What a guard stopped, and still waits."""
+
+    profile: str
+    scope: str
+    at: str
+    why: str
+
+
+class RunsOut(BaseModel):
+    """The last runs, the newest first, and what guards have stopped."""
+
+    runs: list[RunOut]
+    stops: list[StopOut]
+
+
+@router.get("/runs", response_model=RunsOut)
+def list_runs(
+    request: Request,
+    *,
+    limit: Annotated[int, Query(ge=1, le=200)] = 20,
+    before: Annotated[int, Query(ge=0, le=10**15, description="Only runs before that of this number.")] = 0,
+) -> dict[str, Any]:
+    """The last runs that changed something, with their passes."""
+    with at_desk(request) as desk:
+        waiting = [{"profile": each.profile, "scope": each.scope, "at": to_text(each.at), "why": each.why} for each in stops(desk)]
+        return {"runs": [_run_body(each) for each in runs(desk, limit, before=before)], "stops": waiting}
+
+
+def _run_body(happened: Happened) -> dict[str, Any]:
+    run = happened.run
+    return {
+        "id": run.id, "command": run.command, "started_at": to_text(run.started_at),
+        "ended_at": to_text(run.ended_at) if run.ended_at else None, "questions": happened.asked, "cost": happened.cost,
+        "undone": happened.undone,
+        "passes": [
+            {"id": each.id, "stage": each.stage, "subject": each.subject, "note": each.note, "operations": dict(each.operations), "undone": each.undone}
+            for each in happened.passes
+        ],
+    }  # fmt: skip
+
+
+@router.post("/runs", status_code=202, response_model=NowOut)
+def begin_run(request: Request, body: Begun) -> dict[str, Any]:
+    """Begin a run and answer at once; one at a time. What a guard stopped is let through only with `allow` and `confirm`."""
+    if body.allow and not body.confirm:
+        raise UsageError(
+            "a loss that a guard stopped needs the person's own word", hint="read what would be lost, then send `confirm`"
+        )
+    if body.since and body.until and body.since > body.until:
+        raise UsageError(f"{body.since} is after {body.until}", hint="give the earlier day as since")
+    room = room_of(request)
+    if room.in_sample.is_set():
+        raise UsageError("this is the bundled sample, which is run already", hint="leave the sample first")
+    options = Options(
+        dry=body.dry,
+        force=body.force,
+        model=body.model,
+        since=body.since or None,
+        until=body.until or None,
+        allow=body.allow and body.confirm,
+    )
+    return _now_body(room.work.start(home_of(request), room.shown, options))
+
+
+@router.get("/runs/now", response_model=NowOut)
+def run_now(request: Request) -> dict[str, Any]:
+    """How the run stands that was begun here."""
+    return _now_body(room_of(request).work.now)
+
+
+@router.delete("/runs/now", response_model=NowOut)
+def stop_run(request: Request) -> dict[str, Any]:
+    """Ask the run to end at its next step. What was done is done, and the next run goes on from there."""
+    return _now_body(room_of(request).work.stop())
+
+
+def _now_body(now: Now) -> dict[str, Any]:
+    return {
+        "number": now.number, "running": now.running, "stage": now.stage, "done": now.done, "total": now.total, "dry": now.dry,
+        "told": list(now.told), "problem": now.problem, "stopped": now.stopped, "report": dict(now.report),
+    }  # fmt: skip

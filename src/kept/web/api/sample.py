@@ -1,0 +1,44 @@
+"""The bundled sample over the API: look around in it, and leave it again."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field, StrictBool
+
+from kept.core.errors import MissingError
+from kept.pipeline.run import Options
+from kept.pipeline.sample_run import run_sample
+from kept.web.api.forms import Body
+from kept.web.room import room_of
+
+router = APIRouter(tags=["sample"])
+
+
+class Shown(Body):
+    """Whether the sample is shown in place of what is yours."""
+
+    on: StrictBool
+
+
+class SampleOut(BaseModel):
+    """What is shown now."""
+
+    on: bool
+    memories: int = Field(description="How many memories the sample has; 0 where it is not shown.")
+
+
+@router.post("/sample", response_model=SampleOut)
+def show_sample(request: Request, body: Shown) -> dict[str, Any]:
+    """Show the bundled sample in place of what is yours, or leave it. It has a home of its own: nothing of yours is read or changed."""
+    room = room_of(request)
+    if not body.on:
+        room.in_sample.clear()
+        return {"on": False, "memories": 0}
+    if room.open_sample is None:
+        raise MissingError("there is no sample here", hint="run `kept run PATH` on your own transcripts")
+    with room.writing, room.open_sample() as desk:
+        if not desk.store.log.ids():
+            run_sample(desk, Options(model=False))
+        count = len(desk.store.log.ids())
+    room.in_sample.set()
+    return {"on": True, "memories": count}

@@ -1,0 +1,154 @@
+"""Several memories at once over the API: the same change to all or to none, one out of several, and forgetting."""
+
+from collections import Counter
+from enum import StrEnum
+from typing import Annotated, Any, assert_never
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field, StrictBool, StringConstraints
+from starlette.responses import Response
+
+from kept.core.memory import Memory
+from kept.memories import person
+from kept.pipeline.erase.forget import Gone, forget, places, request_of
+from kept.web.api.forms import Body, Changed, Id, Name, change
+from kept.web.room import at_desk, room_of
+from kept.workspace import Desk
+
+router = APIRouter(tags=["several"])
+
+Number = Annotated[str, StringConstraints(pattern="^[0-9a-zA-Z]{4,64}$")]
+_MOST = 1_000
+
+
+class Act(StrEnum):
+    """What may be done to several at once."""
+
+    PIN = "pin"
+    UNPIN = "unpin"
+    RETIRE = "retire"
+    KEEP = "keep"
+    APPROVE = "approve"
+    REJECT = "reject"
+
+
+class Seen(Body):
+    """A memory, and the revision that was seen of it (empty: any)."""
+
+    id: Number
+    revision: Annotated[str, StringConstraints(max_length=80)] = ""
+
+
+class Several(Body):
+    """One act for several memories."""
+
+    act: Act
+    memories: Annotated[list[Seen], Field(min_length=1, max_length=_MOST)]
+
+
+class Merged(Body):
+    """Memories that are to be one: the first takes in the others."""
+
+    memories: Annotated[list[Seen], Field(min_length=2, max_length=50)]
+    content: Annotated[str, Field(max_length=2 * person.MOST, description="What the one says; empty: what the first says.")] = ""
+    category: Name = ""
+
+
+class Forgotten(Body):
+    """Memories to erase. ``sure`` must be true: there is no undo."""
+
+    memories: Annotated[list[Number], Field(min_length=1, max_length=_MOST)]
+    sure: StrictBool
+    also: list[Number] = Field(
+        default_factory=list, max_length=_MOST, description="Near copies, by their ids, to be erased as well."
+    )
+
+
+class NearCopy(BaseModel):
+    """Nearly the same in other words: it stays unless it is chosen."""
+
+    id: str
+    where: str
+    text: str
+
+
+class Erased(BaseModel):
+    """What was erased; where ``sure`` was false, what would be."""
+
+    forgotten: list[str]
+    places: dict[str, int] = Field(description="How many places, by what holds them.")
+    near: list[NearCopy] = Field(description="Near copies that were not chosen.")
+    remains: list[str] = Field(description="Files of kept's own that still hold the words: none, but where something went wrong.")
+    out_of_reach: list[str] = Field(description="What says it, or may, and is not kept's to change.")
+    problems: list[str]
+
+
+@router.post("/several", response_model=Changed)
+def change_several(request: Request, answer: Response, body: Several) -> dict[str, Any]:
+    """Do the same to several memories: to all of them, or, where one of them cannot be changed so, to none."""
+
+    def act(desk: Desk) -> list[Memory]:
+        with desk.store.transaction():
+            return [_done(desk, body.act, each) for each in body.memories]
+
+    return change(request, answer, act)
+
+
+def _done(desk: Desk, act: Act, seen: Seen) -> Memory:
+    number, revision = seen.id, seen.revision
+    match act:
+        case Act.PIN | Act.UNPIN:
+            return person.pin(desk, number, on=act is Act.PIN, if_match=revision)
+        case Act.RETIRE:
+            return person.retire(desk, number, if_match=revision)
+        case Act.KEEP:
+            return person.keep(desk, number, if_match=revision)
+        case Act.APPROVE:
+            return person.approve(desk, number, if_match=revision)
+        case Act.REJECT:
+            return person.reject(desk, number, if_match=revision)
+    assert_never(act)
+
+
+@router.post("/merge", response_model=Changed)
+def merge_memories(request: Request, answer: Response, body: Merged) -> dict[str, Any]:
+    """Make several memories one. The first takes in the others, with all the words they rest on."""
+    numbers, seen = [each.id for each in body.memories], [each.revision for each in body.memories]
+    return change(
+        request, answer, lambda desk: [person.merge(desk, numbers, body.content, category=body.category or None, if_match=seen)]
+    )
+
+
+@router.post("/forget", response_model=Erased)
+def forget_memories(request: Request, body: Forgotten) -> dict[str, Any]:
+    """Erase memories for good, and their words wherever kept has them, backups included. There is no undo.
+
+    Where ``sure`` is false, nothing is erased and the answer tells what would be.
+    """
+    with room_of(request).writing, at_desk(request) as desk:
+        asked = request_of(desk, [person.find(desk, number) for number in dict.fromkeys(body.memories)])
+        if body.sure:
+            return _erased(forget(desk, asked, also=body.also))
+        found = places(desk, asked)
+        counts = Counter(place.holder for place in found if not place.near)
+        memories = tuple(memory.id for memory in asked.memories)
+        return _erased(Gone(memories=memories, places=counts, near=tuple(place for place in found if place.near)))
+
+
+def _erased(gone: Gone) -> dict[str, Any]:
+    return {
+        "forgotten": list(gone.memories), "places": {name: count for name, count in gone.places.items() if count},
+        "near": [{"id": place.id, "where": place.where, "text": place.text} for place in gone.near],
+        "remains": list(gone.remains), "out_of_reach": list(gone.out_of_reach),
+        "problems": [*gone.problems, *(f"the words still stand in {place}" for place in gone.remains)],
+    }  # fmt: skip
+
+
+class Admitted(Body):
+    """An empty object."""
+
+
+@router.post("/refused/{number}/admit", status_code=201, response_model=Changed)
+def admit_refused(request: Request, answer: Response, number: Id, body: Admitted) -> dict[str, Any]:
+    """Remember a proposal that was refused: it was right after all."""
+    return change(request, answer, lambda desk: [person.admit(desk, number)])

@@ -1,0 +1,216 @@
+"""The door: what reaches a page at all. Looks at the host, the origin, the key and the size of a request before anything else does.
+
+A page of the web cannot read from here or write to here: it may find the port, and rebind a name to this machine, but it cannot send
+this machine's name as its own, and it has neither key nor cookie. Every answer leaves with the headers of :data:`HEADERS`.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from http import HTTPStatus
+from http.cookies import CookieError, SimpleCookie
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from kept.install.error_log import error_line, note_error
+from kept.web.room import Room
+
+MOST = 2 * 2**20  # bytes of a request's body
+PATIENCE = 10.0  # seconds a body may take
+_DRAIN, _DRAIN_PATIENCE = 8 * MOST, 1.0  # bytes and seconds of a request that is too large
+HEADERS: Mapping[str, str] = {
+    "content-security-policy": "default-src 'self'; object-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+STATIC, API, SIGN_IN = "/static/", "/api/", "/api/session"
+_READS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+_OVERRIDES = ("x-http-method-override", "x-http-method", "x-method-override")
+
+
+class _Turned(Exception):  # noqa: N818 - no error: a request that is answered at the door
+    """A request that goes no further."""
+
+    def __init__(self, status: HTTPStatus, what: str, hint: str = "") -> None:
+        self.status, self.what, self.hint = status, what, hint
+        super().__init__(what)
+
+
+class Door:
+    """An application with the door before it. ``sign_in`` answers in place of a page where nobody is signed in; ``takes`` tells
+    whether the application has anything that takes a request's method at its path, for what nothing takes need not be JSON.
+    """
+
+    def __init__(self, app: ASGIApp, room: Room, sign_in: ASGIApp, takes: Callable[[Scope], bool]) -> None:
+        self._app, self._room, self._sign_in, self._takes = app, room, sign_in, takes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or turn it away."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        answer = _Answer(send, static=scope["path"].startswith(STATIC))
+        try:
+            inside = self._checked(scope)
+            if scope["method"] not in _READS:
+                receive = _given(await _body(receive), receive)
+            await (self._app if inside else self._sign_in)(scope, receive, answer)
+        except _Turned as turned:
+            large = turned.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+            await answer.tell(turned.status, turned.what, turned.hint, rest=receive if large else None)
+        except Exception as error:  # noqa: BLE001 - the last line of defence of this front door: no traceback and no transcript text leaves
+            if not answer.begun:  # otherwise the application has answered and noted it
+                await answer.tell(HTTPStatus.INTERNAL_SERVER_ERROR, error_line(error), noted(self._room, scope, error))
+
+    def _checked(self, scope: Scope) -> bool:
+        """Whether a request may go in, rather than be asked to sign in. Raises _Turned."""
+        sent = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
+        reads, path = scope["method"] in _READS, scope["path"]
+        self._comes_from_here(sent)
+        if _values(sent, "upgrade"):
+            raise _Turned(HTTPStatus.FORBIDDEN, "nothing here speaks anything but plain HTTP")
+        if any(_values(sent, each) for each in _OVERRIDES):
+            raise _Turned(HTTPStatus.BAD_REQUEST, "a method is said by the method, not by a header")
+        sizes = _values(sent, "content-length")
+        if any(not (each.isascii() and each.isdigit()) for each in sizes) or len(set(sizes)) > 1:
+            raise _Turned(HTTPStatus.BAD_REQUEST, "the length of the request is no number")
+        if sizes and (len(sizes[0]) > 18 or int(sizes[0]) > MOST):
+            raise _Turned(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large", f"at most {MOST:,} bytes")
+        signed_in = self._signed_in(sent)
+        if (scope["method"] in _WITH_BODY or (not reads and sizes not in ([], ["0"]))) and not _is_json(sent):
+            if not signed_in:  # a form of another page could send that: it is told nothing
+                raise _Turned(HTTPStatus.FORBIDDEN, "nobody is signed in", "open the address that `kept web` told")
+            if self._takes(scope):
+                raise _Turned(
+                    HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "what changes something must be JSON", "content-type: application/json"
+                )
+        if not signed_in and path != SIGN_IN and (path.startswith(API) or not reads):
+            raise _Turned(
+                HTTPStatus.UNAUTHORIZED, "nobody is signed in", "send `Authorization: Bearer KEY`, never a key in an address"
+            )
+        return signed_in or path == SIGN_IN or path.startswith(STATIC)
+
+    def _comes_from_here(self, sent: Sequence[tuple[str, str]]) -> None:
+        hosts, origins = _values(sent, "host"), _values(sent, "origin")
+        if len(hosts) != 1 or hosts[0] not in self._room.hosts:
+            raise _Turned(HTTPStatus.FORBIDDEN, "this page is served to this machine only, under its own name")
+        if any(each != f"http://{hosts[0]}" for each in origins) or len(origins) > 1:
+            raise _Turned(HTTPStatus.FORBIDDEN, "another page may not ask here")
+        if any(each not in ("same-origin", "none") for each in _values(sent, "sec-fetch-site")):
+            raise _Turned(HTTPStatus.FORBIDDEN, "another page may not ask here")
+
+    def _signed_in(self, sent: Sequence[tuple[str, str]]) -> bool:
+        for each in _values(sent, "authorization"):
+            scheme, _, key = each.partition(" ")
+            if scheme.lower() == "bearer" and self._room.opens(key.strip()):
+                return True
+        for each in _values(sent, "cookie"):
+            try:
+                found = SimpleCookie(each).get(self._room.cookie)
+            except CookieError:
+                continue
+            if found is not None and self._room.knows(found.value):
+                return True
+        return False
+
+
+class _Answer:
+    """Sends an answer with the headers every answer has; knows whether one has begun."""
+
+    def __init__(self, send: Send, *, static: bool) -> None:
+        self._send, self._static, self.begun = send, static, False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.begun = True
+            kept = [(name, value) for name, value in message["headers"] if name.decode("latin-1").lower() not in HEADERS]
+            own = [*HEADERS.items(), *(() if self._static else (("cache-control", "no-store"),))]
+            message = {**message, "headers": [*kept, *((name.encode(), value.encode()) for name, value in own)]}
+        await self._send(message)
+
+    async def tell(self, status: HTTPStatus, what: str, hint: str = "", *, rest: Receive | None = None) -> None:
+        """Answer with one line; where an answer has begun, it ends. The connection ends when the ``rest`` of the request was taken."""
+        if self.begun:
+            return
+        body = json.dumps({"error": what, "where": "", "hint": hint}).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
+        await self({"type": "http.response.start", "status": int(status), "headers": headers})
+        await self({"type": "http.response.body", "body": body, "more_body": rest is not None})
+        if rest is not None:
+            await _drained(rest)
+            await self({"type": "http.response.body"})
+
+
+def _values(sent: Sequence[tuple[str, str]], name: str) -> list[str]:
+    return [value.strip() for each, value in sent if each == name]
+
+
+def _is_json(sent: Sequence[tuple[str, str]]) -> bool:
+    kinds = _values(sent, "content-type")
+    return len(kinds) == 1 and kinds[0].partition(";")[0].strip().lower() == "application/json"
+
+
+async def _body(receive: Receive) -> bytes:
+    """The whole body of a request. Raises _Turned where it is too large, whatever it said of itself, or too slow."""
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise _Turned(HTTPStatus.BAD_REQUEST, "the request ended early")
+                part = message.get("body", b"")
+                size += len(part)
+                if size > MOST:
+                    raise _Turned(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large", f"at most {MOST:,} bytes")
+                parts.append(part)
+                if not message.get("more_body", False):
+                    return b"".join(parts)
+    except TimeoutError as error:
+        raise _Turned(HTTPStatus.REQUEST_TIMEOUT, "the request came too slowly") from error
+
+
+async def _drained(receive: Receive) -> None:
+    """What is still on its way, thrown away: who is cut off while sending never reads the answer. Not more than is worth waiting for."""
+    size = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_DRAIN_PATIENCE):
+            while size < _DRAIN:
+                message = await receive()
+                size += len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
+
+
+def _given(body: bytes, receive: Receive) -> Receive:
+    """A way to receive a body that is there already, and then what comes."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def first() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return first
+
+
+def noted(room: Room, scope: Scope, error: Exception) -> str:
+    """Write an error into the log and on the terminal that serves the page; returns what the person can do next.
+
+    The query of the address is left out: it may hold what somebody searched for.
+    """
+    doing = f"{scope['method']} {scope['path']}"
+    log = note_error(room.home, doing, error)
+    hint = f"the trace is in {log}; report it" if log else "report this line"
+    with suppress(OSError, ValueError):  # a server in the background has nowhere to say it
+        sys.stderr.write(f"kept web: {doing}: {error_line(error)}; {hint}\n")
+    return hint

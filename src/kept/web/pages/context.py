@@ -1,0 +1,62 @@
+"""What would be put before a session: type a message, see each line with its reason, and what was left out."""
+
+from itertools import groupby
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from kept.core.fence import CORE, LAYERS, Context, Piece, block, line_of, tokens_of
+from kept.recall.preview import directories, preview
+from kept.web.navigation import Page
+from kept.web.render import is_part, page, part
+from kept.web.room import at_desk
+
+router = APIRouter()
+PAGE = Page(id="context", title="What sessions see", path="/context", key="i", router=router)
+
+_MESSAGE = 8_000  # characters that an address carries
+_TITLES = {each.name: each.title for each in LAYERS}
+
+
+@router.get("/context")
+def context(
+    request: Request,
+    *,
+    message: Annotated[str, Query(max_length=_MESSAGE)] = "",
+    project: Annotated[str | None, Query(max_length=4_000)] = None,
+    client: Annotated[Literal["claude", "codex", "none"], Query()] = "claude",
+    budget: Annotated[str, Query(max_length=6)] = "",
+) -> Response:
+    """What a hook would put before this message in this project; without a message, before a session that starts there.
+
+    Where no project is named (the form names "none" as an empty one) it is the only one, if there is but one.
+    """
+    with at_desk(request) as desk:
+        known = directories(desk)
+        paths = [each for each, _ in known]
+        wanted = paths[0] if project is None and len(paths) == 1 else project
+        directory = wanted if wanted in paths else ""
+        most = min(int(budget), 100_000) if budget.isdecimal() else 0
+        found = preview(desk, message, directory=directory, client=client, budget=most)
+        values: dict[str, Any] = {
+            "message": message, "project": directory, "client": client, "budget": most or desk.settings.context_tokens, "found": found,
+            "layers": _layers(found), "omitted": _omitted(found), "block": block(found.pieces),
+            "about": any(each.layer != CORE for each in found.pieces),
+            "stored": bool(desk.store.log.ids()), "is_memory": frozenset(desk.store.log.ids()).__contains__,
+        }  # fmt: skip
+        if is_part(request):
+            return part(desk, "context_shown.html", **values)
+        return page(request, desk, "context.html", here=PAGE.id, known=known, **values)
+
+
+def _layers(found: Context) -> list[tuple[str, list[tuple[Piece, int]]]]:
+    """The lines by layer, each with about how many tokens it costs."""
+    shown = groupby(found.pieces, key=lambda each: each.layer)
+    return [(_TITLES[layer], [(each, tokens_of(f"{line_of(each)}\n")) for each in inside]) for layer, inside in shown]
+
+
+def _omitted(found: Context) -> list[tuple[str, list[Piece]]]:
+    """What was left out, by reason, the nearest first."""
+    ordered = sorted(found.omitted, key=lambda each: (each[1], -each[0].near, -each[0].score, each[0].key))
+    return [(reason, [each for each, _ in inside]) for reason, inside in groupby(ordered, key=lambda each: each[1])]

@@ -1,0 +1,75 @@
+"""Files: every file kept writes, one to edit as text, and what the next writing would change."""
+
+from itertools import groupby
+from os.path import commonpath
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from markupsafe import escape
+from starlette.responses import Response
+
+from kept.core.errors import BusyError, StoreError
+from kept.core.memory import Memory
+from kept.pipeline import edit_file
+from kept.pipeline.edit_file import Condition, Entry, File
+from kept.web.navigation import Page
+from kept.web.render import page, part
+from kept.web.room import at_desk
+from kept.workspace import Desk
+
+router = APIRouter()
+PAGE = Page(id="files", title="Files", path="/files", key="f", router=router)
+
+FORMS = {
+    "memory": "Memory file", "card": "Card", "section": "Sections of CLAUDE.md", "rules": "Rules of projects", "view": "JSON view",
+    "daily": "Notes of days", "page": "Knowledge pages",
+}  # fmt: skip
+Which = Annotated[str, Query(max_length=1_000)]
+
+
+@router.get("/files")
+def files(request: Request) -> Response:
+    """Every file that kept writes, by what it is, and those that the next writing would change."""
+    with at_desk(request) as desk:
+        order = list(FORMS)
+        told = sorted(edit_file.catalogue(desk), key=lambda each: order.index(each.form))
+        groups = [(FORMS[form], *_listed(form, list(inside))) for form, inside in groupby(told, key=lambda each: each.form)]
+        return page(request, desk, "files.html", here=PAGE.id, groups=groups, there=Condition.THERE, home=str(desk.home.root))
+
+
+@router.get("/files/coming")
+def coming(request: Request) -> Response:
+    """What the next writing would change; asked for after the list is there, for it composes every file."""
+    with at_desk(request) as desk:
+        try:
+            found = edit_file.preview(desk)
+        except (BusyError, StoreError) as error:  # a run is writing them just now: what would change shows itself soon
+            found = edit_file.Preview(changes=(), files={}, problems=(str(error),))
+        return part(desk, "files_coming.html", coming=found)
+
+
+def _listed(form: str, inside: list[File]) -> tuple[str, list[File]]:
+    """The folder that all of them lie in (empty for a single one), and they by name; the latest day first."""
+    folder = commonpath([each.name for each in inside]) if len(inside) > 1 else ""
+    return f"{folder}/" if folder else "", sorted(inside, key=lambda each: each.name, reverse=form == "daily")
+
+
+@router.get("/files/edit")
+def edit(request: Request, name: Which) -> Response:
+    """One file as text."""
+    with at_desk(request) as desk:
+        file = edit_file.look(desk, name)
+        return page(request, desk, "file.html", here=PAGE.id, form=FORMS[file.form], text=escape(file.text), **_values(desk, file))
+
+
+@router.get("/files/entries")
+def entries(request: Request, name: Which) -> Response:
+    """What a file tells, entry by entry, for the list beside its text."""
+    with at_desk(request) as desk:
+        return part(desk, "file_entries.html", **_values(desk, edit_file.look(desk, name)))
+
+
+def _values(desk: Desk, file: File) -> dict[str, Any]:
+    known = ((each, desk.store.log.memory(each.memory)) for each in file.entries)
+    told: list[tuple[Entry, Memory]] = [(each, memory) for each, memory in known if memory is not None and memory.content]
+    return {"file": file, "told": told, "there": Condition.THERE}

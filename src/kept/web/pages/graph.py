@@ -1,0 +1,52 @@
+"""The knowledge graph: drawn, and as a list that says the same."""
+
+from collections import defaultdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from kept.outputs.graph import EdgeKind, Graph, NodeKind
+from kept.outputs.knowledge_graph import knowledge
+from kept.web.navigation import Page
+from kept.web.render import page
+from kept.web.room import at_desk
+
+router = APIRouter()
+PAGE = Page(id="graph", title="Knowledge", path="/graph", key="k", router=router)
+
+KINDS = {
+    NodeKind.PROJECT: "Projects", NodeKind.ENTITY: "People and things", NodeKind.RESOURCE: "Files, tools, addresses",
+    NodeKind.MEMORY: "Memories", NodeKind.YOU: "You",
+}  # fmt: skip
+_TIES = 8
+
+
+@router.get("/graph")
+def graph(request: Request, project: Annotated[str, Query(max_length=200)] = "") -> Response:
+    """Who and what memories are about, and what ties them together; of one project where its name is given."""
+    with at_desk(request) as desk:
+        found = knowledge(desk, project=project)
+        values: dict[str, Any] = {
+            "project": project, "things": _things(found), "kinds": {kind.value: title for kind, title in KINDS.items()},
+            "counts": {kind.value: sum(each.kind is kind for each in found.nodes) for kind in NodeKind},
+            "left_out": sum(found.left_out.values()),
+            "projects": sorted(set(desk.names().values()), key=str.casefold),
+        }  # fmt: skip
+        return page(request, desk, "graph.html", here=PAGE.id, **values)
+
+
+def _things(found: Graph) -> list[tuple[str, list[tuple[Any, list[Any]]]]]:
+    """What is not a memory, by kind, each with what it is together with, the strongest tie first."""
+    nodes = {each.id: each for each in found.nodes}
+    ties: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    for each in found.edges:
+        if each.kind is EdgeKind.TOGETHER:
+            ties[each.source].append((-each.weight, each.target))
+            ties[each.target].append((-each.weight, each.source))
+    made = []
+    for kind, title in KINDS.items():
+        inside = [(node, [nodes[other] for _, other in sorted(ties[node.id])[:_TIES]]) for node in found.nodes if node.kind is kind]
+        if inside and kind is not NodeKind.MEMORY:
+            made.append((title, inside))
+    return made

@@ -1,0 +1,172 @@
+"""Review: what was held back, what lingers, and what was refused; each with its words, and decided by one key."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from kept.core.memory import Judged, Memory, Refused, Status
+from kept.memories.browse import Filter, by_session, chosen, refused, trace
+from kept.memories.person import find
+from kept.pipeline.sleep import lingering, why_lingering
+from kept.web.differences import Change, changed_words
+from kept.web.navigation import Page
+from kept.web.pages.memories import form, shown_with
+from kept.web.render import page, part
+from kept.web.room import at_desk
+from kept.web.turns import conversations
+from kept.workspace import Desk
+
+router = APIRouter()
+_STRETCH = 40
+_QUOTES = 3
+
+
+def waiting(desk: Desk) -> int:
+    """How many memories wait for a decision."""
+    return _how_many(desk, Status.HELD)
+
+
+def _how_many(desk: Desk, wanted: Status) -> int:
+    return sum(count for (status, _, _), count in desk.store.log.census(desk.clock()).items() if status is wanted)
+
+
+PAGE = Page(id="review", title="Review", path="/review", key="v", router=router, count=waiting)
+
+WHY: Mapping[str, str] = {  # what stands behind the name of a refusal
+    "chatter": "It is said in passing.",
+    "code": "It is code or data, no sentence.",
+    "forgotten": "You forgot it.",
+    "fragment": "It is too short to say something.",
+    "import": "It would make a file import another.",
+    "invisible text": "It hides characters that nobody sees.",
+    "markup": "It has markup that a file could take for its own.",
+    "no evidence": "It cites no words.",
+    "no longer said": "What it rests on is read otherwise now.",
+    "not actionable": "Nothing follows from it.",
+    "profanity": "It swears.",
+    "question": "It asks, and tells nothing.",
+    "secret": "It would keep a secret.",
+    "self-reference": "It speaks of memory or of the agent itself.",
+    "too long": "It is too long for one memory.",
+    "ungrounded": "The words it cites do not carry it.",
+    "unknown category": "No profile has such a category.",
+    "unresolved reference": "It leans on something that only that conversation shows.",
+    "unspecific": "It would say nothing on its own: it names no thing.",
+    "untrusted author": "A program wrote it, or a page or file, not you.",
+}
+
+
+@router.get("/review")
+def review(request: Request, shown: Annotated[int, Query(ge=1, le=10_000)] = _STRETCH) -> Response:
+    """The queue, what was said in one session together, the latest session first."""
+    with at_desk(request) as desk:
+        held = chosen(desk, desk.store.log.memories(), Filter(statuses=(Status.HELD,)), desk.clock())
+        queue = by_session(held)
+        sessions = [(_session(each[0]), each) for each in _by_session(queue[:shown])]
+        values: dict[str, Any] = {"sessions": sessions, "total": len(queue), "shown": shown, "stretch": _STRETCH}
+        return page(request, desk, "review.html", here=PAGE.id, tab="held", **values, **_shown(desk, queue[:shown]))
+
+
+@router.get("/review/lingering")
+def old(request: Request) -> Response:
+    """What lingers: old and never confirmed, or fading."""
+    with at_desk(request) as desk:
+        found = lingering(desk)
+        why = {each.memory.id: each.reason for each in found}
+        memories = [each.memory for each in found]
+        return page(
+            request, desk, "review_lingering.html", here=PAGE.id, tab="lingering", queue=memories, **_shown(desk, memories, why)
+        )
+
+
+@router.get("/review/refused")
+def turned_down(request: Request, reason: str = "", shown: Annotated[int, Query(ge=1, le=10_000)] = _STRETCH) -> Response:
+    """What kept refused, by the reason; a person may say that it was right after all."""
+    with at_desk(request) as desk:
+        every = refused(desk)
+        reasons = Counter(_reason(each) for each in every)
+        found = sorted((each for each in every if reason in ("", _reason(each))), key=_place)
+        values: dict[str, Any] = {
+            "reasons": sorted(reasons.items()),
+            "reason": reason,
+            "total": len(found),
+            "shown": shown,
+            "stretch": _STRETCH,
+            "why": WHY,
+        }
+        taken = {one for each in desk.store.log.memories() for one in each.candidates if each.content}
+        return page(
+            request, desk, "review_refused.html", here=PAGE.id, tab="refused", found=found[:shown], reason_of=_reason, taken=taken,
+            declined=_how_many(desk, Status.REJECTED), **values, **shown_with(desk),
+        )  # fmt: skip
+
+
+@router.get("/review/{number}/card")
+def card(request: Request, number: str) -> Response:
+    """One memory as the queue shows it; once it is decided, in short."""
+    with at_desk(request) as desk:
+        memory = find(desk, number)
+        why = "" if memory.owned else why_lingering(desk, memory)
+        return part(desk, "review_card.html", memory=memory, **_shown(desk, [memory], {memory.id: why} if why else {}))
+
+
+@router.get("/review/{number}/edit")
+def edit(request: Request, number: str) -> Response:
+    """The form that changes its words; it is kept with them."""
+    with at_desk(request) as desk:
+        return form(desk, find(desk, number), "review_edit.html", row=f"/review/{number}/card")
+
+
+@router.get("/review/{number}/conversation")
+def conversation(request: Request, number: str) -> Response:
+    """The card with the conversation around every quote."""
+    with at_desk(request) as desk:
+        memory = find(desk, number)
+        found = conversations(trace(desk, memory, context=5).evidence[:_QUOTES], memory.evidence)
+        return part(desk, "review_card.html", memory=memory, **_shown(desk, [memory]) | {"evidence": found})
+
+
+def _shown(desk: Desk, memories: Sequence[Memory], lingers: Mapping[str, str] | None = None) -> dict[str, Any]:
+    proposed = {each.id: words for each in memories if (words := _revision(desk, each))}
+    return {
+        **shown_with(desk),
+        "quotes": _QUOTES,
+        "lingers": lingers or {},
+        "proposed": proposed,
+        "evidence": [],
+        "first": 0,
+        "around": 5,
+    }
+
+
+def _revision(desk: Desk, memory: Memory) -> tuple[Change, ...]:
+    """What the words were before, where the last thing that happened to a memory put it in others."""
+    if memory.status is not Status.HELD:
+        return ()
+    said = [
+        facts.content
+        for _, each in desk.store.log.operations_on(memory.id)
+        if each.memory == memory.id and (facts := getattr(each, "facts", None) or getattr(each, "value", None))
+    ]
+    before = next((each for each in reversed(said) if each != memory.content), "")
+    return changed_words(before, memory.content) if before else ()
+
+
+def _by_session(queue: Sequence[Memory]) -> list[list[Memory]]:
+    return [list(each) for _, each in groupby(queue, key=lambda each: each.evidence[-1].session if each.evidence else "")]
+
+
+def _session(memory: Memory) -> Any:
+    return memory.evidence[-1] if memory.evidence else None
+
+
+def _reason(judged: Judged) -> str:
+    return judged.verdict.reason if isinstance(judged.verdict, Refused) else ""
+
+
+def _place(judged: Judged) -> tuple[str, str]:
+    return _reason(judged), judged.candidate.content

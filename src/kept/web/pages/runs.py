@@ -1,0 +1,116 @@
+"""Runs: begin one and follow it, what each came to, what a guard stopped, how things went over time; take back and bring back."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request
+from starlette.responses import Response
+
+from kept.core.errors import MissingError
+from kept.pipeline.status import Happened, coverage, runs, self_reference, spending, stops
+from kept.web.charts import Chart, chart
+from kept.web.navigation import Page
+from kept.web.render import page, part
+from kept.web.room import at_desk, room_of
+from kept.web.work import STAGES
+from kept.workspace import Desk
+
+router = APIRouter()
+_SHOWN, _DAYS, _TRACED = 20, 30, 60
+KINDS = {
+    "add": "added", "revise": "reworded", "merge": "merged", "supersede": "superseded", "resolve": "answered", "retire": "retired",
+    "reaffirm": "seen again", "promote": "promoted", "approve": "approved", "reject": "turned down", "pin": "pinned", "forget": "forgotten",
+}  # fmt: skip
+
+
+def _waiting(desk: Desk) -> int:
+    return len(stops(desk))
+
+
+PAGE = Page(id="runs", title="Runs", path="/runs", key="u", router=router, count=_waiting)
+
+
+@router.get("/runs")
+def all_runs(request: Request) -> Response:
+    """The page."""
+    with at_desk(request) as desk:
+        return page(
+            request, desk, "runs.html", here=PAGE.id, charts=_charts(desk), model=desk.asking is not None, **(_listed(desk) | _now(request))
+        )  # fmt: skip
+
+
+@router.get("/runs/now")
+def now(request: Request, *, follow: bool = False) -> Response:
+    """How the run stands; asked for every second while one is under way."""
+    with at_desk(request) as desk:
+        answer = part(desk, "runs_now.html", **_now(request))
+    if follow and not room_of(request).work.now.running:
+        answer.headers["hx-trigger"] = "kept:changed"
+    return answer
+
+
+@router.get("/runs/list")
+def listing(request: Request, *, before: Annotated[int, Query(ge=0, le=10**15)] = 0) -> Response:
+    """The runs alone; those before one of them."""
+    with at_desk(request) as desk:
+        return part(desk, "runs_more.html" if before else "runs_list.html", **_listed(desk, before=before))
+
+
+@router.get("/runs/charts")
+def figures(request: Request) -> Response:
+    """The charts alone."""
+    with at_desk(request) as desk:
+        return part(desk, "runs_charts.html", charts=_charts(desk))
+
+
+@router.get("/runs/{number}/row")
+def row(request: Request, number: Annotated[int, Path(ge=0, le=10**15)]) -> Response:
+    """One run as the list shows it."""
+    with at_desk(request) as desk:
+        found = next(iter(runs(desk, 1, before=number + 1)), None)
+        if found is None or found.run.id != number:
+            raise MissingError(f"there is no run {number} that changed anything", hint="see `kept log`")
+        return part(desk, "runs_row.html", each=found, **_told())
+
+
+def _now(request: Request) -> dict[str, Any]:
+    return {"now": room_of(request).work.now, "stages": STAGES, "cost": cost}
+
+
+def _told() -> dict[str, Any]:
+    return {"changes": changes, "cost": cost}
+
+
+def _listed(desk: Desk, *, before: int = 0) -> dict[str, Any]:
+    found = runs(desk, _SHOWN + 1, before=before)
+    return {
+        "found": found[:_SHOWN],
+        "more": found[_SHOWN - 1].run.id if len(found) > _SHOWN else 0,
+        "stops": stops(desk),
+        **_told(),
+    }
+
+
+def changes(happened: Happened) -> str:
+    """What a run came to, in a few words."""
+    told = [f"{count:,} {KINDS.get(kind, kind)}" for kind, count in sorted(happened.operations.items(), key=lambda each: -each[1])]
+    if not told and {each.stage for each in happened.passes} <= {"undo", "redo"} and happened.passes:
+        return "took back" if happened.passes[0].stage == "undo" else "brought back"
+    return ", ".join(told) or "no memory changed"
+
+
+def cost(value: float | None) -> str:
+    """USD as a person reads it."""
+    return "price unknown" if value is None else f"{value:.2f} USD" if value >= 0.01 or not value else "under 0.01 USD"
+
+
+def _charts(desk: Desk) -> list[Chart]:
+    target = desk.settings.journal.self_reference
+    found = (
+        chart("Cost of the model", f"by day, the last {_DAYS}", spending(desk, _DAYS), share=False),
+        chart("Coverage", "share of topics that something is remembered of, by run", coverage(desk, _TRACED), share=True),
+        chart(
+            "Self-reference of the journal", f"share of sentences about memory itself, by entry; the line is {target:.0%}",
+            self_reference(desk, _TRACED), share=True, target=target,
+        ),
+    )  # fmt: skip
+    return [each for each in found if each is not None]

@@ -1,0 +1,71 @@
+"""HTTP over a socket with bounded patience: whoever sends a request byte by byte is not waited for."""
+
+import asyncio
+import json
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from kept.web.door import HEADERS
+
+SECONDS = 10.0  # from the first byte of a connection or request until its head is there
+
+
+class PatientProtocol(H11Protocol):
+    """Closes a connection whose request's head does not come within :data:`SECONDS`."""
+
+    _head: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came; where a request's head is whole, stop waiting for it."""
+        if self._head is None:
+            self._wait()
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._stop()
+
+    def eof_received(self) -> bool:  # type: ignore[override]  # the base says None: an answer to who has said all is lost then
+        """Answer a request that is whole, and then close; refuse one that ends early."""
+        waits = self.cycle is not None and not self.cycle.response_complete
+        if waits and not self.cycle.more_body:
+            self.cycle.keep_alive = False
+            return True
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE) and self.conn.their_state is not h11.DONE:
+            if waits:
+                self.cycle.disconnected = True
+            if waits or self.conn.trailing_data[0]:
+                self.send_400_response("The request ended early.")
+        return False
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no request in one line, with the headers every answer has."""
+        body = json.dumps({"error": msg.strip(".").lower(), "where": "", "hint": ""}).encode()
+        own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+        kind = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
+        for event in (h11.Response(status_code=400, headers=[*kind, *own]), h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._head = self.loop.call_later(SECONDS, self._close)
+
+    def _stop(self) -> None:
+        if self._head is not None:
+            self._head.cancel()
+            self._head = None
+
+    def _close(self) -> None:
+        self._head = None
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.abort()

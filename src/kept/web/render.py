@@ -1,0 +1,170 @@
+"""Templates, and how values look in them. Everything a template puts out is escaped, and stripped of what nobody sees.
+
+A page is whole, or, where htmx asks for a part of it (header ``HX-Request``), only its ``<main>``: templates need not care.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import cache
+from http import HTTPStatus
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from fastapi import Request
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.responses import HTMLResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from kept import __version__
+from kept.core.markup import visible
+from kept.core.memory import USER_SCOPE
+from kept.core.project import PROJECT
+from kept.local.job_failures import standing_failures
+from kept.memories.browse import WHOSE
+from kept.profiles.profile import title_of
+from kept.web.assets import address
+from kept.web.navigation import Page
+from kept.web.room import room_of
+from kept.workspace import Desk
+
+
+def is_part(request: Request) -> bool:
+    """Whether htmx asks for a part of a page."""
+    return request.headers.get("hx-request") == "true" and "hx-history-restore-request" not in request.headers
+
+
+def page(request: Request, desk: Desk, template: str, *, here: str, status: int = 200, **values: Any) -> Response:
+    """A page out of a template; ``here`` is the id of the page the navigation marks."""
+    nav = [(each, each.count(desk) if each.count else 0) for each in _pages(request)]
+    marks = {each.id: each.mark(desk) for each in _pages(request) if each.mark}
+    frame = {"nav": nav, "marks": marks, "here": here, "version": __version__, "sample": _in_sample(request)}
+    frame["failures"] = standing_failures(str(desk.home.state))
+    return _html(template, status, _of_desk(desk) | values | frame)
+
+
+def part(desk: Desk, template: str, *, status: int = 200, **values: Any) -> Response:
+    """A part of a page out of a template of its own, for htmx to put somewhere."""
+    return _html(template, status, _of_desk(desk) | values)
+
+
+def problem_page(request: Request, status: int, problem: dict[str, str]) -> Response:
+    """What went wrong, as a page; or as one line where htmx asks."""
+    name = "problem_line.html" if is_part(request) else "problem.html"
+    title = HTTPStatus(status).phrase
+    return _html(name, status, {"problem": problem, "title": title, **_frame(request)})
+
+
+def page_without_desk(request: Request, template: str, *, here: str, **values: Any) -> Response:
+    """A page for when there is no desk to be had: the navigation counts nothing."""
+    return _html(template, HTTPStatus.OK, values | _frame(request) | {"here": here})
+
+
+def _frame(request: Request) -> dict[str, Any]:
+    """What stands around a page where there is no desk that could count."""
+    nav = [(each, 0) for each in _pages(request)]
+    told = standing_failures(str(room_of(request).home.state))
+    return {"nav": nav, "marks": {}, "here": "", "version": __version__, "sample": _in_sample(request), "failures": told}
+
+
+async def sign_in_page(scope: Scope, receive: Receive, send: Send) -> None:
+    """What is shown in place of any page until a browser has shown the key. At the front it is no failure."""
+    status = HTTPStatus.OK if scope["path"] == "/" else HTTPStatus.UNAUTHORIZED
+    await _html("sign_in.html", status, {})(scope, receive, send)
+
+
+def _in_sample(request: Request) -> bool:
+    return room_of(request).in_sample.is_set()
+
+
+def _pages(request: Request) -> tuple[Page, ...]:
+    found: tuple[Page, ...] = request.app.state.pages
+    return found
+
+
+def _html(template: str, status: int, values: dict[str, Any]) -> Response:
+    return HTMLResponse(_environment().get_template(template).render(values), status_code=status)
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("kept.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        finalize=_seen, auto_reload=False,
+    )  # fmt: skip
+    made.globals["asset"] = address
+    made.filters["whose"] = lambda author: WHOSE.get(author, author)
+    made.filters["counted"] = _counted
+    made.filters["said"] = said
+    made.filters["to_you"] = _to_you
+    return made
+
+
+def _seen(value: Any) -> Any:
+    """A value as it may be shown: Markup is ours, every other text may come from a transcript."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _counted(number: int, singular: str, plural: str = "") -> str:
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def _to_you(reason: str) -> str:
+    """A reason as the log has it, said to the person it speaks of."""
+    for theirs, yours in (("the user said themselves", "you said yourself"), ("the user's", "your"), ("the user", "you")):
+        reason = reason.replace(theirs, yours)
+    return reason
+
+
+def said(text: str, words: Sequence[str] = ()) -> Markup:
+    """A memory's sentence: what stands between backticks as code, and what was searched for marked."""
+    parts = visible(text).split("`")
+    if len(parts) % 2 == 0:  # a backtick without a partner is one
+        parts[-2:] = ["`".join(parts[-2:])]
+    return Markup("").join(
+        Markup("<code>{}</code>").format(_marked(each, words)) if number % 2 and each else _marked(each, words)
+        for number, each in enumerate(parts)
+    )
+
+
+def _marked(text: str, words: Sequence[str]) -> Markup:
+    """The text with every occurrence of a word in ``<mark>``; the longest word first, letters of any case."""
+    lower = text.casefold()
+    if len(lower) != len(text):  # a letter that is two in lower case would shift every mark
+        return escape(text)
+    made, at = Markup(""), 0
+    while at < len(text):
+        found = [(place, -len(each)) for each in words if each and (place := lower.find(each, at)) >= 0]
+        if not found:
+            break
+        place, size = min(found)
+        made += escape(text[at:place]) + Markup("<mark>{}</mark>").format(text[place : place - size])
+        at = place - size
+    return made + escape(text[at:])
+
+
+def _of_desk(desk: Desk) -> dict[str, Callable[..., str]]:
+    """How templates name what the desk knows: days and moments in its zone, scopes and categories by their titles."""
+    names: dict[str, str] = {}
+
+    def scope(which: str) -> str:
+        if not names:
+            names.update({"": "", **desk.names()})
+        return "everywhere" if which == USER_SCOPE else names.get(which, which.removeprefix(PROJECT))
+
+    return {
+        "day": lambda instant: day(instant, desk.zone),
+        "moment": lambda instant: moment(instant, desk.zone),
+        "scope": scope,
+        "kind": lambda memory: title_of(desk.profiles, memory.profile, memory.category),
+    }
+
+
+def day(instant: datetime | None, zone: ZoneInfo) -> str:
+    """The local day, ``undated`` where there is none."""
+    return instant.astimezone(zone).date().isoformat() if instant is not None else "undated"
+
+
+def moment(instant: datetime | None, zone: ZoneInfo) -> str:
+    """Local day and time to the minute."""
+    return f"{instant.astimezone(zone):%Y-%m-%d %H:%M}" if instant is not None else "undated"

@@ -1,0 +1,115 @@
+"""What the pages and the API share: how a desk is opened, how a change is made, where the page is served.
+
+Each request opens a desk of its own, in the thread that answers it. Changes are made one after the other.
+"""
+
+import hmac
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from threading import Event, Lock
+from typing import Generic, TypeVar
+
+from fastapi import Request
+
+from kept.pipeline.run import settle
+from kept.pipeline.sample_run import sample_home
+from kept.web.work import Work
+from kept.workspace import Desk, Home
+
+OpenDesk = Callable[[], AbstractContextManager[Desk]]
+T = TypeVar("T")
+
+NAMES = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Room:
+    """``key`` lets in whoever started the page, ``port`` is where it is served.
+
+    ``open_sample`` opens a desk of the bundled sample, which stands in for the person's own while ``in_sample`` is set. ``work`` is
+    the run that the page has under way.
+    """
+
+    open_desk: OpenDesk
+    home: Home
+    key: str
+    port: int
+    writing: Lock = field(default_factory=Lock)
+    open_sample: OpenDesk | None = None
+    in_sample: Event = field(default_factory=Event)
+    work: Work = field(default_factory=Work)
+
+    @property
+    def shown(self) -> OpenDesk:
+        """How a desk of what is shown is opened: the sample's while that is, else the person's own."""
+        instead = self.open_sample if self.in_sample.is_set() else None
+        return instead or self.open_desk
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """What this machine may be called in a request."""
+        return frozenset(f"{each}:{self.port}" for each in NAMES)
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie: browsers share cookies among the ports of a host."""
+        return f"kept-{self.port}"
+
+    @property
+    def session(self) -> str:
+        """What the cookie holds: not the key, but what only its holder can compute."""
+        return hmac.new(self.key.encode(), b"session of a browser", sha256).hexdigest()
+
+    def opens(self, given: str) -> bool:
+        """Whether this is the key."""
+        return hmac.compare_digest(given.encode(), self.key.encode())
+
+    def knows(self, given: str) -> bool:
+        """Whether this is the session of a browser that showed the key."""
+        return hmac.compare_digest(given.encode(), self.session.encode())
+
+
+def room_of(request: Request) -> Room:
+    """The room a request came into."""
+    room: Room = request.app.state.room
+    return room
+
+
+def home_of(request: Request) -> Home:
+    """The home a request is about: the sample's while that is shown."""
+    room = room_of(request)
+    return sample_home(room.home) if room.in_sample.is_set() else room.home
+
+
+@contextmanager
+def at_desk(request: Request) -> Iterator[Desk]:
+    """The desk of a request. Open it and use it in one thread: ask for it in the body of a handler that is no coroutine."""
+    with room_of(request).shown() as desk:
+        yield desk
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settled(Generic[T]):
+    """What a change came to: ``undo`` is what takes it back (empty where nothing does), ``problems`` what was not written to files."""
+
+    result: T
+    undo: str
+    problems: Sequence[str]
+
+
+def settled(desk: Desk, act: Callable[[], T]) -> Settled[T]:
+    """Make a change as every front door does: hand edits are absorbed before, files are written after. Raises what it raises."""
+    last = _last(desk)
+    result, written = settle(desk, act)
+    made = sorted(each.id for each in desk.store.log.runs(_RUNS) if each.id > last and each.command in _OWN)
+    return Settled(result=result, undo=",".join(f"r{each}" for each in made), problems=tuple(written.problems))
+
+
+_RUNS = 1_100  # a change of many memories at once makes as many runs
+_OWN = frozenset({"add", "edit", "retire", "keep", "approve", "reject", "pin", "unpin", "resolve", "merge", "admit"})
+
+
+def _last(desk: Desk) -> int:
+    return max((each.id for each in desk.store.log.runs(1)), default=0)

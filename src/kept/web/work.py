@@ -1,0 +1,109 @@
+"""The one run that the page may have under way: started by a person, followed while it goes, stopped, and told of when it is over.
+
+A run that is stopped is one that was cut short: what was done is done, and the next run goes on from there.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from threading import Lock, Thread
+from time import monotonic
+from typing import Any
+
+from kept.core.errors import BusyError, KeptError
+from kept.install.error_log import error_line, note_error
+from kept.pipeline.run import Options, run
+from kept.workspace import Desk, Home
+
+STAGES: Mapping[str, str] = {
+    "": "beginning", "discovering": "looking for transcripts", "reading": "reading transcripts", "extracting": "finding what is worth it",
+    "asking": "asking the model", "hearing": "asking the model", "curating": "curating", "covering": "looking at what is covered",
+    "summarising": "noting what was worked on", "embedding": "making it findable by meaning", "writing": "writing the files",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Now:
+    """How it stands. ``number`` counts the runs this page has started; ``done`` of ``total`` (0: unknown) is in the stage's own unit.
+
+    ``told`` are sentences for the person; ``report`` is that of ``kept run --json`` and ``problem`` what ended it, once it is over.
+    """
+
+    number: int = 0
+    running: bool = False
+    stage: str = ""
+    done: int = 0
+    total: int = 0
+    since: float = 0.0
+    dry: bool = False
+    told: tuple[str, ...] = ()
+    report: Mapping[str, Any] = field(default_factory=dict)
+    problem: str = ""
+    stopped: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been under way."""
+        return monotonic() - self.since
+
+
+class Work:
+    """Runs, one at a time, each in a thread and at a desk of its own."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._now = Now()
+        self._stop = False
+        self._thread: Thread | None = None
+
+    @property
+    def now(self) -> Now:
+        """How the run stands that is under way, or that was last."""
+        return self._now
+
+    def start(self, home: Home, open_desk: Callable[[], AbstractContextManager[Desk]], options: Options) -> Now:
+        """Begin a run; ``home`` is where an unexpected error of it is logged. Raises BusyError where one is under way here."""
+        with self._lock:
+            if self._now.running:
+                raise BusyError("a run is under way", hint="wait for it, or stop it")
+            self._stop = False
+            self._now = Now(number=self._now.number + 1, running=True, since=monotonic(), dry=options.dry)
+            self._thread = Thread(target=self._run, args=(home, open_desk, options), daemon=True, name="kept-run")
+            self._thread.start()
+            return self._now
+
+    def stop(self) -> Now:
+        """Ask the run to end at its next step."""
+        self._stop = True
+        return self._now
+
+    def wait(self, seconds: float) -> Now:
+        """Wait for the end of the run, at most so long."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+        return self._now
+
+    def _step(self, stage: str, done: int, total: int) -> None:
+        if self._stop:
+            raise KeyboardInterrupt
+        self._now = replace(self._now, stage=stage, done=done, total=total)
+
+    def _tell(self, sentence: str) -> None:
+        self._now = replace(self._now, told=(*self._now.told, sentence))
+
+    def _run(self, home: Home, open_desk: Callable[[], AbstractContextManager[Desk]], options: Options) -> None:
+        ended: dict[str, Any] = {"running": False}
+        try:
+            with open_desk() as desk:
+                if desk.asking is not None:
+                    desk.asking.tell = self._tell
+                ended["report"] = run(desk, [], options, progress=self._step).body()
+        except KeyboardInterrupt:
+            ended |= {"stopped": True, "problem": "it was stopped; what was done is done, and the next run goes on from there"}
+        except KeptError as error:
+            ended["problem"] = str(error)
+        except Exception as error:  # noqa: BLE001 - the end of a thread is a front door: nobody else would hear of it
+            log = note_error(home, "run started from the page", error)
+            ended["problem"] = error_line(error) + (f"; the trace is in {log}" if log else "")
+        finally:
+            self._now = replace(self._now, **ended)

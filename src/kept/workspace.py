@@ -1,0 +1,403 @@
+"""The desk: everything a use case works with, opened once: places, settings, profile, store, clock.
+
+Every path kept writes to lies below one home; a trial run with ``--home`` touches nothing else.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cache
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import tzlocal
+
+from kept import profiles
+from kept.core.errors import ConfigError, RefusedPathError, StoreError, UsageError
+from kept.core.event import Event
+from kept.core.lexicon import Lexicon
+from kept.core.memory import USER_SCOPE, Memory
+from kept.core.project import FOLDER, PROJECT, REMOTE, corrected, folder_of, root_of, scope_of, short_names
+from kept.core.redact import redact
+from kept.core.redact.scanner import scanner
+from kept.core.times import parse_instant
+from kept.llm.client import Asker, Redact
+from kept.llm.models import asker
+from kept.local import files
+from kept.local import settings as settings_file
+from kept.local.checkouts import Checkout, checkout_of
+from kept.local.clients import CLIENTS, GEMINI, Client
+from kept.local.settings import Settings
+from kept.local.settings.roots import is_vault, root_above
+from kept.profiles.language import lexicon_of
+from kept.profiles.profile import Category, Profile, Use, choose, read_kind
+from kept.profiles.prompts import Prompt, overlaid, prompt
+from kept.sources.entries import ENTRY, entries
+from kept.store import SqliteStore, Store
+from kept.store.in_memory import InMemoryStore
+from kept.store.moved_home import rehome
+
+VAULT, VAULT_MARKER = "vault", ".memory-loop.json"
+JOURNAL = "journal"  # the profile that remembers what kept's own entries tell
+
+_CLONES = 3  # clones of clones that are followed
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Home:
+    """Where kept lives: ``root`` is the home all outputs lie under, ``user`` the user's real home that transcripts are found in.
+
+    ``variables`` are what the environment says of the folders of coding agents, by variable.
+    """
+
+    root: Path
+    user: Path
+    variables: tuple[tuple[str, str], ...] = ()
+
+    def of(self, client: Client) -> Path:
+        """The folder of a coding agent."""
+        return client.place(self.root, dict(self.variables))
+
+    def output(self, path: str) -> Path:
+        """A file that kept writes, given below the home; one below an agent's folder lies where the environment says that folder is."""
+        parts = Path(path).parts
+        client = next((each for each in (*CLIENTS, GEMINI) if parts[:1] == (each.folder,)), None)
+        return self.of(client).joinpath(*parts[1:]) if client else self.root / path
+
+    @property
+    def state(self) -> Path:
+        """The folder of kept's own state."""
+        return self.root / ".local" / "share" / "kept"
+
+    @property
+    def config(self) -> Path:
+        """The folder of the user's settings, profiles and prompts."""
+        return self.root / ".config" / "kept"
+
+    @property
+    def store(self) -> Path:
+        """The store file."""
+        return self.state / "kept.db"
+
+    @property
+    def replies(self) -> Path:
+        """The file with what language models replied."""
+        return self.state / "replies.db"
+
+    @property
+    def vectors(self) -> Path:
+        """The file of vectors, derived from the store."""
+        return self.state / "vectors.bin"
+
+    @property
+    def used(self) -> Path:
+        """Where a hook notes which memories it used, until the next run counts them."""
+        return self.state / "used.log"
+
+    @property
+    def agents(self) -> Path:
+        """Where what agents observe through :class:`kept.Memory` is written, a transcript a session."""
+        return self.state / "agents"
+
+    @property
+    def backups(self) -> Path:
+        """Where backups made by themselves lie."""
+        return self.state / "backups"
+
+    @property
+    def settings(self) -> Path:
+        """The settings file."""
+        return self.config / "config.toml"
+
+    @property
+    def lock(self) -> Path:
+        """The file whose lock means that a run is under way."""
+        return self.state / "run.lock"
+
+
+def find_home(option: str | None, env: Mapping[str, str]) -> Home:
+    """The home from ``--home``, else ``KEPT_HOME``, else the user's own.
+
+    Raises ConfigError where there is none or it is no plain directory path.
+    """
+    user = env.get("HOME") or env.get("USERPROFILE") or ""
+    chosen = option or env.get("KEPT_HOME") or user
+    if not chosen:
+        raise ConfigError("there is no home directory", hint="set HOME, or give --home DIR")
+    root = Path(chosen).expanduser().absolute()
+    if any(ord(char) < 32 or "\ud800" <= char <= "\udfff" for char in str(root)):
+        raise ConfigError("the home directory's name holds control characters or is no UTF-8", hint="give --home DIR")
+    if root.exists() and not root.is_dir():
+        raise ConfigError("the home is not a directory", where=str(root), hint="give --home DIR")
+    variables = tuple((each.variable, env[each.variable]) for each in (*CLIENTS, GEMINI) if env.get(each.variable))
+    return Home(root=root, user=Path(user) if user else root, variables=variables)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Desk:
+    """What a use case works with. ``zone`` decides which day an instant belongs to. ``profiles`` are those at work, the default first.
+
+    ``asking`` asks the language model of the settings; None where none is set.
+    """
+
+    home: Home
+    settings: Settings
+    profiles: tuple[Profile, ...]
+    zone: ZoneInfo
+    store: Store
+    clock: Clock
+    env: Mapping[str, str]
+    asking: Asker | None = None
+
+    @property
+    def profile(self) -> Profile:
+        """The default profile: that of what no rule speaks of, and of what a person adds without naming another."""
+        return self.profiles[0]
+
+    def words(self, events: Sequence[Event]) -> Lexicon:
+        """The lexicon of the languages that some events are in, of those of the profiles at work."""
+        return lexicon_of(events, tuple(dict.fromkeys(one for each in self.profiles for one in each.languages)))
+
+    def profile_for(self, source: str, directory: str, path: str = "") -> Profile:
+        """The profile that remembers what is said in a directory and told by a source; ``path`` is the transcript's."""
+        place = place_of(directory, path)
+        root = root_above(self.settings.root, Path(path), self.home.user) if path else None
+        vault = root is not None and is_vault(root, self.home.user)
+        usual = VAULT if vault or (source == VAULT and (Path(root_of(place)) / VAULT_MARKER).is_file()) else ""
+        usual = JOURNAL if source == ENTRY else usual
+        uses = [
+            replace(each, projects=tuple(_expanded(one, self.home.user) for one in each.projects)) for each in self.settings.use
+        ]
+        return choose(uses, self.profiles, source, place, usual=usual)
+
+    def profile_of(self, memory: Memory) -> Profile | None:
+        """The profile a memory is of; None where it is not at work."""
+        return next((each for each in self.profiles if each.id == memory.profile), None)
+
+    def prompt(self, profile: Profile) -> Prompt:
+        """The extraction prompt in force for a profile. Raises ConfigError."""
+        return prompt(profile, root=self.home.root, config=self.home.config, default_profile=self.settings.profile)
+
+    def category(self, memory: Memory) -> Category | None:
+        """The category of a memory; None where its profile is not at work, or has it no more."""
+        found = self.profile_of(memory)
+        return found.category(memory.category) if found else None
+
+    @property
+    def links(self) -> tuple[Path, ...]:
+        """The folders that a link in the place of an output may lead into."""
+        return tuple(self.home.root / _expanded(each, self.home.root) for each in self.settings.linked_folders)
+
+    def refuse_links(self, output: Path) -> None:
+        """Raise RefusedPathError where an output leads over a link that may not be followed: neither read nor written, then."""
+        files.refuse_links(output, root=self.home.root, links=self.links)
+
+    def kind(self, name: str) -> tuple[Profile, Category]:
+        """The category a person names, as ``preference`` or ``coding.preference``, and its profile; the default's first.
+
+        Raises UsageError for one that no profile at work has.
+        """
+        wanted, category = read_kind(name)
+        for each in self.profiles:
+            found = each.category(category) if wanted in ("", each.id) else None
+            if found is not None:
+                return each, found
+        known = [one.id for one in self.profile.categories]
+        known += [f"{each.id}.{one.id}" for each in self.profiles[1:] for one in each.categories]
+        raise UsageError(
+            f"no category {name!r} in profile {', '.join(each.id for each in self.profiles)}",
+            hint=f"categories: {', '.join(known)}",
+        )
+
+    def scope(self, directory: str, path: str = "") -> str:
+        """The scope of what is said in a directory; where that is unknown, of the folder the transcript at ``path`` lies in."""
+        place = place_of(directory, path)
+        return scope_of(self.identity(place)) if place else USER_SCOPE
+
+    def identity(self, place: str) -> str:
+        """What all directories of the project have in common that a directory (or a transcript's folder) belongs to.
+
+        A person's correction first, then what was recorded when the directory was first seen, then what it is now.
+        """
+        other = corrected(place, self.settings.projects)
+        if other is not None and self.settings.projects.get(other) == other:
+            return FOLDER + other
+        known = self.store.archive.project(other or place)
+        return known.identity if known else self.found(other or place)
+
+    def found(self, place: str) -> str:
+        """What a directory is now: its repository's origin, else the repository, else itself."""
+        checkout = self.checkout(place)
+        for _ in range(_CLONES):
+            original = self.checkout(checkout.local) if checkout and checkout.local else None
+            if original is None:
+                break
+            checkout = original  # a clone of a folder of this machine
+        if checkout is None:
+            return FOLDER + root_of(place)
+        return REMOTE + checkout.remote if checkout.remote else FOLDER + str(checkout.root)
+
+    def checkout(self, place: str) -> Checkout | None:
+        """The repository a directory lies in; a home under version control is no project of all below it."""
+        above = (self.home.user, *self.home.user.parents)
+        found = (checkout_of(each) for each in (place, root_of(place)))
+        return next((each for each in found if each is not None and each.root not in above), None)
+
+    def names(self) -> dict[str, str]:
+        """What each project scope is called, for people; those of the same name get as much of a parent as tells them apart."""
+        known = self.store.archive.projects()
+        identities = [each.identity for each in known] + [self.identity(each.directory) for each in known]
+        used = {each.scope for each in known} | {scope_of(each) for each in identities[len(known) :]}
+        return short_names({scope: each for each in identities if (scope := scope_of(each)) in used})
+
+    def name(self, scope: str) -> str:
+        """What one scope is called."""
+        return self.names().get(scope) or scope.removeprefix(PROJECT)
+
+    def scope_named(self, name: str) -> str:
+        """The scope of a project that a person names, as it is called or by its folder. Raises UsageError."""
+        found = [scope for scope, title in self.names().items() if name in (title, scope)]
+        folder = str(Path(name).expanduser().absolute())
+        found = found or [scope for scope in (self.scope(folder),) if scope in self.names()]
+        if len(found) != 1:
+            known = ", ".join(sorted(self.names().values())) or "there are none"
+            raise UsageError(
+                f"no project {name!r}" if not found else f"{name!r} is the name of several projects", hint=f"projects: {known}"
+            )
+        return found[0]
+
+    def day(self, text: str) -> date:
+        """A day a person names: ``today``, ``yesterday`` or YYYY-MM-DD. Raises UsageError."""
+        today = self.clock().astimezone(self.zone).date()
+        match text.strip().lower():
+            case "today":
+                return today
+            case "yesterday":
+                return today - timedelta(days=1)
+        try:
+            return date.fromisoformat(text.strip())
+        except ValueError as error:
+            raise UsageError(f"{text!r} is no date", hint="write YYYY-MM-DD, today or yesterday") from error
+
+    def span(self, day: date) -> tuple[datetime, datetime]:
+        """The first instant of a local day and of the next one; their distance follows daylight saving."""
+        start = datetime.combine(day, time(), self.zone)
+        return start.astimezone(UTC), datetime.combine(day + timedelta(days=1), time(), self.zone).astimezone(UTC)
+
+    def moment(self, text: str) -> datetime:
+        """The instant a person names: a full timestamp, or a day, meaning its end. Raises UsageError."""
+        instant = parse_instant(text)
+        return instant if instant is not None else self.span(self.day(text))[1]
+
+
+def place_of(directory: str, path: str) -> str:
+    """The directory that stands for a project: the working directory, else the folder that a transcript lies in."""
+    return directory if directory.strip() else folder_of(path) if path else ""
+
+
+def _expanded(pattern: str, user: Path) -> str:
+    return f"{user}{pattern[1:]}" if pattern == "~" or pattern.startswith("~/") else pattern
+
+
+def now() -> datetime:
+    """The wall clock, in UTC."""
+    return datetime.now(UTC)
+
+
+@contextmanager
+def opened(
+    home: Home,
+    *,
+    profile: str | None = None,
+    zone: str | None = None,
+    clock: Clock = now,
+    env: Mapping[str, str] | None = None,
+    anew: bool = False,
+    dry: bool = False,
+    also: Sequence[str] = (),
+) -> Iterator[Desk]:
+    """Open the desk, and close the store at the end. ``anew`` lets an empty store begin where one is gone whose backups are there.
+
+    ``dry`` is for looking: where there is no store yet, none is made.
+
+    ``also`` are profiles that are at work whatever the settings say; that of the journal is where kept has written an entry.
+
+    Raises ConfigError for settings, profile or zone that cannot be followed, StoreError where the store cannot be opened.
+    """  # fmt: skip
+    chosen = settings_file.read(home.settings)
+    if profile:  # for this call one profile remembers everything, whatever the rules say
+        chosen = replace(chosen, use=(Use(profile=profile),))
+    named = dict.fromkeys((profile or chosen.profile, chosen.profile, *chosen.profiles, *(each.profile for each in chosen.use)))
+    entered = (JOURNAL,) if next(entries(home.root / chosen.journal.folder), None) else ()
+    vaults = (VAULT,) if any(is_vault(root, home.user) for root in chosen.root) else ()
+    wanted = dict.fromkeys((*named, *also, *vaults, *entered))
+    made = tuple(each if each.id in named else _aside(each) for each in (_made(home, one, chosen.profile) for one in wanted))
+    name = zone or chosen.timezone
+    local = settings_file.zone(name) if name else _local_zone()
+    given = os.environ if env is None else env
+    for link in files.links_in(home.state):
+        raise RefusedPathError("a link lies in kept's own folder", where=str(link), hint="put what it leads to in its place")
+    if not anew:
+        _miss(home)
+    with InMemoryStore() if dry and not home.store.exists() else SqliteStore(home.store, redact=_redactor()) as store:
+        if not dry:
+            rehome(store, home.root, [each.outputs.memory_file for each in made])
+        asking = asker(
+            chosen.llm, replies=home.replies, env=given, clock=clock, redact=_redaction(store),
+            day_start=lambda: datetime.combine(clock().astimezone(local).date(), time(), local).astimezone(UTC),
+        )  # fmt: skip
+        try:
+            yield Desk(
+                home=home, settings=chosen, profiles=made, zone=local, store=store, clock=clock, env=given,
+                asking=asking,
+            )  # fmt: skip
+        finally:
+            if asking is not None:
+                asking.close()
+
+
+def _miss(home: Home) -> None:
+    """Raise StoreError where the store is gone but its backups are there: an empty one in its place would look like forgetting all."""
+    copies = sorted(home.backups.glob("*.db"), key=lambda each: (each.name.startswith("kept-"), each.name))
+    if copies and not home.store.exists():
+        hint = f"bring it back: kept restore {copies[-1]} (or begin with an empty one: --new-store)"
+        raise StoreError("the store is gone, but backups of it are there", where=str(home.store), hint=hint)
+
+
+def _redactor() -> Callable[[str, bytes], str]:
+    """What takes the secrets out of every text on its way into the store."""
+    more = cache(scanner)
+    return lambda text, key: redact(text, key=key, more=more()).text
+
+
+def _redaction(store: Store) -> Redact:
+    """What takes secrets out of a text, with the store's key, and counts them."""
+    more = cache(scanner)
+
+    def without_secrets(text: str) -> tuple[str, int]:
+        found = redact(text, key=store.key("redaction"), more=more())
+        return found.text, len(found.found)
+
+    return without_secrets
+
+
+def _aside(profile: Profile) -> Profile:
+    """A profile that is at work for kept's own entries alone: the memory file has what they say from the sessions already."""
+    return replace(profile, outputs=replace(profile.outputs, memory_file=""))
+
+
+def _made(home: Home, name: str, default: str) -> Profile:
+    """The profile of that id, with the categories its prompt declares."""
+    own = profiles.profile(name, home.config / "profiles")
+    return overlaid(own, prompt(own, root=home.root, config=home.config, default_profile=default).declared)
+
+
+def _local_zone() -> ZoneInfo:
+    try:
+        return tzlocal.get_localzone()
+    except (LookupError, ValueError, OSError):
+        return ZoneInfo("UTC")  # a container without a zone
