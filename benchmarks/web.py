@@ -21,9 +21,9 @@ from typing import Any
 
 from store import NOW, event, memory, sentence
 
+from kept.changes import settle
 from kept.core.memory import Actor
 from kept.core.operation import Add
-from kept.pipeline.run import settle
 from kept.store import Draft
 from kept.web import listen, make
 from kept.web.room import Room

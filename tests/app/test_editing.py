@@ -4,11 +4,12 @@ import json
 
 import pytest
 
+from kept.changes import settle
 from kept.core.errors import GuardError, StaleError, UsageError
 from kept.core.memory import Status
 from kept.memories.person import add, edit
 from kept.pipeline.edit_file import Condition, catalogue, delete, look, preview, save
-from kept.pipeline.run import Options, run, settle
+from kept.pipeline.run import Options, run
 from kept.profiles import source
 from talking import RULE, say
 

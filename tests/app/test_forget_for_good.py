@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from kept.changes import settle
 from kept.core.errors import UsageError
 from kept.core.fingerprint import fingerprint, recognised
 from kept.core.memory import Status
 from kept.memories.browse import exported
 from kept.memories.history import redo, undo
-from kept.pipeline.run import Options, run, settle
+from kept.pipeline.run import Options, run
 from kept.pipeline.safety import export_archive, import_file
 from kept.store import SqliteStore
 from talking import forget_ids, say

@@ -2,9 +2,10 @@
 
 import pytest
 
+from kept.changes import settle
 from kept.core.memory import Status
 from kept.memories import person
-from kept.pipeline.run import Options, run, settle
+from kept.pipeline.run import Options, run
 from kept.pipeline.safety import rebuild
 from kept.recall import indexing
 from kept.recall.index import Kind, opened

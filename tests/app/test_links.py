@@ -4,10 +4,10 @@ import shutil
 
 import pytest
 
+from kept.changes import settle
 from kept.core.errors import RefusedPathError, StoreError
 from kept.memories.person import add
 from kept.outputs.write import Standing, standing
-from kept.pipeline.run import settle
 from talking import RULE
 
 KEYS = "ssh-ed25519 AAAA somebody@home\n"

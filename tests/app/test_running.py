@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kept.changes import settle
 from kept.core.errors import BusyError, UsageError
 from kept.core.memory import Status
 from kept.curation import passes as curating
@@ -16,7 +17,7 @@ from kept.memories import person
 from kept.memories.browse import exported
 from kept.memories.history import history, redo, undo
 from kept.pipeline.erase.forget import forget, request_of
-from kept.pipeline.run import Options, run, settle
+from kept.pipeline.run import Options, run
 from kept.recall.index import Kind
 from kept.recall.search import search
 from talking import forget_ids

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import pytest
 
+from kept.changes import settle
 from kept.core.errors import BusyError, DamagedError, StoreError, UsageError
 from kept.core.event import Origin
 from kept.core.memory import Status
@@ -18,7 +19,7 @@ from kept.memories.backups import KEEP, backup, safeguard
 from kept.memories.browse import exported
 from kept.memories.history import undo
 from kept.outputs.write import Standing
-from kept.pipeline.run import Options, run, settle
+from kept.pipeline.run import Options, run
 from kept.pipeline.safety import check, export_archive, import_file, restore
 from kept.store import SqliteStore
 from kept.store.backups import is_intact

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from kept.changes import settle
 from kept.core.memory import Status
 from kept.memories.browse import day, days, exported
 from kept.memories.history import redo, undo
-from kept.pipeline.run import Options, run, settle
+from kept.pipeline.run import Options, run
 
 pytestmark = pytest.mark.shared
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from kept.changes import settle
 from kept.memories.person import add
-from kept.pipeline.run import settle
 from kept.workspace import find_home, opened
 
 KEPT = Path(sys.executable).with_name("kept")

@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 
+from kept.changes import settle
 from kept.core.errors import UsageError
 from kept.core.markup import sentence
 from kept.memories import history, person
-from kept.pipeline.run import Options, run, settle
+from kept.pipeline.run import Options, run
 from kept.pipeline.safety import check, rebuild
 from talking import forget_ids
 

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from faults import SAMPLE, desk_at, environment, kept, memory_file, need, ran, remembered, state, store_of, traced
 
+from kept.changes import settle
 from kept.core.errors import StoreError
 from kept.local import files
 from kept.memories import person
 from kept.outputs import write as writing
-from kept.pipeline.run import Options, run, settle
+from kept.pipeline.run import Options, run
 from kept.store import database
 
 WRITER = Path(__file__).parent / "writer.py"

@@ -10,8 +10,8 @@ from time import monotonic
 
 from faults import desk_at, ran
 
+from kept.changes import settle
 from kept.memories import person
-from kept.pipeline.run import settle
 
 
 def main(home: str, acked: str, name: str, count: str, how: str) -> None:

@@ -37,8 +37,8 @@ from kept.outputs import section
 from kept.outputs.targets import written_before
 from kept.outputs.view_file import views
 from kept.outputs.write import Written, absorb_edits
-from kept.pipeline.run import RunNumber
 from kept.store import Output
+from kept.store.run_number import RunNumber
 from kept.workspace import Desk, Home
 
 
@@ -143,7 +143,7 @@ def leave(desk: Desk, env: Mapping[str, str], *, run: Run = run_command) -> Left
     What a person added to a file of kept's is kept aside and named. The store stays: :func:`purge` deletes it.
     """
     left = leave_system(desk.home, env, run=run)
-    written, number = Written(), RunNumber(desk, "uninstall")
+    written, number = Written(), RunNumber(desk.store.log, desk.clock, "uninstall")
     absorb_edits(desk, number, written)
     left.problems += written.problems
     _leave_outputs(desk, left)

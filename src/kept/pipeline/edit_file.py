@@ -12,6 +12,7 @@ from difflib import SequenceMatcher, unified_diff
 from enum import StrEnum
 from pathlib import Path
 
+from kept.changes import settle
 from kept.core.errors import ChangedError, GuardError, KeptError, MissingError, StaleError, UsageError
 from kept.core.markup import BOM, split_lines
 from kept.core.memory import Memory
@@ -23,8 +24,8 @@ from kept.outputs.merge_edits import places
 from kept.outputs.targets import Target, bind, targets
 from kept.outputs.view_file import views
 from kept.outputs.write import Written, write_outputs
-from kept.pipeline.run import RunNumber, settle
 from kept.profiles.profile import Profile
+from kept.store.run_number import RunNumber
 from kept.workspace import Desk
 
 VIEW = "view"  # the form of the JSON view; the others are those of a target
@@ -222,7 +223,7 @@ def preview(desk: Desk, name: str = "", text: str | None = None) -> Preview:
     with desk.store.trial():
         before = {each.id: each for each in desk.store.log.memories()}
         written = Written(dry=True, read=read, accepted=accepted)
-        write_outputs(desk, RunNumber(desk, "absorb"), written)
+        write_outputs(desk, RunNumber(desk.store.log, desk.clock, "absorb"), written)
         after = {each.id: each for each in desk.store.log.memories()}
     return Preview(
         changes=tuple(_changes(before, after)), problems=tuple(written.problems),
@@ -337,7 +338,7 @@ def _guard(desk: Desk, known: _Known, data: bytes) -> None:
     """Raise GuardError where absorbing a file would put it aside instead."""
     with desk.store.trial():
         written = Written(dry=True, read=lambda path: files.content_of(data) if path == known.path else files.read(path))
-        write_outputs(desk, RunNumber(desk, "absorb"), written)
+        write_outputs(desk, RunNumber(desk.store.log, desk.clock, "absorb"), written)
     if known.path in written.aside:
         told = next((each for each in written.problems if str(known.path) in each), "it looks like damage")
         reason = told.split(": ", 1)[-1].split(". ", 1)[0].rstrip(".")

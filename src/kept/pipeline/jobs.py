@@ -20,7 +20,7 @@ from kept.local import files
 from kept.local.files import locked
 from kept.memories.backups import safeguard
 from kept.outputs.write import Written, absorb_edits, write_outputs
-from kept.pipeline.run import RunNumber
+from kept.store.run_number import RunNumber
 from kept.workspace import Desk
 
 _REPLY = ".reply.json"
@@ -147,7 +147,7 @@ def commit(desk: Desk) -> Committed:
     with locked(desk.home.lock):
         if not any(folder(desk).glob(f"*{_REPLY}")):
             raise UsageError("there is no reply to any job", where=str(folder(desk)), hint="kept jobs prepare, then answer them")
-        number, written, shelf = RunNumber(desk, "jobs"), Written(), _Shelf(desk=desk)
+        number, written, shelf = RunNumber(desk.store.log, desk.clock, "jobs"), Written(), _Shelf(desk=desk)
         absorb_edits(desk, number, written)
         heard = hear(desk, number, shelf, by=_BY)
         curated = Curated()
@@ -169,7 +169,7 @@ def _needed(desk: Desk) -> _Shelf:
     """Which questions are open now, given the replies there are: found by asking them for trial."""
     shelf = _Shelf(desk=desk)
     with desk.store.trial():
-        hear(desk, RunNumber(desk, "jobs"), shelf, by=_BY)
+        hear(desk, RunNumber(desk.store.log, desk.clock, "jobs"), shelf, by=_BY)
     return shelf
 
 

@@ -5,16 +5,15 @@ curated is done, and the next run goes on from there.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from time import monotonic
-from types import MappingProxyType
 from typing import Any, TypeVar
 
-from kept.core.errors import BusyError, ConfigError, StoreError
+from kept.core.errors import ConfigError, StoreError
 from kept.core.memory import Memory, Status
 from kept.curation.llm_curation import Advised, take_advice
 from kept.curation.passes import Curated, curate_dirty
@@ -39,8 +38,9 @@ from kept.pipeline.estimate import foresee
 from kept.pipeline.outdated import outdated
 from kept.pipeline.usage import forget_replies
 from kept.profiles.profile import Occasion
-from kept.recall.indexing import CHANGE_SECONDS, UNMADE, bring_up_to_date, count_uses
+from kept.recall.indexing import UNMADE, bring_up_to_date, count_uses
 from kept.store import Run
+from kept.store.run_number import RunNumber
 from kept.workspace import Desk
 
 T = TypeVar("T")
@@ -177,7 +177,7 @@ def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress
     report.written.dry = options.dry
     if desk.asking is not None:
         report.asked = desk.asking.tally
-    run_number = RunNumber(desk)
+    run_number = RunNumber(desk.store.log, desk.clock)
     absorb_edits(desk, run_number, report.written, allow=options.allow)
     report.reading = _read(desk, (found, paths), options, progress, late)
     record(desk, report.reading.remotes, keep=not options.dry)
@@ -293,25 +293,6 @@ def _safe(desk: Desk, written: Written) -> bool:
     return True
 
 
-class RunNumber:
-    """The number of the run, which begins when it is first asked for: a run that changes nothing leaves no trace."""
-
-    def __init__(self, desk: Desk, command: str = "run") -> None:
-        self._desk = desk
-        self._command = command
-        self._number = 0
-
-    @property
-    def started(self) -> bool:
-        """Whether anybody asked."""
-        return self._number > 0
-
-    def __call__(self) -> int:
-        """The number."""
-        self._number = self._number or self._desk.store.log.start_run(self._command, self._desk.clock())
-        return self._number
-
-
 def _interrupted(desk: Desk) -> bool:
     last: tuple[Run, ...] = desk.store.log.runs(1)
     return bool(last) and last[0].ended_at is None
@@ -333,33 +314,3 @@ def _count(desk: Desk, report: Report, before: frozenset[str]) -> None:
     report.held = sum(count for (status, *_), count in census.items() if status is Status.HELD)
     report.days = len(report.reading.days)
     report.outdated = len(outdated(desk))
-
-
-def settle(desk: Desk, change: Callable[[], T], *, accepted: Mapping[Path, str] = MappingProxyType({})) -> tuple[T, Written]:
-    """Do a person's change between absorbing hand edits and writing the outputs, so that neither undoes the other.
-
-    ``accepted`` are files whose bytes (by their hash) are an edit even where they look like damage. Returns what the change returned, and what was written. Where another process is writing the outputs for long, the change stands
-    and the next run writes them: a problem told. Raises StoreError, and what the change raises.
-    """
-    written = Written(accepted=dict(accepted))
-    number = RunNumber(desk, "absorb")
-    try:
-        with _unless_busy(written):
-            absorb_edits(desk, number, written)
-        result = change()
-        with _unless_busy(written):
-            write_outputs(desk, number, written)
-        with suppress(*UNMADE):  # found by its words until the next run, which tells what is wrong
-            bring_up_to_date(desk, CHANGE_SECONDS)
-    finally:
-        if number.started:
-            desk.store.log.end_run(number(), desk.clock(), {})
-    return result, written
-
-
-@contextmanager
-def _unless_busy(written: Written) -> Iterator[None]:
-    try:
-        yield
-    except BusyError as error:
-        written.problems.append(f"the files are not up to date, another process is writing them: {error}; the next run does it")

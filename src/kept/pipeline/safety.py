@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kept.changes import settle
 from kept.core.codec import digest
 from kept.core.errors import StoreError, UsageError
 from kept.core.event import Origin
@@ -22,7 +23,6 @@ from kept.local import files
 from kept.local.files import locked
 from kept.memories.person import usable
 from kept.outputs.write import Standing, Written, standing, start_over
-from kept.pipeline.run import settle
 from kept.recall.indexing import discard
 from kept.store import IMPORTED, Draft, Output, SqliteStore
 from kept.store.backups import put_in_place

@@ -14,10 +14,10 @@ from kept.curation.guard import overreach
 from kept.curation.lifecycle import Presence, faded, fading, lingers
 from kept.local.files import locked
 from kept.outputs.write import Written, absorb_edits, write_outputs
-from kept.pipeline.run import RunNumber
 from kept.profiles.profile import Category
 from kept.recall.index import Kind, Limits, opened
 from kept.store import Draft, Noted
+from kept.store.run_number import RunNumber
 from kept.workspace import Desk
 
 FADE = "fade"
@@ -51,7 +51,7 @@ class Slept:
 def sleep(desk: Desk, *, allow: bool = False) -> Slept:
     """Do the night's work. ``allow`` lets through what a guard would stop. Raises BusyError while a run is under way, StoreError."""
     result = Slept()
-    run = RunNumber(desk, "sleep")
+    run = RunNumber(desk.store.log, desk.clock, "sleep")
     with locked(desk.home.lock):
         absorb_edits(desk, run, result.written)
         for group, members in _groups(desk):

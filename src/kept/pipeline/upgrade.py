@@ -7,6 +7,7 @@ shares applies. What a person wrote, edited, approved or pinned stays, and so do
 
 from dataclasses import dataclass
 
+from kept.changes import settle
 from kept.core.memory import Memory, Status
 from kept.core.text import normal_form
 from kept.core.times import to_text
@@ -15,7 +16,7 @@ from kept.extraction.extract_threads import extract_pending
 from kept.local.files import locked
 from kept.local.progress import Progress, silent
 from kept.pipeline.outdated import outdated
-from kept.pipeline.run import RunNumber, settle
+from kept.store.run_number import RunNumber
 from kept.workspace import Desk
 
 COMMAND = "upgrade"
@@ -43,12 +44,12 @@ class Upgraded:
 def preview(desk: Desk, progress: Progress = silent) -> Upgraded:
     """What :func:`upgrade` would do; nothing is changed. Raises StoreError."""
     with locked(desk.home.lock), desk.store.trial():
-        return _upgrade(desk, RunNumber(desk, COMMAND), progress)
+        return _upgrade(desk, RunNumber(desk.store.log, desk.clock, COMMAND), progress)
 
 
 def upgrade(desk: Desk, progress: Progress = silent) -> Upgraded:
     """Make what rules made anew, and write the outputs. ``kept undo`` takes it back. Raises StoreError."""
-    number = RunNumber(desk, COMMAND)
+    number = RunNumber(desk.store.log, desk.clock, COMMAND)
 
     def change() -> Upgraded:
         with locked(desk.home.lock):

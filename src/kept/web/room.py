@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from fastapi import Request
 
-from kept.pipeline.run import settle
+from kept.changes import settle
 from kept.pipeline.sample_run import sample_home
 from kept.web.work import Work
 from kept.workspace import Desk, Home

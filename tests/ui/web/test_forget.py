@@ -6,12 +6,13 @@ from datetime import date
 
 import pytest
 
+from kept.changes import settle
 from kept.core.event import Origin
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add
 from kept.memories import person
 from kept.memories.backups import backup, safeguard
-from kept.pipeline.run import Options, run, settle
+from kept.pipeline.run import Options, run
 from kept.pipeline.write_journal import work_of, write
 from kept.store import Draft
 from talking import say

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from kept.changes import settle
 from kept.cli import show
 from kept.cli.front import asked, at_desk, key, on_terminal, revised
 from kept.cli.lists import memory_line
@@ -17,7 +18,6 @@ from kept.memories import person
 from kept.memories.browse import exported
 from kept.outputs.write import Written
 from kept.pipeline import tools
-from kept.pipeline.run import settle
 from kept.workspace import Desk
 
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="One sentence.")]

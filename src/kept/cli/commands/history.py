@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from kept.changes import settle
 from kept.cli import show
 from kept.cli.commands.edit import told_problems
 from kept.cli.commands.status import run_body
@@ -21,7 +22,6 @@ from kept.memories.browse import exported
 from kept.memories.history import Entry, Later, Undone, difference, history, last_run
 from kept.memories.history import redo as bring_back
 from kept.memories.history import undo as take_back
-from kept.pipeline.run import settle
 from kept.pipeline.usage import costs
 from kept.store import Run
 from kept.workspace import Desk

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from kept import profiles as known
+from kept.changes import settle
 from kept.cli import show
 from kept.cli.commands.edit import told_problems
 from kept.cli.front import asked, at_desk
@@ -18,7 +19,6 @@ from kept.core.redact.check import refuse_secrets
 from kept.local import files
 from kept.memories import configure
 from kept.memories.migrate import Migrated, migrate
-from kept.pipeline.run import settle
 from kept.profiles.profile import INTENTS, Category, Occasion, Profile
 from kept.workspace import Home, find_home
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kept.changes import settle
 from kept.cli import show
 from kept.cli.commands.edit import told_problems
 from kept.cli.front import asked, at_desk, key, on_terminal, revised
@@ -16,7 +17,6 @@ from kept.core.errors import StaleError
 from kept.core.memory import Memory, Status
 from kept.memories import person
 from kept.memories.browse import WHOSE, Filter, by_session, chosen, exported
-from kept.pipeline.run import settle
 from kept.pipeline.sleep import lingering
 from kept.profiles.profile import title_of
 from kept.workspace import Desk

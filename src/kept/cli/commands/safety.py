@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from kept.changes import settle
 from kept.cli import show
 from kept.cli.commands.edit import told_problems
 from kept.cli.front import asked, at_desk, home_of, one_of
@@ -17,7 +18,6 @@ from kept.memories.backups import backup as make_backup
 from kept.memories.browse import Filter, chosen, exported
 from kept.outputs.write import Standing
 from kept.pipeline.importing import adopt
-from kept.pipeline.run import settle
 from kept.pipeline.safety import check as prove
 from kept.pipeline.safety import export_archive, import_file, put
 from kept.pipeline.safety import rebuild as recreate

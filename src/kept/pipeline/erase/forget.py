@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
+from kept.changes import settle
 from kept.core.erasure import Holder, Place, Words
 from kept.core.errors import KeptError, UsageError
 from kept.core.memory import Memory
@@ -18,7 +19,6 @@ from kept.pipeline.erase.journal import forget_outside
 from kept.pipeline.erase.models import RecordingFile, ReplyFile
 from kept.pipeline.erase.proof import out_of_reach, remains
 from kept.pipeline.erase.words import words_of
-from kept.pipeline.run import settle
 from kept.recall.indexing import drop_stale
 from kept.workspace import Desk
 

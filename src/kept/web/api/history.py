@@ -5,9 +5,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field, StringConstraints
 
+from kept.changes import settle
 from kept.memories.browse import exported
 from kept.memories.history import Undone, redo, undo
-from kept.pipeline.run import settle
 from kept.web.api.forms import Body, MemoryOut
 from kept.web.room import at_desk, room_of
 

@@ -1,0 +1,45 @@
+"""One change by a person, settled: hand edits absorbed before it, outputs written and the index brought up to date after it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeVar
+
+from kept.core.errors import BusyError
+from kept.outputs.write import Written, absorb_edits, write_outputs
+from kept.recall.indexing import CHANGE_SECONDS, UNMADE, bring_up_to_date
+from kept.store.run_number import RunNumber
+from kept.workspace import Desk
+
+T = TypeVar("T")
+
+
+def settle(desk: Desk, change: Callable[[], T], *, accepted: Mapping[Path, str] = MappingProxyType({})) -> tuple[T, Written]:
+    """Do a person's change between absorbing hand edits and writing the outputs, so that neither undoes the other.
+
+    ``accepted`` are files whose bytes (by their hash) are an edit even where they look like damage. Returns what the change returned, and what was written. Where another process is writing the outputs for long, the change stands
+    and the next run writes them: a problem told. Raises StoreError, and what the change raises.
+    """
+    written = Written(accepted=dict(accepted))
+    number = RunNumber(desk.store.log, desk.clock, "absorb")
+    try:
+        with _unless_busy(written):
+            absorb_edits(desk, number, written)
+        result = change()
+        with _unless_busy(written):
+            write_outputs(desk, number, written)
+        with suppress(*UNMADE):  # found by its words until the next run, which tells what is wrong
+            bring_up_to_date(desk, CHANGE_SECONDS)
+    finally:
+        if number.started:
+            desk.store.log.end_run(number(), desk.clock(), {})
+    return result, written
+
+
+@contextmanager
+def _unless_busy(written: Written) -> Iterator[None]:
+    try:
+        yield
+    except BusyError as error:
+        written.problems.append(f"the files are not up to date, another process is writing them: {error}; the next run does it")
