@@ -40,7 +40,7 @@ from kept.recall.index.queue import opened_queue
 from kept.recall.index.vectors import Entry, update
 from kept.recall.search import mark_of
 from kept.store import Draft, SqliteStore
-from kept.workspace import find_home
+from kept.workspace import find_paths
 
 KEPT = Path(sys.executable).with_name("kept")
 DIRECTORY, SCOPE = "/work/harbor", "project:harbor-000000"
@@ -59,7 +59,7 @@ def facts(lines: list[str], count: int) -> Iterator[str]:
 
 def fill(home: Path, lines: list[str], count: int) -> int:
     """A store with so many active facts of a project, in passes of a thousand. Returns its bytes."""
-    path = find_home(str(home), {"HOME": str(home)}).store
+    path = find_paths(str(home), {"HOME": str(home)}).store
     with SqliteStore(path) as store:
         store.archive.put_project(Project(directory=DIRECTORY, identity="dir:/work/harbor", name="harbor", scope=SCOPE))
         run = store.log.start_run("benchmark", NOW)
@@ -89,7 +89,7 @@ def mean(home: Path, lines: list[str], count: int) -> None:
     model = embedder("local")
     if model is None:
         raise SystemExit("the model's pack is not here: make run")
-    place = find_home(str(home), {"HOME": str(home)})
+    place = find_paths(str(home), {"HOME": str(home)})
     known = model.embed(lines[:count])
     rows = {}
     with SqliteStore(place.store) as store:
@@ -166,10 +166,10 @@ def measure(homes: dict[str, Path], prompts: list[str], rounds: int) -> dict[str
 @contextmanager
 def warm(home: Path, known: str) -> Iterator[int]:
     """A process that stays and answers hooks of a home, once it answers to words it knows; its number."""
-    program = "import os, sys; os.environ['OPENBLAS_NUM_THREADS'] = '1'; from kept.workspace import find_home; from kept.recall.embed_server.start import kept_warm\n"
-    program += "with kept_warm(find_home(os.environ['HOME'], os.environ), os.environ): sys.stdin.read()"
+    program = "import os, sys; os.environ['OPENBLAS_NUM_THREADS'] = '1'; from kept.workspace import find_paths; from kept.recall.embed_server.start import kept_warm\n"
+    program += "with kept_warm(find_paths(os.environ['HOME'], os.environ), os.environ): sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, env=environment(home)) as process:
-        state = str(find_home(str(home), {"HOME": str(home)}).state)
+        state = str(find_paths(str(home), {"HOME": str(home)}).state)
         while not ask(state, known, 5.0)(["user", SCOPE])():
             time.sleep(0.1)
         yield process.pid
@@ -178,7 +178,7 @@ def warm(home: Path, known: str) -> Iterator[int]:
 
 def waited(home: Path, prompts: list[str], rounds: int, process: int) -> str:
     """How long a warm process lets a hook wait, by the clock and by its processor time."""
-    state, took = str(find_home(str(home), {"HOME": str(home)}).state), []
+    state, took = str(find_paths(str(home), {"HOME": str(home)}).state), []
     before = spent(process)
     for _, words in zip(range(rounds), cycle(prompts), strict=False):
         began = time.perf_counter()
@@ -210,7 +210,7 @@ def main() -> None:
         mean(homes["words"], lines, given.facts)
         for name in ("meaning", "warm"):
             shutil.copytree(homes["words"], homes[name])
-        find_home(str(homes["words"]), {"HOME": "/"}).vectors.unlink()
+        find_paths(str(homes["words"]), {"HOME": "/"}).vectors.unlink()
         config = homes["meaning"] / ".config" / "kept" / "config.toml"
         config.parent.mkdir(parents=True)
         config.write_text("context_meaning = true\n", encoding="utf-8")

@@ -28,7 +28,7 @@ from kept.recall import context
 from kept.recall.context import Asked, Place, assemble
 from kept.recall.embed import LOCAL, embedder
 from kept.recall.embed_server.query import near_here, spot
-from kept.store.reader import Glance, Known, Noted
+from kept.store.reader import Known, Noted, StoreReader
 
 PROMPTS = """
 SELECT e.at, t.session, t.project, f.path, e.block, e.place FROM events AS e JOIN thread_events AS te ON te.event = e.id
@@ -48,7 +48,7 @@ class Prompt(NamedTuple):
     text: str
 
 
-class Earlier(Glance):
+class Earlier(StoreReader):
     """A glance at what the store knew at a moment."""
 
     until = ""
@@ -80,7 +80,7 @@ def injected(home: str, *, meaning: bool, days: bool = False) -> Iterator[tuple[
     Earlier.first = {
         each: json.loads(body).get("first_seen") or "" for each, body in connection.execute("SELECT id, body FROM memories")
     }
-    context.Glance = Earlier  # type: ignore[misc] # what is known later is left out
+    context.StoreReader = Earlier  # type: ignore[misc] # what is known later is left out
     place = spot(state, Recall(most=100), os.environ)
     if meaning:
         embedder(LOCAL, stays=True)

@@ -22,11 +22,11 @@ from kept.core.memory import Status
 from kept.journal.feed_reading import collect
 from kept.llm.adapters import Scripted
 from kept.llm.ask import Ask
-from kept.llm.client import Asker
+from kept.llm.client import LlmClient
 from kept.pipeline.run import Options, run
 from kept.pipeline.sleep import sleep
 from kept.pipeline.write_journal import Outcome, backfill, heads, plan, work_of
-from kept.workspace import Desk, find_home, opened
+from kept.workspace import Workspace, find_paths, opened
 
 SPAN = date(2000, 1, 1), date(2100, 1, 1)
 MONTHS, DAYS = range(1, 8), range(1, 29)
@@ -145,12 +145,12 @@ class Writer:
         }
 
 
-def measure(desk: Desk, source: Path, writer: Writer | None) -> None:
+def measure(workspace: Workspace, source: Path, writer: Writer | None) -> None:
     """Write the entries and tell what came of them."""
-    run(desk, [source], Options(model=False))
-    collect(desk)
-    work = work_of(desk)
-    days = plan(desk, work, *SPAN).days
+    run(workspace, [source], Options(model=False))
+    collect(workspace)
+    work = work_of(workspace)
+    days = plan(workspace, work, *SPAN).days
     own, nights, sizes = list[float](), list[float](), list[tuple[int, int]]()
     mark = process_time()
 
@@ -159,14 +159,14 @@ def measure(desk: Desk, source: Path, writer: Writer | None) -> None:
         own.append(process_time() - mark)
         mark = process_time()
         if len(own) % NIGHTS == 0:
-            sleep(desk)  # as a night does; not every one, for it takes longer than all the rest
+            sleep(workspace)  # as a night does; not every one, for it takes longer than all the rest
         nights.append(process_time() - mark)
-        active = [each for each in desk.store.log.memories() if each.status is Status.ACTIVE]
+        active = [each for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
         sizes.append((sum(each.profile == "journal" for each in active), sum(len(each.content) for each in active)))
         mark = process_time()
 
-    found = backfill(desk, work, days, told)
-    written = heads(desk)
+    found = backfill(workspace, work, days, told)
+    written = heads(workspace)
     shares = Counter[str]()
     for head in written:
         shares.update(head.shares)
@@ -194,7 +194,7 @@ def measure(desk: Desk, source: Path, writer: Writer | None) -> None:
         print(
             f"  questions: {median(whole):,.0f} characters (most {max(whole):,}), memory in them {median(memory):,.0f} (most {max(memory):,})"
         )
-    memories = [each for each in desk.store.log.memories() if each.profile == "journal"]
+    memories = [each for each in workspace.store.log.memories() if each.profile == "journal"]
     print("  of the journal:", dict(Counter(f"{each.category} {each.status}" for each in memories)))
 
 
@@ -208,10 +208,10 @@ def main(source: Path, log: str) -> None:
             config.write_text("".join(f'[[feed]]\nkind = "{kind}"\npath = "{path}"\n' for kind, path in chosen))
             env = {**os.environ, "HOME": folder, "KEPT_EMBEDDINGS": "hashing"}
             print(f"{count} external sources, {'with a scripted writer' if writer else 'by rules'}")
-            with opened(find_home(folder, env), env=env, also=("journal",)) as desk:
+            with opened(find_paths(folder, env), env=env, also=("journal",)) as workspace:
                 made = writer() if writer else None
-                asking = Asker(lambda made=made: Scripted(made)) if made else None
-                measure(replace(desk, asking=asking), source, made)
+                asking = LlmClient(lambda made=made: Scripted(made)) if made else None
+                measure(replace(workspace, llm=asking), source, made)
 
 
 if __name__ == "__main__":

@@ -24,11 +24,11 @@ from kept.extraction.questions import shown
 from kept.llm.adapters.base import whole
 from kept.llm.adapters.scripted import Scripted
 from kept.llm.ask import Ask, Usage
-from kept.llm.client import Asker
+from kept.llm.client import LlmClient
 from kept.llm.prices import date, price_of
 from kept.llm.replies import Replies
 from kept.pipeline.run import Options, Report, run
-from kept.workspace import Desk, find_home, opened
+from kept.workspace import Workspace, find_paths, opened
 from obedient import obey
 
 MODELS = ("claude-haiku-5-5", "gpt-6-luna")
@@ -52,16 +52,16 @@ class Counting:
         return obey(ask)
 
 
-def heard(desk: Desk, model: Counting, paths: Sequence[Path], *, force: bool = False) -> Report:
-    asker = Asker(lambda: Scripted(model), replies=Replies(desk.home.replies), clock=desk.clock)
-    return run(replace(desk, asking=asker), paths, Options(force=force))
+def heard(workspace: Workspace, model: Counting, paths: Sequence[Path], *, force: bool = False) -> Report:
+    asker = LlmClient(lambda: Scripted(model), replies=Replies(workspace.paths.replies), clock=workspace.clock)
+    return run(replace(workspace, llm=asker), paths, Options(force=force))
 
 
-def others(desk: Desk, system: str, group: int, *, tools: bool) -> tuple[int, int, int]:
+def others(workspace: Workspace, system: str, group: int, *, tools: bool) -> tuple[int, int, int]:
     """Calls, tokens in and out of one call for every ``group`` messages of a session; ``tools`` counts calls and outputs as such."""
     calls = tokens_in = 0
-    for thread in desk.store.archive.threads():
-        events = desk.store.archive.events(thread.id, 0, thread.events)
+    for thread in workspace.store.archive.threads():
+        events = workspace.store.archive.events(thread.id, 0, thread.events)
         said = [
             shown(event, number)
             for number, event in enumerate(events)
@@ -89,13 +89,16 @@ def main() -> None:
     parser.add_argument("transcripts", type=Path)
     folder = parser.parse_args().transcripts
     raw = sum(path.stat().st_size for path in folder.rglob("*.jsonl"))
-    with tempfile.TemporaryDirectory() as home, opened(find_home(home, {"HOME": home}), zone="UTC", env={"HOME": home}) as desk:
+    with (
+        tempfile.TemporaryDirectory() as home,
+        opened(find_paths(home, {"HOME": home}), zone="UTC", env={"HOME": home}) as workspace,
+    ):
         model = Counting()
-        report = heard(desk, model, [folder])
+        report = heard(workspace, model, [folder])
         system = model.asks[0].system
         sizes = [tokens(whole(each)) for each in model.asks]
         spent = report.asked.usage
-        days = Counter(minute.date() for minute in desk.store.archive.minutes())
+        days = Counter(minute.date() for minute in workspace.store.archive.minutes())
         print(
             f"{raw / 1e6:.2f} MB raw, {report.reading.bytes_kept / 1e3:.0f} KB cleaned, {report.heard.threads} sessions, {len(days)} days; "
         )
@@ -108,15 +111,15 @@ def main() -> None:
         way("kept", (spent.calls, sum(sizes), spent.output_tokens), raw, report.active)
         way("kept, every reply at its cap", (spent.calls, sum(sizes), sum(each.most for each in model.asks)), raw, report.active)
         for tools, what in ((True, "tools read too"), (False, "tools not read")):
-            way(f"one call for {GROUP} messages, {what}", others(desk, system, GROUP, tools=tools), raw, None)
-            way(f"one call a message, {what}", others(desk, system, 1, tools=tools), raw, None)
+            way(f"one call for {GROUP} messages, {what}", others(workspace, system, GROUP, tools=tools), raw, None)
+            way(f"one call a message, {what}", others(workspace, system, 1, tools=tools), raw, None)
         print()
         for each in MODELS:
             if price := price_of(each):
                 cost = (price.input * sum(sizes) + price.output * spent.output_tokens) / 1e6
                 print(f"{each}: {cost / len(days):.5f} USD a day on average; half of that as a batch")
-        again = heard(desk, model, [folder])
-        forced = heard(desk, model, [folder], force=True)
+        again = heard(workspace, model, [folder])
+        forced = heard(workspace, model, [folder], force=True)
         told(again.asked.usage, f"second run: {again.asked.questions} questions")
         told(forced.asked.usage, f"forced run: {forced.asked.questions} questions, {forced.asked.cached} from the cache")
 

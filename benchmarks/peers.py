@@ -77,7 +77,7 @@ def kept(items: list[str], vectors: list[list[float]], folder: str) -> Filled:
     from kept.recall.index import Kind  # noqa: PLC0415
     from kept.recall.indexing import bring_up_to_date  # noqa: PLC0415
     from kept.recall.search import search  # noqa: PLC0415
-    from kept.workspace import Home, opened  # noqa: PLC0415
+    from kept.workspace import Paths, opened  # noqa: PLC0415
 
     known = dict(zip(items, vectors, strict=True))
 
@@ -91,15 +91,15 @@ def kept(items: list[str], vectors: list[list[float]], folder: str) -> Filled:
 
     embed._local = Known  # type: ignore[assignment] # noqa: SLF001 - stands for the model that made the vectors
     embed.PACK = Path(__file__)
-    desk = OPEN.enter_context(opened(Home(root=Path(folder), user=Path(folder)), zone="UTC"))
+    workspace = OPEN.enter_context(opened(Paths(root=Path(folder), user=Path(folder)), zone="UTC"))
 
     def add() -> None:
-        archive(desk, [{"id": str(n), "session": f"s{n // 40}", "role": "user", "text": each} for n, each in enumerate(items)])
-        bring_up_to_date(desk, float("inf"))
+        archive(workspace, [{"id": str(n), "session": f"s{n // 40}", "role": "user", "text": each} for n, each in enumerate(items)])
+        bring_up_to_date(workspace, float("inf"))
 
     def ask(text: str, vector: list[float]) -> object:
         known[text] = vector
-        return search(desk, text, where=(Kind.TURN,))
+        return search(workspace, text, where=(Kind.TURN,))
 
     return add, ask
 

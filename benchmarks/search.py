@@ -29,7 +29,7 @@ from kept.recall.index import Kind
 from kept.recall.index.queue import opened_queue
 from kept.recall.index.vectors import Entry, update
 from kept.recall.search import mark_of, search
-from kept.workspace import Desk, Home, opened
+from kept.workspace import Paths, Workspace, opened
 
 SYLLABLES = ("ka", "lo", "mi", "ren", "tas", "vel", "dor", "shi", "pun", "gra", "bel", "quo", "zan", "fir", "hus", "ne")
 ROUNDS = 15
@@ -77,11 +77,11 @@ PROGRAM = "import sys; from pathlib import Path; import search; search.measured(
 def measured(folder: Path, size: int) -> None:
     """One size, in a process of its own, so that its memory is its own."""
     talk = Talk()
-    with opened(Home(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "hashing"}) as desk:
+    with opened(Paths(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "hashing"}) as workspace:
         started, clock = process_time(), perf_counter()
-        filled(desk, size, talk)
+        filled(workspace, size, talk)
         made = f"archived at {size / (process_time() - started):,.0f} a processor second ({perf_counter() - clock:.0f} s)"
-        mb = [each.stat().st_size / 2**20 for each in (desk.home.store, desk.home.vectors)]
+        mb = [each.stat().st_size / 2**20 for each in (workspace.paths.store, workspace.paths.vectors)]
         print(f"{size:,} turns {made}; store {mb[0]:.0f} MB, vectors {mb[1]:.0f} MB")
     for way in ("words", "words and meaning"):  # each in a process of its own: its memory is what searches take
         subprocess.run([sys.executable, "-c", ASK, str(folder), way], check=True, cwd=Path(__file__).parent)
@@ -93,10 +93,10 @@ ASK = "import sys; from pathlib import Path; import search; search.told(Path(sys
 def told(folder: Path, way: str) -> None:
     talk, meaning = Talk(), way != "words"
     embed._hashing = Random  # type: ignore[assignment] # noqa: SLF001 - stands for the model that made the vectors
-    with opened(Home(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "hashing"}) as desk:
+    with opened(Paths(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "hashing"}) as workspace:
         for kind, where in (("turns", (Kind.TURN,)), ("everything", tuple(Kind))):
-            search(desk, talk.text(6), where=where, meaning=meaning)
-            spent = [timed(lambda: search(desk, talk.text(6), where=where, meaning=meaning), 1) for _ in range(ROUNDS)]  # noqa: B023 - called at once
+            search(workspace, talk.text(6), where=where, meaning=meaning)
+            spent = [timed(lambda: search(workspace, talk.text(6), where=where, meaning=meaning), 1) for _ in range(ROUNDS)]  # noqa: B023 - called at once
             print(f"  {way}, {kind}: {median(spent):.1f} ms of the processor (most {max(spent):.0f})")
     told_memory()
 
@@ -109,23 +109,23 @@ def told_memory() -> None:
     print(f"  memory at most {most:.0f} MB, its own {own:.0f} MB")
 
 
-def filled(desk: Desk, size: int, talk: Talk) -> None:
+def filled(workspace: Workspace, size: int, talk: Talk) -> None:
     model = Random()
     for start in range(0, size, CHUNK):
         events = [turn(number, talk.text(20)) for number in range(start, min(start + CHUNK, size))]
-        with desk.store.transaction():
+        with workspace.store.transaction():
             for session, group in groupby(events, key=lambda each: each.session):
                 said = list(group)
                 account = Account(records=len(said), kept=len(said), events=len(said))
-                desk.store.archive.add("eval", session, said, account, Cursor(), anew=False)
+                workspace.store.archive.add("eval", session, said, account, Cursor(), anew=False)
         mine = [(start + place + 1, each.text) for place, each in enumerate(events) if each.author is Author.HUMAN]
         vectors = model.embed([text for _, text in mine])
         entries = [
             Entry(kind=Kind.TURN, item=row, mark=mark_of(text), vector=vector)
             for (row, text), vector in zip(mine, vectors, strict=True)
         ]
-        update(desk.home.vectors, model.name, {}, entries)
-    with opened_queue(desk.home.store) as queue:
+        update(workspace.paths.vectors, model.name, {}, entries)
+    with opened_queue(workspace.paths.store) as queue:
         queue.done(queue.next(10**9))
 
 

@@ -28,7 +28,7 @@ from kept.store import Draft
 from kept.web import listen, make
 from kept.web.room import Room
 from kept.web.server import Server, config_of
-from kept.workspace import Home, opened
+from kept.workspace import Paths, opened
 
 CHROMIUM = "/usr/bin/chromium"
 BATCH = 500
@@ -45,7 +45,7 @@ def main() -> None:
     options = parser.parse_args()
     os.environ["KEPT_EMBEDDINGS"] = "hashing"
     with tempfile.TemporaryDirectory() as folder:
-        home = Home(root=Path(folder), user=Path(folder))
+        home = Paths(root=Path(folder), user=Path(folder))
         some = fill(home, options.size)
         with served(home) as (port, key):
             print(f"{options.size:,} memories, {options.rounds} rounds")
@@ -54,24 +54,24 @@ def main() -> None:
                 browser(port, key, options.rounds)
 
 
-def fill(home: Home, size: int) -> str:
+def fill(home: Paths, size: int) -> str:
     """A store of so many memories in forty projects; the id of one."""
     chance = random.Random(1)
-    with opened(home) as desk:
+    with opened(home) as workspace:
         for start in range(0, size, BATCH):
             made = [memory(number, event(number, sentence(chance)))[1] for number in range(start, min(start + BATCH, size))]
-            run = desk.store.log.start_run("run", NOW)
+            run = workspace.store.log.start_run("run", NOW)
             operations = tuple(Add(memory=each.id, at=each.last_seen, reason="typed", value=each) for each in made)
-            desk.store.log.commit(
+            workspace.store.log.commit(
                 Draft(run=run, stage="curate", subject="coding", actor=Actor.MACHINE, recorded_at=NOW, operations=operations)
             )
-            desk.store.log.end_run(run, NOW, {})
-        settle(desk, lambda: None)  # so that there are files
-        return next(iter(sorted(desk.store.log.ids())))
+            workspace.store.log.end_run(run, NOW, {})
+        settle(workspace, lambda: None)  # so that there are files
+        return next(iter(sorted(workspace.store.log.ids())))
 
 
 @contextmanager
-def served(home: Home) -> Iterator[tuple[int, str]]:
+def served(home: Paths) -> Iterator[tuple[int, str]]:
     own = listen(0)
     room = Room(open_desk=partial(opened, home), home=home, key="k" * 43, port=own.getsockname()[1])
     ready = threading.Event()

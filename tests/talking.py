@@ -70,6 +70,6 @@ def _record(session, number, kind, *words):
     raise ValueError(kind)
 
 
-def forget_ids(desk, ids):
+def forget_ids(workspace, ids):
     """Forget memories by id; what came of it."""
-    return forget(desk, request_of(desk, [find(desk, number) for number in ids]))
+    return forget(workspace, request_of(workspace, [find(workspace, number) for number in ids]))

@@ -29,7 +29,7 @@ from kept.pipeline.run import Options, Report, run
 from kept.pipeline.tools import NOTHING, get_context
 from kept.profiles.profile import Occasion
 from kept.sources import Skipped, examine
-from kept.workspace import Desk, find_home, opened
+from kept.workspace import Workspace, find_paths, opened
 
 GENERIC = "generic"  # the format of what is observed
 _ROLES = frozenset({"user", "assistant", "tool", "system"})
@@ -42,17 +42,17 @@ class Memory:
     ``most`` and ``keep`` are the thresholds of working memory, in entries.
     """
 
-    def __init__(self, desk: Desk, session: str, project: str, *, most: int = MOST, keep: int = KEEP) -> None:
+    def __init__(self, workspace: Workspace, session: str, project: str, *, most: int = MOST, keep: int = KEEP) -> None:
         if not 0 < keep <= most:
             raise UsageError("working memory needs 0 < keep <= most", hint=f"the usual is keep={KEEP}, most={MOST}")
         self.session = session
-        self._desk, self._project, self._most, self._keep = desk, project, most, keep
-        self._path = desk.home.agents / f"{session}.jsonl"
+        self._desk, self._project, self._most, self._keep = workspace, project, most, keep
+        self._path = workspace.paths.agents / f"{session}.jsonl"
         self._cursor, self._window, self._watched = Cursor(), Window(), Watched()
-        profile = desk.profile_for(GENERIC, self._project, str(self._path))
-        place = desk.scope(self._project, str(self._path))
+        profile = workspace.profile_for(GENERIC, self._project, str(self._path))
+        place = workspace.scope(self._project, str(self._path))
         self._engine = Engine(profile=profile, scope=lambda _: place)
-        self._clean = partial(clean, redact=partial(redact, key=desk.store.key("redaction")), limits=Limits())
+        self._clean = partial(clean, redact=partial(redact, key=workspace.store.key("redaction")), limits=Limits())
         self._take()
 
     @classmethod
@@ -75,8 +75,8 @@ class Memory:
         name = session or uuid4().hex
         if not name.replace("-", "").replace("_", "").isalnum() or len(name) > 100:
             raise UsageError("a session's name may hold letters, digits, - and _ only", where=name[:100])
-        with opened(find_home(home, os.environ), profile=profile) as desk:
-            yield cls(desk, name, str(Path(project).resolve()) if project else "", most=most, keep=keep)
+        with opened(find_paths(home, os.environ), profile=profile) as workspace:
+            yield cls(workspace, name, str(Path(project).resolve()) if project else "", most=most, keep=keep)
 
     def observe(self, entry: Mapping[str, Any]) -> Noticed:
         """Note one entry: ``role`` (user, assistant, tool or system), ``content`` (text), and where there are such ``timestamp``,
@@ -136,20 +136,20 @@ class Memory:
         return Noticed(live=tuple(live), closed=tuple(closed))
 
 
-def rolled(desk: Desk, window: Window, event: Event, *, most: int = MOST, keep: int = KEEP) -> Window:
+def rolled(workspace: Workspace, window: Window, event: Event, *, most: int = MOST, keep: int = KEEP) -> Window:
     """Working memory with one entry more: past ``most`` entries the older ones become notes and the latest ``keep`` stay."""
     entries = (*window.entries, event)
     if len(entries) <= most:
         return Window(notes=window.notes, entries=entries, told=window.told)
     older = entries[:-keep]
     return Window(
-        notes=(*window.notes, *_notes(desk, older, window.told)), entries=entries[-keep:], told=window.told + len(older)
+        notes=(*window.notes, *_notes(workspace, older, window.told)), entries=entries[-keep:], told=window.told + len(older)
     )  # fmt: skip
 
 
-def _notes(desk: Desk, events: Sequence[Event], base: int) -> Iterator[Note]:
-    runs = [(each.start, each.stop) for each in topics(events, lexicon=desk.words(events))]
-    return notes(events, runs, lambda at: at.astimezone(desk.zone).date(), base=base)
+def _notes(workspace: Workspace, events: Sequence[Event], base: int) -> Iterator[Note]:
+    runs = [(each.start, each.stop) for each in topics(events, lexicon=workspace.words(events))]
+    return notes(events, runs, lambda at: at.astimezone(workspace.zone).date(), base=base)
 
 
 def _redacted(value: Any, key: bytes) -> Any:

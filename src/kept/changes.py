@@ -10,30 +10,32 @@ from kept.core.errors import BusyError
 from kept.outputs.write import Written, absorb_edits, write_outputs
 from kept.recall.indexing import CHANGE_SECONDS, UNMADE, bring_up_to_date
 from kept.store.run_number import RunNumber
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 T = TypeVar("T")
 
 
-def settle(desk: Desk, change: Callable[[], T], *, accepted: Mapping[Path, str] = MappingProxyType({})) -> tuple[T, Written]:
+def settle(
+    workspace: Workspace, change: Callable[[], T], *, accepted: Mapping[Path, str] = MappingProxyType({})
+) -> tuple[T, Written]:
     """Do a person's change between absorbing hand edits and writing the outputs, so that neither undoes the other.
 
     ``accepted`` are files whose bytes (by their hash) are an edit even where they look like damage. Returns what the change returned, and what was written. Where another process is writing the outputs for long, the change stands
     and the next run writes them: a problem told. Raises StoreError, and what the change raises.
     """
     written = Written(accepted=dict(accepted))
-    number = RunNumber(desk.store.log, desk.clock, "absorb")
+    number = RunNumber(workspace.store.log, workspace.clock, "absorb")
     try:
         with _unless_busy(written):
-            absorb_edits(desk, number, written)
+            absorb_edits(workspace, number, written)
         result = change()
         with _unless_busy(written):
-            write_outputs(desk, number, written)
+            write_outputs(workspace, number, written)
         with suppress(*UNMADE):  # found by its words until the next run, which tells what is wrong
-            bring_up_to_date(desk, CHANGE_SECONDS)
+            bring_up_to_date(workspace, CHANGE_SECONDS)
     finally:
         if number.started:
-            desk.store.log.end_run(number(), desk.clock(), {})
+            workspace.store.log.end_run(number(), workspace.clock(), {})
     return result, written
 
 

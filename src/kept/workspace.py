@@ -1,4 +1,4 @@
-"""The desk: everything a use case works with, opened once: places, settings, profile, store, clock.
+"""The workspace: everything a use case works with, opened once: places, settings, profile, store, clock.
 
 Every path kept writes to lies below one home; a trial run with ``--home`` touches nothing else.
 """
@@ -23,7 +23,7 @@ from kept.core.project import FOLDER, PROJECT, REMOTE, corrected, folder_of, roo
 from kept.core.redact import redact
 from kept.core.redact.scanner import scanner
 from kept.core.times import parse_instant
-from kept.llm.client import Asker, Redact
+from kept.llm.client import LlmClient, Redact
 from kept.llm.models import asker
 from kept.local import files
 from kept.local import settings as settings_file
@@ -48,7 +48,7 @@ Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Home:
+class Paths:
     """Where kept lives: ``root`` is the home all outputs lie under, ``user`` the user's real home that transcripts are found in.
 
     ``variables`` are what the environment says of the folders of coding agents, by variable.
@@ -119,7 +119,7 @@ class Home:
         return self.state / "run.lock"
 
 
-def find_home(option: str | None, env: Mapping[str, str]) -> Home:
+def find_paths(option: str | None, env: Mapping[str, str]) -> Paths:
     """The home from ``--home``, else ``KEPT_HOME``, else the user's own.
 
     Raises ConfigError where there is none or it is no plain directory path.
@@ -134,24 +134,24 @@ def find_home(option: str | None, env: Mapping[str, str]) -> Home:
     if root.exists() and not root.is_dir():
         raise ConfigError("the home is not a directory", where=str(root), hint="give --home DIR")
     variables = tuple((each.variable, env[each.variable]) for each in (*CLIENTS, GEMINI) if env.get(each.variable))
-    return Home(root=root, user=Path(user) if user else root, variables=variables)
+    return Paths(root=root, user=Path(user) if user else root, variables=variables)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Desk:
+class Workspace:
     """What a use case works with. ``zone`` decides which day an instant belongs to. ``profiles`` are those at work, the default first.
 
     ``asking`` asks the language model of the settings; None where none is set.
     """
 
-    home: Home
+    paths: Paths
     settings: Settings
     profiles: tuple[Profile, ...]
     zone: ZoneInfo
     store: Store
     clock: Clock
     env: Mapping[str, str]
-    asking: Asker | None = None
+    llm: LlmClient | None = None
 
     @property
     def profile(self) -> Profile:
@@ -165,12 +165,12 @@ class Desk:
     def profile_for(self, source: str, directory: str, path: str = "") -> Profile:
         """The profile that remembers what is said in a directory and told by a source; ``path`` is the transcript's."""
         place = place_of(directory, path)
-        root = root_above(self.settings.root, Path(path), self.home.user) if path else None
-        vault = root is not None and is_vault(root, self.home.user)
+        root = root_above(self.settings.root, Path(path), self.paths.user) if path else None
+        vault = root is not None and is_vault(root, self.paths.user)
         usual = VAULT if vault or (source == VAULT and (Path(root_of(place)) / VAULT_MARKER).is_file()) else ""
         usual = JOURNAL if source == ENTRY else usual
         uses = [
-            replace(each, projects=tuple(_expanded(one, self.home.user) for one in each.projects)) for each in self.settings.use
+            replace(each, projects=tuple(_expanded(one, self.paths.user) for one in each.projects)) for each in self.settings.use
         ]
         return choose(uses, self.profiles, source, place, usual=usual)
 
@@ -180,7 +180,7 @@ class Desk:
 
     def prompt(self, profile: Profile) -> Prompt:
         """The extraction prompt in force for a profile. Raises ConfigError."""
-        return prompt(profile, root=self.home.root, config=self.home.config, default_profile=self.settings.profile)
+        return prompt(profile, root=self.paths.root, config=self.paths.config, default_profile=self.settings.profile)
 
     def category(self, memory: Memory) -> Category | None:
         """The category of a memory; None where its profile is not at work, or has it no more."""
@@ -190,11 +190,11 @@ class Desk:
     @property
     def links(self) -> tuple[Path, ...]:
         """The folders that a link in the place of an output may lead into."""
-        return tuple(self.home.root / _expanded(each, self.home.root) for each in self.settings.linked_folders)
+        return tuple(self.paths.root / _expanded(each, self.paths.root) for each in self.settings.linked_folders)
 
     def refuse_links(self, output: Path) -> None:
         """Raise RefusedPathError where an output leads over a link that may not be followed: neither read nor written, then."""
-        files.refuse_links(output, root=self.home.root, links=self.links)
+        files.refuse_links(output, root=self.paths.root, links=self.links)
 
     def kind(self, name: str) -> tuple[Profile, Category]:
         """The category a person names, as ``preference`` or ``coding.preference``, and its profile; the default's first.
@@ -243,7 +243,7 @@ class Desk:
 
     def checkout(self, place: str) -> Checkout | None:
         """The repository a directory lies in; a home under version control is no project of all below it."""
-        above = (self.home.user, *self.home.user.parents)
+        above = (self.paths.user, *self.paths.user.parents)
         found = (checkout_of(each) for each in (place, root_of(place)))
         return next((each for each in found if each is not None and each.root not in above), None)
 
@@ -310,7 +310,7 @@ def now() -> datetime:
 
 @contextmanager
 def opened(
-    home: Home,
+    home: Paths,
     *,
     profile: str | None = None,
     zone: str | None = None,
@@ -319,8 +319,8 @@ def opened(
     anew: bool = False,
     dry: bool = False,
     also: Sequence[str] = (),
-) -> Iterator[Desk]:
-    """Open the desk, and close the store at the end. ``anew`` lets an empty store begin where one is gone whose backups are there.
+) -> Iterator[Workspace]:
+    """Open the workspace, and close the store at the end. ``anew`` lets an empty store begin where one is gone whose backups are there.
 
     ``dry`` is for looking: where there is no store yet, none is made.
 
@@ -351,16 +351,16 @@ def opened(
             day_start=lambda: datetime.combine(clock().astimezone(local).date(), time(), local).astimezone(UTC),
         )  # fmt: skip
         try:
-            yield Desk(
-                home=home, settings=chosen, profiles=made, zone=local, store=store, clock=clock, env=given,
-                asking=asking,
+            yield Workspace(
+                paths=home, settings=chosen, profiles=made, zone=local, store=store, clock=clock, env=given,
+                llm=asking,
             )  # fmt: skip
         finally:
             if asking is not None:
                 asking.close()
 
 
-def _miss(home: Home) -> None:
+def _miss(home: Paths) -> None:
     """Raise StoreError where the store is gone but its backups are there: an empty one in its place would look like forgetting all."""
     copies = sorted(home.backups.glob("*.db"), key=lambda each: (each.name.startswith("kept-"), each.name))
     if copies and not home.store.exists():
@@ -390,7 +390,7 @@ def _aside(profile: Profile) -> Profile:
     return replace(profile, outputs=replace(profile.outputs, memory_file=""))
 
 
-def _made(home: Home, name: str, default: str) -> Profile:
+def _made(home: Paths, name: str, default: str) -> Profile:
     """The profile of that id, with the categories its prompt declares."""
     own = profiles.profile(name, home.config / "profiles")
     return overlaid(own, prompt(own, root=home.root, config=home.config, default_profile=default).declared)

@@ -1,4 +1,4 @@
-"""A desk in a home of the test's own, and the bundled sample as its transcripts."""
+"""A workspace in a home of the test's own, and the bundled sample as its transcripts."""
 
 import shutil
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kept.workspace import find_home, opened
+from kept.workspace import find_paths, opened
 
 
 class Clock:
@@ -37,14 +37,14 @@ def transcripts(home: Path) -> Path:
 
 @pytest.fixture
 def desk_at(clock: Clock):
-    """Opens a desk at a home: ``with desk_at(folder) as desk``."""
+    """Opens a workspace at a home: ``with desk_at(folder) as workspace``."""
 
     @contextmanager
     def at(folder: Path, **options):
         env = {"HOME": str(folder), "KEPT_EMBEDDINGS": "hashing"}
         with opened(
-            find_home(str(folder), env), zone=options.pop("zone", "Europe/Berlin"), clock=clock, env=env, **options
-        ) as desk:
-            yield desk
+            find_paths(str(folder), env), zone=options.pop("zone", "Europe/Berlin"), clock=clock, env=env, **options
+        ) as workspace:
+            yield workspace
 
     return at

@@ -63,51 +63,51 @@ def notes(home):
     return {home / name: text for name, text in files.items()}
 
 
-def contents(desk):
-    return {each.content: each for each in desk.store.log.memories()}
+def contents(workspace):
+    return {each.content: each for each in workspace.store.log.memories()}
 
 
 def test_what_other_tools_remember_is_never_read_by_itself_and_never_touched(desk_at, home, notes):
     say(home, "a", RULE)
-    with desk_at(home) as desk:
-        report = run(desk, [], Options())
+    with desk_at(home) as workspace:
+        report = run(workspace, [], Options())
         assert report.sources == {"claude-code": 1}
-        assert [each.content for each in desk.store.log.memories()] == [RULE]
-        assert on_offer(desk) == {"claude": 3, "codex": 1, "gemini": 1, "blocks": 2}
-        adopt(desk, "all")
+        assert [each.content for each in workspace.store.log.memories()] == [RULE]
+        assert on_offer(workspace) == {"claude": 3, "codex": 1, "gemini": 1, "blocks": 2}
+        adopt(workspace, "all")
     assert {path: path.read_text() for path in notes} == notes
 
 
 def test_it_is_taken_up_once_as_held_with_the_file_it_stands_in(desk_at, home, notes):
     say(home, "a", RULE)
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        assert adopt(desk, "claude").added == {"held": 3}
-        found = contents(desk)["Releases are tagged from the branch `stable` only."]
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert adopt(workspace, "claude").added == {"held": 3}
+        found = contents(workspace)["Releases are tagged from the branch `stable` only."]
         (evidence,) = found.evidence
         assert (found.status, found.origin, found.category) == (Status.HELD, Origin.ASSISTANT, "project_fact")
-        assert found.scope == contents(desk)[RULE].scope  # the project whose transcripts lie beside it
+        assert found.scope == contents(workspace)[RULE].scope  # the project whose transcripts lie beside it
         assert (evidence.author, evidence.path) == ("claude", str(home / ".claude/projects/p/memory/release.md"))
-        assert adopt(desk, "claude").added == {}
-        assert "claude" not in on_offer(desk)
+        assert adopt(workspace, "claude").added == {}
+        assert "claude" not in on_offer(workspace)
 
 
 def test_what_a_person_turned_down_is_not_taken_up_again_and_undo_takes_all_of_it_back(desk_at, home, notes):
-    with desk_at(home) as desk:
-        adopt(desk, "gemini")
-        reject(desk, contents(desk)["The user prefers dark terminals with large type."].id)
-        assert adopt(desk, "gemini").added == {}
-        adopt(desk, "blocks")
-        assert "Use `track ready` to find work in this repository." in contents(desk)
-        assert not any("kept itself" in each or "Mine" in each for each in contents(desk))
-        undo(desk)
-        assert not any("track ready" in each for each in contents(desk))
-        assert adopt(desk, "blocks").added == {"held": 2}
+    with desk_at(home) as workspace:
+        adopt(workspace, "gemini")
+        reject(workspace, contents(workspace)["The user prefers dark terminals with large type."].id)
+        assert adopt(workspace, "gemini").added == {}
+        adopt(workspace, "blocks")
+        assert "Use `track ready` to find work in this repository." in contents(workspace)
+        assert not any("kept itself" in each or "Mine" in each for each in contents(workspace))
+        undo(workspace)
+        assert not any("track ready" in each for each in contents(workspace))
+        assert adopt(workspace, "blocks").added == {"held": 2}
 
 
 def test_a_tool_nobody_knows_is_refused(desk_at, home):
-    with desk_at(home) as desk, pytest.raises(UsageError, match="claude, codex, gemini, blocks, all"):
-        adopt(desk, "sundial")
+    with desk_at(home) as workspace, pytest.raises(UsageError, match="claude, codex, gemini, blocks, all"):
+        adopt(workspace, "sundial")
 
 
 @pytest.mark.parametrize(
@@ -119,5 +119,5 @@ def test_a_note_of_any_form_is_read_or_left(desk_at, home, text):
         path = home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", errors="surrogateescape")
-    with desk_at(home) as desk:
-        adopt(desk, "all")
+    with desk_at(home) as workspace:
+        adopt(workspace, "all")

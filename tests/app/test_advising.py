@@ -30,8 +30,8 @@ def merging(ask):
     )
 
 
-def active(desk):
-    return sorted(each.content for each in desk.store.log.memories() if each.status is Status.ACTIVE)
+def active(workspace):
+    return sorted(each.content for each in workspace.store.log.memories() if each.status is Status.ACTIVE)
 
 
 def curated(model):
@@ -40,47 +40,47 @@ def curated(model):
 
 def test_what_overlaps_becomes_one_and_stays_so_when_it_is_said_again(desk_at, home):
     say(home, "one", f"Remember that {SHORT}", f"Remember that {NAMED}")
-    with desk_at(home) as desk:
+    with desk_at(home) as workspace:
         model = Obedient(merging)
-        report = run(with_model(desk, model), [], Options())
-        assert active(desk) == [BOTH]
+        report = run(with_model(workspace, model), [], Options())
+        assert active(workspace) == [BOTH]
         assert report.body()["advised"]["operations"] == {"merge": 1}
         assert len(curated(model)) == 1
-        again = run(with_model(desk, model), [], Options())
+        again = run(with_model(workspace, model), [], Options())
         assert (again.run, len(curated(model))) == (0, 1)
         say(home, "two", f"Remember that {SHORT}", day="2026-01-07")
-        run(replace(desk, asking=None), [], Options())
-        assert active(desk) == [BOTH]
-        (memory,) = (each for each in desk.store.log.memories() if each.content == BOTH)
+        run(replace(workspace, llm=None), [], Options())
+        assert active(workspace) == [BOTH]
+        (memory,) = (each for each in workspace.store.log.memories() if each.content == BOTH)
         assert (memory.observations, memory.last_seen.day) == (2, 7)
         assert {each.quote for each in memory.evidence} == {SHORT, NAMED}
-        rebuild(desk)
-        assert active(desk) == [BOTH]
-        assert check(desk).damage == ()
+        rebuild(workspace)
+        assert active(workspace) == [BOTH]
+        assert check(workspace).damage == ()
 
 
 def test_advice_is_one_pass_that_can_be_taken_back_and_is_not_given_again(desk_at, home):
     say(home, "one", f"Remember that {SHORT}", f"Remember that {NAMED}")
-    with desk_at(home) as desk:
+    with desk_at(home) as workspace:
         model = Obedient(merging)
-        run(with_model(desk, model), [], Options())
-        (made,) = (each for each in desk.store.log.heads() if each.stage == "advise")
-        undo(desk, str(made.id))
-        assert active(desk) == sorted([SHORT, NAMED])
-        run(with_model(desk, model), [], Options())
+        run(with_model(workspace, model), [], Options())
+        (made,) = (each for each in workspace.store.log.heads() if each.stage == "advise")
+        undo(workspace, str(made.id))
+        assert active(workspace) == sorted([SHORT, NAMED])
+        run(with_model(workspace, model), [], Options())
         say(home, "two", "Something else entirely, about boats.", day="2026-01-07")
-        run(with_model(desk, model), [], Options())
-        assert active(desk) == sorted([SHORT, NAMED])
+        run(with_model(workspace, model), [], Options())
+        assert active(workspace) == sorted([SHORT, NAMED])
 
 
 def test_a_reply_that_cannot_be_used_changes_nothing_and_is_asked_for_again(desk_at, home):
     say(home, "one", f"Remember that {SHORT}", f"Remember that {NAMED}")
-    with desk_at(home) as desk:
+    with desk_at(home) as workspace:
         broken = Obedient(lambda ask: "No." if ask.purpose == "curate" else QUIET)
-        report = run(with_model(desk, broken), [], Options())
-        assert (report.advised.left, report.partly, active(desk)) == (1, True, sorted([SHORT, NAMED]))
-        run(with_model(desk, Obedient(merging)), [], Options())
-        assert active(desk) == [BOTH]
+        report = run(with_model(workspace, broken), [], Options())
+        assert (report.advised.left, report.partly, active(workspace)) == (1, True, sorted([SHORT, NAMED]))
+        run(with_model(workspace, Obedient(merging)), [], Options())
+        assert active(workspace) == [BOTH]
 
 
 RULES = [f"Never commit the generated file `{name}.lock` to this repository." for name in ("a", "b", "c", "d", "e")]
@@ -103,33 +103,33 @@ def every(op):
 def test_advice_that_would_wipe_a_category_is_thrown_out_whole_told_and_not_asked_for_again(desk_at, home):
     for number, rule in enumerate(RULES):
         say(home, f"s{number}", rule, day=f"2026-01-{10 + number}")
-    with desk_at(home) as desk:
+    with desk_at(home) as workspace:
         model = Obedient(every("supersede"))
-        report = run(with_model(desk, model), [], Options())
-        assert active(desk) == RULES
+        report = run(with_model(workspace, model), [], Options())
+        assert active(workspace) == RULES
         (stop,) = report.advised.stopped
         assert "it would deactivate 4 of 5 memories in constraint" in stop
         assert report.partly
-        assert run(with_model(desk, model), [], Options()).run == 0
+        assert run(with_model(workspace, model), [], Options()).run == 0
         assert len(curated(model)) == 1
 
 
 def test_what_a_person_said_is_not_retired_because_a_model_says_so(desk_at, home):
     say(home, "one", *RULES)
-    with desk_at(home) as desk:
-        report = run(with_model(desk, Obedient(every("retire"))), [], Options())
-        assert active(desk) == RULES
+    with desk_at(home) as workspace:
+        report = run(with_model(workspace, Obedient(every("retire"))), [], Options())
+        assert active(workspace) == RULES
         assert report.advised.refused == {"it rests on the person's own words": 4}
 
 
 def test_nothing_is_done_to_what_a_person_put_in_their_own_words(desk_at, home):
     say(home, "one", f"Remember that {SHORT}", f"Remember that {NAMED}")
-    with desk_at(home) as desk:
-        run(replace(desk, asking=None), [], Options())
-        (memory,) = (each for each in desk.store.log.memories() if each.content == NAMED)
-        person.edit(desk, memory.id, "Reviews name the file and the line, always.")
-        run(with_model(desk, Obedient(merging)), [], Options())
-        assert active(desk) == sorted([SHORT, "Reviews name the file and the line, always."])
+    with desk_at(home) as workspace:
+        run(replace(workspace, llm=None), [], Options())
+        (memory,) = (each for each in workspace.store.log.memories() if each.content == NAMED)
+        person.edit(workspace, memory.id, "Reviews name the file and the line, always.")
+        run(with_model(workspace, Obedient(merging)), [], Options())
+        assert active(workspace) == sorted([SHORT, "Reviews name the file and the line, always."])
 
 
 def test_what_a_model_retired_comes_back_when_it_is_said_again(desk_at, home):
@@ -145,11 +145,11 @@ def test_what_a_model_retired_comes_back_when_it_is_said_again(desk_at, home):
         made = [{"id": numbers[said], "op": "supersede", "with": numbers[later], "content": "", "reason": "another unit"}]
         return json.dumps({"operations": made if {said, later} <= numbers.keys() else []})
 
-    with desk_at(home) as desk:
-        run(with_model(desk, Obedient(gives_way)), [], Options())
-        assert active(desk) == [later]
-        run(replace(desk, asking=None), [], Options(force=True))
-        assert active(desk) == [later]
+    with desk_at(home) as workspace:
+        run(with_model(workspace, Obedient(gives_way)), [], Options())
+        assert active(workspace) == [later]
+        run(replace(workspace, llm=None), [], Options(force=True))
+        assert active(workspace) == [later]
         say(home, "three", said, day="2026-01-09")
-        run(replace(desk, asking=None), [], Options())
-        assert said in active(desk)
+        run(replace(workspace, llm=None), [], Options())
+        assert said in active(workspace)

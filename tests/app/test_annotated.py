@@ -14,7 +14,7 @@ from kept.cli.door import main
 from kept.core.errors import UsageError
 from kept.evaluation.extraction import annotated
 from kept.evaluation.gold import standing
-from kept.workspace import Home, opened
+from kept.workspace import Paths, opened
 from talking import OTHER, RULE, say
 
 ITEM = {
@@ -28,8 +28,8 @@ TEMPTING = "Merge conflicts are resolved in favour of the release branch."
 
 
 @contextmanager
-def desk(folder):
-    with opened(Home(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "off"}) as found:
+def workspace(folder):
+    with opened(Paths(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "off"}) as found:
         yield found
 
 
@@ -56,7 +56,7 @@ def world(home):
 
 
 def test_each_set_is_read_alone_and_its_memories_are_compared_with_what_it_would_keep(world):
-    dates, packages = annotated(desk, world / "gold")
+    dates, packages = annotated(workspace, world / "gold")
     assert (dates.name, dates.files, dates.standing.active, dates.standing.matched) == ("dates", 1, 1, 1)
     assert dates.size == (world / "s0.jsonl").stat().st_size
     assert dates.standing.recall["importance 3"] == (1, 1)
@@ -68,22 +68,22 @@ def test_each_set_is_read_alone_and_its_memories_are_compared_with_what_it_would
 
 def test_nothing_of_the_home_is_read_or_changed(world, home):
     before = sorted(home.rglob("*"))
-    assert len(list(annotated(desk, world / "gold" / "dates", world))) == 1
+    assert len(list(annotated(workspace, world / "gold" / "dates", world))) == 1
     assert sorted(home.rglob("*")) == before
 
 
 def test_what_is_no_set_or_cites_what_is_not_there_is_told(world, tmp_path):
     with pytest.raises(UsageError, match=r"no gold\.jsonl"):
-        list(annotated(desk, tmp_path / "world"))
+        list(annotated(workspace, tmp_path / "world"))
     with pytest.raises(UsageError, match="1 of the 1 transcripts"):
-        list(annotated(desk, world / "gold" / "dates", tmp_path))
+        list(annotated(workspace, world / "gold" / "dates", tmp_path))
     (world / "s0.jsonl").unlink()
     with pytest.raises(UsageError, match="not near it"):
-        list(annotated(desk, world / "gold" / "dates"))
+        list(annotated(workspace, world / "gold" / "dates"))
     for text in ("nonsense", "[1]", '{"text": "x"}'):
         (world / "gold" / "packages" / "gold.jsonl").write_text(text)
         with pytest.raises(UsageError, match="no annotations"):
-            list(annotated(desk, world / "gold" / "packages"))
+            list(annotated(workspace, world / "gold" / "packages"))
 
 
 def told(capsys, *arguments):

@@ -8,7 +8,7 @@ from threading import Barrier, BrokenBarrierError, Lock
 import pytest
 
 from kept.llm.adapters.scripted import Scripted
-from kept.llm.client import Asker
+from kept.llm.client import LlmClient
 from kept.local import files
 from kept.pipeline.run import Options, run
 from kept.pipeline.write_journal import State, backfill, plan, work_of
@@ -77,16 +77,16 @@ def filled(desk_at, tmp_path):
         home = tmp_path / name
         days_of(home, *projects)
         for _ in range(2):
-            with desk_at(home, also=("journal",)) as desk:
-                object.__setattr__(desk, "asking", Asker(lambda: Scripted(author)))
-                work = work_of(desk, template)
+            with desk_at(home, also=("journal",)) as workspace:
+                object.__setattr__(workspace, "asking", LlmClient(lambda: Scripted(author)))
+                work = work_of(workspace, template)
                 try:
-                    run(desk, [], Options(model=False))
-                    days = plan(desk, work, day(0), day(9)).days
-                    done = backfill(desk, work, days, lambda _: None, concurrency=concurrency)
+                    run(workspace, [], Options(model=False))
+                    days = plan(workspace, work, day(0), day(9)).days
+                    done = backfill(workspace, work, days, lambda _: None, concurrency=concurrency)
                 except KeyboardInterrupt:
                     continue
-                memories = sorted((each.content, str(each.status), str(each.first_seen)) for each in desk.store.log.memories())
+                memories = sorted((each.content, str(each.status), str(each.first_seen)) for each in workspace.store.log.memories())
                 entries = [re.sub(r"[0-9a-f]{10,16}", "·", each.read_text()) for each in sorted((home / "journal").rglob("*.md"))]
                 return entries, memories, done
         raise AssertionError

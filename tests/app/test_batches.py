@@ -23,9 +23,9 @@ def test_what_is_committed_together_makes_no_difference(desk_at, tmp_path, trans
     found = []
     for number, most in enumerate((1, 2**30)):
         monkeypatch.setattr(reading, "BATCH_BYTES", most)
-        with desk_at(tmp_path / f"h{number}") as desk:
-            run(desk, [transcripts], Options())
-            found.append([(each.id, each.content, each.status) for each in desk.store.log.memories()])
+        with desk_at(tmp_path / f"h{number}") as workspace:
+            run(workspace, [transcripts], Options())
+            found.append([(each.id, each.content, each.status) for each in workspace.store.log.memories()])
     assert found[0] == found[1]
     assert found[0]
 
@@ -33,10 +33,10 @@ def test_what_is_committed_together_makes_no_difference(desk_at, tmp_path, trans
 def test_a_file_that_cannot_be_read_does_not_undo_those_read_with_it(desk_at, tmp_path, transcripts):
     whole = sorted(transcripts.rglob("*.jsonl"))
     whole[-1].with_name("wide.jsonl").write_bytes(whole[-1].read_text().encode("utf-16"))
-    with desk_at(tmp_path / "home2") as desk:
-        report = run(desk, [transcripts], Options())
+    with desk_at(tmp_path / "home2") as workspace:
+        report = run(workspace, [transcripts], Options())
         assert [reason for _, reason in report.reading.skipped] == ["is UTF-16, not UTF-8"]
-        assert report.reading.files == len([*desk.store.archive.files()]) == len(whole)
+        assert report.reading.files == len([*workspace.store.archive.files()]) == len(whole)
 
 
 def test_a_file_that_did_not_change_is_not_opened_again_unless_a_person_says_so(desk_at, home, transcripts, monkeypatch):
@@ -45,13 +45,13 @@ def test_a_file_that_did_not_change_is_not_opened_again_unless_a_person_says_so(
     opened = []
     examine = reading.examine
     monkeypatch.setattr(reading, "examine", lambda path, **named: opened.append(path) or examine(path, **named))
-    with desk_at(home) as desk:
-        first = run(desk, [transcripts], Options())
-        again = run(desk, [transcripts], Options())
+    with desk_at(home) as workspace:
+        first = run(workspace, [transcripts], Options())
+        again = run(workspace, [transcripts], Options())
         assert (len(opened), again.run, again.sources) == (number, 0, first.sources)
         changed = opened[0]
         changed.write_bytes(changed.read_bytes() + b"{}\n")
-        run(desk, [transcripts], Options())
+        run(workspace, [transcripts], Options())
         assert opened[number:] == [changed]
-        run(desk, [transcripts], Options(force=True))
+        run(workspace, [transcripts], Options(force=True))
         assert len(opened) == 2 * number + 1

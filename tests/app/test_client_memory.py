@@ -21,37 +21,37 @@ def noted(home):
     return folder / "notes.md"
 
 
-def memories(desk):
-    return {memory.content: memory for memory in desk.store.log.memories()}
+def memories(workspace):
+    return {memory.content: memory for memory in workspace.store.log.memories()}
 
 
 def test_a_note_of_the_client_waits_and_is_taken_up_once(desk_at, home, noted):
     noted.write_text(f"- {NOTE}\n", encoding="utf-8")
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        memory = memories(desk)[NOTE]
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        memory = memories(workspace)[NOTE]
         assert (memory.status, memory.origin, memory.owned) == (Status.HELD, Origin.ASSISTANT, False)
         assert (memory.evidence[0].author, memory.evidence[0].path) == ("claude", str(noted))
-        before = desk.store.log.passes()
+        before = workspace.store.log.passes()
         count = sum(1 for _ in before)
-        run(desk, [], Options())
-        assert sum(1 for _ in desk.store.log.passes()) == count
+        run(workspace, [], Options())
+        assert sum(1 for _ in workspace.store.log.passes()) == count
     assert noted.read_text(encoding="utf-8") == f"- {NOTE}\n"
 
 
 def test_the_persons_own_words_make_it_active_and_one(desk_at, home, noted):
     noted.write_text(f"- {RULE.rstrip('.')}\n", encoding="utf-8")
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        found = [memory for memory in desk.store.log.memories() if memory.status in (Status.ACTIVE, Status.HELD)]
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        found = [memory for memory in workspace.store.log.memories() if memory.status in (Status.ACTIVE, Status.HELD)]
         assert [(memory.status, memory.origin) for memory in found] == [(Status.ACTIVE, Origin.USER)]
 
 
 def test_what_the_client_injects_itself_does_not_stand_in_the_file_it_reads(desk_at, home, noted):
     noted.write_text(f"- {RULE}\n", encoding="utf-8")
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        assert any(memory.status is Status.ACTIVE for memory in desk.store.log.memories())
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert any(memory.status is Status.ACTIVE for memory in workspace.store.log.memories())
     file = home / ".claude" / "rules" / "memory.md"
     assert not file.exists() or RULE not in file.read_text(encoding="utf-8")
 
@@ -59,6 +59,6 @@ def test_what_the_client_injects_itself_does_not_stand_in_the_file_it_reads(desk
 def test_unless_the_settings_name_it_a_clients_memory_is_not_read(desk_at, home, noted):
     (home / ".config" / "kept" / "config.toml").unlink()
     noted.write_text(f"- {NOTE}\n", encoding="utf-8")
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        assert NOTE not in memories(desk)
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert NOTE not in memories(workspace)

@@ -5,13 +5,13 @@ import pytest
 from kept.core.errors import ConfigError, StaleError
 from kept.local import settings
 from kept.memories import configure
-from kept.workspace import find_home
+from kept.workspace import find_paths
 
 
 @pytest.fixture
 def own(home):
     """The home, with a settings file of a few lines."""
-    found = find_home(str(home), {"HOME": str(home)})
+    found = find_paths(str(home), {"HOME": str(home)})
     found.settings.parent.mkdir(parents=True)
     found.settings.write_text('profile = "coding"  # mine\n\n# what is dear\n[llm]\nday_usd = 3.0\n')
     return found

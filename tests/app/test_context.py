@@ -44,30 +44,33 @@ UNRELATED = (
 
 
 @pytest.fixture
-def desk(desk_at, home, transcripts):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        yield desk
+def workspace(desk_at, home, transcripts):
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        yield workspace
 
 
-def offered(desk, message, thread=None, **fields):
-    thread = thread or max(desk.store.archive.threads(), key=lambda each: each.last_at)
+def offered(workspace, message, thread=None, **fields):
+    thread = thread or max(workspace.store.archive.threads(), key=lambda each: each.last_at)
     asked = Asked(message=message, directory=thread.project, session="another", core=False, **fields)
-    place = Place(str(desk.home.store), "/", seconds=30.0)
+    place = Place(str(workspace.paths.store), "/", seconds=30.0)
     return assemble(place, asked, now=thread.last_at + timedelta(hours=6)).pieces
 
 
-def test_a_prompt_about_nothing_that_is_stored_brings_no_line(desk):
-    assert {message: found for message in UNRELATED if (found := offered(desk, message))} == {}
+def test_a_prompt_about_nothing_that_is_stored_brings_no_line(workspace):
+    assert {message: found for message in UNRELATED if (found := offered(workspace, message))} == {}
 
 
-def test_of_the_last_days_a_first_prompt_brings_what_it_is_about(desk):
+def test_of_the_last_days_a_first_prompt_brings_what_it_is_about(workspace):
     of_days = [
-        (thread, each) for thread in desk.store.archive.threads() for each in offered(desk, "", thread) if each.layer == DAYS
+        (thread, each)
+        for thread in workspace.store.archive.threads()
+        for each in offered(workspace, "", thread)
+        if each.layer == DAYS
     ]
     assert of_days
     thread, piece = of_days[0]
     about = f"Let us go on: {piece.text}"
-    assert piece.key in {each.key for each in offered(desk, about, thread)}
-    assert piece.key not in {each.key for each in offered(desk, UNRELATED[0], thread)}
-    assert [each for each in offered(desk, about, thread, days=False) if each.layer == DAYS] == []
+    assert piece.key in {each.key for each in offered(workspace, about, thread)}
+    assert piece.key not in {each.key for each in offered(workspace, UNRELATED[0], thread)}
+    assert [each for each in offered(workspace, about, thread, days=False) if each.layer == DAYS] == []

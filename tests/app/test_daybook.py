@@ -54,42 +54,42 @@ def answers(ask):
     return json.dumps(made)
 
 
-def of(desk, form):
-    return [each.text for each in desk.store.days.passages() if each.form is form]
+def of(workspace, form):
+    return [each.text for each in workspace.store.days.passages() if each.form is form]
 
 
 def test_a_day_that_is_over_is_put_together_once_and_says_what_it_rests_on(desk_at, home):
     say(home, "one", *FOUR)
-    with desk_at(home) as desk:
+    with desk_at(home) as workspace:
         model = Obedient(answers)
-        report = run(with_model(desk, model), [], Options())
+        report = run(with_model(workspace, model), [], Options())
         assert (report.daybook.written, [each.purpose for each in model.asked]) == (1, ["extract", "summary"])
-        (line,) = (each for each in desk.store.days.passages() if each.form is Form.LINE)
+        (line,) = (each for each in workspace.store.days.passages() if each.form is Form.LINE)
         assert (line.text, line.kind, line.day, line.sessions) == (SUM, "decisions", DAY, ("one",))
         assert line.events
-        assert sorted(of(desk, Form.POINT)) == sorted(each.rstrip() for each in FOUR)
-        again = run(with_model(desk, model), [], Options())
+        assert sorted(of(workspace, Form.POINT)) == sorted(each.rstrip() for each in FOUR)
+        again = run(with_model(workspace, model), [], Options())
         assert (again.daybook.written, len(model.asked), again.run) == (0, 2, 0)
 
 
 def test_today_is_not_put_together_before_it_is_over(desk_at, home):
     say(home, "one", *FOUR, day="2026-10-01")
-    with desk_at(home) as desk:
+    with desk_at(home) as workspace:
         model = Obedient(answers)
-        assert run(with_model(desk, model), [], Options()).daybook.written == 0
-        later = replace(with_model(desk, model), clock=lambda: datetime(2026, 10, 2, 3, tzinfo=UTC))
+        assert run(with_model(workspace, model), [], Options()).daybook.written == 0
+        later = replace(with_model(workspace, model), clock=lambda: datetime(2026, 10, 2, 3, tzinfo=UTC))
         assert run(later, [], Options()).daybook.written == 1
 
 
 def test_what_grew_since_is_put_together_again(desk_at, home):
     say(home, "one", *FOUR[:2], FOUR[2])
-    with desk_at(home) as desk:
+    with desk_at(home) as workspace:
         model = Obedient(answers)
-        run(with_model(desk, model), [], Options())
-        assert of(desk, Form.LINE) == list(FOUR[:3])  # so few need no question
+        run(with_model(workspace, model), [], Options())
+        assert of(workspace, Form.LINE) == list(FOUR[:3])  # so few need no question
         say(home, "one", FOUR[3], start=3)
-        run(with_model(desk, model), [], Options())
-        assert of(desk, Form.LINE) == [SUM]
+        run(with_model(workspace, model), [], Options())
+        assert of(workspace, Form.LINE) == [SUM]
 
 
 def test_what_no_point_carries_is_not_taken(desk_at, home):
@@ -101,39 +101,39 @@ def test_what_no_point_carries_is_not_taken(desk_at, home):
         lie = {"text": "The team moved everything to PostgreSQL 17.", "points": ["p1"]}
         return json.dumps({"problems": [lie], "solutions": [], "decisions": [], "questions": []})
 
-    with desk_at(home) as desk:
-        run(with_model(desk, Obedient(invents)), [], Options())
-        assert sorted(of(desk, Form.LINE)) == sorted(FOUR)
+    with desk_at(home) as workspace:
+        run(with_model(workspace, Obedient(invents)), [], Options())
+        assert sorted(of(workspace, Form.LINE)) == sorted(FOUR)
 
 
 def test_a_model_that_cannot_be_reached_leaves_the_points_and_is_asked_again(desk_at, home):
     say(home, "one", *FOUR)
-    with desk_at(home) as desk:
-        first = run(with_model(desk, Obedient(lambda ask: answers(ask) if ask.purpose == "extract" else "")), [], Options())
-        assert (first.daybook.left, first.partly, of(desk, Form.LINE)) == (1, True, [])
-        assert sorted(each.text for each in pages(desk, DAY, DAY)[DAY].lines[scope_of(desk)]) == sorted(FOUR)
-        with_model_now = with_model(desk, Obedient(answers))
-        assert write_days(with_model_now, with_model_now.asking, by="m").written == 1
+    with desk_at(home) as workspace:
+        first = run(with_model(workspace, Obedient(lambda ask: answers(ask) if ask.purpose == "extract" else "")), [], Options())
+        assert (first.daybook.left, first.partly, of(workspace, Form.LINE)) == (1, True, [])
+        assert sorted(each.text for each in pages(workspace, DAY, DAY)[DAY].lines[scope_of(workspace)]) == sorted(FOUR)
+        with_model_now = with_model(workspace, Obedient(answers))
+        assert write_days(with_model_now, with_model_now.llm, by="m").written == 1
 
 
-def scope_of(desk):
-    return desk.scope("/x/harbor")
+def scope_of(workspace):
+    return workspace.scope("/x/harbor")
 
 
 def test_without_a_model_a_day_is_told_in_the_words_used_then_and_says_so(desk_at, home):
     say(home, "one", *FOUR)
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        found = day(desk, DAY)
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        found = day(workspace, DAY)
         assert {each.by for each in found.summary.condensed} == {""}
-        assert of(desk, Form.LINE) == []
+        assert of(workspace, Form.LINE) == []
 
 
 def test_a_day_is_told_by_what_was_put_together_and_in_detail_by_both(desk_at, home):
     say(home, "one", *FOUR)
-    with desk_at(home) as desk:
-        run(with_model(desk, Obedient(answers)), [], Options())
-        found = day(desk, DAY).summary
+    with desk_at(home) as workspace:
+        run(with_model(workspace, Obedient(answers)), [], Options())
+        found = day(workspace, DAY).summary
         assert [each.text for each in found.detailed if each.by] == [SUM]
         assert [each.text for each in found.condensed] == [FOUR[2]], "a memory that says the same tells it"
         assert [each for each in found.detailed if each.part is Part.WORKED and not each.by]
@@ -141,21 +141,21 @@ def test_a_day_is_told_by_what_was_put_together_and_in_detail_by_both(desk_at, h
 
 def test_where_a_model_tells_only_problems_the_words_used_then_still_tell_what_was_done(desk_at, home):
     say(home, "one", "Rename the harbour module to port.", "Rename the harbour module in its tests too.", FOUR[0], FOUR[3])
-    with desk_at(home) as desk:
-        run(with_model(desk, Obedient(answers)), [], Options())
-        told = [(each.text, bool(each.by)) for each in day(desk, DAY).summary.condensed if each.part is Part.WORKED]
+    with desk_at(home) as workspace:
+        run(with_model(workspace, Obedient(answers)), [], Options())
+        told = [(each.text, bool(each.by)) for each in day(workspace, DAY).summary.condensed if each.part is Part.WORKED]
         assert (f"Problem: {FOUR[0]}", True) in told
         assert any(not by for _, by in told)
 
 
 def test_search_and_the_last_two_days_of_a_context_have_what_was_put_together(desk_at, home):
     say(home, "one", *FOUR)
-    with desk_at(home) as desk:
-        run(with_model(desk, Obedient(answers)), [], Options())
-        hits = search(desk, "rates.csv offline", where=[Kind.SUMMARY])
+    with desk_at(home) as workspace:
+        run(with_model(workspace, Obedient(answers)), [], Options())
+        hits = search(workspace, "rates.csv offline", where=[Kind.SUMMARY])
         assert SUM in [each.text for each in hits]
-        assert {each.scope for each in hits} == {scope_of(desk)}
-        place = Place(str(desk.home.store), str(home), zone=desk.zone)
+        assert {each.scope for each in hits} == {scope_of(workspace)}
+        place = Place(str(workspace.paths.store), str(home), zone=workspace.zone)
         found = assemble(place, Asked(directory="/x/harbor", session="two"), now=datetime(2026, 1, 6, 9, tzinfo=UTC))
         assert SUM in [each.text for each in found.pieces]
         assert not any("decided to keep" in each.text for each in found.pieces)
@@ -166,36 +166,36 @@ def test_search_and_the_last_two_days_of_a_context_have_what_was_put_together(de
 def test_a_line_put_otherwise_in_the_note_of_the_day_stays_so(desk_at, home):
     """Also where the day is put together again, the store rebuilt, or the line deleted."""
     say(home, "one", *FOUR)
-    with desk_at(home, profile="workspace") as desk:
-        run(with_model(desk, Obedient(answers)), [], Options())
+    with desk_at(home, profile="workspace") as workspace:
+        run(with_model(workspace, Obedient(answers)), [], Options())
         note = next(path for path in home.rglob(f"{DAY}.md"))
         assert f"- {SUM}" in note.read_text()
         note.write_text(note.read_text().replace(SUM, "rates.csv stays in git; Ana said so."))
-        run(desk, [], Options())
-        assert of(desk, Form.OWN) == ["rates.csv stays in git; Ana said so."]
+        run(workspace, [], Options())
+        assert of(workspace, Form.OWN) == ["rates.csv stays in git; Ana said so."]
         say(home, "one", "And what about rates.csv in the archive, who knows that?", start=4)
-        run(with_model(desk, Obedient(answers)), [], Options())
-        rebuild(desk)
+        run(with_model(workspace, Obedient(answers)), [], Options())
+        rebuild(workspace)
         text = note.read_text()
         assert "Ana said so" in text
         assert SUM not in text
         note.write_text(text.replace("- rates.csv stays in git; Ana said so.\n", ""))
-        run(desk, [], Options())
+        run(workspace, [], Options())
         assert "Ana said so" not in note.read_text()
         assert SUM not in note.read_text()
-        assert check(desk).damage == ()
+        assert check(workspace).damage == ()
 
 
 def test_a_line_in_the_words_used_then_can_be_put_otherwise_too(desk_at, home):
     say(home, "one", "Fix the parser for empty rows please.", "Now write the report about harbour dues.")
-    with desk_at(home, profile="workspace") as desk:
-        run(desk, [], Options())
+    with desk_at(home, profile="workspace") as workspace:
+        run(workspace, [], Options())
         note = next(path for path in home.rglob(f"{DAY}.md"))
         line = next(each for each in note.read_text().splitlines() if each.startswith("- ") and "parser" in each)
         note.write_text(note.read_text().replace(line, "- The parser takes empty rows since today."))
-        run(desk, [], Options())
+        run(workspace, [], Options())
         say(home, "two", "Rename the harbour module to port and update all imports.", start=7)
-        run(desk, [], Options())
+        run(workspace, [], Options())
         text = note.read_text()
         assert "- The parser takes empty rows since today." in text
         assert line not in text
@@ -204,36 +204,36 @@ def test_a_line_in_the_words_used_then_can_be_put_otherwise_too(desk_at, home):
 
 def test_what_is_forgotten_is_forgotten_in_the_daybook_as_well(desk_at, home):
     say(home, "one", RULE, *FOUR)
-    with desk_at(home) as desk:
-        run(with_model(desk, Obedient(answers)), [], Options())
-        (memory,) = (each for each in desk.store.log.memories() if each.content == FOUR[2])
-        forget_ids(desk, [memory.id])
-        assert not [each for each in desk.store.days.passages() if "because the site needs it" in each.text]
-        assert of(desk, Form.POINT)
-        forget(desk, request_of(desk, source=str(home / ".claude" / "projects" / "p" / "one.jsonl")))
-        assert desk.store.days.passages() == ()
+    with desk_at(home) as workspace:
+        run(with_model(workspace, Obedient(answers)), [], Options())
+        (memory,) = (each for each in workspace.store.log.memories() if each.content == FOUR[2])
+        forget_ids(workspace, [memory.id])
+        assert not [each for each in workspace.store.days.passages() if "because the site needs it" in each.text]
+        assert of(workspace, Form.POINT)
+        forget(workspace, request_of(workspace, source=str(home / ".claude" / "projects" / "p" / "one.jsonl")))
+        assert workspace.store.days.passages() == ()
 
 
 @pytest.mark.parametrize("column", ["id", "form", "day", "scope", "thread", "ordinal", "at", "body"])
 def test_another_value_in_any_column_of_a_summary_is_named(desk_at, home, column):
     say(home, "one", *FOUR)
-    with desk_at(home) as desk:
-        run(with_model(desk, Obedient(answers)), [], Options())
-        with closing(sqlite3.connect(desk.home.store, isolation_level=None)) as store:
+    with desk_at(home) as workspace:
+        run(with_model(workspace, Obedient(answers)), [], Options())
+        with closing(sqlite3.connect(workspace.paths.store, isolation_level=None)) as store:
             store.execute(f"UPDATE summaries SET {column} = {column} || '1' WHERE row = (SELECT max(row) FROM summaries)")
-        assert any("summar" in each for each in check(desk).damage)
+        assert any("summar" in each for each in check(workspace).damage)
 
 
 def test_a_rebuilt_a_copied_and_a_written_out_store_have_the_daybook(desk_at, home, tmp_path):
     say(home, "one", *FOUR)
-    with desk_at(home) as desk:
-        run(with_model(desk, Obedient(answers)), [], Options())
-        before = desk.store.days.passages()
-        rebuild(desk)
-        assert desk.store.days.passages() == before
-        assert SUM in [each.text for each in search(desk, "rates.csv offline", where=[Kind.SUMMARY])]
+    with desk_at(home) as workspace:
+        run(with_model(workspace, Obedient(answers)), [], Options())
+        before = workspace.store.days.passages()
+        rebuild(workspace)
+        assert workspace.store.days.passages() == before
+        assert SUM in [each.text for each in search(workspace, "rates.csv offline", where=[Kind.SUMMARY])]
         other = InMemoryStore()
-        other.load(desk.store.rows())
+        other.load(workspace.store.rows())
         assert other.days.passages() == before
         with SqliteStore(tmp_path / "other.db") as third:
             third.load(other.rows())

@@ -11,18 +11,18 @@ from kept.core.memory import Status
 from kept.intake.discovery import conversation, survey
 from kept.memories.configure import include
 from kept.pipeline.run import Options, run
-from kept.workspace import find_home
+from kept.workspace import find_paths
 from talking import OTHER, RULE, say
 
 DAY = 86_400
 
 
-def tool(desk, name="claude-code"):
-    return next(each for each in survey(desk).tools if each.name == name)
+def tool(workspace, name="claude-code"):
+    return next(each for each in survey(workspace).tools if each.name == name)
 
 
-def active(desk):
-    return [each.content for each in desk.store.log.memories() if each.status is Status.ACTIVE]
+def active(workspace):
+    return [each.content for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
 
 
 def aged(path, days, clock):
@@ -32,53 +32,53 @@ def aged(path, days, clock):
 
 def test_what_is_new_and_what_has_grown_is_told_before_and_after_a_run(desk_at, home):
     path = say(home, "s1", RULE)
-    with desk_at(home) as desk:
-        assert (tool(desk).files, tool(desk).fresh, tool(desk).grown, tool(desk).sessions) == (1, 1, 0, 0)
-        run(desk, [], Options())
-        found = tool(desk)
+    with desk_at(home) as workspace:
+        assert (tool(workspace).files, tool(workspace).fresh, tool(workspace).grown, tool(workspace).sessions) == (1, 1, 0, 0)
+        run(workspace, [], Options())
+        found = tool(workspace)
         assert (found.fresh, found.grown, found.sessions, found.size) == (0, 0, 1, path.stat().st_size)
         assert found.first_at.date().isoformat() == "2026-01-05"
         say(home, "s1", OTHER, start=1)
-        assert (tool(desk).fresh, tool(desk).grown) == (0, 1)
+        assert (tool(workspace).fresh, tool(workspace).grown) == (0, 1)
         with path.open("a") as file:
             file.write('{"type":"user"')
-        run(desk, [], Options())
-        assert tool(desk).grown == 0
+        run(workspace, [], Options())
+        assert tool(workspace).grown == 0
         path.unlink()
-        assert (tool(desk).files, tool(desk).gone) == (0, 1)
+        assert (tool(workspace).files, tool(workspace).gone) == (0, 1)
 
 
 def test_files_that_a_tool_deletes_soon_are_named_until_they_are_archived(desk_at, home, clock):
     old, young = say(home, "old", RULE), say(home, "young", OTHER)
     aged(old, 25, clock)
     aged(young, 3, clock)
-    with desk_at(home) as desk:
-        assert tool(desk).doomed == [str(old)]
+    with desk_at(home) as workspace:
+        assert tool(workspace).doomed == [str(old)]
         (home / ".claude" / "settings.json").write_text(json.dumps({"cleanupPeriodDays": 90}))
-        assert (tool(desk).doomed, tool(desk).days_kept) == ([], 90)
+        assert (tool(workspace).doomed, tool(workspace).days_kept) == ([], 90)
         (home / ".claude" / "settings.json").write_text("not JSON")
-        assert tool(desk).days_kept == 30
-        run(desk, [], Options())
-        assert tool(desk).doomed == []
+        assert tool(workspace).days_kept == 30
+        run(workspace, [], Options())
+        assert tool(workspace).doomed == []
 
 
 def test_what_cannot_be_read_and_what_is_no_transcript_is_told(desk_at, home):
     folder = say(home, "s1", RULE).parent
     os.mkfifo(folder / "pipe.jsonl")
     (folder / "notes.txt").write_text("nothing")
-    with desk_at(home) as desk:
-        found = survey(desk)
-        assert tool(desk).unreadable == [(str(folder / "pipe.jsonl"), "not a regular file")]
+    with desk_at(home) as workspace:
+        found = survey(workspace)
+        assert tool(workspace).unreadable == [(str(folder / "pipe.jsonl"), "not a regular file")]
         assert found.others == {"unknown format": 1}
         assert found.named == ((str(folder / "notes.txt"), "unknown format"),)
 
 
 def test_a_source_that_is_switched_off_is_found_and_not_read(desk_at, home):
     say(home, "s1", RULE)
-    include(find_home(str(home), {}), "sources_off", "claude-code", there=True)
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        found = tool(desk)
+    include(find_paths(str(home), {}), "sources_off", "claude-code", there=True)
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        found = tool(workspace)
         assert (found.enabled, found.files, found.sessions) == (False, 1, 0)
 
 
@@ -86,20 +86,20 @@ def test_a_source_that_is_switched_off_is_found_and_not_read(desk_at, home):
 def test_what_is_said_in_an_excluded_project_is_not_archived_and_counted(desk_at, home, pattern):
     say(home, "s1", RULE, cwd="/x/secret/deep")
     say(home, "s2", OTHER, cwd="/x/open")
-    include(find_home(str(home), {}), "exclude", pattern, there=True)
-    with desk_at(home) as desk:
-        report = run(desk, [], Options())
+    include(find_paths(str(home), {}), "exclude", pattern, there=True)
+    with desk_at(home) as workspace:
+        report = run(workspace, [], Options())
         assert report.reading.account.noted["events-of-excluded-projects"] == 2
-        assert active(desk) == [OTHER]
+        assert active(workspace) == [OTHER]
 
 
 def test_an_excluded_path_is_not_read(desk_at, home):
     path = say(home, "s1", RULE)
-    include(find_home(str(home), {}), "exclude", str(path.parent), there=True)
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        assert not [*desk.store.archive.files()]
-        assert tool(desk).excluded == 1
+    include(find_paths(str(home), {}), "exclude", str(path.parent), there=True)
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert not [*workspace.store.archive.files()]
+        assert tool(workspace).excluded == 1
 
 
 MARKERS = (
@@ -117,30 +117,30 @@ MARKERS = (
 def test_a_conversation_in_which_the_user_says_so_is_not_remembered(desk_at, home, marker):
     say(home, "s1", RULE, marker)
     say(home, "s2", OTHER)
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        assert active(desk) == [OTHER]
-        assert [each.session for each in survey(desk).opted_out] == ["s1"]
-        assert "ISO 8601" not in str([desk.store.archive.events(each.id, 0, 99) for each in desk.store.archive.threads()])
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert active(workspace) == [OTHER]
+        assert [each.session for each in survey(workspace).opted_out] == ["s1"]
+        assert "ISO 8601" not in str([workspace.store.archive.events(each.id, 0, 99) for each in workspace.store.archive.threads()])
 
 
 def test_what_was_archived_of_it_is_erased_and_its_memories_retired_and_nothing_more_is_archived(desk_at, home):
     path = say(home, "s1", RULE)
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        assert active(desk) == [RULE]
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert active(workspace) == [RULE]
         say(home, "s1", "<!-- kept: ignore -->", start=1)
-        report = run(desk, [], Options())
+        report = run(workspace, [], Options())
         assert report.reading.erased == 2
-        assert active(desk) == []
+        assert active(workspace) == []
         say(home, "s1", OTHER, start=2)
-        run(desk, [], Options())
+        run(workspace, [], Options())
         say(home, "s1", OTHER, start=3, name="copy-under-another-name")
-        run(desk, [], Options(force=True))
-        assert active(desk) == []
-        (_, turns), *_ = conversation(desk, "s1")
+        run(workspace, [], Options(force=True))
+        assert active(workspace) == []
+        (_, turns), *_ = conversation(workspace, "s1")
         assert {each.text for each in turns} == {FORGOTTEN_MARK}
-        assert desk.store.damage() == ()
+        assert workspace.store.damage() == ()
     assert path.exists()
 
 
@@ -156,10 +156,10 @@ def test_what_was_archived_of_it_is_erased_and_its_memories_retired_and_nothing_
 )
 def test_talking_about_the_marker_is_not_asking_for_it(desk_at, home, words):
     say(home, "s1", RULE, words)
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        assert active(desk) == [RULE]
-        assert survey(desk).opted_out == ()
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert active(workspace) == [RULE]
+        assert survey(workspace).opted_out == ()
 
 
 def test_a_marker_that_only_an_assistant_or_a_tool_wrote_is_nobodys_wish(desk_at, home):
@@ -178,19 +178,19 @@ def test_a_marker_that_only_an_assistant_or_a_tool_wrote_is_nobodys_wish(desk_at
             )
             + "\n"
         )
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        assert survey(desk).opted_out == ()
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert survey(workspace).opted_out == ()
 
 
 def test_evidence_opens_after_the_transcript_is_gone_and_a_session_is_shown_once(desk_at, home):
     path = say(home, "session-1", RULE)
     say(home, "session-1", RULE, name="copy")
-    with desk_at(home) as desk:
-        run(desk, [], Options())
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
         path.unlink()
-        ((thread, turns),) = conversation(desk, "session")
+        ((thread, turns),) = conversation(workspace, "session")
         assert [each.text for each in turns] == [RULE, "Done."]
         assert thread.session == "session-1"
         with pytest.raises(UsageError):
-            conversation(desk, "nobody")
+            conversation(workspace, "nobody")

@@ -70,7 +70,7 @@ def holding(home, text=SAID):
 
 @pytest.fixture
 def full(home, desk_at, tmp_path):
-    """A home in which the sentence stands in every kind of place; opens a desk there."""
+    """A home in which the sentence stands in every kind of place; opens a workspace there."""
     state = home.joinpath(*STATE)
     (home / ".config" / "kept").mkdir(parents=True)
     (home / ".config" / "kept" / "config.toml").write_text(
@@ -85,15 +85,15 @@ def full(home, desk_at, tmp_path):
         ("user", LOUD), ("agent", "Yes."), ("user", f"{OTHER} And {NEAR}"), ("agent", "Done."),
     )  # fmt: skip
     say(home, "b", f"> {SAID}\n\nWhy did we say this?", OTHER, day="2026-01-06")
-    with desk_at(home, also=("journal",)) as desk:
-        run(desk, [], Options())
-        if not any(each.content == SAID for each in desk.store.log.memories()):
-            person.add(desk, SAID, "constraint")
-        collect(desk)
-        write(desk, work_of(desk), DAY)
-        kept = person.add(desk, "The harbour service is deployed by the night crew on Mondays.", "decision")
-        person.retire(desk, kept.id, f"it contradicts “{SAID}”")
-        at = desk.clock()
+    with desk_at(home, also=("journal",)) as workspace:
+        run(workspace, [], Options())
+        if not any(each.content == SAID for each in workspace.store.log.memories()):
+            person.add(workspace, SAID, "constraint")
+        collect(workspace)
+        write(workspace, work_of(workspace), DAY)
+        kept = person.add(workspace, "The harbour service is deployed by the night crew on Mondays.", "decision")
+        person.retire(workspace, kept.id, f"it contradicts “{SAID}”")
+        at = workspace.clock()
         line = Passage(
             id="0a0b0c0d0e0f00",
             form=Form.OWN,
@@ -106,13 +106,13 @@ def full(home, desk_at, tmp_path):
             text=f"Decided: {SAID}",
             events=(),
         )
-        desk.store.days.own(line)
-        number = desk.store.log.start_run("run", at)
-        desk.store.log.end_run(number, at, {"problems": [f"not written: {SAID}"]})
-        with closing(Replies(desk.home.replies)) as replies:
+        workspace.store.days.own(line)
+        number = workspace.store.log.start_run("run", at)
+        workspace.store.log.end_run(number, at, {"problems": [f"not written: {SAID}"]})
+        with closing(Replies(workspace.paths.replies)) as replies:
             replies.put(Note(key="k", purpose="facts", version="1", schema={}), "m", {"facts": [SAID]}, at)
-        safeguard(desk)
-        backup(desk, tmp_path / "by-hand.db")
+        safeguard(workspace)
+        backup(workspace, tmp_path / "by-hand.db")
         complain(str(state), "2026-01-05T10:00:00Z", "prompt", f"could not say {SAID}")
         (state / "night.log").write_text(f"2026-01-05 read: FAILED: {SAID}\n")
         (state / "failures.json").write_text(json.dumps([["night read", "2026-01-05", SAID]]))
@@ -127,8 +127,8 @@ def full(home, desk_at, tmp_path):
     return lambda: desk_at(home, also=("journal",))
 
 
-def the_memory(desk):
-    return next(each for each in desk.store.log.memories() if each.content.startswith("Never deploy"))
+def the_memory(workspace):
+    return next(each for each in workspace.store.log.memories() if each.content.startswith("Never deploy"))
 
 
 KINDS = {
@@ -138,20 +138,20 @@ KINDS = {
 
 
 def test_one_sentence_in_every_kind_of_place_leaves_none(full, home, tmp_path):
-    with full() as desk:
-        request = request_of(desk, [the_memory(desk)])
-        found = [place for place in places(desk, request) if not place.near]
+    with full() as workspace:
+        request = request_of(workspace, [the_memory(workspace)])
+        found = [place for place in places(workspace, request) if not place.near]
         assert {place.holder for place in found} == KINDS
         turns = {place.where for place in found if place.where.startswith("a conversation")}
         assert {where.rpartition(", ")[2] for where in turns} == {"you", "the assistant", "a tool"}
         assert len(holding(home)) > 9
-        gone = forget(desk, request)
+        gone = forget(workspace, request)
         assert (gone.problems, gone.remains) == ((), ())
         assert holding(home) == []
-        assert desk.store.damage() == ()
-        assert desk.store.log.memories()
-        assert any(OTHER in each.content for each in desk.store.log.memories())
-        retired = next(each for each in desk.store.log.memories() if "night crew" in each.content)
+        assert workspace.store.damage() == ()
+        assert workspace.store.log.memories()
+        assert any(OTHER in each.content for each in workspace.store.log.memories())
+        retired = next(each for each in workspace.store.log.memories() if "night crew" in each.content)
         assert retired.reason == "it contradicts “[forgotten].”"
         assert any("a.jsonl still says it" in told for told in gone.out_of_reach)
     for copy in (tmp_path / "by-hand.db", *home.joinpath(*STATE, "backups").glob("*.db")):
@@ -161,71 +161,71 @@ def test_one_sentence_in_every_kind_of_place_leaves_none(full, home, tmp_path):
 
 
 def test_what_was_forgotten_does_not_come_back_by_reading_importing_undoing_or_in_other_words(full, home, tmp_path):
-    with full() as desk:
+    with full() as workspace:
         line = {"content": SAID, "category": "constraint", "profile": "coding"}
         (tmp_path / "memories.jsonl").write_text(json.dumps(line) + "\n" + json.dumps(line | {"content": ALIKE}) + "\n")
-        number = the_memory(desk).id
-        forget_ids(desk, [number])
-        run(desk, [], Options(force=True))
-        assert import_file(desk, tmp_path / "memories.jsonl").left_out["forgotten"] == 2
+        number = the_memory(workspace).id
+        forget_ids(workspace, [number])
+        run(workspace, [], Options(force=True))
+        assert import_file(workspace, tmp_path / "memories.jsonl").left_out["forgotten"] == 2
         (tmp_path / "memories.jsonl").unlink()
         with pytest.raises(UsageError, match="cannot be undone"):
-            undo(desk, next(str(head.id) for head in desk.store.log.heads() if head.stage == "forget"))
-        collect(desk)
-        nightly(desk)
+            undo(workspace, next(str(head.id) for head in workspace.store.log.heads() if head.stage == "forget"))
+        collect(workspace)
+        nightly(workspace)
         assert holding(home) == []
-        assert not any("Never deploy" in each.content for each in desk.store.log.memories() if each.id != number)
+        assert not any("Never deploy" in each.content for each in workspace.store.log.memories() if each.id != number)
 
 
 def test_near_copies_are_shown_and_stay_unless_they_are_chosen(full, home):
-    with full() as desk:
-        request = request_of(desk, [the_memory(desk)])
-        near = [place for place in places(desk, request) if place.near]
+    with full() as workspace:
+        request = request_of(workspace, [the_memory(workspace)])
+        near = [place for place in places(workspace, request) if place.near]
         assert any("Don't deploy the harbour service" in place.text for place in near)
         with pytest.raises(UsageError, match="no near copy"):
-            forget(desk, request, also=["ffffffff"])
-        gone = forget(desk, request, also=[place.id for place in near])
+            forget(workspace, request, also=["ffffffff"])
+        gone = forget(workspace, request, also=[place.id for place in near])
         assert (gone.near, gone.problems, gone.remains) == ((), (), ())
     assert holding(home, NEAR) == []
 
 
 def test_a_sentence_that_never_was_a_memory_is_forgotten_by_its_words(full, home, desk_at):
     say(home, "c", "The vault code of the lighthouse is under the third blue mat.", day="2026-01-07")
-    with full() as desk:
-        run(desk, [], Options())
+    with full() as workspace:
+        run(workspace, [], Options())
         said = "the vault code of the lighthouse is under the third blue mat"
-        gone = forget(desk, request_of(desk, said=[said]))
+        gone = forget(workspace, request_of(workspace, said=[said]))
         assert (gone.problems, gone.remains) == ((), ())
         assert holding(home, said) == []
-        assert desk.store.damage() == ()
-        assert forget(desk, request_of(desk, said=[said])).places.total() == 0
+        assert workspace.store.damage() == ()
+        assert forget(workspace, request_of(workspace, said=[said])).places.total() == 0
 
 
 def test_the_proof_names_what_a_holder_forgot(full, home):
-    with full() as desk:
+    with full() as workspace:
         words = Words(sentences=(SAID,))
-        forget_ids(desk, [the_memory(desk).id])
-        assert remains(desk, words) == ()
+        forget_ids(workspace, [the_memory(workspace).id])
+        assert remains(workspace, words) == ()
         left = home.joinpath(*STATE, "left.txt")
         left.write_text(f"x {LOUD}")
-        assert remains(desk, words) == (f"{left} (bytes)",)
-        desk.store.log.start_run(f"planted: {SAID}", desk.clock())
-        assert f"{desk.home.store} (table runs)" in remains(desk, words)
+        assert remains(workspace, words) == (f"{left} (bytes)",)
+        workspace.store.log.start_run(f"planted: {SAID}", workspace.clock())
+        assert f"{workspace.paths.store} (table runs)" in remains(workspace, words)
 
 
 def test_a_holder_that_refuses_is_told_and_the_others_erase(full, home, monkeypatch):
-    with full() as desk:
-        request = request_of(desk, [the_memory(desk)])
+    with full() as workspace:
+        request = request_of(workspace, [the_memory(workspace)])
         log = home.joinpath(*STATE, "night.log")
         log.unlink()
         log.symlink_to(home / "elsewhere.log")
         (home / "elsewhere.log").write_text(SAID)
         (home / "recording.jsonl").chmod(0o600)
         monkeypatch.setattr("kept.pipeline.erase.models.without", _refuse)
-        gone = forget(desk, request)
+        gone = forget(workspace, request)
         assert any("the recording of a model" in problem for problem in gone.problems)
         assert gone.remains == (f"{home / 'recording.jsonl'} (bytes)",)
-        assert the_memory_is_gone(desk)
+        assert the_memory_is_gone(workspace)
     assert (home / "elsewhere.log").read_text() == SAID
 
 
@@ -237,20 +237,20 @@ def _refuse(text, sessions, tells):
     return text, 0
 
 
-def the_memory_is_gone(desk):
-    return not any(each.content.startswith("Never deploy") for each in desk.store.log.memories())
+def the_memory_is_gone(workspace):
+    return not any(each.content.startswith("Never deploy") for each in workspace.store.log.memories())
 
 
 def test_every_file_below_the_state_folder_has_a_holder(full, home):
-    with full() as desk:
-        nightly(desk)
-        assert unclaimed(desk) == ()
-        names = [holder.name for holder in holders(desk)]
+    with full() as workspace:
+        nightly(workspace)
+        assert unclaimed(workspace) == ()
+        names = [holder.name for holder in holders(workspace)]
         assert len(set(names)) == len(names)
         (home.joinpath(*STATE) / "diary.txt").write_text("new")
         (home.joinpath(*STATE) / "new").mkdir()
         (home.joinpath(*STATE) / "new" / "night.log").write_text("new")
-        assert [path.name for path in unclaimed(desk)] == ["diary.txt", "night.log"]
+        assert [path.name for path in unclaimed(workspace)] == ["diary.txt", "night.log"]
 
 
 @pytest.fixture
@@ -259,9 +259,9 @@ def two_projects(home, desk_at):
     say(home, "one-session", SAID, OTHER, cwd="/x/harbor", day="2026-01-05")
     say(home, "two-session", "We decided to paint the lighthouse in red stripes.", cwd="/x/lighthouse", day="2026-01-05")
     say(home, "three-session", "The crane inspector only comes on the second Tuesday.", cwd="/x/harbor", day="2026-01-09")
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        safeguard(desk)
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        safeguard(workspace)
     return lambda: desk_at(home)
 
 
@@ -276,23 +276,23 @@ WHOLE = {
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_session_a_project_and_a_span_of_time_are_forgotten_whole(two_projects, home, name):
     asked, gone, left = WHOLE[name]
-    with two_projects() as desk:
+    with two_projects() as workspace:
         if "project" in asked:
-            asked = {"project": desk.scope_named(asked["project"])}
+            asked = {"project": workspace.scope_named(asked["project"])}
         if "since" in asked:
-            asked = {"since": desk.span(asked["since"])[0]}
+            asked = {"since": workspace.span(asked["since"])[0]}
         if "until" in asked:
-            asked = {"until": desk.span(asked["until"])[1]}
-        done = forget(desk, request_of(desk, **asked))
+            asked = {"until": workspace.span(asked["until"])[1]}
+        done = forget(workspace, request_of(workspace, **asked))
         assert (done.problems, done.remains) == ((), ())
         for words in gone:
             assert holding(home, words) == [], words
-        run(desk, [], Options(force=True))
-        assert desk.store.damage() == ()
+        run(workspace, [], Options(force=True))
+        assert workspace.store.damage() == ()
         texts = [
             event.text
-            for thread in desk.store.archive.threads()
-            for event in desk.store.archive.events(thread.id, 0, thread.events)
+            for thread in workspace.store.archive.threads()
+            for event in workspace.store.archive.events(thread.id, 0, thread.events)
         ]  # fmt: skip
         for words in left:
             assert any(words in text for text in texts), words

@@ -8,7 +8,7 @@ import pytest
 from kept.core.errors import UsageError
 from kept.evaluation.measures import mean, ranking_measures, told
 from kept.evaluation.retrieval import extraction, retrieval
-from kept.workspace import Home, opened
+from kept.workspace import Paths, opened
 
 TURNS = {
     "a1": ("s1", "user", "March-15-2024", "We store predictions as Parquet files in the harbor bucket."),
@@ -19,8 +19,8 @@ TURNS = {
 
 
 @contextmanager
-def desk(folder):
-    with opened(Home(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "hashing"}) as found:
+def workspace(folder):
+    with opened(Paths(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "hashing"}) as found:
         yield found
 
 
@@ -43,7 +43,7 @@ def question(gold, level="turn", query="where are the parquet predictions"):
 
 def test_a_space_is_searched_alone_and_its_ranking_measured(tmp_path, corpus):
     queries = lines(tmp_path / "q.jsonl", [question(["a1"])])
-    found = retrieval(desk, corpus, queries)
+    found = retrieval(workspace, corpus, queries)
     assert found.rankings["q1"][0] == "a1"
     assert "b1" not in found.rankings["q1"]
     assert found.measures["all"] == {"R@1": 1, "R@5": 1, "R@10": 1, "all@5": 1, "NDCG@10": 1, "MRR": 1}
@@ -52,26 +52,26 @@ def test_a_space_is_searched_alone_and_its_ranking_measured(tmp_path, corpus):
 
 def test_sessions_are_ranked_by_their_best_turns(tmp_path, corpus):
     queries = lines(tmp_path / "q.jsonl", [question(["s2"], "session", "which tool installs packages, uv or pip?")])
-    assert retrieval(desk, corpus, queries, level="session").rankings["q1"][0] == "s2"
+    assert retrieval(workspace, corpus, queries, level="session").rankings["q1"][0] == "s2"
 
 
 def test_stores_that_are_kept_are_asked_again_and_not_made_again(tmp_path, corpus):
     queries = lines(tmp_path / "q.jsonl", [question(["a1"])])
-    first = retrieval(desk, corpus, queries, stores=tmp_path / "stores")
+    first = retrieval(workspace, corpus, queries, stores=tmp_path / "stores")
     made = sorted((each, each.stat().st_mtime_ns) for each in (tmp_path / "stores").rglob("*.bin"))
     assert made
-    assert retrieval(desk, corpus, queries, stores=tmp_path / "stores").rankings == first.rankings
+    assert retrieval(workspace, corpus, queries, stores=tmp_path / "stores").rankings == first.rankings
     assert sorted((each, each.stat().st_mtime_ns) for each in (tmp_path / "stores").rglob("*.bin")) == made
 
 
 def test_times_of_a_set_are_understood(tmp_path, corpus):
     queries = lines(tmp_path / "q.jsonl", [question(["a1"], query="what happened in March?")])
-    assert set(retrieval(desk, corpus, queries).rankings["q1"][:2]) == {"a1", "a2"}
+    assert set(retrieval(workspace, corpus, queries).rankings["q1"][:2]) == {"a1", "a2"}
 
 
 def test_memories_are_measured_against_facts(tmp_path, corpus):
     facts = [{"ns": "x", "fid": "f", "text": "Use uv instead of pip for installing packages.", "sources": ["a4"]}]
-    found = extraction(desk, corpus, lines(tmp_path / "f.jsonl", facts))
+    found = extraction(workspace, corpus, lines(tmp_path / "f.jsonl", facts))
     assert found.facts == 1
     assert found.measures["found"] == 1
     assert found.measures["told@.7"] == 1
@@ -82,9 +82,9 @@ def test_a_file_that_is_no_set_is_told(tmp_path, corpus):
     for text in ("nonsense", "[1]", '{"ns": "x"}'):
         (tmp_path / "q.jsonl").write_text(text)
         with pytest.raises(UsageError, match="no file of a set"):
-            retrieval(desk, corpus, tmp_path / "q.jsonl")
+            retrieval(workspace, corpus, tmp_path / "q.jsonl")
     with pytest.raises(UsageError, match="cannot be read"):
-        retrieval(desk, corpus, tmp_path / "missing")
+        retrieval(workspace, corpus, tmp_path / "missing")
 
 
 def test_the_measures_are_those_of_the_textbook():

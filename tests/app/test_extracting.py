@@ -14,51 +14,51 @@ class CutShortError(Exception):
     """The process ends here."""
 
 
-def candidates(desk):
-    found = [desk.store.log.proposals_from(thread.id, 0) for thread in desk.store.archive.threads()]
+def candidates(workspace):
+    found = [workspace.store.log.proposals_from(thread.id, 0) for thread in workspace.store.archive.threads()]
     return [(each.ordinal, each.judged) for proposals in found for each in proposals]
 
 
-def extractions(desk):
-    return [each for each in desk.store.log.heads() if each.stage == "extract"]
+def extractions(workspace):
+    return [each for each in workspace.store.log.heads() if each.stage == "extract"]
 
 
 @pytest.fixture
 def whole(desk_at, tmp_path):
     """What the run over the long conversation proposes in one stretch."""
     say(tmp_path / "there", "s", *PROMPTS)
-    with desk_at(tmp_path / "there") as desk:
-        run(desk, [], Options())
-        assert len(extractions(desk)) == 1
-        return candidates(desk)
+    with desk_at(tmp_path / "there") as workspace:
+        run(workspace, [], Options())
+        assert len(extractions(workspace)) == 1
+        return candidates(workspace)
 
 
 def test_stretches_propose_what_one_does(desk_at, home, whole, monkeypatch):
     say(home, "s", *PROMPTS)
     monkeypatch.setattr(extract_threads, "WINDOW", SMALL)
-    with desk_at(home) as desk:
-        report = run(desk, [], Options())
-        told = [(place, each.candidate.content) for place, each in candidates(desk)]
+    with desk_at(home) as workspace:
+        report = run(workspace, [], Options())
+        told = [(place, each.candidate.content) for place, each in candidates(workspace)]
         assert told == [(place, each.candidate.content) for place, each in whole]
         assert report.extracted.candidates == len(whole)
-        assert len(extractions(desk)) > 1
+        assert len(extractions(workspace)) > 1
 
 
 def test_extracting_unchanged_stretches_again_notes_nothing(desk_at, home, whole, monkeypatch):
     say(home, "s", *PROMPTS)
     monkeypatch.setattr(extract_threads, "WINDOW", SMALL)
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        before = extractions(desk)
-        assert run(desk, [], Options(force=True)).extracted.candidates == len(whole)
-        assert extractions(desk) == before
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        before = extractions(workspace)
+        assert run(workspace, [], Options(force=True)).extracted.candidates == len(whole)
+        assert extractions(workspace) == before
 
 
 def test_a_run_cut_short_between_stretches_goes_on_after_the_last_one(desk_at, home, whole, monkeypatch):
     say(home, "s", *PROMPTS)
     monkeypatch.setattr(extract_threads, "WINDOW", SMALL)
     monkeypatch.setattr(extract_threads, "AHEAD", 2)
-    with desk_at(home) as desk:
+    with desk_at(home) as workspace:
         stretch, done = extract_threads._stretch, []
 
         def cut_short(*args):
@@ -69,12 +69,12 @@ def test_a_run_cut_short_between_stretches_goes_on_after_the_last_one(desk_at, h
 
         monkeypatch.setattr(extract_threads, "_stretch", cut_short)
         with pytest.raises(CutShortError):
-            run(desk, [], Options())
-        (thread,) = desk.store.archive.threads(pending=True)
+            run(workspace, [], Options())
+        (thread,) = workspace.store.archive.threads(pending=True)
         assert done[-1] < thread.extracted < thread.events
         monkeypatch.setattr(extract_threads, "_stretch", stretch)
-        run(desk, [], Options())
-        assert [(place, each.candidate.content) for place, each in candidates(desk)] == [
+        run(workspace, [], Options())
+        assert [(place, each.candidate.content) for place, each in candidates(workspace)] == [
             (place, each.candidate.content) for place, each in whole
         ]
-        assert not [*desk.store.archive.threads(pending=True)]
+        assert not [*workspace.store.archive.threads(pending=True)]

@@ -29,9 +29,9 @@ STEP = "run the tests again"
 
 
 def remembered(desk_at, home, **options):
-    with desk_at(home, **options) as desk:
-        report = run(desk, [], Options(model=False))
-        return report, desk.store.log.memories()
+    with desk_at(home, **options) as workspace:
+        report = run(workspace, [], Options(model=False))
+        return report, workspace.store.log.memories()
 
 
 def said(*prompts):
@@ -112,8 +112,8 @@ def test_what_was_turned_down_in_review_does_not_come_back_however_often_it_is_s
     converse(home, "s1", *said(HELD), day="2026-01-05")
     (held,) = remembered(desk_at, home)[1]
     assert held.status is Status.HELD
-    with desk_at(home) as desk:
-        person.reject(desk, held.id)
+    with desk_at(home) as workspace:
+        person.reject(workspace, held.id)
     converse(home, "s2", *said(HELD), day="2026-01-06")
     converse(home, "s3", *said(f"Okay. {HELD}"), day="2026-01-07")
     found = remembered(desk_at, home)[1]

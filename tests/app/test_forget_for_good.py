@@ -32,17 +32,17 @@ TOLD = (
 )
 
 
-def gone(desk, words: dict[str, str]) -> None:
+def gone(workspace, words: dict[str, str]) -> None:
     """Nothing that stands says one of the forgotten things, in its words or others, and no file holds their words."""
-    key = desk.store.key("forget")
+    key = workspace.store.key("forget")
     wanted = {fingerprint(each, key) for each in words.values()}
-    for memory in desk.store.log.memories():
+    for memory in workspace.store.log.memories():
         assert not (memory.content and recognised(memory.content, wanted, key)), memory.content
         assert memory.id not in words or not memory.content
-    for proposal in desk.store.log.every_proposal():
+    for proposal in workspace.store.log.every_proposal():
         assert not recognised(proposal.candidate.content, wanted, key)
-    assert desk.store.damage() == ()
-    for path in desk.home.root.rglob("*"):
+    assert workspace.store.damage() == ()
+    for path in workspace.paths.root.rglob("*"):
         if path.is_file() and path.suffix in (".db", ".md", ".bin"):
             assert not [each for each in words.values() if each.encode() in path.read_bytes()], path
 
@@ -50,40 +50,40 @@ def gone(desk, words: dict[str, str]) -> None:
 def test_forgetting_outlasts_reading_again_importing_undoing_and_redoing(desk_at, home, tmp_path, shared: Path):
     sessions = shared / "transcripts/inputs/claude-code-jsonl/entireio-cli"
     lines, archive = tmp_path / "before.jsonl", tmp_path / "after.jsonl.gz"
-    with desk_at(home) as desk:
+    with desk_at(home) as workspace:
         say(home, "one", *(f"Remember that {each}." for each in TOLD))
-        run(desk, [sessions, home / ".claude"], Options())
-        found = [each for each in desk.store.log.memories() if each.status in (Status.ACTIVE, Status.HELD)]
-        lines.write_text("".join(f"{json.dumps(exported(desk, each))}\n" for each in found))
+        run(workspace, [sessions, home / ".claude"], Options())
+        found = [each for each in workspace.store.log.memories() if each.status in (Status.ACTIVE, Status.HELD)]
+        lines.write_text("".join(f"{json.dumps(exported(workspace, each))}\n" for each in found))
         words = {each.id: each.content for each in found[::3]}
         assert len(words) >= 4
-        forget_ids(desk, list(words))
-        gone(desk, words)
-        run(desk, [sessions], Options(force=True))
-        gone(desk, words)
-        done, _ = settle(desk, lambda: import_file(desk, lines))
+        forget_ids(workspace, list(words))
+        gone(workspace, words)
+        run(workspace, [sessions], Options(force=True))
+        gone(workspace, words)
+        done, _ = settle(workspace, lambda: import_file(workspace, lines))
         assert done.left_out["forgotten"] == len(words)
-        gone(desk, words)
-        left = len([each for each in desk.store.log.memories() if each.content])
+        gone(workspace, words)
+        left = len([each for each in workspace.store.log.memories() if each.content])
         for number in range(3):
             try:
-                settle(desk, lambda: undo(desk))
+                settle(workspace, lambda: undo(workspace))
             except UsageError:
                 assert number, "there is something to take back"
                 break
-        gone(desk, words)
-        settle(desk, lambda: redo(desk))
-        gone(desk, words)
+        gone(workspace, words)
+        settle(workspace, lambda: redo(workspace))
+        gone(workspace, words)
         with pytest.raises(UsageError, match="forg"):
-            undo(desk, str(next(each.id for each in desk.store.log.heads() if each.stage == "forget")))
+            undo(workspace, str(next(each.id for each in workspace.store.log.heads() if each.stage == "forget")))
         assert left >= len(found) - len(words)
-        export_archive(desk, archive)
-    with desk_at(tmp_path / "other") as desk:
-        settle(desk, lambda: import_file(desk, archive))
-        gone(desk, words)
-        run(desk, [sessions], Options(force=True))
-        gone(desk, words)
-        import_file(desk, lines)
-        gone(desk, words)
+        export_archive(workspace, archive)
+    with desk_at(tmp_path / "other") as workspace:
+        settle(workspace, lambda: import_file(workspace, archive))
+        gone(workspace, words)
+        run(workspace, [sessions], Options(force=True))
+        gone(workspace, words)
+        import_file(workspace, lines)
+        gone(workspace, words)
     with SqliteStore(home / ".local/share/kept/kept.db") as store:
         assert store.damage() == ()

@@ -8,7 +8,7 @@ import pytest
 from kept.core.errors import KeptError
 from kept.journal.feed_reading import collect, items_between
 from kept.llm.adapters import Recording, Scripted
-from kept.llm.client import Asker
+from kept.llm.client import LlmClient
 from kept.local import files
 from kept.pipeline.erase.forget import forget, request_of
 from kept.pipeline.run import Options, run
@@ -48,8 +48,8 @@ def fed(home, desk_at):
     return lambda: desk_at(home, also=("journal",))
 
 
-def recorded(desk, home):
-    """The desk with a model that repeats what it is told, recorded."""
+def recorded(workspace, home):
+    """The workspace with a model that repeats what it is told, recorded."""
 
     def answer(ask):
         if ask.purpose != "journal":
@@ -62,62 +62,62 @@ def recorded(desk, home):
         told = [(line.split(" ", 1)[0], line.partition("): ")[2]) for line in notes]
         return {"paragraphs": [{"part": "worked", "text": text, "sources": [name]} for name, text in told]}
 
-    object.__setattr__(desk, "asking", Asker(lambda: Recording(Scripted(answer), home / "recording.jsonl")))
-    return desk
+    object.__setattr__(workspace, "asking", LlmClient(lambda: Recording(Scripted(answer), home / "recording.jsonl")))
+    return workspace
 
 
-def secret_ones(desk):
-    return [each for each in desk.store.log.memories() if "Esmeralda" in each.content]
+def secret_ones(workspace):
+    return [each for each in workspace.store.log.memories() if "Esmeralda" in each.content]
 
 
 def test_what_is_forgotten_leaves_no_eight_bytes_in_feeds_recording_entries_or_store(fed, home):
     with fed() as raw:
-        desk = recorded(raw, home)
-        run(desk, [], Options())
-        collect(desk)
-        entry = write(desk, work_of(desk), DAY).path
+        workspace = recorded(raw, home)
+        run(workspace, [], Options())
+        collect(workspace)
+        entry = write(workspace, work_of(workspace), DAY).path
         assert "Esmeralda" in entry.read_text()
         assert "Esmeralda" in (home / "recording.jsonl").read_text()
         said = [home / "feed.xml", home / ".claude" / "projects" / "p" / "a.jsonl"]  # the person's own files stay as they are
         assert len(holding(home, SECRET)) > len(said)
-        gone = forget(desk, request_of(desk, secret_ones(desk)))
+        gone = forget(workspace, request_of(workspace, secret_ones(workspace)))
         assert gone.memories
         assert (gone.items, gone.problems) == (2, ())
-        run(desk, [], Options())
-        collect(desk)
-        assert [each.title for each in items_between(desk, *desk.span(DAY))] == ["Gauges"]
+        run(workspace, [], Options())
+        collect(workspace)
+        assert [each.title for each in items_between(workspace, *workspace.span(DAY))] == ["Gauges"]
         assert "tide reader" in entry.read_text()
-        write(desk, work_of(desk), DAY)
+        write(workspace, work_of(workspace), DAY)
     assert sorted(holding(home, SECRET)) == sorted(said)
 
 
 def test_what_was_forgotten_is_not_put_by_when_a_source_brings_it_under_another_key(fed, home):
-    with fed() as desk:
-        run(desk, [], Options())
-        forget(desk, request_of(desk, secret_ones(desk)))
-        collect(desk)
+    with fed() as workspace:
+        run(workspace, [], Options())
+        forget(workspace, request_of(workspace, secret_ones(workspace)))
+        collect(workspace)
         (home / "feed.xml").write_text(f"<rss><channel>{ITEM.format(number=77, title=SECRET, text='y')}</channel></rss>")
-        collect(desk)
-        assert [each.title for each in items_between(desk, *desk.span(DAY))] == ["Gauges"]
+        collect(workspace)
+        assert [each.title for each in items_between(workspace, *workspace.span(DAY))] == ["Gauges"]
     (put,) = (home / ".local" / "share" / "kept" / "feeds").glob("*.jsonl")
     assert b"Esmeralda" not in put.read_bytes()
 
 
 @pytest.mark.parametrize("named", ["quay", "feed.xml"])
 def test_a_source_is_forgotten_by_name_or_file_out_of_what_it_brought_and_out_of_entries(fed, home, named):
-    with fed() as desk:
-        run(desk, [], Options())
-        collect(desk)
-        entry = write(desk, work_of(desk), DAY).path
+    with fed() as workspace:
+        run(workspace, [], Options())
+        collect(workspace)
+        entry = write(workspace, work_of(workspace), DAY).path
         assert "News from the quay" in entry.read_text()
         source = named if named == "quay" else str(home / named)
-        gone = forget(desk, request_of(desk, source=source))
+        gone = forget(workspace, request_of(workspace, source=source))
         assert (gone.items, gone.memories) == (3, ())
         assert "News from the quay" not in entry.read_text()
         assert "tide reader" in entry.read_text()
-        collect(desk)
-        assert items_between(desk, *desk.span(DAY)) == ()
-        assert secret_ones(desk)  # the session said it as well
+        collect(workspace)
+        assert items_between(workspace, *workspace.span(DAY)) == ()
+        assert secret_ones(workspace)  # the session said it as well
     (put,) = (home / ".local" / "share" / "kept" / "feeds").glob("*.jsonl")
     assert not any(one in put.read_bytes() for one in runs("News from the quay."))
 
@@ -130,35 +130,35 @@ def test_a_recording_that_cannot_be_written_is_told_and_the_rest_is_forgotten(fe
             raise KeptError("permission denied", where=str(path))
         return real(path, data, **options)
 
-    with fed() as desk:
-        run(desk, [], Options())
-        collect(desk)
+    with fed() as workspace:
+        run(workspace, [], Options())
+        collect(workspace)
         (home / "recording.jsonl").write_text(json.dumps({"key": "k", "text": SECRET}) + "\n")
         monkeypatch.setattr(files, "write", refusing)
-        gone = forget(desk, request_of(desk, secret_ones(desk)))
+        gone = forget(workspace, request_of(workspace, secret_ones(workspace)))
         assert gone.memories
         assert gone.items == 2
-        assert not secret_ones(desk)
+        assert not secret_ones(workspace)
         (told,) = gone.problems
         assert "recording.jsonl" in told
 
 
 def test_a_line_of_a_recording_that_cannot_be_read_goes_where_it_tells_and_stays_otherwise(fed, home):
-    with fed() as desk:
-        run(desk, [], Options())
+    with fed() as workspace:
+        run(workspace, [], Options())
         path = home / "recording.jsonl"
         path.write_text(f'{{"key": "k", "text": "{SECRET}\nhalf a line\n')
-        forget(desk, request_of(desk, secret_ones(desk)))
+        forget(workspace, request_of(workspace, secret_ones(workspace)))
         assert path.read_text() == "half a line\n"
 
 
 def test_a_recording_forgets_what_was_said_about_a_session_whatever_words_it_used(fed, home):
     with fed() as raw:
-        desk = recorded(raw, home)
-        run(desk, [], Options())
-        (thread,) = desk.store.archive.threads()
+        workspace = recorded(raw, home)
+        run(workspace, [], Options())
+        (thread,) = workspace.store.archive.threads()
         path = home / "recording.jsonl"
         other = json.dumps({"key": "o", "text": "{}", "about": ["other"]})
         path.write_text(json.dumps({"key": "k", "text": "In other words.", "about": [thread.session]}) + "\n" + other + "\n")
-        forget(desk, request_of(desk, secret_ones(desk)))
+        forget(workspace, request_of(workspace, secret_ones(workspace)))
         assert path.read_text() == other + "\n"

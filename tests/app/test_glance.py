@@ -13,23 +13,23 @@ from kept.local import queue, session_queue
 from kept.memories.person import add, pin, retire
 from kept.pipeline.run import Options, run
 from kept.store import SqliteStore
-from kept.store.reader import Glance, _statements
-from kept.workspace import find_home
+from kept.store.reader import StoreReader, _statements
+from kept.workspace import find_paths
 
 
 @pytest.fixture
 def store(home, desk_at, transcripts):
     """The store of the bundled sample, with a pinned, a retired and a suggested memory."""
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        pin(desk, add(desk, "Releases go out on Tuesdays only.", "constraint").id)
-        retire(desk, add(desk, "We deploy with Ansible.", "decision", project="/x").id)
-        add(desk, "The CI image pins Node 20.", "project_fact", agent=True)
-    return find_home(str(home), {"HOME": str(home)}).store
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        pin(workspace, add(workspace, "Releases go out on Tuesdays only.", "constraint").id)
+        retire(workspace, add(workspace, "We deploy with Ansible.", "decision", project="/x").id)
+        add(workspace, "The CI image pins Node 20.", "project_fact", agent=True)
+    return find_paths(str(home), {"HOME": str(home)}).store
 
 
 def test_a_glance_sees_the_memories_that_the_store_sees(store):
-    with SqliteStore(store) as full, closing(Glance(str(store), 5)) as glance:
+    with SqliteStore(store) as full, closing(StoreReader(str(store), 5)) as glance:
         known = {each.id: each for each in full.log.memories()}
         rows = list(range(1, len(known) + 1))
         for each in glance.memories(rows):
@@ -52,7 +52,7 @@ def test_a_glance_sees_the_memories_that_the_store_sees(store):
 
 
 def test_only_active_memories_are_found_and_always_shown_are_pinned_ones_and_the_users(store):
-    with SqliteStore(store) as full, closing(Glance(str(store), 5)) as glance:
+    with SqliteStore(store) as full, closing(StoreReader(str(store), 5)) as glance:
         active = {each.id for each in full.log.memories() if each.status is Status.ACTIVE}
         scopes = sorted({each.scope for each in full.log.memories()})
         assert [each.content for each in glance.core(["user"], ["constraint"], ["coding"])] == ["Releases go out on Tuesdays only."]
@@ -63,7 +63,7 @@ def test_only_active_memories_are_found_and_always_shown_are_pinned_ones_and_the
 
 
 def test_the_texts_are_counted_without_reading_them(store):
-    with closing(sqlite3.connect(store)) as connection, closing(Glance(str(store), 5)) as glance:
+    with closing(sqlite3.connect(store)) as connection, closing(StoreReader(str(store), 5)) as glance:
         count = "SELECT (SELECT count(*) FROM memory_index_docsize) + (SELECT count(*) FROM turn_index_docsize)"
         count += " + (SELECT count(*) FROM reply_index_docsize)"
         assert glance.texts() == connection.execute(count).fetchone()[0] > 0
@@ -79,7 +79,7 @@ def test_what_always_holds_is_looked_up_and_not_sought_among_all_that_is_active(
 
 
 def test_what_was_worked_on_is_what_the_store_notes(store):
-    with SqliteStore(store) as full, closing(Glance(str(store), 5)) as glance:
+    with SqliteStore(store) as full, closing(StoreReader(str(store), 5)) as glance:
         start, stop = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
         noted = full.days.between(start, stop)
         assert noted
@@ -97,17 +97,17 @@ def test_what_was_worked_on_is_what_the_store_notes(store):
 
 def test_a_glance_writes_nothing_and_makes_no_file(store, tmp_path):
     before = store.read_bytes()
-    with closing(Glance(str(store), 5)) as glance, pytest.raises(sqlite3.Error, match="readonly"):
+    with closing(StoreReader(str(store), 5)) as glance, pytest.raises(sqlite3.Error, match="readonly"):
         glance._connection.execute("DELETE FROM memories")
     assert store.read_bytes() == before
     with pytest.raises(StoreError):
-        Glance(str(tmp_path / "none.db"), 5)
+        StoreReader(str(tmp_path / "none.db"), 5)
     assert not (tmp_path / "none.db").exists()
 
 
 def test_a_deadline_that_has_passed_ends_a_query(store):
     long = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000000) SELECT max(i) FROM n"
-    with closing(Glance(str(store), 0.01)) as glance:
+    with closing(StoreReader(str(store), 0.01)) as glance:
         glance._statements = {"long": long}
         with pytest.raises(StoreError, match="interrupted"):
             glance._run("long")
@@ -130,11 +130,11 @@ def test_the_log_of_the_hooks_is_bounded_and_keeps_the_newest(tmp_path):
 
 
 def test_the_hooks_know_where_the_store_lies(home):
-    assert session_queue.state_of(str(home)) == str(find_home(str(home), {}).state)
+    assert session_queue.state_of(str(home)) == str(find_paths(str(home), {}).state)
 
 
 def test_time_that_passed_in_waiting_for_somebody_else_does_not_count(store):
-    with closing(Glance(str(store), 0)) as glance:
+    with closing(StoreReader(str(store), 0)) as glance:
         assert glance._late()
         glance.spare(60)
         assert not glance._late()

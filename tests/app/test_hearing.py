@@ -13,7 +13,7 @@ from kept.core.summary import Part
 from kept.extraction import llm_extraction
 from kept.llm.adapters.scripted import Scripted
 from kept.llm.ask import Answered, Fault, Unreachable
-from kept.llm.client import Asker, Pace
+from kept.llm.client import LlmClient, Pace
 from kept.llm.replies import Replies
 from kept.memories import browse
 from kept.memories.history import redo, undo
@@ -37,13 +37,15 @@ class Obedient:
         return self.answer(ask)
 
 
-def with_model(desk, model, **options):
+def with_model(workspace, model, **options):
     pace = Pace(attempts=1, concurrency=1, sleep=lambda _: None)
-    asker = Asker(lambda: Scripted(model), replies=Replies(desk.home.replies), clock=desk.clock, pace=pace, **options)
-    return replace(desk, asking=asker)
+    asker = LlmClient(
+        lambda: Scripted(model), replies=Replies(workspace.paths.replies), clock=workspace.clock, pace=pace, **options
+    )
+    return replace(workspace, llm=asker)
 
 
-def outcome(desk):
+def outcome(workspace):
     """What is remembered, without what depends on the home."""
     return sorted(
         (
@@ -55,24 +57,24 @@ def outcome(desk):
             str(each.first_seen),
             str(each.last_seen),
         )
-        for each in desk.store.log.memories()
+        for each in workspace.store.log.memories()
         if each.status in (Status.ACTIVE, Status.HELD)
     )
 
 
-def contents(desk):
-    return [each.content for each in desk.store.log.memories() if each.status is Status.ACTIVE]
+def contents(workspace):
+    return [each.content for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
 
 
 def test_a_model_adds_what_rules_did_not_find_and_nothing_is_stored_twice(desk_at, home):
     say(home, "one", RULE, f"Something else. {FACT} And so on.")
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        alone = contents(desk)
-    with desk_at(home / "other") as desk:
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        alone = contents(workspace)
+    with desk_at(home / "other") as workspace:
         model = Obedient()
-        report = run(with_model(desk, model), [home / ".claude"], Options())
-        both = contents(desk)
+        report = run(with_model(workspace, model), [home / ".claude"], Options())
+        both = contents(workspace)
         assert len(model.asked) == 1
         assert sum("ISO 8601" in each for each in both) == 1
         assert set(alone) <= set(both)
@@ -83,24 +85,24 @@ def test_a_model_adds_what_rules_did_not_find_and_nothing_is_stored_twice(desk_a
 
 def test_nothing_new_asks_nothing_and_writes_nothing(desk_at, home):
     say(home, "one", RULE, FACT)
-    with desk_at(home) as desk:
+    with desk_at(home) as workspace:
         model = Obedient()
-        run(with_model(desk, model), [], Options())
-        before = outcome(desk)
-        report = run(with_model(desk, model), [], Options())
+        run(with_model(workspace, model), [], Options())
+        before = outcome(workspace)
+        report = run(with_model(workspace, model), [], Options())
         assert (len(model.asked), report.run, report.partly) == (1, 0, False)
-        assert outcome(desk) == before
+        assert outcome(workspace) == before
 
 
 def test_without_the_model_the_rules_stand_and_with_it_later_the_rest_comes(desk_at, home):
     say(home, "one", RULE, FACT)
-    with desk_at(home) as desk:
-        run(replace(desk, asking=None), [], Options())
-        run(with_model(desk, Obedient()), [], Options())
-        late = outcome(desk)
-    with desk_at(home / "other") as desk:
-        run(with_model(desk, Obedient()), [home / ".claude"], Options())
-        assert outcome(desk) == late
+    with desk_at(home) as workspace:
+        run(replace(workspace, llm=None), [], Options())
+        run(with_model(workspace, Obedient()), [], Options())
+        late = outcome(workspace)
+    with desk_at(home / "other") as workspace:
+        run(with_model(workspace, Obedient()), [home / ".claude"], Options())
+        assert outcome(workspace) == late
 
 
 @pytest.mark.parametrize(
@@ -115,9 +117,9 @@ def test_without_the_model_the_rules_stand_and_with_it_later_the_rest_comes(desk
 )
 def test_a_model_that_fails_changes_nothing_and_is_asked_again_in_the_next_run(desk_at, home, reply, kind):
     say(home, "one", RULE, FACT)
-    with desk_at(home) as desk:
-        run(replace(desk, asking=None), [], Options())
-        rules = outcome(desk)
+    with desk_at(home) as workspace:
+        run(replace(workspace, llm=None), [], Options())
+        rules = outcome(workspace)
 
         def fails(ask):
             if reply is None:
@@ -126,15 +128,15 @@ def test_a_model_that_fails_changes_nothing_and_is_asked_again_in_the_next_run(d
                 return Silent(fault=Fault.CONNECTION, reason="no route")
             return reply
 
-        report = run(with_model(desk, Obedient(fails)), [], Options())
+        report = run(with_model(workspace, Obedient(fails)), [], Options())
         assert report.partly
         assert report.body()["llm"][kind]
         assert report.heard.left == 1
-        assert outcome(desk) == rules
-        assert not any(each.stage == "model" for each in desk.store.log.heads())
-        again = run(with_model(desk, Obedient()), [], Options())
+        assert outcome(workspace) == rules
+        assert not any(each.stage == "model" for each in workspace.store.log.heads())
+        again = run(with_model(workspace, Obedient()), [], Options())
         assert not again.partly
-        assert any("currency code" in each for each in contents(desk))
+        assert any("currency code" in each for each in contents(workspace))
 
 
 def test_a_budget_that_is_spent_stops_cleanly_and_the_next_run_goes_on(desk_at, home, monkeypatch):
@@ -143,13 +145,13 @@ def test_a_budget_that_is_spent_stops_cleanly_and_the_next_run_goes_on(desk_at, 
     for number in range(4):
         say(home, f"s{number}", f"We must always keep table{number}.sql sorted by its key.", day=f"2026-01-0{number + 1}")
     monkeypatch.setattr(llm_extraction, "_TOGETHER", 1)
-    with desk_at(home) as desk:
-        report = run(with_model(desk, Obedient(), limits=(Limits(span="a run", calls=2),)), [], Options())
+    with desk_at(home) as workspace:
+        report = run(with_model(workspace, Obedient(), limits=(Limits(span="a run", calls=2),)), [], Options())
         assert report.partly
         assert report.body()["llm"]["unaffordable"]
         assert report.heard.left == 2
         rest = Obedient()
-        assert not run(with_model(desk, rest), [], Options()).partly
+        assert not run(with_model(workspace, rest), [], Options()).partly
         assert [each.purpose for each in rest.asked] == ["extract", "extract", "curate"]
 
 
@@ -164,30 +166,30 @@ def test_a_run_cut_short_repeats_no_question_that_was_answered(desk_at, home, mo
         return obey(ask)
 
     dying = Obedient(killed)
-    with desk_at(home) as desk, pytest.raises(KeyboardInterrupt):
-        run(with_model(desk, dying), [], Options())
-    with desk_at(home) as desk:
+    with desk_at(home) as workspace, pytest.raises(KeyboardInterrupt):
+        run(with_model(workspace, dying), [], Options())
+    with desk_at(home) as workspace:
         rest = Obedient()
-        run(with_model(desk, rest), [], Options())
+        run(with_model(workspace, rest), [], Options())
         assert [each.purpose for each in rest.asked] == ["extract", "extract", "curate"]
-        cut = outcome(desk)
-    with desk_at(home / "other") as desk:
-        run(with_model(desk, Obedient()), [home / ".claude"], Options())
-        assert outcome(desk) == cut
+        cut = outcome(workspace)
+    with desk_at(home / "other") as workspace:
+        run(with_model(workspace, Obedient()), [home / ".claude"], Options())
+        assert outcome(workspace) == cut
 
 
 def test_no_transaction_is_open_while_a_model_is_asked(desk_at, home):
     say(home, "one", RULE)
-    with desk_at(home) as desk:
+    with desk_at(home) as workspace:
 
         def writes(ask):
-            with sqlite3.connect(desk.home.store, timeout=0) as other:
+            with sqlite3.connect(workspace.paths.store, timeout=0) as other:
                 other.execute("CREATE TABLE beside (x)")
                 other.execute("DROP TABLE beside")
             other.close()
             return obey(ask)
 
-        assert not run(with_model(desk, Obedient(writes)), [], Options()).partly
+        assert not run(with_model(workspace, Obedient(writes)), [], Options()).partly
 
 
 GROWING = [
@@ -203,16 +205,16 @@ GROWING = [
 @pytest.mark.parametrize("cuts", [(1,), (3,), (2, 4), (1, 2, 3, 4, 5)])
 def test_a_session_heard_as_it_grows_gives_what_hearing_it_at_once_gives(desk_at, home, monkeypatch, cuts):
     monkeypatch.setattr(llm_extraction, "CHUNK_TOKENS", 200)
-    with desk_at(home / "whole") as desk:
+    with desk_at(home / "whole") as workspace:
         say(home / "w", "one", *GROWING)
-        run(with_model(desk, Obedient()), [home / "w"], Options())
-        whole = outcome(desk)
+        run(with_model(workspace, Obedient()), [home / "w"], Options())
+        whole = outcome(workspace)
         assert len(whole) > 3
-    with desk_at(home / "parts") as desk:
+    with desk_at(home / "parts") as workspace:
         for start, stop in zip((0, *cuts), (*cuts, len(GROWING)), strict=True):
             say(home / "p", "one", *GROWING[start:stop], start=start)
-            run(with_model(desk, Obedient()), [home / "p"], Options())
-        assert outcome(desk) == whole
+            run(with_model(workspace, Obedient()), [home / "p"], Options())
+        assert outcome(workspace) == whole
 
 
 def test_the_order_in_which_sessions_are_heard_does_not_matter(desk_at, home):
@@ -220,28 +222,28 @@ def test_the_order_in_which_sessions_are_heard_does_not_matter(desk_at, home):
         say(home / f"f{number}", f"s{number}", words, "Go on.", day=f"2026-01-0{number + 1}")
     found = set()
     for number, order in enumerate(permutations(range(3))):
-        with desk_at(home / f"home{number}") as desk:
+        with desk_at(home / f"home{number}") as workspace:
             for each in order:
-                run(with_model(desk, Obedient()), [home / f"f{each}"], Options())
-            found.add(tuple(outcome(desk)))
+                run(with_model(workspace, Obedient()), [home / f"f{each}"], Options())
+            found.add(tuple(outcome(workspace)))
     assert len(found) == 1
 
 
 def test_undo_takes_back_what_the_model_added_and_redo_brings_it_again(desk_at, home):
     say(home, "one", RULE, FACT)
-    with desk_at(home) as desk:
-        run(replace(desk, asking=None), [], Options())
-        rules = outcome(desk)
-        run(with_model(desk, Obedient()), [], Options())
-        both = outcome(desk)
+    with desk_at(home) as workspace:
+        run(replace(workspace, llm=None), [], Options())
+        rules = outcome(workspace)
+        run(with_model(workspace, Obedient()), [], Options())
+        both = outcome(workspace)
         assert both != rules
-        undo(desk)
-        assert outcome(desk) == rules
-        run(with_model(desk, Obedient()), [], Options())
-        assert outcome(desk) == rules
-        redo(desk)
-        assert outcome(desk) == both
-        assert desk.store.damage() == ()
+        undo(workspace)
+        assert outcome(workspace) == rules
+        run(with_model(workspace, Obedient()), [], Options())
+        assert outcome(workspace) == rules
+        redo(workspace)
+        assert outcome(workspace) == both
+        assert workspace.store.damage() == ()
 
 
 def test_what_the_model_turns_down_is_refused_and_what_rules_are_sure_of_waits(desk_at, home):
@@ -251,11 +253,11 @@ def test_what_the_model_turns_down_is_refused_and_what_rules_are_sure_of_waits(d
         names = [line.split()[0] for line in ask.prompt.rpartition("Hints:")[2].splitlines() if line.startswith("h")]
         return NOTHING | {"hints": [{"hint": name, "verdict": "refuse", "content": "", "reason": "passing"} for name in names]}
 
-    with desk_at(home) as desk:
-        run(with_model(desk, Obedient(refuses)), [], Options())
-        (proposal,) = desk.store.log.proposals_from(1, 0, "model")
+    with desk_at(home) as workspace:
+        run(with_model(workspace, Obedient(refuses)), [], Options())
+        (proposal,) = workspace.store.log.proposals_from(1, 0, "model")
         assert isinstance(proposal.judged.verdict, Held | Refused)
-        assert contents(desk) == []
+        assert contents(workspace) == []
 
 
 def test_what_looks_missed_is_asked_about_once_more_with_its_words(desk_at, home):
@@ -265,8 +267,8 @@ def test_what_looks_missed_is_asked_about_once_more_with_its_words(desk_at, home
         return obey(ask) if "Look again" in ask.prompt else NOTHING
 
     model = Obedient(blind)
-    with desk_at(home) as desk:
-        report = run(with_model(desk, model), [], Options())
+    with desk_at(home) as workspace:
+        report = run(with_model(workspace, model), [], Options())
         asked = [each for each in model.asked if "Look again" in each.prompt]
         assert report.heard.again == len(asked) <= 1
         if asked:
@@ -276,18 +278,18 @@ def test_what_looks_missed_is_asked_about_once_more_with_its_words(desk_at, home
 def test_a_changed_prompt_rewrites_nothing_unless_it_is_forced(desk_at, home):
     say(home, "one", RULE, FACT)
     own = home / ".config/kept/extraction-prompt.md"
-    with desk_at(home) as desk:
-        run(with_model(desk, Obedient()), [], Options())
-        before = outcome(desk)
+    with desk_at(home) as workspace:
+        run(with_model(workspace, Obedient()), [], Options())
+        before = outcome(workspace)
     own.parent.mkdir(parents=True, exist_ok=True)
     own.write_text("Only remember rules about dates.\n\n{{categories}}\n")
-    with desk_at(home) as desk:
+    with desk_at(home) as workspace:
         model = Obedient(lambda _: NOTHING)
-        report = run(with_model(desk, model), [], Options())
-        assert (model.asked, outcome(desk)) == ([], before)
-        run(with_model(desk, model), [], Options(force=True))
+        report = run(with_model(workspace, model), [], Options())
+        assert (model.asked, outcome(workspace)) == ([], before)
+        run(with_model(workspace, model), [], Options(force=True))
         assert model.asked[0].system.startswith("Only remember rules about dates.")
-        assert outcome(desk) != before
+        assert outcome(workspace) != before
         assert not report.partly
 
 
@@ -302,9 +304,9 @@ def test_a_category_that_the_prompt_declares_is_used_and_one_that_nobody_declare
         content = "A kingfisher sat on the old mill dam in Wells."
         return NOTHING | {"memories": [{"category": name, "content": content, "evidence": [quote]} for name in ("fish", "birds")]}
 
-    with desk_at(home) as desk:
-        report = run(with_model(desk, Obedient(birds)), [], Options())
-        (memory,) = desk.store.log.memories()
+    with desk_at(home) as workspace:
+        report = run(with_model(workspace, Obedient(birds)), [], Options())
+        (memory,) = workspace.store.log.memories()
         assert memory.category == "birds"
         assert report.heard.refused["unknown category"] == 1
         assert report.heard.prompts["coding"][0] == str(own)
@@ -312,48 +314,48 @@ def test_a_category_that_the_prompt_declares_is_used_and_one_that_nobody_declare
 
 def test_forcing_while_the_model_is_away_keeps_what_it_said(desk_at, home):
     say(home, "one", RULE, FACT)
-    with desk_at(home) as desk:
-        run(with_model(desk, Obedient()), [], Options())
-        before = outcome(desk)
-        run(replace(desk, asking=None), [], Options(force=True))
-        assert outcome(desk) == before
+    with desk_at(home) as workspace:
+        run(with_model(workspace, Obedient()), [], Options())
+        before = outcome(workspace)
+        run(replace(workspace, llm=None), [], Options(force=True))
+        assert outcome(workspace) == before
 
 
 def test_what_was_forgotten_does_not_come_back_through_a_model(desk_at, home):
     say(home, "one", RULE, FACT)
-    with desk_at(home) as desk:
-        run(with_model(desk, Obedient()), [], Options())
-        (gone,) = [each for each in desk.store.log.memories() if "currency code" in each.content]
-        forget_ids(desk, [gone.id])
+    with desk_at(home) as workspace:
+        run(with_model(workspace, Obedient()), [], Options())
+        (gone,) = [each for each in workspace.store.log.memories() if "currency code" in each.content]
+        forget_ids(workspace, [gone.id])
         say(home, "two", FACT, day="2026-02-01")
-        run(with_model(desk, Obedient()), [], Options())
-        assert not any("currency code" in each for each in contents(desk))
+        run(with_model(workspace, Obedient()), [], Options())
+        assert not any("currency code" in each for each in contents(workspace))
 
 
 def test_a_conversation_that_opts_out_later_takes_what_a_model_said_of_it(desk_at, home):
     say(home, "one", FACT)
-    with desk_at(home) as desk:
-        run(with_model(desk, Obedient()), [], Options())
-        assert contents(desk)
+    with desk_at(home) as workspace:
+        run(with_model(workspace, Obedient()), [], Options())
+        assert contents(workspace)
         say(home, "one", "kept: ignore this conversation", start=5)
-        run(replace(desk, asking=None), [], Options())
-        assert contents(desk) == []
+        run(replace(workspace, llm=None), [], Options())
+        assert contents(workspace) == []
 
 
 def test_memories_of_a_model_move_with_their_project(desk_at, home):
     say(home, "one", FACT, cwd="/x/harbor")
-    with desk_at(home) as desk:
-        run(with_model(desk, Obedient()), [], Options())
-        before = [(each.id, each.content) for each in desk.store.log.memories() if each.status is Status.ACTIVE]
+    with desk_at(home) as workspace:
+        run(with_model(workspace, Obedient()), [], Options())
+        before = [(each.id, each.content) for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
     settings = home / ".config/kept/config.toml"
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text('[projects]\n"/x/harbor" = "/x/pier"\n')
-    with desk_at(home) as desk:
-        run(replace(desk, asking=None), [], Options())
-        after = [each for each in desk.store.log.memories() if each.status is Status.ACTIVE]
+    with desk_at(home) as workspace:
+        run(replace(workspace, llm=None), [], Options())
+        after = [each for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
         assert [(each.id, each.content) for each in after] == before
-        assert {each.scope for each in after} == {desk.scope("/x/pier")}
-        report = run(with_model(desk, Obedient()), [], Options())
+        assert {each.scope for each in after} == {workspace.scope("/x/pier")}
+        report = run(with_model(workspace, Obedient()), [], Options())
         assert report.body()["operations"] == {}
 
 
@@ -364,11 +366,11 @@ def test_secrets_in_a_reply_are_refused_and_kept_nowhere(desk_at, home):
         "category": "constraint", "content": f"The deploy token must be rotated monthly: {token}",
         "evidence": [{"event": "e0", "quote": "The deploy token must be rotated monthly"}],
     }  # fmt: skip
-    with desk_at(home) as desk:
-        run(with_model(desk, Obedient(lambda _: NOTHING | {"memories": [memory]})), [], Options())
-        assert token not in json.dumps([str(each) for each in desk.store.log.every_proposal()])
-        assert token.encode() not in desk.home.store.read_bytes()
-        assert not any("ghp_" in each for each in contents(desk))
+    with desk_at(home) as workspace:
+        run(with_model(workspace, Obedient(lambda _: NOTHING | {"memories": [memory]})), [], Options())
+        assert token not in json.dumps([str(each) for each in workspace.store.log.every_proposal()])
+        assert token.encode() not in workspace.paths.store.read_bytes()
+        assert not any("ghp_" in each for each in contents(workspace))
 
 
 def test_every_event_of_a_thread_is_in_a_question(desk_at, home, monkeypatch):
@@ -376,26 +378,26 @@ def test_every_event_of_a_thread_is_in_a_question(desk_at, home, monkeypatch):
     monkeypatch.setattr(llm_extraction, "WINDOW", 20)
     say(home, "one", *(f"Question number {n} about the importer. " * 5 for n in range(40)))
     model = Obedient()
-    with desk_at(home) as desk:
-        run(with_model(desk, model), [], Options())
-        (thread,) = desk.store.archive.threads()
+    with desk_at(home) as workspace:
+        run(with_model(workspace, model), [], Options())
+        (thread,) = workspace.store.archive.threads()
         text = "\n".join(each.prompt for each in model.asked)
         assert all(f"[e{n}] " in text for n in range(thread.events))
-        assert desk.store.archive.unheard() == ()
+        assert workspace.store.archive.unheard() == ()
 
 
 def test_a_plain_function_can_answer(desk_at, home):
     say(home, "one", FACT)
-    with desk_at(home) as desk:
-        run(replace(desk, asking=None), [], Options())
+    with desk_at(home) as workspace:
+        run(replace(workspace, llm=None), [], Options())
         heard = llm_extraction.hear(
-            desk,
-            lambda: desk.store.log.start_run("test", desk.clock()),
+            workspace,
+            lambda: workspace.store.log.start_run("test", workspace.clock()),
             lambda asks: [Answered(body=obey(each)) for each in asks],
             by="a function",
         )
         assert heard.chunks == 1
-        none = llm_extraction.hear(desk, lambda: 1, lambda asks: [Unreachable(reason="away") for _ in asks], by="nobody")
+        none = llm_extraction.hear(workspace, lambda: 1, lambda asks: [Unreachable(reason="away") for _ in asks], by="nobody")
         assert (none.threads, none.left) == (0, 0)
 
 
@@ -404,12 +406,12 @@ def test_a_day_tells_what_its_sessions_came_to_without_asking_again(desk_at, hom
     say(home, "one", "Should amounts be integers in cents?", decided)
     say(home, "two", "Who owns the staging database?", day="2026-01-06")
     model = Obedient()
-    with desk_at(home) as desk:
-        run(with_model(desk, model), [], Options())
+    with desk_at(home) as workspace:
+        run(with_model(workspace, model), [], Options())
         asked = len(model.asked)
-        found = browse.day(replace(desk, asking=None), date(2026, 1, 5)).summary.detailed
+        found = browse.day(replace(workspace, llm=None), date(2026, 1, 5)).summary.detailed
         assert (Part.DECIDED, decided) in [(each.part, each.text) for each in found]
-        assert [each.part for each in browse.day(desk, date(2026, 1, 6)).summary.detailed if each.by] == [Part.OPEN]
+        assert [each.part for each in browse.day(workspace, date(2026, 1, 6)).summary.detailed if each.by] == [Part.OPEN]
         assert len(model.asked) == asked
 
 
@@ -417,23 +419,23 @@ def test_words_that_no_model_should_see_do_not_reach_it(desk_at, home):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     say(home, "one", f"The deploy token is {token} and must be rotated monthly.")
     model = Obedient()
-    with desk_at(home) as desk:
-        run(with_model(desk, model), [], Options())
+    with desk_at(home) as workspace:
+        run(with_model(workspace, model), [], Options())
         assert model.asked
         assert not any(token in each.prompt for each in model.asked)
 
 
 def test_each_hostile_reply_leaves_the_rules_result_as_it_was(desk_at, home, shared):
     say(home, "one", RULE, FACT)
-    with desk_at(home) as desk:
-        run(replace(desk, asking=None), [], Options())
-        before = outcome(desk)
+    with desk_at(home) as workspace:
+        run(replace(workspace, llm=None), [], Options())
+        before = outcome(workspace)
         for path in sorted((shared / "hostile" / "llm").glob("*.txt")):
             reply = path.read_text(encoding="utf-8")
-            report = run(with_model(desk, Obedient(lambda _, reply=reply: reply)), [], Options())
+            report = run(with_model(workspace, Obedient(lambda _, reply=reply: reply)), [], Options())
             assert report.partly, path.name
             assert report.heard.left == 1, path.name
-            assert outcome(desk) == before, path.name
+            assert outcome(workspace) == before, path.name
 
 
 def test_a_memory_tells_which_model_proposed_it_and_by_which_prompt(desk_at, home):
@@ -441,9 +443,9 @@ def test_a_memory_tells_which_model_proposed_it_and_by_which_prompt(desk_at, hom
     settings = home / ".config/kept/config.toml"
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text('[llm]\nadapter = "scripted"\nmodel = "small-one"\n')
-    with desk_at(home) as desk:
-        run(with_model(desk, Obedient()), [], Options())
-        (memory,) = [each for each in desk.store.log.memories() if each.status is Status.ACTIVE]
-        ((model, reasoning),) = browse.trace(desk, memory).models
-        assert model == f"small-one, prompt {desk.prompt(desk.profile).version}"
+    with desk_at(home) as workspace:
+        run(with_model(workspace, Obedient()), [], Options())
+        (memory,) = [each for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
+        ((model, reasoning),) = browse.trace(workspace, memory).models
+        assert model == f"small-one, prompt {workspace.prompt(workspace.profile).version}"
         assert "the user's words" in reasoning

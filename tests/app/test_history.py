@@ -27,93 +27,95 @@ def add(number: str, seen: datetime | None = MAR, content: str = "words") -> Add
     return Add(memory=number, at=seen, reason="new", value=memory(number, seen, content))
 
 
-def commit(desk, *operations, stage="curate"):
-    now = desk.clock()
-    run = desk.store.log.start_run("run", now)
-    return desk.store.log.commit(
+def commit(workspace, *operations, stage="curate"):
+    now = workspace.clock()
+    run = workspace.store.log.start_run("run", now)
+    return workspace.store.log.commit(
         Draft(run=run, stage=stage, subject="", actor=Actor.MACHINE, recorded_at=now, operations=operations)
     )
 
 
 @pytest.fixture
-def desk(desk_at, home):
+def workspace(desk_at, home):
     with desk_at(home) as opened:
         yield opened
 
 
-def test_any_past_pass_can_be_undone_and_what_was_done_later_is_told(desk):
-    first = commit(desk, add("m1"), add("m2"))
-    commit(desk, add("m3"))
-    pinned = commit(desk, Pin(memory="m1", at=MAR, reason="x"))
-    replaced = commit(desk, Supersede(memory="m3", at=MAR, reason="x", by="m2"))
-    done = undo(desk, str(first.id))
+def test_any_past_pass_can_be_undone_and_what_was_done_later_is_told(workspace):
+    first = commit(workspace, add("m1"), add("m2"))
+    commit(workspace, add("m3"))
+    pinned = commit(workspace, Pin(memory="m1", at=MAR, reason="x"))
+    replaced = commit(workspace, Supersede(memory="m3", at=MAR, reason="x", by="m2"))
+    done = undo(workspace, str(first.id))
     assert sorted(done.changed) == ["m1", "m2"]
     assert [(each.made.id, each.operation.memory, each.idle) for each in done.later] == [
         (pinned.id, "m1", True),
         (replaced.id, "m3", False),
     ]
-    back = redo(desk, str(first.id))
-    assert desk.store.log.memory("m1").pinned
+    back = redo(workspace, str(first.id))
+    assert workspace.store.log.memory("m1").pinned
     assert not any(each.idle for each in back.later)
-    assert desk.store.damage() == ()
+    assert workspace.store.damage() == ()
 
 
-def test_an_undo_in_the_middle_keeps_what_came_after(desk):
-    commit(desk, add("m1"))
-    middle = commit(desk, Retire(memory="m1", at=MAR, reason="x"))
-    commit(desk, Pin(memory="m1", at=MAR, reason="x"))
-    done = undo(desk, str(middle.id))
+def test_an_undo_in_the_middle_keeps_what_came_after(workspace):
+    commit(workspace, add("m1"))
+    middle = commit(workspace, Retire(memory="m1", at=MAR, reason="x"))
+    commit(workspace, Pin(memory="m1", at=MAR, reason="x"))
+    done = undo(workspace, str(middle.id))
     assert [(type(each.operation).__name__, each.idle) for each in done.later] == [("Pin", False)]
-    found = desk.store.log.memory("m1")
+    found = workspace.store.log.memory("m1")
     assert (found.status, found.pinned) == (Status.ACTIVE, True)
 
 
 @pytest.mark.parametrize("what", ["99", "r99", "x", "-1", "²", "9" * 40])
-def test_a_pass_that_is_not_there_is_told_so(desk, what):
-    commit(desk, add("m1"))
+def test_a_pass_that_is_not_there_is_told_so(workspace, what):
+    commit(workspace, add("m1"))
     with pytest.raises(UsageError):
-        undo(desk, what)
+        undo(workspace, what)
 
 
-def test_the_history_is_that_of_the_last_runs_with_their_operations(desk):
+def test_the_history_is_that_of_the_last_runs_with_their_operations(workspace):
     for number in range(5):
-        commit(desk, add(f"m{number}"))
-    found = history(desk, 2)
+        commit(workspace, add(f"m{number}"))
+    found = history(workspace, 2)
     assert [each.run.id for each in found] == [5, 4]
     assert [operation.memory for each in found for made, _ in each.passes for operation in made.operations] == ["m4", "m3"]
 
 
-def test_what_was_true_then_counts_by_event_time_whenever_it_was_read(desk):
-    commit(desk, add("m1", MAR))
+def test_what_was_true_then_counts_by_event_time_whenever_it_was_read(workspace):
+    commit(workspace, add("m1", MAR))
     facts = replace(as_facts(memory("m1", MAR)), first_seen=JAN, last_seen=MAY)
     facts = replace(facts, added=tuple(memory("m1", at).evidence[0] for at in (JAN, MAY)))
-    commit(desk, Reaffirm(memory="m1", at=MAY, reason="seen again", facts=facts))
-    commit(desk, Retire(memory="m1", at=MAY, reason="x"))
+    commit(workspace, Reaffirm(memory="m1", at=MAY, reason="seen again", facts=facts))
+    commit(workspace, Retire(memory="m1", at=MAY, reason="x"))
     day = timedelta(days=1)
-    assert memories_at(desk, JAN - day) == ()
-    (then,) = memories_at(desk, JAN + day)
+    assert memories_at(workspace, JAN - day) == ()
+    (then,) = memories_at(workspace, JAN + day)
     assert (then.status, then.first_seen) == (Status.ACTIVE, JAN)
-    (then,) = memories_at(desk, MAR + day)
+    (then,) = memories_at(workspace, MAR + day)
     assert (then.status, then.last_seen) == (Status.ACTIVE, MAR)
-    (then,) = memories_at(desk, MAY)
+    (then,) = memories_at(workspace, MAY)
     assert (then.status, len(then.evidence)) == (Status.RETIRED, 3)
 
 
-def test_what_kept_believed_then_counts_by_when_it_was_recorded(desk):
-    before = desk.clock()
-    made = commit(desk, add("m1", JAN))
-    between = desk.clock()
-    undo(desk, str(made.id))
-    assert memories_at(desk, before, recorded=True) == ()
-    assert [each.id for each in memories_at(desk, between, recorded=True)] == ["m1"]
-    assert memories_at(desk, desk.clock(), recorded=True) == ()
-    assert memories_at(desk, between) == ()
+def test_what_kept_believed_then_counts_by_when_it_was_recorded(workspace):
+    before = workspace.clock()
+    made = commit(workspace, add("m1", JAN))
+    between = workspace.clock()
+    undo(workspace, str(made.id))
+    assert memories_at(workspace, before, recorded=True) == ()
+    assert [each.id for each in memories_at(workspace, between, recorded=True)] == ["m1"]
+    assert memories_at(workspace, workspace.clock(), recorded=True) == ()
+    assert memories_at(workspace, between) == ()
 
 
-def test_as_of_now_what_was_true_is_what_is_remembered_undated_memories_included(desk):
-    commit(desk, add("m1"), add("m2", None), add("m3", MAY))
-    commit(desk, Supersede(memory="m1", at=MAY, reason="x", by="m3"))
-    assert sorted(each.id for each in memories_at(desk, desk.clock())) == ["m1", "m2", "m3"]
-    assert {each.id: each for each in memories_at(desk, desk.clock())} == {each.id: each for each in desk.store.log.memories()}
-    changed = difference(desk, MAR, MAY).changed
+def test_as_of_now_what_was_true_is_what_is_remembered_undated_memories_included(workspace):
+    commit(workspace, add("m1"), add("m2", None), add("m3", MAY))
+    commit(workspace, Supersede(memory="m1", at=MAY, reason="x", by="m3"))
+    assert sorted(each.id for each in memories_at(workspace, workspace.clock())) == ["m1", "m2", "m3"]
+    assert {each.id: each for each in memories_at(workspace, workspace.clock())} == {
+        each.id: each for each in workspace.store.log.memories()
+    }
+    changed = difference(workspace, MAR, MAY).changed
     assert set(changed) == {"m1", "m3"}

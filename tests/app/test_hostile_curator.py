@@ -46,24 +46,26 @@ def test_a_month_of_taking_away_a_tenth_a_night_leaves_half(desk_at, clock, home
     """The sly one leaves alone what it may not touch at all; the greedy one does not, and gets nothing."""
     greedy, removal = way == "greedy", REMOVALS.get(way, _retire)
     say(home, "first", RULE)
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        scope = desk.store.log.memories()[0].scope
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        scope = workspace.store.log.memories()[0].scope
         added = tuple(
             Memory(
                 id=f"{number:010x}", profile="coding", category="decision", scope=scope, status=Status.ACTIVE, confidence=0.8,
-                content=f"Crate {number} goes to dock {number * 7}.", origin=Origin.USER, first_seen=desk.clock(), last_seen=desk.clock(),
+                content=f"Crate {number} goes to dock {number * 7}.", origin=Origin.USER, first_seen=workspace.clock(), last_seen=workspace.clock(),
             )
             for number in range(MEMORIES)
         )  # fmt: skip
         operations = tuple(Add(memory=each.id, at=each.first_seen, reason="accepted", value=each) for each in added)
-        started = desk.store.log.start_run("run", desk.clock())
-        desk.store.log.commit(
-            Draft(run=started, stage="curate", subject="", actor=Actor.MACHINE, recorded_at=desk.clock(), operations=operations)
+        started = workspace.store.log.start_run("run", workspace.clock())
+        workspace.store.log.commit(
+            Draft(
+                run=started, stage="curate", subject="", actor=Actor.MACHINE, recorded_at=workspace.clock(), operations=operations
+            )
         )
-        desk.store.log.end_run(started, desk.clock(), {})
-        pinned = person.pin(desk, added[0].id)
-        edited = person.edit(desk, added[1].id, "Crate 1 goes wherever I say.")
+        workspace.store.log.end_run(started, workspace.clock(), {})
+        pinned = person.pin(workspace, added[0].id)
+        edited = person.edit(workspace, added[1].id, "Crate 1 goes wherever I say.")
 
     def hostile(_: object, memories: Sequence[Memory], **__: object) -> tuple[Operation, ...]:
         active = [each for each in memories if each.status is Status.ACTIVE and each.content and each.category == "decision"]
@@ -75,15 +77,15 @@ def test_a_month_of_taking_away_a_tenth_a_night_leaves_half(desk_at, clock, home
     for night in range(NIGHTS):
         clock.moment += timedelta(days=1)
         say(home, f"night{night}", f"In this project we always keep log {night} of the harbour in box {night}.")
-        with desk_at(home) as desk:
-            stopped += bool(run(desk, [], Options()).body()["stopped"])
+        with desk_at(home) as workspace:
+            stopped += bool(run(workspace, [], Options()).body()["stopped"])
             if night == NIGHTS - 1:
-                left = [each for each in desk.store.log.memories() if each.category == "decision" and each.content]
+                left = [each for each in workspace.store.log.memories() if each.category == "decision" and each.content]
                 left = [each for each in left if each.status is Status.ACTIVE]
-                notes = [each for each in desk.store.log.heads() if each.stage == GUARD]
+                notes = [each for each in workspace.store.log.heads() if each.stage == GUARD]
                 assert len(left) == MEMORIES if greedy else len(left) >= MEMORIES / 2
-                assert desk.store.log.memory(pinned.id) == pinned
-                assert desk.store.log.memory(edited.id) == edited
-                assert desk.store.damage() == ()
+                assert workspace.store.log.memory(pinned.id) == pinned
+                assert workspace.store.log.memory(edited.id) == edited
+                assert workspace.store.damage() == ()
     assert stopped == NIGHTS if greedy else stopped >= NIGHTS - MEMORIES / 2 / TENTH - 1
     assert notes, "what the guard stopped is in the log"

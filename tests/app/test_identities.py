@@ -17,8 +17,8 @@ def record(words, *, uuid=SAME, session="s1", at="2026-01-05T10:00:00.000Z"):
     return json.dumps(body) + "\n"
 
 
-def texts(desk):
-    store = desk.store.archive
+def texts(workspace):
+    store = workspace.store.archive
     return sorted(event.text for thread in store.threads() for event in store.events(thread.id, 0, thread.events))
 
 
@@ -31,35 +31,39 @@ def folder(home):
 
 def test_two_records_of_a_file_with_one_identity_are_both_kept_at_every_reading(desk_at, home, folder):
     (folder / "a.jsonl").write_text(record("The first content.") + record("Quite another content."))
-    with desk_at(home) as desk:
+    with desk_at(home) as workspace:
         for options in (Options(), Options(), Options(force=True)):
-            run(desk, [], options)
-            assert texts(desk) == ["Quite another content.", "The first content."]
+            run(workspace, [], options)
+            assert texts(workspace) == ["Quite another content.", "The first content."]
 
 
 def test_records_of_two_files_with_one_identity_are_both_kept(desk_at, home, folder):
     (folder / "a.jsonl").write_text(record("The first content."))
     (folder / "b.jsonl").write_text(record("Quite another content.", session="s2"))
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        run(desk, [], Options(force=True))
-        assert texts(desk) == ["Quite another content.", "The first content."]
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        run(workspace, [], Options(force=True))
+        assert texts(workspace) == ["Quite another content.", "The first content."]
 
 
 def test_a_record_that_arrives_later_under_a_known_identity_is_kept(desk_at, home, folder):
     path = folder / "a.jsonl"
     path.write_text(record("The first content."))
-    with desk_at(home) as desk:
-        run(desk, [], Options())
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
         path.write_text(path.read_text() + record("Quite another content.") + record("The first content."))
-        run(desk, [], Options())
-        assert texts(desk) == ["Quite another content.", "The first content."]
+        run(workspace, [], Options())
+        assert texts(workspace) == ["Quite another content.", "The first content."]
 
 
 def test_a_copy_in_another_file_is_no_second_record(desk_at, home, folder):
     (folder / "a.jsonl").write_text(record("The first content."))
     (folder / "b.jsonl").write_text(record("The first content.", session="s2"))
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        keys = {event.key for each in desk.store.archive.threads() for event in desk.store.archive.events(each.id, 0, each.events)}
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        keys = {
+            event.key
+            for each in workspace.store.archive.threads()
+            for event in workspace.store.archive.events(each.id, 0, each.events)
+        }
         assert len(keys) == 1

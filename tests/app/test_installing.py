@@ -15,7 +15,7 @@ from kept.install.schedulers import Ran
 from kept.install.setup import hooked, install_hooks, leave, leave_system, planned, plugged, purge
 from kept.local.clients import PLUGIN_SUGGEST, SUGGEST, has_hooks, has_plugin, with_hooks
 from kept.pipeline.run import Options, run
-from kept.workspace import find_home
+from kept.workspace import find_paths
 from talking import RULE, say
 
 
@@ -33,7 +33,7 @@ def place(home):
     (home / ".claude").mkdir()
     (home / ".claude" / "settings.json").write_text('{"model":"opus",  "hooks": {}}')
     (home / ".codex").mkdir()
-    return find_home(None, {"HOME": str(home)})
+    return find_paths(None, {"HOME": str(home)})
 
 
 def test_everything_comes_and_goes_and_the_home_is_byte_for_byte_as_before(desk_at, home, place):
@@ -41,16 +41,16 @@ def test_everything_comes_and_goes_and_the_home_is_byte_for_byte_as_before(desk_
     before = tree(home)
     install_hooks(place)
     install(place, {}, kind="systemd", run=quiet)
-    with desk_at(home) as desk:
-        run(desk, [], Options())
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
         assert {each.name for each in hooked(place)} == {"claude", "codex"}
         assert tree(home) != before
-        left = leave(desk, {}, run=quiet)
+        left = leave(workspace, {}, run=quiet)
         assert left.problems == []
         assert left.aside == []
         assert tree(home) == before
         assert not (home / ".config" / "systemd").exists()
-        assert desk.store.log.memories()
+        assert workspace.store.log.memories()
 
 
 def test_what_was_changed_in_the_settings_meanwhile_stays(desk_at, home, place):
@@ -59,18 +59,18 @@ def test_what_was_changed_in_the_settings_meanwhile_stays(desk_at, home, place):
     body = json.loads(path.read_text())
     body["theme"] = "dark"
     path.write_text(json.dumps(body))
-    with desk_at(home) as desk:
-        leave(desk, {}, run=quiet)
+    with desk_at(home) as workspace:
+        leave(workspace, {}, run=quiet)
     assert json.loads(path.read_text()) == {"model": "opus", "theme": "dark"}
 
 
 def test_lines_a_person_added_to_memory_md_are_kept_aside_and_named(desk_at, home, place):
     say(home, "a", RULE)
-    with desk_at(home) as desk:
-        run(desk, [], Options())
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
         memory = home / ".claude" / "rules" / "memory.md"
         memory.write_text(memory.read_text() + "\nA line of my own.\n")
-        left = leave(desk, {}, run=quiet)
+        left = leave(workspace, {}, run=quiet)
         assert not memory.exists()
         (aside,) = left.aside
         assert "A line of my own." in Path(aside).read_text()
@@ -81,8 +81,8 @@ def test_installing_twice_changes_nothing_more_and_still_leaves_cleanly(desk_at,
     install_hooks(place)
     assert planned(place) == ()
     assert install_hooks(place) == ()
-    with desk_at(home) as desk:
-        leave(desk, {}, run=quiet)
+    with desk_at(home) as workspace:
+        leave(workspace, {}, run=quiet)
     assert tree(home) == before
 
 
@@ -103,9 +103,9 @@ def test_settings_that_are_no_json_are_told_and_left_alone(home, place):
 
 def test_purging_deletes_kepts_own_folders_and_nothing_else(desk_at, home, place):
     say(home, "a", RULE)
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        leave(desk, {}, run=quiet)
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        leave(workspace, {}, run=quiet)
     assert purge(place) == (str(place.state),)
     assert not place.state.exists()
     assert (home / ".claude" / "settings.json").exists()
@@ -115,8 +115,8 @@ def test_the_doctor_looks_at_everything_and_says_how_to_mend_it(desk_at, home, p
     found = {each.name: each for each in examine(place)}
     assert found["home"].fix == "kept run"
     say(home, "a", RULE)
-    with desk_at(home) as desk:
-        run(desk, [], Options())
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
     place.state.chmod(0o755)
     found = {each.name: each for each in examine(place)}
     assert found["store"].well
@@ -132,14 +132,14 @@ MINE = "# My rules\n\nBe brief.\n"
 
 @pytest.fixture
 def sectioned_desk(desk_at, home):
-    """A desk whose settings ask for sections for Codex and Gemini; Codex's file is the user's, Gemini's is not there."""
+    """A workspace whose settings ask for sections for Codex and Gemini; Codex's file is the user's, Gemini's is not there."""
     (home / ".codex").mkdir()
     (home / ".codex" / "AGENTS.md").write_text(MINE)
     (home / ".config" / "kept").mkdir(parents=True)
     (home / ".config" / "kept" / "config.toml").write_text('sections = ["codex", "gemini"]\n')
     say(home, "a", RULE)
-    with desk_at(home) as desk:
-        yield desk
+    with desk_at(home) as workspace:
+        yield workspace
 
 
 def test_memory_arrives_in_a_section_of_the_instructions_of_codex_and_gemini(sectioned_desk, home):
@@ -223,7 +223,7 @@ def test_where_the_store_is_gone_already_hooks_and_schedule_go_all_the_same(home
 
 
 def test_a_section_tells_how_to_hand_over_where_no_hook_does(sectioned_desk, home):
-    place = find_home(None, {"HOME": str(home)})
+    place = find_paths(None, {"HOME": str(home)})
     run(sectioned_desk, [], Options())
     assert START in (home / ".codex" / "AGENTS.md").read_text()
     assert START in (home / ".gemini" / "GEMINI.md").read_text()
@@ -249,12 +249,12 @@ def test_hooks_and_outputs_go_where_the_environment_says_an_agents_folder_is(hom
     (own / "projects" / "p").mkdir(parents=True)
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(own))
     monkeypatch.setenv("CODEX_HOME", "/outside/codex")
-    place = find_home(None, os.environ)
+    place = find_paths(None, os.environ)
     assert [change.path for change in planned(place)] == [own / "settings.json"]
     assert place.output(".claude/rules/memory.md") == own / "rules" / "memory.md"
     assert place.output("notes/memory.md") == home / "notes" / "memory.md"
     assert place.output(".codex/AGENTS.md") == home / ".codex" / "AGENTS.md"  # kept writes nothing outside the home
-    assert find_home(str(home / "trial"), os.environ).output(".claude/rules/memory.md").is_relative_to(home / "trial")
+    assert find_paths(str(home / "trial"), os.environ).output(".claude/rules/memory.md").is_relative_to(home / "trial")
 
 
 def test_a_section_in_a_file_with_other_line_endings_that_nobody_edited_is_told_as_nobodys(sectioned_desk, home):

@@ -11,7 +11,7 @@ from kept.core.event import Origin
 from kept.core.memory import Status
 from kept.journal.narrate import edited, head_of
 from kept.llm.adapters.scripted import Scripted
-from kept.llm.client import Asker
+from kept.llm.client import LlmClient
 from kept.memories.browse import refused
 from kept.pipeline.erase.forget import forget, request_of
 from kept.pipeline.run import Options, run
@@ -42,8 +42,8 @@ def days_of_work(home, count=3):
         )
 
 
-def journal_memories(desk):
-    return [each for each in desk.store.log.memories() if each.profile == "journal" and each.status is Status.ACTIVE]
+def journal_memories(workspace):
+    return [each for each in workspace.store.log.memories() if each.profile == "journal" and each.status is Status.ACTIVE]
 
 
 def texts(home):
@@ -52,7 +52,7 @@ def texts(home):
 
 @pytest.fixture
 def journal_at(desk_at, home):
-    """A desk with the journal's profile at work and the sessions read."""
+    """A workspace with the journal's profile at work and the sessions read."""
 
     def at():
         return desk_at(home, also=("journal",))
@@ -60,15 +60,15 @@ def journal_at(desk_at, home):
     return at
 
 
-def write_all(desk, days, **options):
-    run(desk, [], Options())
-    return [write(desk, work_of(desk, **options), each) for each in days]
+def write_all(workspace, days, **options):
+    run(workspace, [], Options())
+    return [write(workspace, work_of(workspace, **options), each) for each in days]
 
 
 def test_an_entry_tells_the_day_and_says_that_no_model_wrote_it(journal_at, home):
     days_of_work(home)
-    with journal_at() as desk:
-        (done,) = write_all(desk, [day(0)])
+    with journal_at() as workspace:
+        (done,) = write_all(workspace, [day(0)])
         assert done.state is State.WRITTEN
         text = done.path.read_text()
         assert "tides.py" in text
@@ -81,8 +81,8 @@ def test_an_entry_tells_the_day_and_says_that_no_model_wrote_it(journal_at, home
 
 def test_an_entry_contains_nothing_from_after_its_day_whatever_was_read_before(journal_at, home):
     days_of_work(home)
-    with journal_at() as desk:
-        write_all(desk, [day(0), day(1), day(2)])
+    with journal_at() as workspace:
+        write_all(workspace, [day(0), day(1), day(2)])
     told = texts(home)
     for number, text in enumerate(told.values()):
         for later in range(number + 1, 3):
@@ -100,8 +100,8 @@ def test_what_was_answered_after_midnight_is_not_in_the_entry_of_the_day_before(
     }  # fmt: skip
     with path.open("a") as file:
         file.write(json.dumps(after) + "\n")
-    with journal_at() as desk:
-        (done,) = write_all(desk, [day(0)])
+    with journal_at() as workspace:
+        (done,) = write_all(workspace, [day(0)])
         assert "tide reader" in done.path.read_text()
         assert "herons" not in done.path.read_text()
 
@@ -110,48 +110,48 @@ def test_a_memory_that_was_worded_anew_later_is_told_in_its_words_of_then(journa
     say(home, "a", "Never use pip in this repo, always use `uv sync` instead.", day="2026-01-05")
     say(home, "b", "Please run `uv sync` for the tide tables.", day="2026-01-06")
     say(home, "c", "Never use pip in this repo, always use `uv sync --frozen` instead.", day="2026-01-09")
-    with journal_at() as desk:
-        (done,) = write_all(desk, [date(2026, 1, 6)])
+    with journal_at() as workspace:
+        (done,) = write_all(workspace, [date(2026, 1, 6)])
         assert "--frozen" not in done.path.read_text()
 
 
 def test_an_entry_links_an_older_memory_to_the_day_it_was_made(journal_at, home):
     days_of_work(home)
-    with journal_at() as desk:
-        _, second = write_all(desk, [day(0), day(1)])
+    with journal_at() as workspace:
+        _, second = write_all(workspace, [day(0), day(1)])
         head = second.head
         assert head is not None
         assert head.memories
         text = second.path.read_text()
         assert f"[{day(0).isoformat()}]({day(0).isoformat()}.md), {head.memories[0]}" in text
-        memory = desk.store.log.memory(head.memories[0])
+        memory = workspace.store.log.memory(head.memories[0])
         assert memory is not None
         assert memory.first_seen.date() == day(0)
 
 
 def test_doing_a_day_twice_changes_nothing(journal_at, home):
     days_of_work(home)
-    with journal_at() as desk:
-        write_all(desk, [day(0), day(1)])
-        before, store = texts(home), desk.store.path.read_bytes()
-        again = [write(desk, work_of(desk), each) for each in (day(0), day(1))]
+    with journal_at() as workspace:
+        write_all(workspace, [day(0), day(1)])
+        before, store = texts(home), workspace.store.path.read_bytes()
+        again = [write(workspace, work_of(workspace), each) for each in (day(0), day(1))]
         assert [each.state for each in again] == [State.UNCHANGED, State.UNCHANGED]
         assert texts(home) == before
-        assert desk.store.path.read_bytes() == store
+        assert workspace.store.path.read_bytes() == store
 
 
 def test_an_entry_is_remembered_once_by_the_journals_profile_with_no_more_trust_than_an_assistants_words(journal_at, home):
     days_of_work(home)
-    with journal_at() as desk:
-        write_all(desk, [day(0), day(1), day(2)])
-        found = journal_memories(desk)
+    with journal_at() as workspace:
+        write_all(workspace, [day(0), day(1), day(2)])
+        found = journal_memories(workspace)
         assert any("tides.sqlite" in each.content for each in found)
         assert {each.origin for each in found} == {Origin.ASSISTANT}
         assert all(each.observations == 1 for each in found)
-        assert {each.first_seen.astimezone(desk.zone).date() for each in found} <= {day(0), day(1), day(2)}
+        assert {each.first_seen.astimezone(workspace.zone).date() for each in found} <= {day(0), day(1), day(2)}
         before = [each.id for each in found]
-        run(desk, [], Options(force=True))
-        assert [each.id for each in journal_memories(desk)] == before
+        run(workspace, [], Options(force=True))
+        assert [each.id for each in journal_memories(workspace)] == before
 
 
 def test_what_an_entry_recalls_is_not_learnt_from_it_again(journal_at, home):
@@ -162,28 +162,28 @@ def test_what_an_entry_recalls_is_not_learnt_from_it_again(journal_at, home):
         "Please replace pip by `uv sync` in the repo of the tide tables, in all three of its deploy scripts.",
         day="2026-01-06",
     )
-    with journal_at() as desk:
-        _, second = write_all(desk, [day(0), day(1)])
+    with journal_at() as workspace:
+        _, second = write_all(workspace, [day(0), day(1)])
         assert "uv sync` instead" in second.path.read_text()
-        events = [each for thread in desk.store.archive.threads() if thread.path == str(second.path)
-                  for each in desk.store.archive.events(thread.id, 0, thread.events)]  # fmt: skip
+        events = [each for thread in workspace.store.archive.threads() if thread.path == str(second.path)
+                  for each in workspace.store.archive.events(thread.id, 0, thread.events)]  # fmt: skip
         assert events
         assert not any("uv sync` instead" in each.text for each in events)
 
 
 def test_a_hand_edit_is_kept_and_read_again(journal_at, home):
     days_of_work(home)
-    with journal_at() as desk:
-        (done,) = write_all(desk, [day(1)])
+    with journal_at() as workspace:
+        (done,) = write_all(workspace, [day(1)])
         path = done.path
         text = path.read_text().replace("tides.sqlite", "harbour.duckdb")
         path.write_text(text)
         assert edited(text)
         say(home, "more", "Please also draw the map in `maps.py`.", day=day(1).isoformat())
-        run(desk, [], Options())
-        assert write(desk, work_of(desk), day(1)).state is State.EDITED
+        run(workspace, [], Options())
+        assert write(workspace, work_of(workspace), day(1)).state is State.EDITED
         assert path.read_text() == text
-        contents = [each.content for each in journal_memories(desk)]
+        contents = [each.content for each in journal_memories(workspace)]
         assert any("harbour.duckdb" in each for each in contents)
         assert not any("tides.sqlite" in each for each in contents)
 
@@ -193,26 +193,26 @@ def test_a_file_of_somebody_elses_is_never_overwritten(journal_at, home):
     own = home / "journal" / f"{day(0).isoformat()}.md"
     own.parent.mkdir()
     own.write_text("# Dear diary\n")
-    with journal_at() as desk:
-        (done,) = write_all(desk, [day(0)])
+    with journal_at() as workspace:
+        (done,) = write_all(workspace, [day(0)])
         assert done.state is State.FOREIGN
         assert own.read_text() == "# Dear diary\n"
 
 
 def test_more_sessions_of_a_day_make_its_entry_anew(journal_at, home):
     days_of_work(home, 1)
-    with journal_at() as desk:
-        write_all(desk, [day(0)])
+    with journal_at() as workspace:
+        write_all(workspace, [day(0)])
         say(home, "more", "Please also draw the coast in `maps.py` today.", day=day(0).isoformat())
-        (done,) = write_all(desk, [day(0)])
+        (done,) = write_all(workspace, [day(0)])
         assert done.state is State.WRITTEN
         assert "maps.py" in done.path.read_text()
 
 
 def test_a_day_without_sessions_has_no_entry(journal_at, home):
     days_of_work(home, 1)
-    with journal_at() as desk:
-        (done,) = write_all(desk, [day(9)])
+    with journal_at() as workspace:
+        (done,) = write_all(workspace, [day(9)])
         assert done.state is State.NOTHING
         assert not done.path.exists()
 
@@ -229,14 +229,14 @@ def test_a_backfill_cut_short_anywhere_ends_as_one_that_was_not(desk_at, home, t
                 if stop is not None and len(seen) > stop:
                     raise KeyboardInterrupt
 
-            with desk_at(folder, also=("journal",)) as desk:
-                run(desk, [], Options())
-                work = work_of(desk)
+            with desk_at(folder, also=("journal",)) as workspace:
+                run(workspace, [], Options())
+                work = work_of(workspace)
                 try:
-                    backfill(desk, work, plan(desk, work, day(0), day(4)).days, tell)
+                    backfill(workspace, work, plan(workspace, work, day(0), day(4)).days, tell)
                 except KeyboardInterrupt:
                     continue
-                memories = sorted((each.content, str(each.status), str(each.first_seen)) for each in desk.store.log.memories())
+                memories = sorted((each.content, str(each.status), str(each.first_seen)) for each in workspace.store.log.memories())
         return texts(folder), memories
 
     whole = filled(tmp_path / "whole", None)
@@ -263,10 +263,10 @@ def test_the_sections_of_another_journal_are_told_on_their_day(journal_at, home)
         (notes / f"{day(number).isoformat()}.md").write_text(
             f"## Step {number}: rewrite the tide reader number {number}\n\nDone in `tides.py`.\n"
         )
-    with journal_at() as desk:
-        run(desk, [notes], Options())
-        assert plan(desk, work_of(desk), day(-5), day(5)).days == (day(0), day(1))
-        text = write(desk, work_of(desk), day(0)).path.read_text()
+    with journal_at() as workspace:
+        run(workspace, [notes], Options())
+        assert plan(workspace, work_of(workspace), day(-5), day(5)).days == (day(0), day(1))
+        text = write(workspace, work_of(workspace), day(0)).path.read_text()
         assert "tide reader number 0" in text
         assert "tide reader number 1" not in text
         assert "tricky" not in text
@@ -274,31 +274,31 @@ def test_the_sections_of_another_journal_are_told_on_their_day(journal_at, home)
 
 def test_where_the_journals_profile_remembers_sessions_too_its_memories_are_told(home, desk_at):
     days_of_work(home)
-    with desk_at(home, profile="journal") as desk:
-        (done,) = write_all(desk, [day(1)])
+    with desk_at(home, profile="journal") as workspace:
+        (done,) = write_all(workspace, [day(1)])
         text = done.path.read_text()
         assert "## Decisions" in text
-        write(desk, work_of(desk), day(1))
+        write(workspace, work_of(workspace), day(1))
         assert done.path.read_text() == text
 
 
 def test_what_is_forgotten_goes_out_of_the_entries_and_of_what_was_archived_of_them(journal_at, home):
     days_of_work(home)
-    with journal_at() as desk:
-        done = write_all(desk, [day(1), day(2)])
-        found = [each for each in desk.store.log.memories() if "tides.sqlite" in each.content and each.profile == "coding"]
-        told = {each.id: each.profile for each in desk.store.log.memories() if "tides.sqlite" in each.content}
+    with journal_at() as workspace:
+        done = write_all(workspace, [day(1), day(2)])
+        found = [each for each in workspace.store.log.memories() if "tides.sqlite" in each.content and each.profile == "coding"]
+        told = {each.id: each.profile for each in workspace.store.log.memories() if "tides.sqlite" in each.content}
         assert set(told.values()) == {"coding", "journal"}
-        gone = forget(desk, request_of(desk, found))
+        gone = forget(workspace, request_of(workspace, found))
         assert (gone.problems, gone.remains) == ((), ())
         assert set(gone.memories) == set(told)
         assert all("tides.sqlite" not in each.path.read_text() for each in done)
         assert "harbour page number 1" in done[0].path.read_text()
         assert not edited(done[0].path.read_text())
-        run(desk, [], Options())
-        assert desk.store.archive.mentions("sqlite", DAWN) == ()
-        assert not any("tides.sqlite" in each.content for each in desk.store.log.memories())
-        assert desk.store.damage() == ()
+        run(workspace, [], Options())
+        assert workspace.store.archive.mentions("sqlite", DAWN) == ()
+        assert not any("tides.sqlite" in each.content for each in workspace.store.log.memories())
+        assert workspace.store.damage() == ()
 
 
 # --- with a model --------------------------------------------------------------------------------------------------------------------
@@ -319,16 +319,16 @@ def author(ask):
     }
 
 
-def with_model(desk, answer=author):
-    object.__setattr__(desk, "asking", Asker(lambda: Scripted(answer)))
-    return desk
+def with_model(workspace, answer=author):
+    object.__setattr__(workspace, "asking", LlmClient(lambda: Scripted(answer)))
+    return workspace
 
 
 def test_a_models_paragraph_stands_only_where_what_it_cites_carries_it(journal_at, home):
     days_of_work(home)
     with journal_at() as raw:
-        desk = with_model(raw)
-        (done,) = write_all(desk, [day(0)])
+        workspace = with_model(raw)
+        (done,) = write_all(workspace, [day(0)])
         assert done.state is State.WRITTEN
         assert done.refused == 1
         assert "oracle.db" not in done.path.read_text()
@@ -354,15 +354,15 @@ def test_a_models_sentence_that_repeats_a_memory_is_not_learnt_from_again(journa
         return {"paragraphs": [{"part": "worked", "text": f"{today}. {repeated}", "sources": list(notes)}]}
 
     with journal_at() as raw:
-        desk = with_model(raw, answer)
-        _, second = write_all(desk, [day(0), day(1)])
+        workspace = with_model(raw, answer)
+        _, second = write_all(workspace, [day(0), day(1)])
         text = second.path.read_text()
         assert f"{repeated} ([{day(0).isoformat()}]" in text
-        (thread,) = (each for each in desk.store.archive.threads() if each.path == str(second.path))
-        read = " ".join(each.text for each in desk.store.archive.events(thread.id, 0, thread.events))
+        (thread,) = (each for each in workspace.store.archive.threads() if each.path == str(second.path))
+        read = " ".join(each.text for each in workspace.store.archive.events(thread.id, 0, thread.events))
         assert "gauges" in read
         assert "CSV" not in read
-        assert all(each.observations == 1 for each in desk.store.log.memories() if "CSV" in each.content)
+        assert all(each.observations == 1 for each in workspace.store.log.memories() if "CSV" in each.content)
 
 
 def test_one_question_is_asked_for_an_entry_and_none_for_a_day_done_before(journal_at, home):
@@ -374,10 +374,10 @@ def test_one_question_is_asked_for_an_entry_and_none_for_a_day_done_before(journ
         return author(ask)
 
     with journal_at() as raw:
-        desk = with_model(raw, answer)
-        write_all(desk, [day(0)])
+        workspace = with_model(raw, answer)
+        write_all(workspace, [day(0)])
         assert asked.count("journal") == 1
-        write_all(desk, [day(0)])
+        write_all(workspace, [day(0)])
         assert asked.count("journal") == 1
 
 
@@ -395,11 +395,11 @@ def test_a_backfill_with_a_model_that_is_cut_short_asks_nothing_again_and_ends_t
 
         for _ in range(2):
             with desk_at(folder, also=("journal",)) as raw:
-                desk = with_model(raw, answer)
-                run(desk, [], Options())
-                work = work_of(desk)
+                workspace = with_model(raw, answer)
+                run(workspace, [], Options())
+                work = work_of(workspace)
                 try:
-                    backfill(desk, work, plan(desk, work, day(0), day(3)).days, lambda _: None)
+                    backfill(workspace, work, plan(workspace, work, day(0), day(3)).days, lambda _: None)
                 except KeyboardInterrupt:
                     continue
         return [plain(each) for each in texts(folder).values()], len(asked)
@@ -413,9 +413,9 @@ def test_a_backfill_with_a_model_that_is_cut_short_asks_nothing_again_and_ends_t
 def test_an_unreadable_reply_writes_nothing_and_ends_the_backfill_there(journal_at, home):
     days_of_work(home)
     with journal_at() as raw:
-        desk = with_model(raw, lambda ask: "no json" if ask.purpose == "journal" else author(ask))
-        run(desk, [], Options())
-        found = backfill(desk, work_of(desk), (day(0), day(1)), lambda _: None)
+        workspace = with_model(raw, lambda ask: "no json" if ask.purpose == "journal" else author(ask))
+        run(workspace, [], Options())
+        found = backfill(workspace, work_of(workspace), (day(0), day(1)), lambda _: None)
         assert [each.state for each in found] == [State.FAILED]
         assert found[0].reason
         assert not found[0].path.exists()
@@ -424,9 +424,9 @@ def test_an_unreadable_reply_writes_nothing_and_ends_the_backfill_there(journal_
 def test_a_plan_tells_what_a_backfill_would_ask_and_asks_nothing(journal_at, home):
     days_of_work(home)
     with journal_at() as raw:
-        desk = with_model(raw, lambda _: pytest.fail("asked"))
-        run(desk, [], Options(model=False))
-        found = plan(desk, work_of(desk), day(0), day(4))
+        workspace = with_model(raw, lambda _: pytest.fail("asked"))
+        run(workspace, [], Options(model=False))
+        found = plan(workspace, work_of(workspace), day(0), day(4))
         assert found.days == (day(0), day(1), day(2))
         assert found.estimate is not None
         assert found.estimate.questions == 3
@@ -440,20 +440,20 @@ def test_a_users_own_template_is_followed_and_its_entries_are_not_learnt_from(jo
     own = home / ".config" / "kept" / "templates" / "standup.md"
     own.parent.mkdir(parents=True)
     own.write_text("# Standup {{date}}\n\n## Did\n\n{{worked}}\n\n## Blocked\n\n{{open}}\n")
-    with journal_at() as desk:
-        run(desk, [], Options())
-        done = write(desk, work_of(desk, "standup"), day(0))
+    with journal_at() as workspace:
+        run(workspace, [], Options())
+        done = write(workspace, work_of(workspace, "standup"), day(0))
         text = done.path.read_text()
         assert "# Standup 2026-01-05" in text
         assert "## Did" in text
         assert "## Blocked" not in text
-        run(desk, [done.path], Options())
-        assert journal_memories(desk) == []
+        run(workspace, [done.path], Options())
+        assert journal_memories(workspace) == []
 
 
 def test_an_unknown_template_is_named_with_those_there_are(journal_at, home):
-    with journal_at() as desk, pytest.raises(UsageError) as told:
-        work_of(desk, "nothing")
+    with journal_at() as workspace, pytest.raises(UsageError) as told:
+        work_of(workspace, "nothing")
     assert "weekly" in str(told.value)
 
 
@@ -461,17 +461,17 @@ def test_a_template_with_an_unknown_setting_is_refused(journal_at, home):
     own = home / ".config" / "kept" / "templates" / "odd.md"
     own.parent.mkdir(parents=True)
     own.write_text("---\nspam: yes\n---\n{{worked}}\n")
-    with journal_at() as desk, pytest.raises(ConfigError):
-        work_of(desk, "odd")
+    with journal_at() as workspace, pytest.raises(ConfigError):
+        work_of(workspace, "odd")
 
 
 def test_entries_bring_the_journals_profile_to_work_without_a_second_copy_in_the_memory_file(journal_at, desk_at, home):
     days_of_work(home)
-    with journal_at() as desk:
-        write_all(desk, [day(0), day(1)])
-    with desk_at(home) as desk:
-        assert "journal" in {each.id for each in desk.profiles}
-        run(desk, [], Options())
+    with journal_at() as workspace:
+        write_all(workspace, [day(0), day(1)])
+    with desk_at(home) as workspace:
+        assert "journal" in {each.id for each in workspace.profiles}
+        run(workspace, [], Options())
         assert (home / ".claude" / "rules" / "memory.md").read_text().count("tides.sqlite") == 1
 
 
@@ -480,9 +480,9 @@ def test_entries_bring_the_journals_profile_to_work_without_a_second_copy_in_the
 )  # fmt: skip
 def test_every_form_that_comes_with_kept_gives_an_entry_of_its_own(journal_at, home, name, heading):
     days_of_work(home, 2)
-    with journal_at() as desk:
-        run(desk, [], Options())
-        done = write(desk, work_of(desk, name), day(0), day(1) if name != "journal" else None)
+    with journal_at() as workspace:
+        run(workspace, [], Options())
+        done = write(workspace, work_of(workspace, name), day(0), day(1) if name != "journal" else None)
         text = done.path.read_text()
         assert heading in text
         assert "tides" in text
@@ -491,19 +491,19 @@ def test_every_form_that_comes_with_kept_gives_an_entry_of_its_own(journal_at, h
 
 def test_what_an_entry_says_too_vaguely_is_refused_and_listed_with_the_reason(journal_at, home):
     days_of_work(home, 1)
-    with journal_at() as desk:
-        (done,) = write_all(desk, [day(0)])
+    with journal_at() as workspace:
+        (done,) = write_all(workspace, [day(0)])
         vague, named = "We decided to do things better from now on.", "We decided to keep gauges in `gauges.toml`."
         done.path.write_text(f"{done.path.read_text()}\n## Decisions\n\n- {vague}\n- {named}\n")
-        run(desk, [], Options())
-        reasons = {each.candidate.content: str(each.verdict) for each in refused(desk)}
+        run(workspace, [], Options())
+        reasons = {each.candidate.content: str(each.verdict) for each in refused(workspace)}
         assert any(text.startswith(vague[:30]) for text in reasons)
-        assert any(each.content.startswith(named[:30]) for each in journal_memories(desk))
-        assert not any(each.content.startswith(vague[:30]) for each in journal_memories(desk))
+        assert any(each.content.startswith(named[:30]) for each in journal_memories(workspace))
+        assert not any(each.content.startswith(vague[:30]) for each in journal_memories(workspace))
 
 
 def test_the_heads_of_all_entries_tell_their_shares_by_day(journal_at, home):
     days_of_work(home)
-    with journal_at() as desk:
-        write_all(desk, [day(1), day(0)])
-        assert [each.first for each in heads(desk)] == [day(0), day(1)]
+    with journal_at() as workspace:
+        write_all(workspace, [day(1), day(0)])
+        assert [each.first for each in heads(workspace)] == [day(0), day(1)]

@@ -18,8 +18,8 @@ def snapshot(folder):
     return {each: each.read_bytes() for each in folder.rglob("*") if each.is_file()}
 
 
-def remember(desk):
-    return settle(desk, lambda: add(desk, RULE, "constraint"))
+def remember(workspace):
+    return settle(workspace, lambda: add(workspace, RULE, "constraint"))
 
 
 def test_a_link_to_a_file_elsewhere_is_neither_read_nor_written_nor_told_as_written(desk_at, home):
@@ -29,21 +29,21 @@ def test_a_link_to_a_file_elsewhere_is_neither_read_nor_written_nor_told_as_writ
     place = home / ".claude" / "rules" / "memory.md"
     place.parent.mkdir(parents=True)
     place.symlink_to("../../.ssh/authorized_keys")
-    with desk_at(home) as desk:
-        memory, written = remember(desk)
+    with desk_at(home) as workspace:
+        memory, written = remember(workspace)
         assert [each for each in written.files if each[0] == str(place)] == []
         assert any("a link leads to" in each for each in written.problems)
-        assert desk.store.output(str(place)) == ()
+        assert workspace.store.output(str(place)) == ()
         assert keys.read_text() == KEYS
         place.unlink()
-        _, written = settle(desk, lambda: None)
+        _, written = settle(workspace, lambda: None)
         assert written.problems == []
         assert RULE in place.read_text()
         place.rename(home / "mine.md")
         place.symlink_to(home / "mine.md")
-        settle(desk, lambda: None)
-        assert [state for path, state, _ in standing(desk) if path == str(place)] == [Standing.DAMAGED]
-        assert [each.id for each in desk.store.log.memories() if each.content] == [memory.id]
+        settle(workspace, lambda: None)
+        assert [state for path, state, _ in standing(workspace) if path == str(place)] == [Standing.DAMAGED]
+        assert [each.id for each in workspace.store.log.memories() if each.content] == [memory.id]
 
 
 def test_a_link_into_a_folder_that_the_settings_allow_is_followed(desk_at, home):
@@ -53,17 +53,17 @@ def test_a_link_into_a_folder_that_the_settings_allow_is_followed(desk_at, home)
     place.symlink_to(home / "dotfiles" / "memory.md")
     (home / ".config" / "kept").mkdir(parents=True)
     (home / ".config" / "kept" / "config.toml").write_text('linked_folders = ["~/dotfiles"]\n')
-    with desk_at(home) as desk:
-        _, written = remember(desk)
+    with desk_at(home) as workspace:
+        _, written = remember(workspace)
     assert written.problems == []
     assert place.is_symlink()
     assert RULE in (home / "dotfiles" / "memory.md").read_text()
 
 
 def test_a_store_that_is_a_link_is_not_opened(desk_at, home):
-    with desk_at(home) as desk:
-        remember(desk)
-        place = desk.home.store
+    with desk_at(home) as workspace:
+        remember(workspace)
+        place = workspace.paths.store
     real = home / "elsewhere.db"
     place.rename(real)
     place.symlink_to(real)
@@ -75,15 +75,15 @@ def test_a_store_that_is_a_link_is_not_opened(desk_at, home):
 def test_a_home_that_was_copied_or_moved_writes_to_where_it_is_now_and_takes_edits_there(desk_at, tmp_path, moved):
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
-    with desk_at(first) as desk:
-        memory, _ = remember(desk)
+    with desk_at(first) as workspace:
+        memory, _ = remember(workspace)
     shutil.move(first, second) if moved else shutil.copytree(first, second)
     place, before = second / ".claude" / "rules" / "memory.md", snapshot(first)
     place.write_text(place.read_text().replace("- ", "- By hand: ", 1))
-    with desk_at(second) as desk:
-        _, written = settle(desk, lambda: None)
-        assert all(each.startswith(f"{second}/") for each in desk.store.outputs())
-        now = desk.store.log.memory(memory.id)
+    with desk_at(second) as workspace:
+        _, written = settle(workspace, lambda: None)
+        assert all(each.startswith(f"{second}/") for each in workspace.store.outputs())
+        now = workspace.store.log.memory(memory.id)
     assert written.problems == []
     assert now.content.startswith("By hand: ")
     assert snapshot(first) == before

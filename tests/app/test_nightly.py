@@ -17,7 +17,7 @@ from kept.local.job_failures import standing_failures, untold
 from kept.pipeline import nightly as job
 from kept.pipeline import run
 from kept.pipeline.nightly import last_night, nightly
-from kept.workspace import find_home
+from kept.workspace import find_paths
 from talking import RULE, say
 
 
@@ -31,14 +31,14 @@ def tree(home):
 
 def test_a_night_reads_tidies_checks_and_backs_up_each_with_its_result(desk_at, home):
     say(home, "a", RULE)
-    with desk_at(home) as desk:
-        night = nightly(desk)
+    with desk_at(home) as workspace:
+        night = nightly(workspace)
         names = ["discover", "read", "extract", "curate", "sleep", "render", "index", "check", "backup"]
         assert [(each.name, each.done) for each in night.steps] == [(each, True) for each in names]
         assert {each.name: each.detail for each in night.steps}["read"] == "1 with something new"
-        assert any(each.status is Status.ACTIVE for each in desk.store.log.memories())
-        assert last_night(desk.home) == night
-        assert "check: the store is whole" in (desk.home.state / "night.log").read_text()
+        assert any(each.status is Status.ACTIVE for each in workspace.store.log.memories())
+        assert last_night(workspace.paths) == night
+        assert "check: the store is whole" in (workspace.paths.state / "night.log").read_text()
 
 
 def test_a_step_that_fails_is_told_and_the_rest_is_done(desk_at, home, monkeypatch):
@@ -48,8 +48,8 @@ def test_a_step_that_fails_is_told_and_the_rest_is_done(desk_at, home, monkeypat
         raise StoreError("the disk is full", hint="make room")
 
     monkeypatch.setattr(job, "sleep", broken)
-    with desk_at(home) as desk:
-        night = nightly(desk)
+    with desk_at(home) as workspace:
+        night = nightly(workspace)
         assert [each.name for each in night.failed] == ["sleep"]
         assert "make room" in night.failed[0].detail
         assert night.steps[-1].done
@@ -62,14 +62,14 @@ def test_a_run_that_breaks_off_says_at_which_step_and_the_night_goes_on(desk_at,
         raise LookupError("a rule of kept's has a mistake")
 
     monkeypatch.setattr(run, "curate_dirty", broken)
-    with desk_at(home) as desk:
-        night = nightly(desk)
+    with desk_at(home) as workspace:
+        night = nightly(workspace)
         found = {each.name: (each.done, each.detail) for each in night.steps}
         assert found["extract"] == (True, "")
         assert found["curate"] == (False, "something unexpected went wrong (LookupError) → report it; the rest goes on")
         assert found["render"] == (False, "not reached")
         assert found["backup"][0]
-        assert [each.what for each in standing_failures(str(desk.home.state))] == ["night curate"]
+        assert [each.what for each in standing_failures(str(workspace.paths.state))] == ["night curate"]
 
 
 @pytest.mark.parametrize("fault", [ValueError("x"), OSError(5, "input/output error"), KeyError("y"), RecursionError()])
@@ -93,11 +93,11 @@ def test_one_reader_that_fails_never_stops_the_others(desk_at, home, monkeypatch
     monkeypatch.setattr(reading, "SOURCES", everything)
     monkeypatch.setattr(reading, "in_zone", lambda _zone: everything)
     say(home, "a", RULE)
-    with desk_at(home) as desk:
-        night = nightly(desk)
+    with desk_at(home) as workspace:
+        night = nightly(workspace)
         assert [each.name for each in night.failed] == ["read"]
         assert type(fault).__name__ in night.failed[0].detail
-        assert any(each.status is Status.ACTIVE for each in desk.store.log.memories())
+        assert any(each.status is Status.ACTIVE for each in workspace.store.log.memories())
 
 
 def test_one_session_that_cannot_be_analysed_waits_and_the_others_are(desk_at, home, monkeypatch):
@@ -111,34 +111,34 @@ def test_one_session_that_cannot_be_analysed_waits_and_the_others_are(desk_at, h
         return usual(events, buffer)
 
     monkeypatch.setattr(extract_threads, "segment", broken)
-    with desk_at(home) as desk:
-        night = nightly(desk)
+    with desk_at(home) as workspace:
+        night = nightly(workspace)
         assert [each.name for each in night.failed] == ["extract"]
-        assert not any("uv sync" in each.content for each in desk.store.log.memories())
-        assert any(each.status is Status.ACTIVE for each in desk.store.log.memories())
+        assert not any("uv sync" in each.content for each in workspace.store.log.memories())
+        assert any(each.status is Status.ACTIVE for each in workspace.store.log.memories())
         monkeypatch.undo()
         monkeypatch.setenv("KEPT_EMBEDDINGS", "hashing")
-        assert nightly(desk).failed == ()
-        assert any("uv sync" in each.content for each in desk.store.log.memories())
+        assert nightly(workspace).failed == ()
+        assert any("uv sync" in each.content for each in workspace.store.log.memories())
 
 
 def test_when_the_time_of_a_night_is_up_the_rest_waits_for_the_next_and_nothing_is_lost(desk_at, home, monkeypatch):
     say(home, "a", RULE)
     times = iter([0.0, 0.0, *[1e9] * 1_000])
     monkeypatch.setattr(run, "monotonic", lambda: next(times))
-    with desk_at(home) as desk:
-        night = nightly(desk)
+    with desk_at(home) as workspace:
+        night = nightly(workspace)
         assert night.failed == ()
         assert "the time of the night was up" in {each.name: each.detail for each in night.steps}["read"]
-        assert desk.store.log.memories() == ()
+        assert workspace.store.log.memories() == ()
         monkeypatch.undo()
         monkeypatch.setenv("KEPT_EMBEDDINGS", "hashing")
-        nightly(desk)
-        assert any(each.status is Status.ACTIVE for each in desk.store.log.memories())
+        nightly(workspace)
+        assert any(each.status is Status.ACTIVE for each in workspace.store.log.memories())
 
 
 def test_a_night_whose_store_cannot_be_opened_is_noted_as_well(home, capsys):
-    place = find_home(str(home), {})
+    place = find_paths(str(home), {})
     place.store.parent.mkdir(parents=True)
     place.store.write_bytes(b"not a database at all" * 300)
     with pytest.raises(SystemExit) as ended:
@@ -150,9 +150,9 @@ def test_a_night_whose_store_cannot_be_opened_is_noted_as_well(home, capsys):
 
 def test_a_run_at_a_sessions_end_that_fails_is_noted_until_one_goes_well(desk_at, home, capsys):
     path = say(home, "a", RULE)
-    with desk_at(home) as desk:
-        nightly(desk)
-    place = find_home(str(home), {})
+    with desk_at(home) as workspace:
+        nightly(workspace)
+    place = find_paths(str(home), {})
     whole = place.store.read_bytes()
     place.store.write_bytes(b"not a database at all" * 300)
     for code, expected in ((2, ["session end"]), (0, [])):
@@ -169,19 +169,19 @@ def test_what_fails_night_after_night_is_one_failure_since_the_first(desk_at, ho
 
     say(home, "a", RULE)
     monkeypatch.setattr(job, "sleep", broken)
-    with desk_at(home) as desk:
-        state, first = str(desk.home.state), desk.clock()
+    with desk_at(home) as workspace:
+        state, first = str(workspace.paths.state), workspace.clock()
         for days in range(3):
-            nightly(replace(desk, clock=lambda days=days: first + timedelta(days=days)))
+            nightly(replace(workspace, clock=lambda days=days: first + timedelta(days=days)))
         (found,) = standing_failures(state)
         assert found.since.startswith(first.date().isoformat())
         assert untold(state) == [found]
         assert untold(state) == []
         monkeypatch.undo()
         monkeypatch.setenv("KEPT_EMBEDDINGS", "hashing")
-        nightly(desk)
+        nightly(workspace)
         assert standing_failures(state) == []
-        assert not list(desk.home.state.glob("hooks/failure.*"))
+        assert not list(workspace.paths.state.glob("hooks/failure.*"))
 
 
 def test_what_is_no_note_of_failures_tells_of_none(home):
@@ -191,23 +191,23 @@ def test_what_is_no_note_of_failures_tells_of_none(home):
 
 
 def test_where_a_run_is_under_way_that_run_does_the_work(desk_at, home):
-    with desk_at(home) as desk, locked(desk.home.lock):
-        assert nightly(desk).busy
-        assert last_night(desk.home) is None
+    with desk_at(home) as workspace, locked(workspace.paths.lock):
+        assert nightly(workspace).busy
+        assert last_night(workspace.paths) is None
 
 
 def test_a_missed_night_is_made_up_for_by_the_next_whatever_the_clock_says(desk_at, home):
     say(home, "a", RULE)
-    with desk_at(home) as desk:
-        nightly(desk)
+    with desk_at(home) as workspace:
+        nightly(workspace)
         say(home, "b", "Never use pip in this repo, always use `uv sync` instead.", day="2026-01-09")
-        nightly(replace(desk, clock=lambda: desk.clock() + timedelta(days=40)))
-        found = [each for each in desk.store.log.memories() if "uv sync" in each.content]
+        nightly(replace(workspace, clock=lambda: workspace.clock() + timedelta(days=40)))
+        found = [each for each in workspace.store.log.memories() if "uv sync" in each.content]
         assert [each.first_seen.date().isoformat() for each in found] == ["2026-01-09"]
 
 
 def test_what_cannot_be_read_of_a_night_is_no_night(home):
-    place = find_home(str(home), {})
+    place = find_paths(str(home), {})
     place.state.mkdir(parents=True)
     for text in ("", "null", "[]", "{", '{"at": 1}'):
         (place.state / "night.json").write_text(text)
@@ -216,7 +216,7 @@ def test_what_cannot_be_read_of_a_night_is_no_night(home):
 
 @pytest.mark.parametrize("kind", [Kind.SYSTEMD, Kind.LAUNCHD, Kind.WINDOWS])
 def test_an_entry_comes_and_goes_without_a_trace(home, kind):
-    place = find_home(None, {"HOME": str(home)})
+    place = find_paths(None, {"HOME": str(home)})
     (home / "mine").write_text("x")
     before = tree(home)
     done = install(place, {}, at="03:15", kind=kind, run=quiet)
@@ -230,7 +230,7 @@ def test_an_entry_comes_and_goes_without_a_trace(home, kind):
 
 
 def test_a_trial_home_writes_below_itself_and_tells_the_system_nothing(home, tmp_path):
-    place = find_home(str(tmp_path / "trial"), {"HOME": str(home)})
+    place = find_paths(str(tmp_path / "trial"), {"HOME": str(home)})
 
     def never(*_):
         pytest.fail("the system was told")
@@ -242,7 +242,7 @@ def test_a_trial_home_writes_below_itself_and_tells_the_system_nothing(home, tmp
 
 
 def test_a_time_or_scheduler_that_is_none_is_refused(home):
-    place = find_home(None, {"HOME": str(home)})
+    place = find_paths(None, {"HOME": str(home)})
     for wrong in ({"at": "25:00"}, {"kind": "sundial"}, {"kind": "cron", "zone": "Europe/Berlin"}):
         with pytest.raises(UsageError):
             install(place, {}, run=quiet, **wrong)
@@ -254,17 +254,17 @@ def test_what_failed_at_night_is_told_by_status_until_a_night_goes_well(desk_at,
         raise StoreError("the disk is full", hint="make room")
 
     say(home, "a", RULE)
-    with desk_at(home) as desk:
+    with desk_at(home) as workspace:
         monkeypatch.setattr(job, "sleep", broken)
-        nightly(desk)
+        nightly(workspace)
     with pytest.raises(SystemExit):
         main(["status"])
     assert "Last night, sleep: the disk is full" in capsys.readouterr().out
     monkeypatch.undo()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("KEPT_HOME", str(home))
-    with desk_at(home) as desk:
-        nightly(desk)
+    with desk_at(home) as workspace:
+        nightly(workspace)
     with pytest.raises(SystemExit):
         main(["status"])
     assert "Last night" not in capsys.readouterr().out

@@ -14,16 +14,18 @@ from talking import OTHER, RULE, say
 ZONES = ("America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "America/Santiago", "Africa/Cairo", "Asia/Kolkata", "UTC")
 
 
-def facts(desk):
+def facts(workspace):
     """What is remembered, with its dates."""
-    return sorted((each.id, each.content, each.status.value, each.first_seen, each.last_seen) for each in desk.store.log.memories())
+    return sorted(
+        (each.id, each.content, each.status.value, each.first_seen, each.last_seen) for each in workspace.store.log.memories()
+    )
 
 
 @pytest.mark.parametrize("zone", ZONES)
 def test_the_days_of_a_year_follow_each_other_without_a_gap_whatever_the_clock_does(desk_at, home, zone):
-    with desk_at(home, zone=zone) as desk:
+    with desk_at(home, zone=zone) as workspace:
         first = date(2026, 1, 1)
-        spans = [desk.span(first + timedelta(days=number)) for number in range(366)]
+        spans = [workspace.span(first + timedelta(days=number)) for number in range(366)]
         assert [before[1] for before in spans[:-1]] == [after[0] for after in spans[1:]]
         hours = {(stop - start).total_seconds() / 3_600 for start, stop in spans}
         assert hours <= {23.0, 23.5, 24.0, 24.5, 25.0}
@@ -38,12 +40,12 @@ def test_the_days_of_a_year_follow_each_other_without_a_gap_whatever_the_clock_d
     ],
 )
 def test_every_moment_of_a_night_in_which_the_clock_jumps_belongs_to_its_day_alone(desk_at, home, day, hours, moments):
-    with desk_at(home, zone="Europe/Berlin") as desk:
-        start, stop = desk.span(date.fromisoformat(day))
+    with desk_at(home, zone="Europe/Berlin") as workspace:
+        start, stop = workspace.span(date.fromisoformat(day))
         assert stop - start == timedelta(hours=hours)
         for each in moments:
             at = datetime.fromisoformat(each)
-            assert at.astimezone(desk.zone).date().isoformat() == day
+            assert at.astimezone(workspace.zone).date().isoformat() == day
             assert start <= at < stop
 
 
@@ -55,44 +57,46 @@ def test_two_machines_in_two_zones_remember_the_same_with_the_same_dates(desk_at
         monkeypatch.setenv("TZ", zone)
         say(home, "a", RULE, day="2026-01-05")
         say(home, "b", OTHER, day="2026-01-06")
-        with desk_at(home, zone=zone) as desk:
-            nightly(desk)
-            found[zone] = [each[1:] for each in facts(desk)]
+        with desk_at(home, zone=zone) as workspace:
+            nightly(workspace)
+            found[zone] = [each[1:] for each in facts(workspace)]
     assert found["America/Los_Angeles"] == found["Asia/Tokyo"]
 
 
 def test_one_home_used_from_two_zones_changes_nothing_of_what_is_remembered(desk_at, home):
     say(home, "a", RULE, day="2026-01-05")
-    with desk_at(home, zone="America/Los_Angeles") as desk:
-        run(desk, [], Options())
-        west, known = look_at(desk, date(2026, 1, 5)), facts(desk)
+    with desk_at(home, zone="America/Los_Angeles") as workspace:
+        run(workspace, [], Options())
+        west, known = look_at(workspace, date(2026, 1, 5)), facts(workspace)
         assert len(west.sittings) == 1
-    with desk_at(home, zone="Pacific/Kiritimati") as desk:  # 10:00 in London is the next day here
-        report = run(desk, [], Options())
+    with desk_at(home, zone="Pacific/Kiritimati") as workspace:  # 10:00 in London is the next day here
+        report = run(workspace, [], Options())
         assert report.extracted.threads == 0
-        assert facts(desk) == known
-        assert look_at(desk, date(2026, 1, 5)).sittings == ()
-        assert len(look_at(desk, date(2026, 1, 6)).sittings) == 1
+        assert facts(workspace) == known
+        assert look_at(workspace, date(2026, 1, 5)).sittings == ()
+        assert len(look_at(workspace, date(2026, 1, 6)).sittings) == 1
 
 
 @pytest.mark.parametrize(("missed", "zone"), [("2026-03-08", "America/New_York"), ("2026-11-01", "America/New_York")])
 def test_a_night_that_the_clock_jumped_over_is_made_up_for_by_the_next(desk_at, home, missed, zone):
     before = datetime.fromisoformat(missed).replace(hour=2, minute=30, tzinfo=ZoneInfo(zone)) - timedelta(days=1)
     say(home, "a", RULE, day=(date.fromisoformat(missed) - timedelta(days=2)).isoformat())
-    with desk_at(home, zone=zone) as desk:
-        nightly(replace(desk, clock=lambda: before.astimezone(UTC)))
+    with desk_at(home, zone=zone) as workspace:
+        nightly(replace(workspace, clock=lambda: before.astimezone(UTC)))
         say(home, "b", OTHER, day=missed)
-        after = nightly(replace(desk, clock=lambda: (before + timedelta(days=2)).astimezone(UTC)))  # as if that night never was
+        after = nightly(
+            replace(workspace, clock=lambda: (before + timedelta(days=2)).astimezone(UTC))
+        )  # as if that night never was
         assert after.failed == ()
-        (found,) = [each for each in desk.store.log.memories() if "uv sync" in each.content]
+        (found,) = [each for each in workspace.store.log.memories() if "uv sync" in each.content]
         assert found.first_seen.astimezone(ZoneInfo(zone)).date().isoformat() == missed
 
 
 def test_a_clock_that_was_set_back_loses_no_night(desk_at, home):
     say(home, "a", RULE)
-    with desk_at(home) as desk:
-        nightly(desk)
+    with desk_at(home) as workspace:
+        nightly(workspace)
         say(home, "b", OTHER, day="2026-01-09")
         early = datetime(2020, 1, 1, tzinfo=UTC)
-        assert nightly(replace(desk, clock=lambda: early)).failed == ()
-        assert any("uv sync" in each.content for each in desk.store.log.memories())
+        assert nightly(replace(workspace, clock=lambda: early)).failed == ()
+        assert any("uv sync" in each.content for each in workspace.store.log.memories())

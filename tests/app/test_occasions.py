@@ -21,9 +21,9 @@ def eager(home):
 
 
 def at(desk_at, home, occasion, **options):
-    with desk_at(home, profile="eager") as desk:
-        report = run(desk, [], Options(occasion=occasion, **options))
-        found = desk.store.log.memories()
+    with desk_at(home, profile="eager") as workspace:
+        report = run(workspace, [], Options(occasion=occasion, **options))
+        found = workspace.store.log.memories()
     return report, {each.content for each in found if each.status in (Status.ACTIVE, Status.HELD)}
 
 
@@ -74,6 +74,6 @@ def test_real_time_first_or_not_the_night_ends_with_the_same_memories(desk_at, t
 
 def test_a_profile_that_is_not_extracted_in_real_time_waits(desk_at, home):
     say(home, "s1", RULE)
-    with desk_at(home, profile="coding") as desk:
-        assert run(desk, [], Options(occasion=Occasion.REAL_TIME)).extracted.threads == 0
-        assert desk.store.log.memories() == ()
+    with desk_at(home, profile="coding") as workspace:
+        assert run(workspace, [], Options(occasion=Occasion.REAL_TIME)).extracted.threads == 0
+        assert workspace.store.log.memories() == ()

@@ -32,8 +32,8 @@ LATER = """\
 
 
 @pytest.fixture
-def workspace(home):
-    """An agent's workspace with two daily notes of its own, remembered by the workspace profile."""
+def agent_folder(home):
+    """An agent's agent_folder with two daily notes of its own, remembered by the agent_folder profile."""
     (home / ".config" / "kept").mkdir(parents=True)
     (home / ".config" / "kept" / "config.toml").write_text('profile = "workspace"\n')
     folder = home / ".openclaw" / "workspace"
@@ -43,46 +43,46 @@ def workspace(home):
     return folder
 
 
-def active(desk):
-    return {each.content for each in desk.store.log.memories() if each.status is Status.ACTIVE}
+def active(workspace):
+    return {each.content for each in workspace.store.log.memories() if each.status is Status.ACTIVE}
 
 
-def test_a_days_note_keeps_what_the_agent_wrote_and_gets_what_was_learnt_on_the_day(workspace, desk_at, home):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-    text = (workspace / "memory" / "2026-02-10.md").read_text()
+def test_a_days_note_keeps_what_the_agent_wrote_and_gets_what_was_learnt_on_the_day(agent_folder, desk_at, home):
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+    text = (agent_folder / "memory" / "2026-02-10.md").read_text()
     assert text.startswith(NOTE)
     assert "- Never send files over 10 MB to the upload API in `upload.py`. (2026-02-10)" in text
     assert "Never retry" not in text
 
 
-def test_what_kept_wrote_into_a_note_is_not_read_as_a_note(workspace, desk_at, home):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        before = {each.id: each.observations for each in desk.store.log.memories()}
-        second = run(desk, [], Options())
-        assert {each.id: each.observations for each in desk.store.log.memories()} == before
+def test_what_kept_wrote_into_a_note_is_not_read_as_a_note(agent_folder, desk_at, home):
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        before = {each.id: each.observations for each in workspace.store.log.memories()}
+        second = run(workspace, [], Options())
+        assert {each.id: each.observations for each in workspace.store.log.memories()} == before
         assert not second.written.files
-        assert not run(desk, [], Options()).run
+        assert not run(workspace, [], Options()).run
 
 
-def test_the_card_is_short_and_points_to_pages_that_hold_everything(workspace, desk_at, home):
-    with desk_at(home) as desk:
+def test_the_card_is_short_and_points_to_pages_that_hold_everything(agent_folder, desk_at, home):
+    with desk_at(home) as workspace:
         for number in range(150):
-            add(desk, f"Rule {number} of the harbour says that boat {number} leaves {'slowly ' * 12}at high tide.", "rules")
-        run(desk, [], Options())
-        card = (workspace / "MEMORY.md").read_text()
-        pages = "".join(each.read_text() for each in (workspace / "knowledge").rglob("*.md"))
+            add(workspace, f"Rule {number} of the harbour says that boat {number} leaves {'slowly ' * 12}at high tide.", "rules")
+        run(workspace, [], Options())
+        card = (agent_folder / "MEMORY.md").read_text()
+        pages = "".join(each.read_text() for each in (agent_folder / "knowledge").rglob("*.md"))
         assert len(card) < 15_000
         assert "[[entities/you]]: " in card
-        assert all(each in pages for each in active(desk))
-        assert not all(each in card for each in active(desk))
+        assert all(each in pages for each in active(workspace))
+        assert not all(each in card for each in active(workspace))
 
 
-def test_pages_link_each_other_both_ways(workspace, desk_at, home):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-    leaves = workspace / "knowledge"
+def test_pages_link_each_other_both_ways(agent_folder, desk_at, home):
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+    leaves = agent_folder / "knowledge"
     (project,) = (leaves / "projects").glob("*.md")
     resource = leaves / "resources" / "upload-py.md"
     assert "Never retry a post" in resource.read_text()
@@ -91,50 +91,50 @@ def test_pages_link_each_other_both_ways(workspace, desk_at, home):
     assert "**Ana** - runs the allotment society" in (leaves / "entities" / "ana.md").read_text()
 
 
-def test_an_edit_in_any_output_is_taken_over_and_shown_in_all(workspace, desk_at, home):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        note, page = workspace / "memory" / "2026-02-10.md", workspace / "knowledge" / "entities" / "ana.md"
+def test_an_edit_in_any_output_is_taken_over_and_shown_in_all(agent_folder, desk_at, home):
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        note, page = agent_folder / "memory" / "2026-02-10.md", agent_folder / "knowledge" / "entities" / "ana.md"
         page.write_text(page.read_text().replace("answers mail on Sundays", "answers mail on Mondays"))
         text = note.read_text()
         (line,) = [
             each for each in text.splitlines() if each.startswith("- Always pass `parent_id`") and each.endswith("(2026-02-10)")
         ]
         note.write_text(text.replace(f"{line}\n", ""))
-        run(desk, [], Options())
-        assert "**Ana** - runs the allotment society, answers mail on Mondays" in active(desk)
-        assert "on Mondays" in (workspace / "MEMORY.md").read_text()
-        assert not any("parent_id" in each for each in active(desk))
-        assert "parent_id" not in (workspace / "MEMORY.md").read_text()
-        assert run(desk, [], Options()).run == 0
+        run(workspace, [], Options())
+        assert "**Ana** - runs the allotment society, answers mail on Mondays" in active(workspace)
+        assert "on Mondays" in (agent_folder / "MEMORY.md").read_text()
+        assert not any("parent_id" in each for each in active(workspace))
+        assert "parent_id" not in (agent_folder / "MEMORY.md").read_text()
+        assert run(workspace, [], Options()).run == 0
 
 
-def test_lines_of_ones_own_in_a_page_stay_and_are_nobodys_memory(workspace, desk_at, home):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        page = workspace / "knowledge" / "entities" / "ana.md"
+def test_lines_of_ones_own_in_a_page_stay_and_are_nobodys_memory(agent_folder, desk_at, home):
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        page = agent_folder / "knowledge" / "entities" / "ana.md"
         page.write_text(page.read_text().replace("# Ana\n", "# Ana\n\nSee also my mail folder.\n", 1))
-        before = active(desk)
-        add(desk, "Ana answers within a day.", "people")
-        run(desk, [], Options())
+        before = active(workspace)
+        add(workspace, "Ana answers within a day.", "people")
+        run(workspace, [], Options())
         assert "See also my mail folder." in page.read_text()
-        assert {each for each in active(desk) if "mail folder" in each} == set()
-        assert before < active(desk)
+        assert {each for each in active(workspace) if "mail folder" in each} == set()
+        assert before < active(workspace)
 
 
-def test_a_page_nothing_is_left_to_say_on_goes(workspace, desk_at, home):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        page = workspace / "knowledge" / "entities" / "ana.md"
-        card = workspace / "MEMORY.md"
+def test_a_page_nothing_is_left_to_say_on_goes(agent_folder, desk_at, home):
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        page = agent_folder / "knowledge" / "entities" / "ana.md"
+        card = agent_folder / "MEMORY.md"
         card.write_text("".join(each for each in card.read_text().splitlines(keepends=True) if not each.startswith("- **Ana**")))
-        run(desk, [], Options())
+        run(workspace, [], Options())
         assert not page.exists()
 
 
-def test_every_output_lies_below_the_home_and_a_first_run_writes_nothing_else(workspace, desk_at, home):
-    with desk_at(home) as desk:
-        report = run(desk, [], Options())
+def test_every_output_lies_below_the_home_and_a_first_run_writes_nothing_else(agent_folder, desk_at, home):
+    with desk_at(home) as workspace:
+        report = run(workspace, [], Options())
         assert report.written.files
         assert all(path.startswith(str(home)) for path, _ in report.written.files)
 
@@ -149,15 +149,15 @@ def test_rules_about_one_folder_of_a_project_load_only_with_it(home, desk_at):
     )
     (home / ".config" / "kept" / "config.toml").write_text('profile = "mine"\n')
     say(home, "s1", RULE, OTHER, cwd=project)
-    with desk_at(home) as desk:
-        run(desk, [], Options())
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
         for each in (
             "Keep web/app.ts free of state.",
             "Sort imports in web/main.ts by hand.",
             "Name views in web/view.ts by noun.",
         ):
-            add(desk, each, "convention", project=str(project))
-        run(desk, [], Options())
+            add(workspace, each, "convention", project=str(project))
+        run(workspace, [], Options())
     rules = project / ".claude" / "rules"
     assert (rules / "kept-web.md").read_text().startswith('---\npaths: ["web/**"]\n---\n# Rules for web\n')
     assert "Sort imports" in (rules / "kept-web.md").read_text()
@@ -169,28 +169,28 @@ def test_rules_about_one_folder_of_a_project_load_only_with_it(home, desk_at):
     )
 
 
-def test_where_a_memory_goes_is_told_with_the_reason(workspace, desk_at, home):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        (ana,) = [each for each in desk.store.log.memories() if each.content.startswith("**Ana**")]
-        told = {each.place: (each.where, each.why) for each in routed(desk, [ana])[ana.id]}
-    assert told[Place.DAILY] == (".openclaw/workspace/memory/2026-02-10.md", "it was first said on that day")
-    assert told[Place.PAGE] == (".openclaw/workspace/knowledge/entities/ana.md", "it is about Ana")
-    assert told[Place.CARD][0] == ".openclaw/workspace/MEMORY.md"
+def test_where_a_memory_goes_is_told_with_the_reason(agent_folder, desk_at, home):
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        (ana,) = [each for each in workspace.store.log.memories() if each.content.startswith("**Ana**")]
+        told = {each.place: (each.where, each.why) for each in routed(workspace, [ana])[ana.id]}
+    assert told[Place.DAILY] == (".openclaw/agent_folder/memory/2026-02-10.md", "it was first said on that day")
+    assert told[Place.PAGE] == (".openclaw/agent_folder/knowledge/entities/ana.md", "it is about Ana")
+    assert told[Place.CARD][0] == ".openclaw/agent_folder/MEMORY.md"
     assert told[Place.CARD][1].startswith("it ranks ")
     assert all((home / where).is_file() for where, _ in told.values())
 
 
-def test_everything_extracted_of_a_day_is_told_with_where_it_went_the_refused_too(workspace, desk_at, home):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
+def test_everything_extracted_of_a_day_is_told_with_where_it_went_the_refused_too(agent_folder, desk_at, home):
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
         day = date(2026, 2, 10)
-        whole = extracted(desk, day, day)
-        here = [each for each in desk.store.log.memories() if each.first_seen and each.first_seen.date() == day]
+        whole = extracted(workspace, day, day)
+        here = [each for each in workspace.store.log.memories() if each.first_seen and each.first_seen.date() == day]
         assert {each.id for each in whole.memories} == {each.id for each in here}
         gone = here[0]
-        retire(desk, gone.id)
-        told = routed(desk, extracted(desk, day, day).memories)
+        retire(workspace, gone.id)
+        told = routed(workspace, extracted(workspace, day, day).memories)
         assert {each.why for each in told[gone.id]} >= {"it is retired"}
         assert not any(each.where for each in told[gone.id])
         assert all(each.candidate.at and each.candidate.at.date() == day for each in whole.refused)

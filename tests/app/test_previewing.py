@@ -10,12 +10,12 @@ CREW = "Keep the sorting crew away from the walnut harvest until the scales are 
 
 
 def test_what_is_near_is_shown_and_what_is_not_near_enough_is_told_with_what_it_shares(home, desk_at):
-    with desk_at(home) as desk:
-        add(desk, FIX, "known_fix")
-        add(desk, CREW, "convention")
-        shown = preview(desk, "deploy.sh fails with EACCES, chmod and harbor")
+    with desk_at(home) as workspace:
+        add(workspace, FIX, "known_fix")
+        add(workspace, CREW, "convention")
+        shown = preview(workspace, "deploy.sh fails with EACCES, chmod and harbor")
         assert [each.text for each in shown.pieces] == [FIX]
-        missed = preview(desk, "Who pays for the walnut harvest?")
+        missed = preview(workspace, "Who pays for the walnut harvest?")
         assert missed.pieces == ()
         assert missed.left_out == {"below the floor": 1}
         ((piece, why),) = missed.omitted
@@ -24,18 +24,18 @@ def test_what_is_near_is_shown_and_what_is_not_near_enough_is_told_with_what_it_
 
 
 def test_a_preview_changes_nothing(home, desk_at):
-    with desk_at(home) as desk:
-        memory = add(desk, FIX, "known_fix")
-        preview(desk, "deploy.sh fails with EACCES, chmod and harbor")
-        assert desk.store.log.memory(memory.id) == memory
-        assert not desk.home.used.exists()
+    with desk_at(home) as workspace:
+        memory = add(workspace, FIX, "known_fix")
+        preview(workspace, "deploy.sh fails with EACCES, chmod and harbor")
+        assert workspace.store.log.memory(memory.id) == memory
+        assert not workspace.paths.used.exists()
 
 
 def test_a_project_is_named_once_however_many_directories_it_has(home, desk_at):
     say(home, "s1", "Please look at `feed.py`.", cwd="/x/harbor")
     say(home, "s2", "Please look at `feed.py`.", cwd="/x/harbor/src")
     say(home, "s3", "Please look at `feed.py`.", cwd="/x/quay")
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        assert "quay" in [name for _, name in directories(desk)]
-        assert len({name for _, name in directories(desk)}) == len(directories(desk))
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert "quay" in [name for _, name in directories(workspace)]
+        assert len({name for _, name in directories(workspace)}) == len(directories(workspace))

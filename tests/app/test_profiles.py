@@ -39,27 +39,27 @@ def configure(home, settings, **profiles):
         (folder / "profiles" / f"{name}.toml").write_text(text)
 
 
-def remembered(desk):
-    return {(each.profile, each.category, each.content) for each in desk.store.log.memories()}
+def remembered(workspace):
+    return {(each.profile, each.category, each.content) for each in workspace.store.log.memories()}
 
 
 def test_each_project_is_remembered_by_the_profile_its_rule_names(home, desk_at):
     configure(home, '[[use]]\nprofile = "notes"\nprojects = ["/x/notes"]\n', notes=NOTES)
     say(home, "s1", RULE, cwd="/x/harbor")
     say(home, "s2", OTHER, cwd="/x/notes/inner")
-    with desk_at(home) as desk:
-        assert [each.id for each in desk.profiles] == ["coding", "notes"]
-        run(desk, [], Options())
-        assert {each[:2] for each in remembered(desk)} == {("coding", "convention"), ("notes", "constraint")}
+    with desk_at(home) as workspace:
+        assert [each.id for each in workspace.profiles] == ["coding", "notes"]
+        run(workspace, [], Options())
+        assert {each[:2] for each in remembered(workspace)} == {("coding", "convention"), ("notes", "constraint")}
 
 
 def test_profiles_that_name_one_file_write_it_together_each_under_its_own_headings(home, desk_at):
     configure(home, 'profiles = ["notes"]\n[[use]]\nprofile = "notes"\nprojects = ["/x/notes"]\n', notes=NOTES)
     say(home, "s1", OTHER, cwd="/x/notes")
     say(home, "s2", OTHER, cwd="/x/harbor")
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        assert len(targets(desk, bind(desk))) == 1
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert len(targets(workspace, bind(workspace))) == 1
         text = (home / ".claude" / "rules" / "memory.md").read_text()
     assert "### Constraints\n" in text
     assert "### Constraints (Notes)\n" in text
@@ -68,39 +68,39 @@ def test_profiles_that_name_one_file_write_it_together_each_under_its_own_headin
 def test_a_line_added_by_hand_belongs_to_the_profile_whose_section_it_stands_in(home, desk_at):
     configure(home, 'profiles = ["notes"]\n', notes=NOTES)
     path = home / ".claude" / "rules" / "memory.md"
-    with desk_at(home) as desk:
-        add(desk, "Lanterns could hang from the crane.", "idea")
-        run(desk, [], Options())
+    with desk_at(home) as workspace:
+        add(workspace, "Lanterns could hang from the crane.", "idea")
+        run(workspace, [], Options())
         path.write_text(path.read_text().replace("\n<!-- kept: ", "\n- A bell for fog.\n<!-- kept: ", 1))
-        run(desk, [], Options())
-        assert ("notes", "idea", "A bell for fog.") in remembered(desk)
+        run(workspace, [], Options())
+        assert ("notes", "idea", "A bell for fog.") in remembered(workspace)
 
 
 def test_a_category_of_a_profile_that_is_not_the_default_is_named_with_or_without_it(home, desk_at):
     configure(home, 'profiles = ["notes"]\n', notes=NOTES)
-    with desk_at(home) as desk:
-        assert add(desk, "Gulls mean land is near.", "idea").profile == "notes"
-        assert add(desk, "Anchor before dusk, always.", "constraint").profile == "coding"
-        assert add(desk, "Anchor after dawn, always.", "notes.constraint").profile == "notes"
+    with desk_at(home) as workspace:
+        assert add(workspace, "Gulls mean land is near.", "idea").profile == "notes"
+        assert add(workspace, "Anchor before dusk, always.", "constraint").profile == "coding"
+        assert add(workspace, "Anchor after dawn, always.", "notes.constraint").profile == "notes"
         with pytest.raises(UsageError, match=r"no category 'notes\.decision'"):
-            add(desk, "Sail at noon from now on.", "notes.decision")
+            add(workspace, "Sail at noon from now on.", "notes.decision")
 
 
 def test_naming_a_profile_for_one_call_makes_it_remember_everything(home, desk_at):
     configure(home, '[[use]]\nprofile = "coding"\n', notes=NOTES)
     say(home, "s1", OTHER)
-    with desk_at(home, profile="notes") as desk:
-        run(desk, [], Options())
-        assert {each[0] for each in remembered(desk)} == {"notes"}
+    with desk_at(home, profile="notes") as workspace:
+        run(workspace, [], Options())
+        assert {each[0] for each in remembered(workspace)} == {"notes"}
 
 
 def test_another_default_profile_leaves_what_was_remembered_before(home, desk_at):
     say(home, "s1", RULE)
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        before = remembered(desk)
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        before = remembered(workspace)
     configure(home, 'profile = "notes"\n', notes=NOTES)
     say(home, "s2", OTHER)
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        assert before < remembered(desk)
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert before < remembered(workspace)

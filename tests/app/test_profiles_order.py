@@ -32,15 +32,15 @@ def test_any_order_and_any_partition_of_the_chats_gives_the_same_memories_and_da
         folder = home / name
         (folder / ".config" / "kept").mkdir(parents=True)
         (folder / ".config" / "kept" / "config.toml").write_text('profile = "companion"\n')
-        with desk_at(folder) as desk:
+        with desk_at(folder) as workspace:
             for part in parts:
                 for day in part:
                     chat(folder / "vaults" / "v", f"1{days.index(day):03}", SAID[day], day=day)
-                run(desk, [], Options())
+                run(workspace, [], Options())
             outcomes.append(
                 {
                     (each.category, each.content, each.first_seen, each.last_seen, each.status, each.ended_at)
-                    for each in desk.store.log.memories()
+                    for each in workspace.store.log.memories()
                     if each.status in (Status.ACTIVE, Status.SUPERSEDED)
                 }
             )

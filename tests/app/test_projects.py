@@ -28,33 +28,33 @@ def repository(folder, url=""):
     return folder
 
 
-def active(desk):
-    return {each.content: each.scope for each in desk.store.log.memories() if each.status is Status.ACTIVE}
+def active(workspace):
+    return {each.content: each.scope for each in workspace.store.log.memories() if each.status is Status.ACTIVE}
 
 
-def scopes(desk):
-    return set(active(desk).values()) - {USER_SCOPE}
+def scopes(workspace):
+    return set(active(workspace).values()) - {USER_SCOPE}
 
 
 def test_two_checkouts_of_one_origin_are_one_project_even_after_one_is_gone(desk_at, home):
     one = repository(home / "a" / "harbor", "git@example.org:office/harbor.git")
     two = repository(home / "b" / "harbor-copy", "https://example.org/office/harbor")
     say(home, "s1", RULE, cwd=one)
-    with desk_at(home) as desk:
-        run(desk, [], Options())
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
         shutil.rmtree(one)
         say(home, "s2", OTHER, cwd=two / "src")
-        run(desk, [], Options())
-        assert len(scopes(desk)) == 1
-        assert list(desk.names().values()) == ["harbor"]
+        run(workspace, [], Options())
+        assert len(scopes(workspace)) == 1
+        assert list(workspace.names().values()) == ["harbor"]
 
 
 def test_a_home_under_version_control_is_no_project_of_all_that_lies_below_it(desk_at, home):
     repository(home, "git@example.org:me/dotfiles.git")
     say(home, "s1", RULE, cwd=home / "a" / "harbor")
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        assert set(desk.names().values()) == {"harbor"}
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert set(workspace.names().values()) == {"harbor"}
 
 
 def test_a_conversation_without_a_directory_is_not_for_the_user_everywhere(desk_at, home):
@@ -66,11 +66,11 @@ def test_a_conversation_without_a_directory_is_not_for_the_user_everywhere(desk_
             for role, words in (("user", RULE), ("assistant", "Done."))
         )
     )
-    with desk_at(home) as desk:
-        run(desk, [path], Options())
-        assert active(desk)
-        assert USER_SCOPE not in active(desk).values()
-        assert list(desk.names().values()) == ["old"]
+    with desk_at(home) as workspace:
+        run(workspace, [path], Options())
+        assert active(workspace)
+        assert USER_SCOPE not in active(workspace).values()
+        assert list(workspace.names().values()) == ["old"]
 
 
 def test_a_corrected_project_takes_its_memories_along_in_one_pass_that_can_be_undone(desk_at, home):
@@ -83,59 +83,59 @@ def test_a_corrected_project_takes_its_memories_along_in_one_pass_that_can_be_un
     )
     say(home, "s1", *rules, cwd="/old/place/harbor")
     say(home, "s2", OTHER, cwd="/new/place/port")
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        before = desk.store.log.memories()
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        before = workspace.store.log.memories()
         edited = next(each for each in before if "dates" in each.content)
-        person.edit(desk, edited.id, "Dates are ISO 8601, always.")
-        told = person.add(desk, "The harbor master is Ida.", "project_fact", project="/old/place/harbor")
+        person.edit(workspace, edited.id, "Dates are ISO 8601, always.")
+        told = person.add(workspace, "The harbor master is Ida.", "project_fact", project="/old/place/harbor")
     settings(home, **{"/old/place/harbor": "/new/place/port"})
-    with desk_at(home) as desk:
-        report = run(desk, [], Options())
+    with desk_at(home) as workspace:
+        report = run(workspace, [], Options())
         assert report.curated.stopped == []
         assert report.moved >= 4
-        assert len(scopes(desk)) == 1
-        assert set(active(desk)) >= {"Dates are ISO 8601, always.", "The harbor master is Ida."}
-        assert {each.id for each in before} <= {each.id for each in desk.store.log.memories()}
-        assert desk.store.log.memory(told.id).reason == "moved to port"
-        assert desk.store.damage() == ()
-        passes = [each for each in desk.store.log.passes() if each.stage == "move"]
+        assert len(scopes(workspace)) == 1
+        assert set(active(workspace)) >= {"Dates are ISO 8601, always.", "The harbor master is Ida."}
+        assert {each.id for each in before} <= {each.id for each in workspace.store.log.memories()}
+        assert workspace.store.log.memory(told.id).reason == "moved to port"
+        assert workspace.store.damage() == ()
+        passes = [each for each in workspace.store.log.passes() if each.stage == "move"]
         assert len(passes) == 1
-        assert run(desk, [], Options()).run == 0
-        undo(desk)
-        assert len(scopes(desk)) == 2
-        assert desk.store.damage() == ()
+        assert run(workspace, [], Options()).run == 0
+        undo(workspace)
+        assert len(scopes(workspace)) == 2
+        assert workspace.store.damage() == ()
 
 
 def test_a_folder_mapped_to_itself_leaves_the_repository_it_lies_in(desk_at, home):
     mono = repository(home / "mono", "git@example.org:office/mono.git")
     say(home, "s1", RULE, cwd=mono / "web")
     say(home, "s2", OTHER, cwd=mono / "api")
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        assert len(scopes(desk)) == 1
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert len(scopes(workspace)) == 1
     settings(home, **{str(mono / "web"): str(mono / "web")})
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        assert len(scopes(desk)) == 2
-        assert set(desk.names().values()) == {"mono", "web"}
-        assert desk.store.damage() == ()
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert len(scopes(workspace)) == 2
+        assert set(workspace.names().values()) == {"mono", "web"}
+        assert workspace.store.damage() == ()
 
 
 @pytest.mark.parametrize("force", [False, True])
 def test_nothing_moves_where_nothing_was_corrected(desk_at, home, force):
     say(home, "s1", RULE, cwd="/x/harbor")
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        before = active(desk)
-        run(desk, [], Options(force=force))
-        assert active(desk) == before
-        assert not [each for each in desk.store.log.passes() if each.stage == "move"]
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        before = active(workspace)
+        run(workspace, [], Options(force=force))
+        assert active(workspace) == before
+        assert not [each for each in workspace.store.log.passes() if each.stage == "move"]
 
 
-def places(desk):
+def places(workspace):
     """Where the memories of the directories that were seen belong."""
-    return {desk.scope(each.directory) for each in desk.store.archive.projects()}
+    return {workspace.scope(each.directory) for each in workspace.store.archive.projects()}
 
 
 def pushed(path, cwd, words, remote="git@example.org:office/harbor.git"):
@@ -156,11 +156,11 @@ def test_folders_that_are_gone_are_one_project_where_git_named_one_repository_in
     folder = home / ".claude" / "projects" / "p"
     pushed(folder / "s1.jsonl", "/Users/a/code/harbor", RULE)
     pushed(folder / "s2.jsonl", "/Users/a/moved/harbor-2", OTHER, remote="https://example.org/office/harbor")
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        assert len(places(desk)) == 1
-        assert {each.identity for each in desk.store.archive.projects()} == {"git:example.org/office/harbor"}
-        assert run(desk, [], Options()).run == 0
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert len(places(workspace)) == 1
+        assert {each.identity for each in workspace.store.archive.projects()} == {"git:example.org/office/harbor"}
+        assert run(workspace, [], Options()).run == 0
 
 
 def test_memories_follow_when_git_names_the_repository_later(desk_at, home):
@@ -168,13 +168,13 @@ def test_memories_follow_when_git_names_the_repository_later(desk_at, home):
     one = repository(home / "a" / "harbor", "git@example.org:office/harbor.git")
     say(home, "s1", RULE, cwd=one)
     say(home, "s2", OTHER, cwd="/gone/harbor")
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        assert len(places(desk)) == 2
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert len(places(workspace)) == 2
         pushed(folder / "s3.jsonl", "/gone/harbor", "Thanks, looks fine.")
-        run(desk, [], Options())
-        assert len(places(desk)) == 1
-        assert desk.store.damage() == ()
+        run(workspace, [], Options())
+        assert len(places(workspace)) == 1
+        assert workspace.store.damage() == ()
 
 
 def test_workspaces_of_a_manager_belong_to_the_one_project_of_that_name(desk_at, home):
@@ -184,19 +184,19 @@ def test_workspaces_of_a_manager_belong_to_the_one_project_of_that_name(desk_at,
     say(
         home, "s3", "Always run `make check` before you push, never push without it.", cwd="/Users/x/.codex/worktrees/7f/harbor/src"
     )
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        assert len(places(desk)) == 1
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert len(places(workspace)) == 1
 
 
 def test_two_projects_of_the_name_of_a_workspace_decide_nothing_and_are_suggested(desk_at, home):
     say(home, "s1", RULE, cwd="/a/harbor")
     say(home, "s2", OTHER, cwd="/b/harbor")
     say(home, "s3", "Always run `make check` before you push, never push without it.", cwd="/u/conductor/workspaces/harbor/lima")
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        assert len(places(desk)) == 3
-        assert len(suggestions(desk.store.archive.projects())) == 3
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert len(places(workspace)) == 3
+        assert len(suggestions(workspace.store.archive.projects())) == 3
 
 
 def test_a_clone_of_a_folder_on_this_machine_is_the_same_project(desk_at, home):
@@ -204,9 +204,9 @@ def test_a_clone_of_a_folder_on_this_machine_is_the_same_project(desk_at, home):
     two = repository(home / "b" / "copy", str(one))
     say(home, "s1", RULE, cwd=one)
     say(home, "s2", OTHER, cwd=two)
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        assert len(places(desk)) == 1
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert len(places(workspace)) == 1
 
 
 def test_a_repository_that_was_renamed_is_one_project_by_its_first_commit(desk_at, home, monkeypatch):
@@ -216,9 +216,9 @@ def test_a_repository_that_was_renamed_is_one_project_by_its_first_commit(desk_a
     commits = {one / ".git": "1" * 40, two / ".git": "1" * 40, other / ".git": "2" * 40}
     monkeypatch.setattr(kinship, "first_commit", lambda git: commits[git])
     say(home, "s1", RULE, cwd=one)
-    with desk_at(home) as desk:
-        run(desk, [], Options())
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
         say(home, "s2", OTHER, cwd=two)
         say(home, "s3", "Always run `make check` before you push, never push without it.", cwd=other)
-        run(desk, [], Options())
-        assert len(places(desk)) == 2
+        run(workspace, [], Options())
+        assert len(places(workspace)) == 2

@@ -6,7 +6,7 @@ from kept.core.errors import ConfigError, StaleError, UsageError
 from kept.extraction.prompt_override import declare, difference, look, put_away, save, withdraw
 from kept.profiles.prompts import default
 from kept.profiles.prompts.heading import with_category, without_category
-from kept.workspace import find_home, opened
+from kept.workspace import find_paths, opened
 
 OWN = """\
 ---
@@ -26,7 +26,7 @@ Read on.
 
 @pytest.fixture
 def place(home):
-    return find_home(str(home), {"HOME": str(home)})
+    return find_paths(str(home), {"HOME": str(home)})
 
 
 def declared(draft):
@@ -84,8 +84,8 @@ def test_a_declared_category_is_one_of_the_profiles(place):
         place, "", "health", {"belongs": "What concerns my health.", "users_words": False}, if_match=look(place).revision
     )
     assert declared(draft) == ["health"]
-    with opened(place) as desk:
-        assert desk.kind("health")[1].belongs == "What concerns my health."
+    with opened(place) as workspace:
+        assert workspace.kind("health")[1].belongs == "What concerns my health."
     draft = withdraw(place, "", "health", if_match=draft.revision)
     assert (declared(draft), draft.text) == ([], default())
     with pytest.raises(UsageError):

@@ -9,7 +9,7 @@ from kept.evaluation.retrieval import archive
 from kept.pipeline.run import Options, run
 from kept.recall.index import Kind
 from kept.recall.search import Filters, search
-from kept.workspace import Home, opened
+from kept.workspace import Paths, opened
 
 HOSTILE = (
     '"; -- ( * ^ : {',
@@ -26,48 +26,52 @@ HOSTILE = (
 
 
 @pytest.fixture
-def desk(desk_at, home, transcripts):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        yield desk
+def workspace(desk_at, home, transcripts):
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        yield workspace
 
 
-def test_memories_summaries_and_turns_are_found_with_reasons(desk):
-    hits = search(desk, "how do we store predictions in parquet?", limit=20)
+def test_memories_summaries_and_turns_are_found_with_reasons(workspace):
+    hits = search(workspace, "how do we store predictions in parquet?", limit=20)
     assert {each.kind for each in hits} == {Kind.MEMORY, Kind.SUMMARY, Kind.TURN}
     assert all(each.reasons and each.text and each.last_at for each in hits)
     assert any(each.project == "harbor" for each in hits)
 
 
-def test_no_text_is_an_operator_and_none_breaks_a_search(desk):
+def test_no_text_is_an_operator_and_none_breaks_a_search(workspace):
     for query in HOSTILE:
-        search(desk, query)
-    assert search(desk, '"; -- ( * ^ : {') == ()
+        search(workspace, query)
+    assert search(workspace, '"; -- ( * ^ : {') == ()
 
 
-def test_filters_bound_what_is_found(desk):
-    hits = search(desk, "parquet predictions dates")
+def test_filters_bound_what_is_found(workspace):
+    hits = search(workspace, "parquet predictions dates")
     scope = next(each.scope for each in hits if each.scope.startswith("project:"))
-    assert {each.scope for each in search(desk, "parquet predictions dates", filters=Filters(scopes=(scope,)))} == {scope}
-    assert search(desk, "parquet", filters=Filters(project="nowhere")) == ()
+    assert {each.scope for each in search(workspace, "parquet predictions dates", filters=Filters(scopes=(scope,)))} == {scope}
+    assert search(workspace, "parquet", filters=Filters(project="nowhere")) == ()
     last = max(each.last_at for each in hits if each.kind is Kind.TURN)
-    later = search(desk, "parquet predictions dates", where=(Kind.TURN,), filters=Filters(since=last))
+    later = search(workspace, "parquet predictions dates", where=(Kind.TURN,), filters=Filters(since=last))
     assert later
     assert all(each.last_at >= last for each in later)
     assert all(
-        each.category == "decision" for each in search(desk, "parquet", where=(Kind.MEMORY,), filters=Filters(category="decision"))
+        each.category == "decision"
+        for each in search(workspace, "parquet", where=(Kind.MEMORY,), filters=Filters(category="decision"))
     )
 
 
-def test_what_was_worked_on_is_found_as_a_summary(desk):
-    (hit, *_) = search(desk, "parquet predictions rejected csv", where=(Kind.SUMMARY,))
+def test_what_was_worked_on_is_found_as_a_summary(workspace):
+    (hit, *_) = search(workspace, "parquet predictions rejected csv", where=(Kind.SUMMARY,))
     assert hit.kind is Kind.SUMMARY
-    assert desk.store.archive.event(hit.id) is not None
+    assert workspace.store.archive.event(hit.id) is not None
     assert hit.text
     assert hit.last_at
     assert (
         search(
-            desk, "parquet predictions rejected csv", where=(Kind.SUMMARY,), filters=Filters(until=hit.last_at, scopes=("user",))
+            workspace,
+            "parquet predictions rejected csv",
+            where=(Kind.SUMMARY,),
+            filters=Filters(until=hit.last_at, scopes=("user",)),
         )
         == ()
     )
@@ -80,9 +84,9 @@ def test_of_two_turns_that_say_the_same_the_one_whose_conversation_is_about_the_
     filler = [said(f"f{n}", "We painted the fence.", "It rained all day.", "Lunch was late.") for n in range(4)]
     about = said("about", "The crane needs new cables.", "Then the weather turned.", "Which supplier do we take?")
     other = said("other", "The choir sings tonight.", "Then the evening came.", "Which supplier do we take?")
-    with opened(Home(root=tmp_path, user=tmp_path), zone="UTC", env={"KEPT_EMBEDDINGS": "off"}) as desk:
-        names = archive(desk, [each for group in (other, about, *filler) for each in group])
-        hits = search(desk, "supplier of the crane cables", where=(Kind.TURN,))
+    with opened(Paths(root=tmp_path, user=tmp_path), zone="UTC", env={"KEPT_EMBEDDINGS": "off"}) as workspace:
+        names = archive(workspace, [each for group in (other, about, *filler) for each in group])
+        hits = search(workspace, "supplier of the crane cables", where=(Kind.TURN,))
     order = [names[each.id] for each in hits]
     assert order.index("about2") < order.index("other2")
 
@@ -96,9 +100,9 @@ def test_where_nothing_but_a_time_is_asked_for_nothing_of_another_time_answers(t
         said("2026-06-02", "Keep a diary of what you work on."),
         said("2026-06-03", "Lunch."),
     ]
-    with opened(Home(root=tmp_path, user=tmp_path), zone="UTC", env={"KEPT_EMBEDDINGS": "off"}) as desk:
-        names = archive(desk, items)
-        asked = replace(desk, clock=lambda: datetime(2026, 6, 4, tzinfo=UTC))
+    with opened(Paths(root=tmp_path, user=tmp_path), zone="UTC", env={"KEPT_EMBEDDINGS": "off"}) as workspace:
+        names = archive(workspace, items)
+        asked = replace(workspace, clock=lambda: datetime(2026, 6, 4, tzinfo=UTC))
         hits = search(asked, "what did I work on in February?", where=(Kind.TURN,))
     assert [names[each.id] for each in hits] == ["2026-02-10"]
 
@@ -108,9 +112,9 @@ def asked(tmp_path):
     """Asks turns, archived in this order, for something at noon of a day; told are their ids."""
 
     def ask(items, query, day="2026-06-04"):
-        with opened(Home(root=tmp_path, user=tmp_path), zone="UTC", env={"KEPT_EMBEDDINGS": "off"}) as desk:
-            names = archive(desk, items)
-            then = replace(desk, clock=lambda: datetime.fromisoformat(f"{day}T12:00:00+00:00"))
+        with opened(Paths(root=tmp_path, user=tmp_path), zone="UTC", env={"KEPT_EMBEDDINGS": "off"}) as workspace:
+            names = archive(workspace, items)
+            then = replace(workspace, clock=lambda: datetime.fromisoformat(f"{day}T12:00:00+00:00"))
             return [(names[each.id], each.reasons) for each in search(then, query, where=(Kind.TURN,))]
 
     return ask

@@ -31,20 +31,20 @@ def memory_file(home):
     return home / ".claude" / "rules" / "memory.md"
 
 
-def forms(desk) -> list[str]:
-    return sorted(json.dumps(exported(desk, each), sort_keys=True) for each in desk.store.log.memories())
+def forms(workspace) -> list[str]:
+    return sorted(json.dumps(exported(workspace, each), sort_keys=True) for each in workspace.store.log.memories())
 
 
-def export_lines(desk, path) -> None:
-    path.write_text("".join(f"{json.dumps(exported(desk, each))}\n" for each in desk.store.log.memories()))
+def export_lines(workspace, path) -> None:
+    path.write_text("".join(f"{json.dumps(exported(workspace, each))}\n" for each in workspace.store.log.memories()))
 
 
 def test_the_whole_job_runs_over_a_store_in_memory(desk_at, home, tmp_path, transcripts):
-    with desk_at(home) as desk:
-        run(desk, [transcripts], Options())
-        expected = forms(desk)
-    with desk_at(tmp_path / "other") as desk:
-        trial = replace(desk, store=InMemoryStore())
+    with desk_at(home) as workspace:
+        run(workspace, [transcripts], Options())
+        expected = forms(workspace)
+    with desk_at(tmp_path / "other") as workspace:
+        trial = replace(workspace, store=InMemoryStore())
         report = run(trial, [transcripts], Options())
         assert report.active >= 4
         assert forms(trial) == expected
@@ -53,125 +53,125 @@ def test_the_whole_job_runs_over_a_store_in_memory(desk_at, home, tmp_path, tran
         assert again.body()["operations"] == {}
         settle(trial, lambda: undo(trial))
         assert not [each for each in trial.store.log.memories() if each.status is Status.ACTIVE]
-        assert desk.store.log.memories() == ()
+        assert workspace.store.log.memories() == ()
 
 
 def test_a_backup_is_a_store_of_its_owner_and_overwrites_nothing(desk_at, home, transcripts):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        made = backup(desk, home / "copy.db")
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        made = backup(workspace, home / "copy.db")
         assert made.stat().st_mode & 0o777 == 0o600
         with SqliteStore(made) as copy:
-            assert copy.log.memories() == desk.store.log.memories()
+            assert copy.log.memories() == workspace.store.log.memories()
         with pytest.raises(UsageError, match="already"):
-            backup(desk, made)
-        assert desk.store.log.runs(1)[0].report == {"path": str(made)}
+            backup(workspace, made)
+        assert workspace.store.log.runs(1)[0].report == {"path": str(made)}
 
 
 def test_a_damaged_store_gives_no_backup_and_no_half_written_file(desk_at, home, transcripts):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        desk.store._database.raw("UPDATE sealed SET words = replace(words, 'content', 'cuntent')")
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        workspace.store._database.raw("UPDATE sealed SET words = replace(words, 'content', 'cuntent')")
         with pytest.raises(DamagedError, match="damaged"):
-            backup(desk, home / "copy.db")
+            backup(workspace, home / "copy.db")
         with pytest.raises(StoreError):
-            safeguard(desk)
+            safeguard(workspace)
     assert not (home / "copy.db").exists()
-    assert list(desk.home.backups.glob("kept-*")) == []
+    assert list(workspace.paths.backups.glob("kept-*")) == []
 
 
 def test_the_first_curation_of_a_day_is_preceded_by_a_backup(desk_at, home, transcripts, clock):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        assert not desk.home.backups.exists()  # there was nothing to lose
-        assert safeguard(desk) is not None
-        assert safeguard(desk) is None
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert not workspace.paths.backups.exists()  # there was nothing to lose
+        assert safeguard(workspace) is not None
+        assert safeguard(workspace) is None
         clock.moment += timedelta(days=1)
-        assert safeguard(desk) is not None
-        assert len(list(desk.home.backups.glob("kept-*.db"))) == 2
+        assert safeguard(workspace) is not None
+        assert len(list(workspace.paths.backups.glob("kept-*.db"))) == 2
 
 
 def test_nothing_is_curated_where_no_backup_can_be_made(desk_at, home, transcripts):
     files = sorted(transcripts.rglob("*.jsonl"))
-    with desk_at(home) as desk:
-        run(desk, files[:1], Options())
-        before = forms(desk)
-        desk.home.backups.write_text("in the way")
-        report = run(desk, files, Options())
+    with desk_at(home) as workspace:
+        run(workspace, files[:1], Options())
+        before = forms(workspace)
+        workspace.paths.backups.write_text("in the way")
+        report = run(workspace, files, Options())
         assert report.partly
         assert any("no backup could be made" in each for each in report.written.problems)
-        assert forms(desk) == before
-        desk.home.backups.unlink()
-        run(desk, [], Options())
-        assert forms(desk) != before
+        assert forms(workspace) == before
+        workspace.paths.backups.unlink()
+        run(workspace, [], Options())
+        assert forms(workspace) != before
 
 
 def test_an_older_good_backup_is_never_pruned_for_a_newer_bad_one(desk_at, home, transcripts, clock):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
         made = []
         for _ in range(KEEP):
-            made.append(safeguard(desk))
+            made.append(safeguard(workspace))
             clock.moment += timedelta(days=1)
         data = bytearray(made[-1].read_bytes())
         data[len(data) // 2] ^= 1
         made[-1].write_bytes(data)
-        made.append(safeguard(desk))
+        made.append(safeguard(workspace))
         assert all(each.exists() for each in made)
         clock.moment += timedelta(days=1)
-        made.append(safeguard(desk))
+        made.append(safeguard(workspace))
         assert [each for each in made if not each.exists()] == [made[0]]
 
 
 def test_restoring_brings_the_day_back_and_puts_the_present_aside(desk_at, home, transcripts):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        before, text = forms(desk), memory_file(home).read_text()
-        made = backup(desk, home / "copy.db")
-        settle(desk, lambda: person.add(desk, "Always run the linter before a commit.", "constraint"))
-        after = forms(desk)
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        before, text = forms(workspace), memory_file(home).read_text()
+        made = backup(workspace, home / "copy.db")
+        settle(workspace, lambda: person.add(workspace, "Always run the linter before a commit.", "constraint"))
+        after = forms(workspace)
     memory_file(home).write_text(memory_file(home).read_text().replace("ISO 8601", "ISO 8601 (the basic form)"))
-    done = restore(desk.home, made, lambda: desk_at(home))
+    done = restore(workspace.paths, made, lambda: desk_at(home))
     assert done.written.problems == []
-    with SqliteStore(done.aside) as old, desk_at(home) as desk:
+    with SqliteStore(done.aside) as old, desk_at(home) as workspace:
         assert len(old.log.memories()) == len(after)
-        assert desk.store.damage() == ()
-        assert len(forms(desk)) == len(before)
-        held = [each for each in desk.store.log.memories() if each.status is Status.HELD and "linter" in each.content]
+        assert workspace.store.damage() == ()
+        assert len(forms(workspace)) == len(before)
+        held = [each for each in workspace.store.log.memories() if each.status is Status.HELD and "linter" in each.content]
         assert held == []  # a line of the store that was put aside is not taken for an addition by hand
         assert memory_file(home).read_text() == text.replace("ISO 8601", "ISO 8601 (the basic form)")
 
 
 def test_restoring_works_where_the_present_store_does_not_open(desk_at, home, transcripts):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        before, text = forms(desk), memory_file(home).read_text()
-        made = backup(desk, home / "copy.db")
-    desk.home.store.write_bytes(b"\0" * 5000)
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        before, text = forms(workspace), memory_file(home).read_text()
+        made = backup(workspace, home / "copy.db")
+    workspace.paths.store.write_bytes(b"\0" * 5000)
     memory_file(home).write_text(f"{text}- A line nobody can tell the author of.\n")
-    done = restore(desk.home, made, lambda: desk_at(home))
+    done = restore(workspace.paths, made, lambda: desk_at(home))
     assert done.aside.read_bytes() == b"\0" * 5000
     assert any("kept at" in each for each in done.written.problems)
-    with desk_at(home) as desk:
-        assert forms(desk) == before
+    with desk_at(home) as workspace:
+        assert forms(workspace) == before
     assert memory_file(home).read_text() == text
 
 
 def test_a_damaged_backup_restores_nothing(desk_at, home, transcripts):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        made = backup(desk, home / "copy.db")
-        before = forms(desk)
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        made = backup(workspace, home / "copy.db")
+        before = forms(workspace)
     with SqliteStore(made) as copy:
         copy._database.raw("UPDATE passes SET subject = 'another' WHERE id = 1")
     for wrong in (made, home / "nowhere.db", memory_file(home)):
         with pytest.raises((StoreError, UsageError)):
-            restore(desk.home, wrong, lambda: desk_at(home))
-    with locked(desk.home.lock), pytest.raises(BusyError):
-        restore(desk.home, made, lambda: desk_at(home))
-    with desk_at(home) as desk:
-        assert forms(desk) == before
-    assert sorted(each.name for each in desk.home.state.iterdir() if "restoring" in each.name) == []
+            restore(workspace.paths, wrong, lambda: desk_at(home))
+    with locked(workspace.paths.lock), pytest.raises(BusyError):
+        restore(workspace.paths, made, lambda: desk_at(home))
+    with desk_at(home) as workspace:
+        assert forms(workspace) == before
+    assert sorted(each.name for each in workspace.paths.state.iterdir() if "restoring" in each.name) == []
 
 
 FOREIGN = {
@@ -183,48 +183,48 @@ FOREIGN = {
 
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_a_backup_with_a_trigger_a_view_or_a_table_that_kept_did_not_make_is_not_restored(desk_at, home, transcripts, kind):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        made = backup(desk, home / "copy.db")
-        before = forms(desk)
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        made = backup(workspace, home / "copy.db")
+        before = forms(workspace)
     with closing(sqlite3.connect(made)) as copy:
         copy.execute(FOREIGN[kind])
     with pytest.raises(DamagedError, match=f"{kind} "):
-        restore(desk.home, made, lambda: desk_at(home))
-    with desk_at(home) as desk:
-        assert forms(desk) == before
+        restore(workspace.paths, made, lambda: desk_at(home))
+    with desk_at(home) as workspace:
+        assert forms(workspace) == before
 
 
 @pytest.mark.parametrize("kind", ["trigger", "view"])
 def test_a_store_with_a_trigger_or_a_view_that_kept_did_not_make_is_not_opened(desk_at, home, transcripts, kind):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-    with closing(sqlite3.connect(desk.home.store)) as store:
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+    with closing(sqlite3.connect(workspace.paths.store)) as store:
         store.execute(FOREIGN[kind])
     with pytest.raises(DamagedError, match=f"{kind} "), desk_at(home):
         pass
 
 
 def test_a_store_that_was_replaced_takes_no_more_writes_from_those_who_had_it_open(desk_at, home, transcripts):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        made = backup(desk, home / "copy.db")
-        restore(desk.home, made, lambda: desk_at(home))
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        made = backup(workspace, home / "copy.db")
+        restore(workspace.paths, made, lambda: desk_at(home))
         with pytest.raises(StoreError, match="replaced"):
-            person.add(desk, "Always run the linter before a commit.", "constraint")
+            person.add(workspace, "Always run the linter before a commit.", "constraint")
 
 
 def test_forgetting_rewrites_the_copies_of_the_store_and_leaves_them_whole(desk_at, home, transcripts, tmp_path):
-    with desk_at(home) as desk:
-        empty = backup(desk, tmp_path / "empty.db")
-        run(desk, [], Options())
-        full = backup(desk, tmp_path / "full.db")
-        memories = [each for each in desk.store.log.memories() if "ISO 8601" in each.content]
-        before, others = empty.read_bytes(), [each for each in desk.store.log.memories() if each not in memories]
-        gone = forget_ids(desk, [each.id for each in memories])
+    with desk_at(home) as workspace:
+        empty = backup(workspace, tmp_path / "empty.db")
+        run(workspace, [], Options())
+        full = backup(workspace, tmp_path / "full.db")
+        memories = [each for each in workspace.store.log.memories() if "ISO 8601" in each.content]
+        before, others = empty.read_bytes(), [each for each in workspace.store.log.memories() if each not in memories]
+        gone = forget_ids(workspace, [each.id for each in memories])
         assert (gone.remains, gone.problems) == ((), ())
         assert empty.read_bytes() == before
-        for copy in (full, *(each for each in desk.home.backups.glob("kept-*.db") if is_intact(each))):
+        for copy in (full, *(each for each in workspace.paths.backups.glob("kept-*.db") if is_intact(each))):
             assert b"ISO 8601" not in copy.read_bytes()
             with SqliteStore(copy) as store:
                 assert store.damage() == ()
@@ -232,63 +232,63 @@ def test_forgetting_rewrites_the_copies_of_the_store_and_leaves_them_whole(desk_
 
 
 def test_an_archive_gives_an_empty_home_the_same_memories_history_and_evidence(desk_at, home, transcripts, tmp_path):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        ids = [each.id for each in desk.store.log.memories() if each.status is Status.ACTIVE]
-        forget_ids(desk, ids[:1])
-        person.pin(desk, ids[1])
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        ids = [each.id for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
+        forget_ids(workspace, ids[:1])
+        person.pin(workspace, ids[1])
         path = tmp_path / "kept.jsonl.gz"
-        export_archive(desk, path)
+        export_archive(workspace, path)
         assert path.stat().st_mode & 0o777 == 0o600
-        rows, expected, text = list(desk.store.rows()), forms(desk), memory_file(home).read_text()
+        rows, expected, text = list(workspace.store.rows()), forms(workspace), memory_file(home).read_text()
         with pytest.raises(UsageError, match="already"):
-            import_file(desk, path)
-        assert list(desk.store.rows()) == rows
-    with desk_at(tmp_path / "new") as desk:
-        done, _ = settle(desk, lambda: import_file(desk, path))
+            import_file(workspace, path)
+        assert list(workspace.store.rows()) == rows
+    with desk_at(tmp_path / "new") as workspace:
+        done, _ = settle(workspace, lambda: import_file(workspace, path))
         assert done.whole
-        assert list(desk.store.rows()) == rows
-        assert forms(desk) == expected
-        assert desk.store.damage() == ()
+        assert list(workspace.store.rows()) == rows
+        assert forms(workspace) == expected
+        assert workspace.store.damage() == ()
         assert memory_file(tmp_path / "new").read_text().splitlines() == memory_file(home).read_text().splitlines() or text
-        report = run(desk, [transcripts], Options(force=True))
+        report = run(workspace, [transcripts], Options(force=True))
         assert report.body()["operations"] == {}
-        assert desk.store.log.memory(ids[0]).content == ""
+        assert workspace.store.log.memory(ids[0]).content == ""
 
 
 @pytest.mark.parametrize("cut", [0.1, 0.5, 0.99])
 def test_an_archive_that_is_cut_short_imports_nothing(desk_at, home, transcripts, tmp_path, cut):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        export_archive(desk, tmp_path / "kept.gz")
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        export_archive(workspace, tmp_path / "kept.gz")
     data = (tmp_path / "kept.gz").read_bytes()
     (tmp_path / "kept.gz").write_bytes(data[: int(len(data) * cut)])
-    with desk_at(tmp_path / "new") as desk:
+    with desk_at(tmp_path / "new") as workspace:
         with pytest.raises(StoreError, match="nothing was changed"):
-            import_file(desk, tmp_path / "kept.gz")
-        assert list(desk.store.log.heads()) == []
-        assert not [*desk.store.archive.files()]
+            import_file(workspace, tmp_path / "kept.gz")
+        assert list(workspace.store.log.heads()) == []
+        assert not [*workspace.store.archive.files()]
 
 
 def test_exported_memories_are_imported_once_and_undo_takes_them_back(desk_at, home, transcripts, tmp_path):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        export_lines(desk, tmp_path / "m.jsonl")
-        active = {each.content: each for each in desk.store.log.memories() if each.status is Status.ACTIVE}
-    with desk_at(tmp_path / "new") as desk:
-        done, _ = settle(desk, lambda: import_file(desk, tmp_path / "m.jsonl"))
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        export_lines(workspace, tmp_path / "m.jsonl")
+        active = {each.content: each for each in workspace.store.log.memories() if each.status is Status.ACTIVE}
+    with desk_at(tmp_path / "new") as workspace:
+        done, _ = settle(workspace, lambda: import_file(workspace, tmp_path / "m.jsonl"))
         assert done.added["active"] >= 4
-        for memory in desk.store.log.memories():
+        for memory in workspace.store.log.memories():
             if memory.content in active:
                 source = active[memory.content]
                 assert (memory.origin, memory.first_seen, memory.last_seen) == (source.origin, source.first_seen, source.last_seen)
                 assert [each.event for each in memory.evidence] == [each.event for each in source.evidence]
-        assert desk.store.damage() == ()
-        again = import_file(desk, tmp_path / "m.jsonl")
+        assert workspace.store.damage() == ()
+        again = import_file(workspace, tmp_path / "m.jsonl")
         assert not again.added
         assert again.left_out["remembered already"] == sum(done.added.values())
-        undo(desk)
-        assert desk.store.log.memories() == ()
+        undo(workspace)
+        assert workspace.store.log.memories() == ()
 
 
 def line(**changes) -> str:
@@ -297,9 +297,9 @@ def line(**changes) -> str:
 
 
 def test_an_import_brings_back_nothing_that_was_forgotten_and_trusts_nothing_that_was_not_the_users(desk_at, home):
-    with desk_at(home) as desk:
-        known = person.add(desk, "Always deploy from the release branch.", "constraint")
-        forget_ids(desk, [known.id])
+    with desk_at(home) as workspace:
+        known = person.add(workspace, "Always deploy from the release branch.", "constraint")
+        forget_ids(workspace, [known.id])
         (home / "m.jsonl").write_text(
             line()
             + line(content="ALWAYS deploy from the release branch!", id="0123456789")
@@ -309,10 +309,10 @@ def test_an_import_brings_back_nothing_that_was_forgotten_and_trusts_nothing_tha
             + line(content="x" * 5000)
             + line(content="Use four spaces.", scope="../../etc")
         )
-        done = import_file(desk, home / "m.jsonl")
+        done = import_file(workspace, home / "m.jsonl")
         assert done.added == {"held": 1}
         assert done.left_out["forgotten"] == 2
-        (held,) = [each for each in desk.store.log.memories() if each.content]
+        (held,) = [each for each in workspace.store.log.memories() if each.content]
         assert held.origin is Origin.TOOL
         assert not held.owned
 
@@ -320,15 +320,15 @@ def test_an_import_brings_back_nothing_that_was_forgotten_and_trusts_nothing_tha
 @pytest.mark.parametrize("body", ["[1]", "{", '{"content": 3}', "[" * 5000, '{"content": "x"'])
 def test_a_file_that_is_no_export_imports_nothing_and_names_the_line(desk_at, home, body):
     (home / "m.jsonl").write_text(f"{line()}{body}\n")
-    with desk_at(home) as desk:
+    with desk_at(home) as workspace:
         with pytest.raises(UsageError, match="line 2"):
-            import_file(desk, home / "m.jsonl")
-        assert desk.store.log.memories() == ()
+            import_file(workspace, home / "m.jsonl")
+        assert workspace.store.log.memories() == ()
 
 
 def test_a_check_tells_edits_by_hand_from_damage(desk_at, home, transcripts):
-    with desk_at(home) as desk:
-        run(desk, [], Options())
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
         path, text = memory_file(home), memory_file(home).read_text()
         for data, state in (
             (text.encode(), Standing.WRITTEN),
@@ -336,15 +336,15 @@ def test_a_check_tells_edits_by_hand_from_damage(desk_at, home, transcripts):
             (b"\0\0\0", Standing.DAMAGED),
         ):
             path.write_bytes(data)
-            found = check(desk)
+            found = check(workspace)
             assert [each[1] for each in found.outputs] == [state]
             assert bool(found.damage) == (state is Standing.DAMAGED)
         os.unlink(path)  # noqa: PTH108
-        assert [each[1] for each in check(desk).outputs] == [Standing.MISSING]
+        assert [each[1] for each in check(workspace).outputs] == [Standing.MISSING]
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n"])
 def test_an_empty_file_is_no_import(desk_at, home, data):
     (home / "empty.jsonl").write_bytes(data)
-    with desk_at(home) as desk, pytest.raises(UsageError, match="nothing in the file"):
-        import_file(desk, home / "empty.jsonl")
+    with desk_at(home) as workspace, pytest.raises(UsageError, match="nothing in the file"):
+        import_file(workspace, home / "empty.jsonl")

@@ -19,8 +19,8 @@ from talking import say
 TESTS = Path(__file__).parents[1]
 
 
-def active(desk):
-    return {each.content: each.category for each in desk.store.log.memories() if each.status is Status.ACTIVE}
+def active(workspace):
+    return {each.content: each.category for each in workspace.store.log.memories() if each.status is Status.ACTIVE}
 
 
 def test_every_rule_names_a_test_that_exists():
@@ -35,10 +35,10 @@ def test_what_is_said_of_the_agent_and_its_memory_is_not_remembered(desk_at, hom
         home, "one", "I have a search_memory tool that finds facts, remember that.", "Your memory file is read at every start.",
         "Remember: I live in Lisbon and work as a translator.",
     )  # fmt: skip
-    with desk_at(home, profile="companion") as desk:
-        run(desk, [], Options())
-        assert not [each for each in active(desk) if "memory" in each]
-        assert any("Lisbon" in each for each in active(desk))
+    with desk_at(home, profile="companion") as workspace:
+        run(workspace, [], Options())
+        assert not [each for each in active(workspace) if "memory" in each]
+        assert any("Lisbon" in each for each in active(workspace))
 
 
 def test_a_persons_prompt_with_a_category_of_its_own_is_used_on_the_chats_of_a_vault(desk_at, home):
@@ -66,9 +66,9 @@ def test_a_persons_prompt_with_a_category_of_its_own_is_used_on_the_chats_of_a_v
         )
         return json.dumps(NOTHING | {"memories": made})
 
-    with desk_at(home) as desk:
-        report = run(with_model(desk, Obedient(follows)), [], Options())
-        assert active(desk)["I must not eat nuts."] == "health"
+    with desk_at(home) as workspace:
+        report = run(with_model(workspace, Obedient(follows)), [], Options())
+        assert active(workspace)["I must not eat nuts."] == "health"
         assert report.heard.prompts["vault"][0].endswith("memory-loop/extraction-prompt.md")
         memory_file = (home / ".claude" / "rules" / "memory.md").read_text()
         assert "### Health\n- I must not eat nuts." in memory_file
@@ -94,22 +94,22 @@ def test_decisions_stay_where_themes_fade(desk_at, home):
             "## Themes",
             f"- Drawing the harbour map number {number} in `map_{number}.py`",
         )
-    with desk_at(home, profile="journal") as desk:
-        run(desk, [folder], Options())
-        before = active(desk)
+    with desk_at(home, profile="journal") as workspace:
+        run(workspace, [folder], Options())
+        before = active(workspace)
         decision = next(each for each, kind in before.items() if kind == "decisions" and "flock" in each)
         theme = next(each for each, kind in before.items() if kind == "themes" and "registry.go" in each)
-        sleep(desk)
-        assert decision in active(desk)
-        assert theme not in active(desk)
+        sleep(workspace)
+        assert decision in active(workspace)
+        assert theme not in active(workspace)
 
 
 def test_the_same_said_as_two_kinds_is_one_memory(desk_at, home):
     say(home, "one", "We decided to run `make lint` before every push because CI is slow.")
     say(home, "two", "In this project we always run `make lint` before every push because CI is slow.", day="2026-01-07")
-    with desk_at(home) as desk:
-        run(desk, [], Options())
-        found = [each for each in active(desk) if "make lint" in each]
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        found = [each for each in active(workspace) if "make lint" in each]
         assert len(found) == 1
 
 
@@ -117,10 +117,10 @@ def test_a_message_belongs_to_its_own_day_whatever_the_file_says(desk_at, home):
     path = say(home, "one", "Fix the tide parser in `tide.py` please.", day="2026-01-05")
     say(home, "one", "Now rename the harbour module to port.", day="2026-01-09", start=1)
     os.utime(path, (1_790_000_000, 1_790_000_000))  # in September
-    with desk_at(home) as desk:
-        run(desk, [], Options())
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
         told = {
-            on: [each.text for each in day(desk, on).summary.detailed if each.part is Part.WORKED]
+            on: [each.text for each in day(workspace, on).summary.detailed if each.part is Part.WORKED]
             for on in (date(2026, 1, 5), date(2026, 1, 9), date(2026, 9, 21))
         }
         assert ["tide" in text for text in told[date(2026, 1, 5)]] == [True]

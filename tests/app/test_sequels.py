@@ -38,10 +38,10 @@ FIX = "`Error: Cannot find module 'sharp'` when running `npm run thumbs`: run `n
 
 def fixes(desk_at, home, *, order=None, **options):
     """The known fixes that are remembered after runs over what is there, file by file in an order or all at once."""
-    with desk_at(home) as desk:
+    with desk_at(home) as workspace:
         for each in [[path] for path in order] if order else [[]]:
-            run(desk, each, Options(model=False, **options))
-        found = desk.store.log.memories()
+            run(workspace, each, Options(model=False, **options))
+        found = workspace.store.log.memories()
     return [each for each in found if each.category == "known_fix" and each.status is Status.ACTIVE]
 
 
@@ -150,6 +150,6 @@ def test_what_a_person_retired_does_not_come_back_by_pairing(desk_at, home):
     converse(home, "a", *BROKE, day="2026-03-02")
     converse(home, "b", *WENT_ON, day="2026-03-04")
     (fix,) = fixes(desk_at, home)
-    with desk_at(home) as desk:
-        person.retire(desk, fix.id, "we no longer make thumbnails")
+    with desk_at(home) as workspace:
+        person.retire(workspace, fix.id, "we no longer make thumbnails")
     assert fixes(desk_at, home, force=True) == []

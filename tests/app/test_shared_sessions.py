@@ -21,8 +21,8 @@ def sessions(shared: Path) -> Path:
     return shared / "transcripts/inputs/claude-code-jsonl/entireio-cli"
 
 
-def outcome(desk) -> list[str]:
-    rows = [exported(desk, each) for each in desk.store.log.memories()]
+def outcome(workspace) -> list[str]:
+    rows = [exported(workspace, each) for each in workspace.store.log.memories()]
     for row in rows:
         del (
             row["reason"],
@@ -34,10 +34,10 @@ def outcome(desk) -> list[str]:
 
 
 def test_every_active_memory_but_a_fix_has_the_users_own_words(desk_at, home, sessions):
-    with desk_at(home) as desk:
-        report = run(desk, [sessions], Options())
+    with desk_at(home) as workspace:
+        report = run(workspace, [sessions], Options())
         assert report.active >= 1
-        for memory in desk.store.log.memories():
+        for memory in workspace.store.log.memories():
             assert memory.evidence
             if memory.status is Status.ACTIVE and memory.category != "known_fix":
                 assert any(each.author == "human" for each in memory.evidence), memory.content
@@ -45,50 +45,54 @@ def test_every_active_memory_but_a_fix_has_the_users_own_words(desk_at, home, se
 
 def test_running_again_undoing_and_redoing_keep_the_store_whole(desk_at, home, sessions):
     path = home / ".claude/rules/memory.md"
-    with desk_at(home) as desk:
-        run(desk, [sessions], Options())
-        text, before = path.read_bytes(), outcome(desk)
-        assert desk.store.damage() == ()
-        assert run(desk, [sessions], Options()).body()["operations"] == {}
+    with desk_at(home) as workspace:
+        run(workspace, [sessions], Options())
+        text, before = path.read_bytes(), outcome(workspace)
+        assert workspace.store.damage() == ()
+        assert run(workspace, [sessions], Options()).body()["operations"] == {}
         assert path.read_bytes() == text
-        settle(desk, lambda: undo(desk))
-        assert (outcome(desk), path.exists(), desk.store.damage()) == ([], False, ())
-        settle(desk, lambda: redo(desk))
-        assert (outcome(desk), path.read_bytes(), desk.store.damage()) == (before, text, ())
+        settle(workspace, lambda: undo(workspace))
+        assert (outcome(workspace), path.exists(), workspace.store.damage()) == ([], False, ())
+        settle(workspace, lambda: redo(workspace))
+        assert (outcome(workspace), path.read_bytes(), workspace.store.damage()) == (before, text, ())
 
 
 def test_half_a_session_and_then_the_rest_equals_the_whole(desk_at, tmp_path, sessions):
-    with desk_at(tmp_path / "whole") as desk:
-        run(desk, [sessions], Options())
-        whole = outcome(desk)
+    with desk_at(tmp_path / "whole") as workspace:
+        run(workspace, [sessions], Options())
+        whole = outcome(workspace)
     growing = tmp_path / "growing"
     shutil.copytree(sessions, growing)
     full = {path: path.read_bytes() for path in sorted(growing.rglob("*.jsonl"))}
-    with desk_at(tmp_path / "parts") as desk:
+    with desk_at(tmp_path / "parts") as workspace:
         for share in (0.5, 1.0):
             for path, data in full.items():
                 path.chmod(0o600)
                 path.write_bytes(data[: int(len(data) * share)])
-            run(desk, [growing], Options())
-        assert outcome(desk) == whole
+            run(workspace, [growing], Options())
+        assert outcome(workspace) == whole
 
 
 def test_the_order_of_files_makes_no_difference(desk_at, tmp_path, sessions):
     files = sorted(sessions.rglob("*.jsonl"))
     found = []
     for number, order in enumerate((files[::-1], files[7:] + files[:7])):
-        with desk_at(tmp_path / f"h{number}") as desk:
+        with desk_at(tmp_path / f"h{number}") as workspace:
             for start in range(0, len(order), 5):
-                run(desk, order[start : start + 5], Options())
-            found.append(outcome(desk))
+                run(workspace, order[start : start + 5], Options())
+            found.append(outcome(workspace))
     assert found[0] == found[1]
 
 
 def test_sessions_over_several_days_land_on_each_of_them(desk_at, home, sessions):
-    with desk_at(home, zone="UTC") as desk:
-        run(desk, [sessions], Options())
+    with desk_at(home, zone="UTC") as workspace:
+        run(workspace, [sessions], Options())
         spread = {
-            start: [each for each in days(desk) if any(sitting.session.startswith(start) for sitting in day(desk, each).sittings)]
+            start: [
+                each
+                for each in days(workspace)
+                if any(sitting.session.startswith(start) for sitting in day(workspace, each).sittings)
+            ]
             for start in ("130d7b7e", "4fec7ea0")
         }
     assert spread["130d7b7e"] == [date(2026, 1, 20), date(2026, 1, 21)]
@@ -98,16 +102,16 @@ def test_sessions_over_several_days_land_on_each_of_them(desk_at, home, sessions
 @pytest.mark.slow
 def test_everything_that_is_shared_read_twice_and_from_its_start_adds_nothing(desk_at, tmp_path, shared):
     paths = [shared / "transcripts", shared / "samples"]
-    with desk_at(tmp_path / "home") as desk:
-        first = run(desk, paths, Options()).reading
+    with desk_at(tmp_path / "home") as workspace:
+        first = run(workspace, paths, Options()).reading
         assert first.account.records == first.account.kept + sum(first.account.dropped.values())
         assert first.account.events >= first.fresh > 0
-        before, held = outcome(desk), [(each.path, each.account) for each in desk.store.archive.files()]
-        again = run(desk, paths, Options())
+        before, held = outcome(workspace), [(each.path, each.account) for each in workspace.store.archive.files()]
+        again = run(workspace, paths, Options())
         assert (again.reading.fresh, again.body()["operations"]) == (0, {})
-        forced = run(desk, paths, Options(force=True))
+        forced = run(workspace, paths, Options(force=True))
         assert forced.reading.fresh == 0
         assert forced.reading.account.records == first.account.records
         assert forced.body()["operations"] == {}
-        assert (outcome(desk), [(each.path, each.account) for each in desk.store.archive.files()]) == (before, held)
-        assert desk.store.damage() == ()
+        assert (outcome(workspace), [(each.path, each.account) for each in workspace.store.archive.files()]) == (before, held)
+        assert workspace.store.damage() == ()

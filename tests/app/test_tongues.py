@@ -11,7 +11,7 @@ from talk import agent, output, talk, user
 from kept.pipeline.run import Options, run
 from kept.profiles.language import lexicon_of
 from kept.profiles.lexicons import LANGUAGES, spoken
-from kept.workspace import find_home, opened
+from kept.workspace import find_paths, opened
 from talking import say
 
 SAID = {
@@ -67,7 +67,7 @@ def test_a_language_that_the_profile_leaves_out_is_not_read():
 )
 def test_a_rule_told_in_a_language_that_is_not_measured_waits(home, words, part):
     say(home, "s1", words)
-    with opened(find_home(str(home), {})) as desk:
-        run(desk, [], Options())
-        contents = [each.content for each in desk.store.log.memories() if each.status.value == "held"]
+    with opened(find_paths(str(home), {})) as workspace:
+        run(workspace, [], Options())
+        contents = [each.content for each in workspace.store.log.memories() if each.status.value == "held"]
     assert any(part in each for each in contents), contents

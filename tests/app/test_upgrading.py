@@ -23,51 +23,51 @@ BUTTON = "The button in the header should be blue instead of green."
 
 
 @pytest.fixture
-def desk(desk_at, home):
+def workspace(desk_at, home):
     place = home / ".local" / "share" / "kept" / "kept.db"
     place.parent.mkdir(parents=True)
     place.write_bytes(gzip.decompress((Path(__file__).parent / "store_of_old_rules.db.gz").read_bytes()))
-    with desk_at(home) as desk:
-        yield desk
+    with desk_at(home) as workspace:
+        yield workspace
 
 
-def active(desk):
-    return sorted(each.content for each in desk.store.log.memories() if each.status is Status.ACTIVE)
+def active(workspace):
+    return sorted(each.content for each in workspace.store.log.memories() if each.status is Status.ACTIVE)
 
 
-def test_a_preview_lists_what_retires_and_what_is_made_and_changes_nothing(desk):
-    before = desk.store.log.memories()
-    shown = preview(desk)
+def test_a_preview_lists_what_retires_and_what_is_made_and_changes_nothing(workspace):
+    before = workspace.store.log.memories()
+    shown = preview(workspace)
     assert BUTTON in [each.content for each in shown.retired]
     assert [each.content for each in shown.made] == [BROKER]
     assert (shown.run, len(shown.retired), shown.active) == (0, 5, 5)
-    assert desk.store.log.memories() == before
+    assert workspace.store.log.memories() == before
 
 
-def test_an_upgrade_retires_what_nobody_told_and_is_undone_as_one(desk):
-    before = active(desk)
+def test_an_upgrade_retires_what_nobody_told_and_is_undone_as_one(workspace):
+    before = active(workspace)
     assert len(before) == 6
-    done = upgrade(desk)
+    done = upgrade(workspace)
     assert done.run
-    assert active(desk) == sorted([PIP, BROKER])
-    assert outdated(desk) == ()
-    assert preview(desk).retired == ()
-    undo(desk)
-    assert active(desk) == before
-    assert desk.store.damage() == ()
+    assert active(workspace) == sorted([PIP, BROKER])
+    assert outdated(workspace) == ()
+    assert preview(workspace).retired == ()
+    undo(workspace)
+    assert active(workspace) == before
+    assert workspace.store.damage() == ()
 
 
-def test_an_upgrade_spares_what_a_person_pinned_edited_or_added(desk):
-    button = next(each for each in desk.store.log.memories() if each.content == BUTTON)
-    person.pin(desk, button.id)
-    poetry = next(each for each in desk.store.log.memories() if "poetry" in each.content)
-    person.edit(desk, poetry.id, "We use poetry in `api/`.")
-    person.add(desk, "Releases leave on Tuesdays.", "decision")
-    upgrade(desk)
-    assert active(desk) == sorted([PIP, BROKER, BUTTON, "We use poetry in `api/`.", "Releases leave on Tuesdays."])
+def test_an_upgrade_spares_what_a_person_pinned_edited_or_added(workspace):
+    button = next(each for each in workspace.store.log.memories() if each.content == BUTTON)
+    person.pin(workspace, button.id)
+    poetry = next(each for each in workspace.store.log.memories() if "poetry" in each.content)
+    person.edit(workspace, poetry.id, "We use poetry in `api/`.")
+    person.add(workspace, "Releases leave on Tuesdays.", "decision")
+    upgrade(workspace)
+    assert active(workspace) == sorted([PIP, BROKER, BUTTON, "We use poetry in `api/`.", "Releases leave on Tuesdays."])
 
 
-def test_a_run_says_how_many_memories_wait_for_an_upgrade(desk):
-    assert run(desk, [], Options()).outdated == len(outdated(desk)) > 0
-    upgrade(desk)
-    assert run(desk, [], Options()).outdated == 0
+def test_a_run_says_how_many_memories_wait_for_an_upgrade(workspace):
+    assert run(workspace, [], Options()).outdated == len(outdated(workspace)) > 0
+    upgrade(workspace)
+    assert run(workspace, [], Options()).outdated == 0

@@ -15,16 +15,16 @@ QUESTION = "Does discovery in `registry.go` hold when four workflows run at once
 
 @pytest.fixture
 def journal(home, desk_at):
-    """A desk whose profile is the journal's, with an entry in each list, its view written."""
+    """A workspace whose profile is the journal's, with an entry in each list, its view written."""
     (home / ".config" / "kept").mkdir(parents=True)
     (home / ".config" / "kept" / "config.toml").write_text('profile = "journal"\n')
-    with desk_at(home) as desk:
-        add(desk, "Decoupling worker registration from project directories.", "themes")
-        add(desk, "Switched to dynamic discovery in `registry.go`.", "decisions")
-        add(desk, QUESTION, "open_questions")
-        add(desk, "`PRAGMA synchronous` has no effect inside of a transaction.", "insights")
-        run(desk, [], Options())
-        yield desk
+    with desk_at(home) as workspace:
+        add(workspace, "Decoupling worker registration from project directories.", "themes")
+        add(workspace, "Switched to dynamic discovery in `registry.go`.", "decisions")
+        add(workspace, QUESTION, "open_questions")
+        add(workspace, "`PRAGMA synchronous` has no effect inside of a transaction.", "insights")
+        run(workspace, [], Options())
+        yield workspace
 
 
 def view(home):
@@ -39,8 +39,8 @@ def write(home, body):
     view(home).write_text(json.dumps(body))
 
 
-def told(desk, status=Status.ACTIVE):
-    return {(each.category, each.content) for each in desk.store.log.memories() if each.status is status}
+def told(workspace, status=Status.ACTIVE):
+    return {(each.category, each.content) for each in workspace.store.log.memories() if each.status is status}
 
 
 def test_the_view_holds_four_lists_of_entries_with_their_days(journal, home):

@@ -5,7 +5,7 @@ import pytest
 import kept
 from kept.core.errors import UsageError
 from kept.pipeline.run import Options, run
-from kept.workspace import find_home
+from kept.workspace import find_paths
 from kept.workspace import opened as desk_of
 from talking import OTHER
 
@@ -60,9 +60,9 @@ def test_a_session_that_was_cut_off_goes_on_where_it_was(home):
 def test_a_session_that_never_ended_is_read_by_the_next_run(home):
     with opened(home) as memory:
         said(memory, OTHER)
-    with desk_of(find_home(str(home), {})) as desk:
-        run(desk, [], Options())
-        assert any("uv sync" in each.content for each in desk.store.log.memories())
+    with desk_of(find_paths(str(home), {})) as workspace:
+        run(workspace, [], Options())
+        assert any("uv sync" in each.content for each in workspace.store.log.memories())
 
 
 def test_secrets_are_taken_out_before_anything_is_written(home):
@@ -102,9 +102,9 @@ def test_what_closed_episodes_bring_live_is_what_a_run_finds_in_the_transcript_l
                 live += noticed.live
                 closed += noticed.closed
         memory.end_session()
-    with desk_of(find_home(str(home), {})) as desk:
-        (number,) = desk.store.archive.threads(pending=False)
-        batch = [each.judged.candidate for each in desk.store.log.proposals_from(number.id, 0)]
+    with desk_of(find_paths(str(home), {})) as workspace:
+        (number,) = workspace.store.archive.threads(pending=False)
+        batch = [each.judged.candidate for each in workspace.store.log.proposals_from(number.id, 0)]
     assert len(closed) >= 2
     assert [(each.id, each.content, each.confidence) for each in closed] == [
         (each.id, each.content, each.confidence) for each in batch[: len(closed)]

@@ -19,7 +19,7 @@ from pathlib import Path
 from kept.core.memory import Memory, Status
 from kept.memories.browse import exported
 from kept.pipeline.run import Options, Report, run
-from kept.workspace import Desk, find_home, opened
+from kept.workspace import Workspace, find_paths, opened
 
 RULE = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 KEPT_OF_RULE = "ISO 8601"
@@ -79,16 +79,16 @@ class Clock:
 
 
 @contextmanager
-def desk_at(home: Path, zone: str = "UTC") -> Iterator[Desk]:
+def desk_at(home: Path, zone: str = "UTC") -> Iterator[Workspace]:
     env = {"HOME": str(home), "KEPT_EMBEDDINGS": "hashing"}
-    with opened(find_home(str(home), env), zone=zone, clock=Clock(), env=env) as desk:
-        yield desk
+    with opened(find_paths(str(home), env), zone=zone, clock=Clock(), env=env) as workspace:
+        yield workspace
 
 
 def run_at(home: Path, *paths: Path, zone: str = "UTC") -> Report:
-    with desk_at(home, zone) as desk:
-        report = run(desk, paths, Options())
-        assert desk.store.damage() == ()
+    with desk_at(home, zone) as workspace:
+        report = run(workspace, paths, Options())
+        assert workspace.store.damage() == ()
     return report
 
 
@@ -114,14 +114,14 @@ def memory_file(home: Path) -> Path:
 
 
 def memories(home: Path) -> tuple[Memory, ...]:
-    with desk_at(home) as desk:
-        return desk.store.log.memories()
+    with desk_at(home) as workspace:
+        return workspace.store.log.memories()
 
 
 def remembered(home: Path) -> str:
     """All that a model or a person is told as true: the written files, and every memory that is active."""
-    with desk_at(home) as desk:
-        active = [exported(desk, each) for each in desk.store.log.memories() if each.status is Status.ACTIVE]
+    with desk_at(home) as workspace:
+        active = [exported(workspace, each) for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
     texts = [path.read_text(encoding="utf-8") for path in home.rglob("*.md")]
     return "\n".join([*texts, *(json.dumps(each, ensure_ascii=False) for each in active)])
 

@@ -46,8 +46,8 @@ def ran(shared, tmp_path, name, zone="UTC"):
     (path,) = (shared / "hostile").glob(f"*/{name}_*")
     home = tmp_path / f"{name}-{zone.replace('/', '-')}"
     report = run_at(home, path, zone=zone)
-    with desk_at(home, zone) as desk:
-        return report, desk.store.archive.undated(), [each.isoformat() for each in days(desk)]
+    with desk_at(home, zone) as workspace:
+        return report, workspace.store.archive.undated(), [each.isoformat() for each in days(workspace)]
 
 
 @pytest.mark.shared

@@ -41,8 +41,8 @@ def leaky(ask):
 def run_with_model(home, path, monkeypatch):
     monkeypatch.setattr("kept.llm.models.model", lambda *_: Scripted(leaky))
     write(home / ".config" / "kept", b'[llm]\nadapter = "scripted"\n', "config.toml")
-    with desk_at(home) as desk:
-        report = run(desk, [path], Options())
+    with desk_at(home) as workspace:
+        report = run(workspace, [path], Options())
     assert report.asked.usage.calls
     assert report.asked.secrets
 

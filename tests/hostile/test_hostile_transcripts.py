@@ -66,9 +66,9 @@ def suffer(home, path, threat: Threat):
         assert not banned.search(read)
         assert not banned.search(text)
     assert not re.search(rb"\b(NaN|Infinity)\b", bytes_below(home))
-    with desk_at(home) as desk:
-        assert threat.undated is None or desk.store.archive.undated() == threat.undated
-        found = {each.isoformat() for each in days(desk)}
+    with desk_at(home) as workspace:
+        assert threat.undated is None or workspace.store.archive.undated() == threat.undated
+        found = {each.isoformat() for each in days(workspace)}
     assert not threat.days or found >= set(threat.days)
     assert snapshot(path.parent) == outside
     assert memory_file(home).read_bytes().decode("utf-8").isprintable() or "\n" in memory_file(home).read_text()
@@ -128,8 +128,8 @@ def test_the_time_of_a_file_says_nothing(tmp_path, seeded):
     path = write(tmp_path / "in", threat.data)
     os.utime(path, (0, 0))
     suffer(seeded, path, threat)
-    with desk_at(seeded) as desk:
-        assert not {"1970-01-01", "2026-10-01"} & {each.isoformat() for each in days(desk)}
+    with desk_at(seeded) as workspace:
+        assert not {"1970-01-01", "2026-10-01"} & {each.isoformat() for each in days(workspace)}
 
 
 @pytest.mark.parametrize(

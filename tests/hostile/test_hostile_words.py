@@ -19,7 +19,7 @@ from typer.models import ArgumentInfo
 
 from kept.cli import main
 from kept.cli.registry import COMMANDS
-from kept.workspace import find_home, opened
+from kept.workspace import find_paths, opened
 
 # Servers never end by themselves, a hook answers in a process of its own, and what is entered with the system is the system's.
 NOT_CALLED = {"mcp", "web", "hook", "setup", "uninstall", "schedule"}
@@ -122,16 +122,16 @@ def calls(folder):
 def test_no_argument_of_any_command_leaves_a_secret_anywhere(home, elsewhere):
     places = []
     for place, words in calls(elsewhere):
-        with desk_at(home) as desk:
-            number = next(each.id for each in desk.store.log.memories() if each.content and each.status == "active")
+        with desk_at(home) as workspace:
+            number = next(each.id for each in workspace.store.log.memories() if each.content and each.status == "active")
         kept(*(str(each).replace("{id}", number) for each in words))
         if words[0] in ("retire", "resolve", "merge", "forget", "pin"):
             kept("add", f"Rule number {len(places)} is about {'abcdefghij'[len(places) % 10]} and holds.", "--type", "decision")
         places.append(place)
     assert len(places) > 100
     assert held(home, places) == []
-    with desk_at(home) as desk:
-        assert desk.store.damage() == ()
+    with desk_at(home) as workspace:
+        assert workspace.store.damage() == ()
 
 
 def filled(schema, place, whole):
@@ -160,7 +160,7 @@ def filled(schema, place, whole):
 def test_no_operation_of_the_api_keeps_a_secret(home):
     client = pytest.importorskip("starlette.testclient", exc_type=ImportError)
     server, room = import_module("kept.web.server"), import_module("kept.web.room")
-    found = find_home(str(home), os.environ)
+    found = find_paths(str(home), os.environ)
     made = room.Room(open_desk=partial(opened, found), home=found, key="k" * 43, port=80, open_sample=partial(opened, found))
     headers = {"Authorization": f"Bearer {'k' * 43}", "Host": "127.0.0.1:80"}
     places, done = [], set()
@@ -173,8 +173,8 @@ def test_no_operation_of_the_api_keeps_a_secret(home):
                     continue
                 place = f"{method} {path}"
                 places.append(place)
-                with desk_at(home) as desk:
-                    memory = next(each for each in desk.store.log.memories() if each.content)
+                with desk_at(home) as workspace:
+                    memory = next(each for each in workspace.store.log.memories() if each.content)
                 body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
                 sent = filled(body, place, whole) if body else None
                 if sent and "category" in sent:
@@ -193,7 +193,7 @@ def test_no_operation_of_the_api_keeps_a_secret(home):
 
 def test_no_tool_of_mcp_keeps_a_secret(home):
     pytest.importorskip("mcp")
-    server = import_module("kept.mcp.server").make(partial(opened, find_home(str(home), os.environ)))
+    server = import_module("kept.mcp.server").make(partial(opened, find_paths(str(home), os.environ)))
     places = []
 
     async def each_tool():
@@ -271,8 +271,8 @@ def test_a_secret_in_a_line_that_a_person_adds_by_hand_reaches_no_memory(home):
     path = home / ".claude" / "rules" / "memory.md"
     path.write_text(path.read_text() + f"\n- Always log in with {token('by hand')} here.\n")
     kept("run")
-    with desk_at(home) as desk:
-        contents = " ".join(each.content for each in desk.store.log.memories())
+    with desk_at(home) as workspace:
+        contents = " ".join(each.content for each in workspace.store.log.memories())
     assert "[redacted:" in contents
     assert token("by hand") not in contents
 
@@ -296,8 +296,8 @@ def test_a_file_of_exported_memories_brings_no_secret(home, elsewhere):
     }  # fmt: skip
     (elsewhere / "given.jsonl").write_text(json.dumps(body) + "\n")
     kept("import", elsewhere / "given.jsonl")
-    with desk_at(home) as desk:
-        assert any("[redacted:" in each.content for each in desk.store.log.memories())
+    with desk_at(home) as workspace:
+        assert any("[redacted:" in each.content for each in workspace.store.log.memories())
     assert held(home, places) == []
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from kept.llm.adapters import Said, Silent
 from kept.llm.ask import Ask, Fault, Usage
-from kept.llm.client import Asker
+from kept.llm.client import LlmClient
 from kept.llm.retry import Pace
 
 SCHEMA = {
@@ -59,5 +59,5 @@ class Time:
         return Pace(**values | more)
 
 
-def asker(model: Any, **more: Any) -> Asker:
-    return Asker(lambda: model, **{"pace": Time().pace()} | more)
+def asker(model: Any, **more: Any) -> LlmClient:
+    return LlmClient(lambda: model, **{"pace": Time().pace()} | more)

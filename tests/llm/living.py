@@ -18,7 +18,7 @@ import pytest
 
 from kept.changes import settle
 from kept.memories.person import add
-from kept.workspace import find_home, opened
+from kept.workspace import find_paths, opened
 
 KEPT = Path(sys.executable).with_name("kept")
 ROOT = Path(__file__).parents[2]
@@ -157,8 +157,8 @@ def scheduler(folder, monkeypatch):
 
 def remember_much(harbor):
     """More facts than the memory file has room for."""
-    with opened(find_home(None, os.environ)) as desk:
-        settle(desk, lambda: [add(desk, each, "project_fact", project=str(harbor)) for each in FACTS])
+    with opened(find_paths(None, os.environ)) as workspace:
+        settle(workspace, lambda: [add(workspace, each, "project_fact", project=str(harbor)) for each in FACTS])
 
 
 def left_over(text):

@@ -1,4 +1,4 @@
-"""What was spent and what is to be forgotten, through the desk and the command line."""
+"""What was spent and what is to be forgotten, through the workspace and the command line."""
 
 import json
 from dataclasses import replace
@@ -13,14 +13,14 @@ from kept.llm.replies import Replies
 from kept.memories import person
 from kept.pipeline.run import Options, run
 from kept.pipeline.usage import costs, forget_replies
-from kept.workspace import find_home, opened
+from kept.workspace import find_paths, opened
 from talking import forget_ids
 
 SAID = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 
 
 def at(home: Path):
-    return opened(find_home(None, {"HOME": str(home)}), env={"HOME": str(home), "KEPT_EMBEDDINGS": "hashing"})
+    return opened(find_paths(None, {"HOME": str(home)}), env={"HOME": str(home), "KEPT_EMBEDDINGS": "hashing"})
 
 
 def asked(home: Path, *bodies: str, about: tuple[str, ...] = ()) -> None:
@@ -30,27 +30,27 @@ def asked(home: Path, *bodies: str, about: tuple[str, ...] = ()) -> None:
 
 
 def test_what_was_spent_is_told_also_where_no_run_came_to_its_end(home: Path) -> None:
-    with at(home) as desk:
-        assert costs(desk).total == Usage()
-        assert not desk.home.replies.exists()
+    with at(home) as workspace:
+        assert costs(workspace).total == Usage()
+        assert not workspace.paths.replies.exists()
     asked(home, GOOD, GOOD)
-    with at(home) as desk:
-        found = costs(desk)
+    with at(home) as workspace:
+        found = costs(workspace)
     assert (found.total.calls, found.total.cost, found.today) == (2, 0.2, found.total)
     assert [(each.purpose, each.model) for each in found.ever] == [("extract", "played:one")]
 
 
 def test_forgetting_a_memory_reaches_what_a_model_said_of_it(home: Path) -> None:
-    with at(home) as desk:
-        memory = person.add(desk, SAID, "convention")
+    with at(home) as workspace:
+        memory = person.add(workspace, SAID, "convention")
     asked(home, json.dumps({"facts": [SAID.lower()]}), '{"facts": ["something else entirely"]}', about=("s1",))
     path = home / ".local/share/kept/replies.db"
     assert b"iso 8601" in path.read_bytes()
-    with at(home) as desk:
-        forget_ids(desk, [memory.id])
+    with at(home) as workspace:
+        forget_ids(workspace, [memory.id])
         assert b"iso 8601" not in path.read_bytes()
         assert b"something else" in path.read_bytes()
-        assert forget_replies(desk, ["s1"]) == 1
+        assert forget_replies(workspace, ["s1"]) == 1
     assert b"something else" not in path.read_bytes()
 
 
@@ -64,27 +64,27 @@ def test_a_conversation_that_is_not_to_be_remembered_takes_its_replies_along(hom
         return json.dumps(record | {"message": body, "isSidechain": False, "userType": "external"}) + "\n"
 
     place.write_text(line(1, SAID), encoding="utf-8")
-    with at(home) as desk:
-        run(desk, [], Options())
+    with at(home) as workspace:
+        run(workspace, [], Options())
     asked(home, '{"facts": ["dates are written so"]}', about=("s1",))
     place.write_text(line(1, SAID) + line(2, "kept: ignore this conversation"), encoding="utf-8")
-    with at(home) as desk:
-        run(desk, [], Options())
+    with at(home) as workspace:
+        run(workspace, [], Options())
     assert b"dates are written so" not in (home / ".local/share/kept/replies.db").read_bytes()
 
 
 def test_the_file_of_replies_is_made_by_a_question_and_by_nothing_else(home: Path) -> None:
-    with at(home) as desk:
-        run(desk, [], Options())
-        memory = person.add(desk, SAID, "convention")
-        forget_ids(desk, [memory.id])
-        assert not desk.home.replies.exists()
+    with at(home) as workspace:
+        run(workspace, [], Options())
+        memory = person.add(workspace, SAID, "convention")
+        forget_ids(workspace, [memory.id])
+        assert not workspace.paths.replies.exists()
 
 
 def test_a_run_without_a_model_asks_nobody(home: Path) -> None:
-    with at(home) as desk:
+    with at(home) as workspace:
         asking = asker(Played(GOOD))
-        report = run(replace(desk, asking=asking), [], Options(model=False))
+        report = run(replace(workspace, llm=asking), [], Options(model=False))
     assert report.body()["llm"]["questions"] == 0
     assert asking._model is None
 

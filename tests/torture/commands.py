@@ -27,8 +27,8 @@ def _undone(home: Path) -> None:
 
 
 def _first(home: Path) -> str:
-    with desk_at(home) as desk:
-        return min(each.id for each in desk.store.log.memories() if "ISO 8601" in each.content)
+    with desk_at(home) as workspace:
+        return min(each.id for each in workspace.store.log.memories() if "ISO 8601" in each.content)
 
 
 NEW = "Quokka releases go out on Tuesdays only."

@@ -23,7 +23,7 @@ import pytest
 
 from kept.pipeline.run import Options, run
 from kept.pipeline.safety import check
-from kept.workspace import Desk, Home, opened
+from kept.workspace import Paths, Workspace, opened
 
 SAMPLE = Path(str(files("kept.sample") / "projects"))
 WRITES = (
@@ -225,14 +225,14 @@ def fill(folder: Path, files: Tree) -> Path:
 
 
 @contextmanager
-def desk_at(home: Path) -> Iterator[Desk]:
-    """A desk inside this process."""
-    with opened(Home(root=home, user=home), zone="UTC", env={"HOME": str(home), "KEPT_EMBEDDINGS": "hashing"}) as desk:
-        yield desk
+def desk_at(home: Path) -> Iterator[Workspace]:
+    """A workspace inside this process."""
+    with opened(Paths(root=home, user=home), zone="UTC", env={"HOME": str(home), "KEPT_EMBEDDINGS": "hashing"}) as workspace:
+        yield workspace
 
 
 def store_of(home: Path) -> Path:
-    return Home(root=home, user=home).store
+    return Paths(root=home, user=home).store
 
 
 def memory_file(home: Path) -> Path:
@@ -244,23 +244,23 @@ def written(home: Path) -> bytes | None:
     return re.sub(rb"\b[0-9a-f]{10}\b", b"id", memory_file(home).read_bytes()) if memory_file(home).exists() else None
 
 
-def remembered(desk: Desk) -> list[tuple[str, str, str, bool]]:
+def remembered(workspace: Workspace) -> list[tuple[str, str, str, bool]]:
     """What is remembered, without the ids and dates that depend on when it was."""
-    return sorted((each.category, each.content, each.status.value, each.pinned) for each in desk.store.log.memories())
+    return sorted((each.category, each.content, each.status.value, each.pinned) for each in workspace.store.log.memories())
 
 
 def state(home: Path) -> list[tuple[str, str, str, bool]]:
     """What is remembered in a home that is whole; fails where ``kept check`` would find damage."""
-    with desk_at(home) as desk:
-        assert check(desk).damage == ()
-        return remembered(desk)
+    with desk_at(home) as workspace:
+        assert check(workspace).damage == ()
+        return remembered(workspace)
 
 
 def ran(home: Path, *paths: Path) -> list[tuple[str, str, str, bool]]:
     """Run over transcripts (the sample where none is named) in this process, and return what is remembered then."""
-    with desk_at(home) as desk:
-        run(desk, list(paths) or [SAMPLE], Options())
-        return remembered(desk)
+    with desk_at(home) as workspace:
+        run(workspace, list(paths) or [SAMPLE], Options())
+        return remembered(workspace)
 
 
 def leftovers(home: Path) -> list[Path]:

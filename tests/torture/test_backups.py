@@ -34,11 +34,11 @@ def backups_under_writers(folder: Path, count: int) -> None:
         acked = [folder / f"acked{number}" for number in range(2)]
         while not all(each.exists() and each.stat().st_size for each in acked):
             assert all(each.poll() is None for each in writers)
-        with desk_at(home) as desk:
+        with desk_at(home) as workspace:
             sizes = []
             for number in range(count):
                 copy = folder / f"copy{number}.db"
-                desk.store.copy_to(copy)
+                workspace.store.copy_to(copy)
                 with SqliteStore(copy) as store:
                     assert store.damage() == ()
                     texts = {each.content for each in store.log.memories()}
@@ -115,21 +115,21 @@ def test_a_newer_damaged_copy_never_pushes_out_an_older_good_one(tmp_path):
     home, folder = tmp_path / "home", tmp_path / "copies"
     ran(home)
     folder.mkdir()
-    with desk_at(home) as desk:
+    with desk_at(home) as workspace:
         for day in range(1, 7):
-            made = add_copy(desk.store, folder, f"2026-01-0{day}")
+            made = add_copy(workspace.store, folder, f"2026-01-0{day}")
             if day > 2:
                 data = bytearray(made.read_bytes())
                 data[len(data) // 2] ^= 1
                 made.write_bytes(data)
-            person.add(desk, f"Rule {day} holds for crate c{day}.", "constraint")
+            person.add(workspace, f"Rule {day} holds for crate c{day}.", "constraint")
         rotate(folder, 2)
         intact = [each for each in kept_copies(folder) if is_intact(each)]
         assert len(intact) == 2
         for each in intact:
             with SqliteStore(each) as store:
                 assert store.damage() == ()
-        assert len(remembered(desk)) > 6
+        assert len(remembered(workspace)) > 6
 
 
 def test_a_backup_onto_a_full_disk_leaves_nothing_behind(tmp_path):
@@ -148,11 +148,11 @@ def test_a_daily_backup_onto_a_full_disk_is_told_and_leaves_the_old_ones(tmp_pat
     home = tmp_path / "home"
     before = ran(home)
     folder = store_of(home).parent / "backups"
-    with tmpfs(folder, "size=1m,mode=700") as disk, desk_at(home) as desk:
-        old = add_copy(desk.store, disk, "2020-01-01")
+    with tmpfs(folder, "size=1m,mode=700") as disk, desk_at(home) as workspace:
+        old = add_copy(workspace.store, disk, "2020-01-01")
         stuffed(disk, spare=65_536)
         with pytest.raises(StoreError, match=r"full|space"):
-            safeguard(desk)
+            safeguard(workspace)
         assert is_intact(old)
         assert sorted(each.name for each in disk.iterdir()) == sorted([old.name, "ballast"])
-        assert remembered(desk) == before
+        assert remembered(workspace) == before

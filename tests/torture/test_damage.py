@@ -37,8 +37,8 @@ def whole(tmp_path_factory):
     """A home with the sample in it and something undone and forgotten, nothing wrong."""
     home = tmp_path_factory.mktemp("whole")
     ran(home)
-    with desk_at(home) as desk:
-        first, second, *_ = sorted(each.id for each in desk.store.log.memories())
+    with desk_at(home) as workspace:
+        first, second, *_ = sorted(each.id for each in workspace.store.log.memories())
     assert kept(home, "forget", first, "--yes").code == 0
     assert kept(home, "retire", second).code == 0
     assert kept(home, "undo").code == 0
@@ -65,8 +65,8 @@ def tables(home: Path) -> dict[str, list[str]]:
 def found(home: Path) -> tuple[str, ...]:
     """What ``check`` names; the refusal to open or read the store counts as naming it."""
     try:
-        with desk_at(home) as desk:
-            return check(desk).damage
+        with desk_at(home) as workspace:
+            return check(workspace).damage
     except KeptError as error:
         return (str(error),)
 
@@ -248,8 +248,8 @@ def test_bit_rot_in_any_page_is_named_or_harmless(hurt, proven, seed):
 def test_damaged_words_are_never_served_as_if_they_were_whole(hurt):
     """Every byte of one memory's words, turned over, either is refused or does not show."""
     data = store_of(hurt).read_bytes()
-    with desk_at(hurt) as desk:
-        good = remembered(desk)
+    with desk_at(hurt) as workspace:
+        good = remembered(workspace)
     content = next(content for _, content, status, _ in good if status == "active" and content.isascii()).encode()
     places = [place for place in range(len(data)) if data.startswith(content, place)]
     assert places
@@ -257,8 +257,8 @@ def test_damaged_words_are_never_served_as_if_they_were_whole(hurt):
         bad = bytearray(data)
         bad[place] ^= 0x01
         store_of(hurt).write_bytes(bad)
-        with suppress(DamagedError), desk_at(hurt) as desk:
-            assert remembered(desk) == good, "damaged words were served"
+        with suppress(DamagedError), desk_at(hurt) as workspace:
+            assert remembered(workspace) == good, "damaged words were served"
 
 
 def boundaries(home: Path, step: int) -> range:
@@ -326,8 +326,8 @@ def test_a_journal_of_another_store_is_named_or_harmless(interrupted, whole, tmp
     home, before = interrupted
     other = copy(whole[1], tmp_path / "other")
     assert kept(other, "add", "Wombats sleep in crate 5.", "--type", "constraint").code == 0
-    with desk_at(other) as desk:
-        expected = remembered(desk)
+    with desk_at(other) as workspace:
+        expected = remembered(workspace)
     shutil.copy(journal(home), journal(other))
     assert found(other) or state(other) in (before, expected)
 

@@ -75,9 +75,9 @@ def test_a_failing_call_here_and_there_is_told_and_tears_nothing(worlds, error, 
 
 def test_what_a_failed_write_could_not_delete_is_gone_after_the_next_run_though_the_file_is_right(tmp_path):
     ran(tmp_path)
-    with desk_at(tmp_path) as desk:
-        (now,) = desk.store.output(str(memory_file(tmp_path)))
-        desk.store.intend(str(memory_file(tmp_path)), now)
+    with desk_at(tmp_path) as workspace:
+        (now,) = workspace.store.output(str(memory_file(tmp_path)))
+        workspace.store.intend(str(memory_file(tmp_path)), now)
     memory_file(tmp_path).with_name(".kept-0123456789abcdef.tmp").write_bytes(b"")
     ran(tmp_path)
     assert not leftovers(tmp_path)
@@ -150,8 +150,8 @@ def lied_to(made: World, number: int, by: Doing = kept) -> bool:
     done = by(home, *made.arguments, prefix=injected("retval=4096", Point(call="pwrite64", number=number), store_of(home)))
     assert "Traceback" not in done.err, done.err
     try:
-        with desk_at(home) as desk:
-            named, there = check(desk).damage, remembered(desk)
+        with desk_at(home) as workspace:
+            named, there = check(workspace).damage, remembered(workspace)
     except KeptError as error:
         named, there = (str(error),), []
     assert done.code or named or there == made.new, "it told of a success that is not there, and nothing names the damage"

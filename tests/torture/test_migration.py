@@ -106,8 +106,8 @@ def test_a_power_cut_during_the_migration_of_a_large_store_loses_nothing(tmp_pat
     disk, chance = Disk(tmp_path, kind, megabytes=2048), random.Random(13)
     try:
         home = disk.place / "home"
-        with desk_at(home) as desk:
-            now = desk.clock()
+        with desk_at(home) as workspace:
+            now = workspace.clock()
             adds = tuple(
                 Add(memory=each.id, at=now, reason="large", value=each)
                 for each in (
@@ -119,9 +119,11 @@ def test_a_power_cut_during_the_migration_of_a_large_store_loses_nothing(tmp_pat
                     for number in range(MANY)
                 )
             )  # fmt: skip
-            run = desk.store.log.start_run("large", now)
-            desk.store.log.commit(Draft(run=run, stage="import", subject="", actor=Actor.PERSON, recorded_at=now, operations=adds))
-            desk.store.log.end_run(run, now, {})
+            run = workspace.store.log.start_run("large", now)
+            workspace.store.log.commit(
+                Draft(run=run, stage="import", subject="", actor=Actor.PERSON, recorded_at=now, operations=adds)
+            )
+            workspace.store.log.end_run(run, now, {})
         expected = state(home)
         aged(home)
         before = copy(home, tmp_path / "before")

@@ -60,7 +60,7 @@ class Remembering(RuleBasedStateMachine):
         self.model = Model()
         self.count = 0
         self.opened = ExitStack()
-        self.desk = self.opened.enter_context(desk_at(self.home))
+        self.workspace = self.opened.enter_context(desk_at(self.home))
 
     def teardown(self) -> None:
         self.opened.close()
@@ -69,11 +69,13 @@ class Remembering(RuleBasedStateMachine):
     @initialize(sample=st.booleans())
     def begin(self, sample) -> None:
         if sample:
-            run(self.desk, [SAMPLE], Options())
+            run(self.workspace, [SAMPLE], Options())
             self.model.steps.append(Step([(number, _changes(row)) for number, row in self.stored().items()]))
 
     def stored(self) -> dict[str, Row]:
-        return {each.id: (each.category, each.content, each.status.value, each.pinned) for each in self.desk.store.log.memories()}
+        return {
+            each.id: (each.category, each.content, each.status.value, each.pinned) for each in self.workspace.store.log.memories()
+        }
 
     def among(self, pick: int, *statuses: str) -> str | None:
         """One of the memories with words whose status is one of these."""
@@ -81,7 +83,7 @@ class Remembering(RuleBasedStateMachine):
         return found[pick % len(found)] if found else None
 
     def do(self, change, *changes: tuple[str, dict], forgets: bool = False) -> None:
-        settle(self.desk, change)
+        settle(self.workspace, change)
         self.model.steps.append(Step(list(changes), forgets=forgets))
 
     def words(self) -> str:
@@ -91,31 +93,31 @@ class Remembering(RuleBasedStateMachine):
     @rule(category=st.sampled_from(CATEGORIES), agent=st.booleans())
     def add(self, category, agent) -> None:
         words = self.words()
-        made, _ = settle(self.desk, lambda: person.add(self.desk, words, category, agent=agent))
+        made, _ = settle(self.workspace, lambda: person.add(self.workspace, words, category, agent=agent))
         status = "held" if agent else "active"
         self.model.steps.append(Step([(made.id, {"category": category, "content": words, "status": status, "pinned": False})]))
 
     @rule(category=st.sampled_from(CATEGORIES))
     def add_and_be_cut_short_before_the_file_is_written(self, category) -> None:
         words = self.words()
-        made = person.add(self.desk, words, category)
+        made = person.add(self.workspace, words, category)
         self.model.steps.append(Step([(made.id, {"category": category, "content": words, "status": "active", "pinned": False})]))
         self.reopen()
-        settle(self.desk, lambda: None)
+        settle(self.workspace, lambda: None)
 
     @rule(pick=PICK)
     def add_what_is_there(self, pick) -> None:
         number = self.among(pick, "active", "held")
         if number:
-            memory = self.desk.store.log.memory(number)
+            memory = self.workspace.store.log.memory(number)
             if memory.scope == "user":
                 with pytest.raises(UsageError, match="already"):
-                    person.add(self.desk, memory.content.upper(), "constraint")
+                    person.add(self.workspace, memory.content.upper(), "constraint")
 
     @rule()
     def be_cut_short_inside_a_change(self) -> None:
-        with suppress(KeyboardInterrupt), self.desk.store.transaction():
-            person.add(self.desk, self.words(), "constraint")
+        with suppress(KeyboardInterrupt), self.workspace.store.transaction():
+            person.add(self.workspace, self.words(), "constraint")
             raise KeyboardInterrupt
 
     @rule(pick=PICK, category=st.sampled_from([None, *CATEGORIES]))
@@ -123,43 +125,43 @@ class Remembering(RuleBasedStateMachine):
         number, words = self.among(pick), self.words()
         if number:
             change = {"content": words} | ({"category": category} if category else {})
-            self.do(lambda: person.edit(self.desk, number, words, category=category), (number, change))
+            self.do(lambda: person.edit(self.workspace, number, words, category=category), (number, change))
 
     @rule(pick=PICK)
     def retire(self, pick) -> None:
         if number := self.among(pick, "active", "held"):
-            self.do(lambda: person.retire(self.desk, number), (number, {"status": "retired"}))
+            self.do(lambda: person.retire(self.workspace, number), (number, {"status": "retired"}))
 
     @rule(pick=PICK)
     def approve(self, pick) -> None:
         if number := self.among(pick, "held", "retired", "rejected"):
-            self.do(lambda: person.approve(self.desk, number), (number, {"status": "active"}))
+            self.do(lambda: person.approve(self.workspace, number), (number, {"status": "active"}))
 
     @rule(pick=PICK)
     def reject(self, pick) -> None:
         if number := self.among(pick, "held"):
-            self.do(lambda: person.reject(self.desk, number), (number, {"status": "rejected"}))
+            self.do(lambda: person.reject(self.workspace, number), (number, {"status": "rejected"}))
 
     @rule(pick=PICK, on=st.booleans())
     def pin(self, pick, on) -> None:
         number = self.among(pick, "active")
         if number and self.model.rows()[number][3] != on:  # else nothing happens that could be undone
-            self.do(lambda: person.pin(self.desk, number, on=on), (number, {"pinned": on}))
+            self.do(lambda: person.pin(self.workspace, number, on=on), (number, {"pinned": on}))
 
     @rule(pick=PICK)
     def forget(self, pick) -> None:
         if number := self.among(pick):
             change = {"content": "", "status": "retired", "pinned": False}
-            self.do(lambda: forget_ids(self.desk, [number]), (number, change), forgets=True)
+            self.do(lambda: forget_ids(self.workspace, [number]), (number, change), forgets=True)
 
     @rule()
     def undo(self) -> None:
         last = next((step for step in reversed(self.model.steps) if not step.off), None)
         if last is None or last.forgets:
             with pytest.raises(UsageError):
-                history.undo(self.desk)
+                history.undo(self.workspace)
             return
-        settle(self.desk, lambda: history.undo(self.desk))
+        settle(self.workspace, lambda: history.undo(self.workspace))
         last.off = True
         self.model.undos.append([last])
 
@@ -168,9 +170,9 @@ class Remembering(RuleBasedStateMachine):
         last = next((taken for taken in reversed(self.model.undos) if any(step.off for step in taken)), None)
         if last is None:
             with pytest.raises(UsageError):
-                history.redo(self.desk)
+                history.redo(self.workspace)
             return
-        settle(self.desk, lambda: history.redo(self.desk))
+        settle(self.workspace, lambda: history.redo(self.workspace))
         for step in last:
             step.off = False
 
@@ -204,7 +206,7 @@ class Remembering(RuleBasedStateMachine):
     def change_a_line(self, pick) -> None:
         found = self.lines()
         number, place = found[pick % len(found)]
-        words = self.desk.store.log.memory(number).content.rstrip(".") + f", also {self.count}."
+        words = self.workspace.store.log.memory(number).content.rstrip(".") + f", also {self.count}."
         self.count += 1
         self.by_hand(place, f"- {words}")
         self.do(lambda: None, (number, {"content": words}))
@@ -215,34 +217,34 @@ class Remembering(RuleBasedStateMachine):
         path = memory_file(self.home)
         text = path.read_bytes()
         (lambda: path.write_bytes(b""), lambda: path.write_bytes(bytes(1000)), path.unlink)[pick % 3]()
-        settle(self.desk, lambda: None)
+        settle(self.workspace, lambda: None)
         assert path.read_bytes() == text
 
     @rule()
     def run_again(self) -> None:
-        run(self.desk, [SAMPLE] if any(self.desk.store.archive.files()) else [], Options())
+        run(self.workspace, [SAMPLE] if any(self.workspace.store.archive.files()) else [], Options())
 
     @rule()
     def read_all_again(self) -> None:
         """Nothing comes of it, but that what resembles something forgotten goes too."""
-        if not self.desk.store.archive.files() or any(step.off for step in self.model.steps):
+        if not self.workspace.store.archive.files() or any(step.off for step in self.model.steps):
             return
         before = self.stored()
-        run(self.desk, [SAMPLE], Options(force=True))
+        run(self.workspace, [SAMPLE], Options(force=True))
         gone = [(number, {"status": row[2]}) for number, row in self.stored().items() if row != before[number]]
         if gone:
-            assert self.desk.store.log.forgotten()
+            assert self.workspace.store.log.forgotten()
             assert {change["status"] for _, change in gone} == {"retired"}
             self.model.steps.append(Step(gone))
 
     @rule()
     def rebuild(self) -> None:
-        rebuild(self.desk)
+        rebuild(self.workspace)
 
     @rule()
     def reopen(self) -> None:
         self.opened.close()
-        self.desk = self.opened.enter_context(desk_at(self.home))
+        self.workspace = self.opened.enter_context(desk_at(self.home))
 
     @invariant()
     def the_store_holds_what_the_dict_holds(self) -> None:
@@ -250,7 +252,7 @@ class Remembering(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_damaged(self) -> None:
-        assert check(self.desk).damage == ()
+        assert check(self.workspace).damage == ()
 
     @invariant()
     def the_file_shows_active_memories_and_no_others(self) -> None:

@@ -93,8 +93,8 @@ def test_a_power_cut_during_an_export_leaves_the_old_file_or_the_new(disk, tmp_p
     ran(home)
     versions = {b""}
     for number in range(CUTS):
-        with desk_at(home) as desk:
-            person.add(desk, f"Rule number {number} is for crate {number}.", "constraint")
+        with desk_at(home) as workspace:
+            person.add(workspace, f"Rule number {number} is for crate {number}.", "constraint")
         versions.add(kept(home, "export").out.encode())
         command = [sys.executable, "-m", "kept", "export", "--output", str(out), "--home", str(home)]
         process = subprocess.Popen(command, env=environment(home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -105,5 +105,5 @@ def test_a_power_cut_during_an_export_leaves_the_old_file_or_the_new(disk, tmp_p
         disk.again()
         if out.exists():
             assert out.read_bytes() in versions
-        with desk_at(home) as desk:
-            assert len(remembered(desk)) >= number
+        with desk_at(home) as workspace:
+            assert len(remembered(workspace)) >= number

@@ -25,8 +25,8 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from kept.local.files import locked
-from kept.workspace import Home
-home = Home(root=Path(sys.argv[1]), user=Path(sys.argv[1]))
+from kept.workspace import Paths
+home = Paths(root=Path(sys.argv[1]), user=Path(sys.argv[1]))
 with locked(home.lock), locked(home.state / "outputs.lock"):
     print("held", flush=True)
     time.sleep(600)
@@ -58,9 +58,9 @@ def all_there(home: Path, folder: Path, how: str, processes: int, count: int) ->
     assert len(told) == processes * count
     assert told <= {content for _, content, _, _ in state(home)}
     if how == "files":
-        with desk_at(home) as desk:
+        with desk_at(home) as workspace:
             text = memory_file(home).read_bytes()
-            settle(desk, lambda: None)
+            settle(workspace, lambda: None)
             assert memory_file(home).read_bytes() == text, "the file was behind the store"
 
 
@@ -90,11 +90,11 @@ def test_a_change_that_takes_long_holds_no_lock(tmp_path):
 
     def slowly():
         assert kept(tmp_path, "add", RULE, "--type", "constraint").code == 0
-        return person.add(desk, "Kiwis pack crate 9 first.", "constraint")
+        return person.add(workspace, "Kiwis pack crate 9 first.", "constraint")
 
-    with desk_at(tmp_path) as desk:
-        settle(desk, slowly)
-        contents = {content for _, content, _, _ in remembered(desk)}
+    with desk_at(tmp_path) as workspace:
+        settle(workspace, slowly)
+        contents = {content for _, content, _, _ in remembered(workspace)}
     assert {RULE, "Kiwis pack crate 9 first."} <= contents
     assert RULE in memory_file(tmp_path).read_text()
     assert "Kiwis" in memory_file(tmp_path).read_text()
@@ -114,8 +114,8 @@ def test_an_edit_between_our_read_and_our_write_is_kept_beside_ours(tmp_path, mo
 
     monkeypatch.setattr(writing.files, "write", write)
     assert edits == []
-    with desk_at(tmp_path) as desk:
-        settle(desk, lambda: person.add(desk, RULE, "constraint"))
+    with desk_at(tmp_path) as workspace:
+        settle(workspace, lambda: person.add(workspace, RULE, "constraint"))
     text = path.read_text()
     assert edits
     assert RULE in text
@@ -133,8 +133,8 @@ def test_an_edit_at_every_try_is_never_written_over(tmp_path, monkeypatch):
         return real(target, data, expect=expect, root=root, links=links)
 
     monkeypatch.setattr(writing.files, "write", write)
-    with desk_at(tmp_path) as desk:
-        _, told = settle(desk, lambda: person.add(desk, RULE, "constraint"))
+    with desk_at(tmp_path) as workspace:
+        _, told = settle(workspace, lambda: person.add(workspace, RULE, "constraint"))
     assert any("changed since it was read" in each for each in told.problems)
     for number in range(1, len(count) + 1):
         assert f"Edit number {number} of mine." in path.read_text()
@@ -161,9 +161,9 @@ def test_a_second_run_is_told_so_and_a_dead_ones_lock_is_free(tmp_path):
     assert state(home)
 
 
-def _use(desk, answers):
+def _use(workspace, answers):
     try:
-        desk.store.log.memories()
+        workspace.store.log.memories()
         answers.put("served")
     except StoreError as error:
         answers.put(error.what)
@@ -172,16 +172,16 @@ def _use(desk, answers):
 def test_a_forked_process_is_refused_the_connection_and_the_parent_keeps_it(tmp_path):
     ran(tmp_path)
     context = multiprocessing.get_context("fork")
-    with desk_at(tmp_path) as desk:
+    with desk_at(tmp_path) as workspace:
         answers = context.Queue()
-        child = context.Process(target=_use, args=(desk, answers))
+        child = context.Process(target=_use, args=(workspace, answers))
         child.start()
         answer = answers.get(timeout=60)
         child.join()
         answers.close()
         answers.join_thread()
         assert "forked" in answer
-        person.add(desk, RULE, "constraint")
+        person.add(workspace, RULE, "constraint")
     state(tmp_path)
 
 
@@ -224,8 +224,8 @@ def test_a_reader_that_never_ends_is_named_after_a_while_and_nothing_is_lost(tmp
     reader = sqlite3.connect(store_of(tmp_path), isolation_level=None)
     reader.execute("BEGIN")
     reader.execute("SELECT * FROM memories").fetchall()
-    with desk_at(tmp_path) as desk, pytest.raises(StoreError, match="locked"):
-        person.add(desk, RULE, "constraint")
+    with desk_at(tmp_path) as workspace, pytest.raises(StoreError, match="locked"):
+        person.add(workspace, RULE, "constraint")
     reader.close()
     assert state(tmp_path) == before
     assert kept(tmp_path, "add", RULE, "--type", "constraint").code == 0
@@ -234,16 +234,16 @@ def test_a_reader_that_never_ends_is_named_after_a_while_and_nothing_is_lost(tmp
 def test_a_command_whose_output_nobody_reads_blocks_no_writer(tmp_path):
     """An export into a pager that stands still holds no transaction: the store was read before the first byte is written."""
     ran(tmp_path)
-    with desk_at(tmp_path) as desk, desk.store.transaction():
+    with desk_at(tmp_path) as workspace, workspace.store.transaction():
         for number in range(200):
-            person.add(desk, f"Rule {number} holds for crate c{number}. " + "x" * 400, "constraint")
+            person.add(workspace, f"Rule {number} holds for crate c{number}. " + "x" * 400, "constraint")
     command = [sys.executable, "-m", "kept", "export", "--home", str(tmp_path)]
     stuck = subprocess.Popen(command, env=environment(tmp_path), stdout=subprocess.PIPE)
     assert stuck.stdout is not None
     assert stuck.stdout.read(1) == b"{"
     assert stuck.poll() is None
-    with desk_at(tmp_path) as desk:
-        person.add(desk, RULE, "constraint")
+    with desk_at(tmp_path) as workspace:
+        person.add(workspace, RULE, "constraint")
     stuck.kill()
     stuck.stdout.close()
     stuck.wait()
@@ -252,14 +252,14 @@ def test_a_command_whose_output_nobody_reads_blocks_no_writer(tmp_path):
 
 def test_a_run_and_a_person_at_once_both_get_their_way(tmp_path):
     """A person's command in the middle of a run is neither refused nor lost."""
-    with desk_at(tmp_path) as desk:
+    with desk_at(tmp_path) as workspace:
         told = []
 
         def progress(stage, number, total):
             if stage == "curating" and not told:
                 told.append(kept(tmp_path, "add", RULE, "--type", "constraint"))
 
-        run(desk, [SAMPLE], Options(), progress=progress)
+        run(workspace, [SAMPLE], Options(), progress=progress)
     assert [each.code for each in told] == [0]
     assert RULE in memory_file(tmp_path).read_text()
     assert any(content == RULE for _, content, _, _ in state(tmp_path))

@@ -19,10 +19,10 @@ def transcripts(tmp_path):
 
 def opened_evidence(home):
     """How many quotes of evidence still open in the archive, and that every one does."""
-    with desk_at(home) as desk:
-        quotes = [(quote.event, quote.quote) for each in desk.store.log.memories() for quote in each.evidence]
+    with desk_at(home) as workspace:
+        quotes = [(quote.event, quote.quote) for each in workspace.store.log.memories() for quote in each.evidence]
         for event, quote in quotes:
-            found = desk.store.archive.event(event)
+            found = workspace.store.archive.event(event)
             assert found is not None
             assert quote in "\n".join(filter(None, (found.text, *((found.tool.target, found.tool.detail) if found.tool else ()))))
         return len(quotes)
@@ -66,12 +66,12 @@ def _moved(folder):
 def test_transcripts_that_are_changed_remove_and_double_nothing(tmp_path, transcripts, change):
     home = tmp_path / "home"
     before = ran(home, transcripts)
-    with desk_at(home) as desk:
-        seen = {each.id: each.observations for each in desk.store.log.memories()}
+    with desk_at(home) as workspace:
+        seen = {each.id: each.observations for each in workspace.store.log.memories()}
     change(transcripts)
     assert ran(home, transcripts) == before
-    with desk_at(home) as desk:
-        assert {each.id: each.observations for each in desk.store.log.memories()} == seen
+    with desk_at(home) as workspace:
+        assert {each.id: each.observations for each in workspace.store.log.memories()} == seen
     assert state(home) == before
 
 
@@ -127,7 +127,7 @@ def test_a_clock_that_jumps_expires_and_reorders_nothing_for_good(tmp_path, jump
     assert after == before
     assert written(tmp_path) == text
     assert kept(tmp_path, "undo").code == 0, "the order of passes is that of their numbers, not of the clock"
-    with desk_at(tmp_path) as desk:
-        assert ALSO not in {content for _, content, status, _ in remembered(desk) if status == "active"}
-        assert all(exported(desk, each) for each in desk.store.log.memories())
+    with desk_at(tmp_path) as workspace:
+        assert ALSO not in {content for _, content, status, _ in remembered(workspace) if status == "active"}
+        assert all(exported(workspace, each) for each in workspace.store.log.memories())
     assert memory_file(tmp_path).exists()

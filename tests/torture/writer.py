@@ -21,13 +21,13 @@ def main(home: str, acked: str, name: str, count: str, how: str) -> None:
         os.write(handle, b"done\n")
         return
     started = monotonic()
-    with desk_at(Path(home)) as desk:
+    with desk_at(Path(home)) as workspace:
         for number in range(int(count)):
             text = f"Rule {number} of {name} holds for crate {name}{number}."
             if how == "files":
-                settle(desk, lambda text=text: person.add(desk, text, "constraint"))
+                settle(workspace, lambda text=text: person.add(workspace, text, "constraint"))
             else:
-                person.add(desk, text, "constraint")
+                person.add(workspace, text, "constraint")
             os.write(handle, f"{text}\n".encode())
     sys.stdout.write(f"{int(count) / (monotonic() - started):.1f} operations/s\n")
 

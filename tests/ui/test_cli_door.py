@@ -84,7 +84,7 @@ def test_a_wrong_call_is_one_line_on_stderr_and_exit_2(capsys, home, arguments, 
 
 
 def test_an_unexpected_error_shows_its_place_and_none_of_its_words(capsys, home, monkeypatch):
-    def broken(desk):
+    def broken(workspace):
         raise ValueError("words of a transcript")
 
     monkeypatch.setattr(browse, "names", broken, raising=False)

@@ -157,4 +157,4 @@ def test_a_wrong_call_is_an_error_of_usage(capsys, home, arguments):
 
 
 def test_the_folder_of_jobs_lies_in_kepts_own_state():
-    assert folder(SimpleNamespace(home=SimpleNamespace(state=Path("/s")))) == Path("/s/jobs")
+    assert folder(SimpleNamespace(paths=SimpleNamespace(state=Path("/s")))) == Path("/s/jobs")

@@ -16,7 +16,7 @@ from kept.cli.hook import EVENTS
 from kept.core.fence import GUARD, NOTICE, TAG
 from kept.local.clients import with_hooks
 from kept.recall.embed_server.start import kept_warm
-from kept.workspace import find_home
+from kept.workspace import find_paths
 
 PREFERENCE = "Explain the options and ask before changing anything."
 FACT = "The export of invoices is written by `InvoiceWriter` in src/export/invoices.py."
@@ -215,7 +215,7 @@ def test_a_warm_process_tells_what_is_near_by_meaning(meaning):
         return LUNCH in injected("user-prompt", prompt(NEAR, session_id=session), "--client", "codex")
 
     assert not brought("cold")
-    home = find_home(str(meaning), os.environ)
+    home = find_paths(str(meaning), os.environ)
     with kept_warm(home, os.environ):
         assert _within_a_minute((home.state / "warm.sock").exists)
         assert _within_a_minute(lambda: brought(str(time.monotonic())))

@@ -19,7 +19,7 @@ from mcp import Client, StdioServerParameters
 
 from kept.core.fence import NOTICE, TAG
 from kept.mcp import make
-from kept.workspace import find_home, opened
+from kept.workspace import find_paths, opened
 
 FACT = "The export of invoices is written by `InvoiceWriter`."
 QUESTION = "Which token should the sync action use?"
@@ -39,7 +39,7 @@ def ask(home, *calls, server=None):
     """What a client gets for calls of (tool, arguments) or of the URI of a resource."""
 
     async def asked():
-        found = find_home(str(home), {"HOME": str(home)})
+        found = find_paths(str(home), {"HOME": str(home)})
         async with Client(server or make(lambda: opened(found))) as client:
             answers = []
             for call in calls:
@@ -56,7 +56,7 @@ def ask(home, *calls, server=None):
 
 def listed(home):
     async def asked():
-        async with Client(make(lambda: opened(find_home(str(home), {"HOME": str(home)})))) as client:
+        async with Client(make(lambda: opened(find_paths(str(home), {"HOME": str(home)})))) as client:
             tools, resources, templates = (
                 await client.list_tools(),
                 await client.list_resources(),

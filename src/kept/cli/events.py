@@ -7,18 +7,18 @@ from kept.cli import show
 from kept.cli.show import Line, entry, line
 from kept.core.operation import Operation, Pass
 from kept.core.times import to_text
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _ACTORS = {"machine": "kept", "person": "you", "agent": "an agent"}
 
 History = Sequence[tuple[Pass, Operation]]
 
 
-def happened(desk: Desk, history: History) -> Iterator[Line]:
+def happened(workspace: Workspace, history: History) -> Iterator[Line]:
     """Each operation on a line: when it was recorded, what it was, why, by whom and in which pass."""
     yield line(("What happened to it", "bold"))
     for made, operation in history:
-        head = f"  {show.moment(made.recorded_at, desk.zone)}  {_kind(operation):<10}"
+        head = f"  {show.moment(made.recorded_at, workspace.zone)}  {_kind(operation):<10}"
         yield entry(
             [(head, "")], operation.reason, (f"  (by {_ACTORS[made.actor.value]}, pass {made.id} of run {made.run})", "dim")
         )

@@ -1,4 +1,4 @@
-"""What every command begins with: its desk, opened as the global options say; and how it asks a person something."""
+"""What every command begins with: its workspace, opened as the global options say; and how it asks a person something."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from kept.cli.call import Call
 from kept.cli.show import safe
 from kept.core.errors import UsageError
 from kept.install.leftovers import sweep
-from kept.workspace import Desk, Home, find_home, opened
+from kept.workspace import Paths, Workspace, find_paths, opened
 
 
 def asked(context: typer.Context) -> Call:
@@ -25,18 +25,18 @@ _END_OF_INPUT = "\x04"  # Ctrl-D
 
 
 @contextmanager
-def at_desk(context: typer.Context, also: Sequence[str] = (), *, dry: bool = False) -> Iterator[Desk]:
-    """The desk the global options ask for, with the profiles ``also`` at work; ``dry`` makes no store. Raises KeptError where it cannot be opened."""
+def at_desk(context: typer.Context, also: Sequence[str] = (), *, dry: bool = False) -> Iterator[Workspace]:
+    """The workspace the global options ask for, with the profiles ``also`` at work; ``dry`` makes no store. Raises KeptError where it cannot be opened."""
     call = asked(context)
-    with opened(home_of(context), profile=call.profile, zone=call.zone, anew=call.anew, dry=dry, also=also) as desk:
+    with opened(home_of(context), profile=call.profile, zone=call.zone, anew=call.anew, dry=dry, also=also) as workspace:
         if not dry:
-            sweep(desk)
-        yield desk
+            sweep(workspace)
+        yield workspace
 
 
-def home_of(context: typer.Context) -> Home:
+def home_of(context: typer.Context) -> Paths:
     """The home the global options ask for. Raises ConfigError."""
-    return find_home(asked(context).home, os.environ)
+    return find_paths(asked(context).home, os.environ)
 
 
 def on_terminal() -> bool:

@@ -19,7 +19,7 @@ from kept.cli.show import line
 from kept.install.serving import announced, running
 from kept.pipeline.sample_run import sample_files, sample_home
 from kept.recall.embed_server.start import kept_warm
-from kept.workspace import Desk, Home, find_home, opened
+from kept.workspace import Paths, Workspace, find_paths, opened
 
 
 def mcp(
@@ -33,7 +33,7 @@ def mcp(
 ) -> None:
     """Serve memory as tools and resources to any agent that speaks MCP; while it runs, hooks also find facts by meaning."""
     call = asked(context)
-    home = find_home(call.home, os.environ)
+    home = find_paths(call.home, os.environ)
     serve = importlib.import_module("kept.mcp").serve
     with kept_warm(home, os.environ):
         serve(partial(opened, home, profile=call.profile, zone=call.zone), http=http, host=host, port=port)
@@ -50,7 +50,7 @@ def web(
     The address ends with a key after #, new with every start: no other user and no page of the web gets in without it.
     """
     call = asked(context)
-    home = find_home(call.home, os.environ)
+    home = find_paths(call.home, os.environ)
     door = importlib.import_module("kept.web")
     before = running(home)
     if before is not None:  # one is enough: its address opens it again
@@ -73,8 +73,8 @@ def web(
             )
 
 
-def _sample(home: Home, call: Call) -> Callable[[], AbstractContextManager[Desk]] | None:
-    """How a desk of the bundled sample is opened; None where there is none."""
+def _sample(home: Paths, call: Call) -> Callable[[], AbstractContextManager[Workspace]] | None:
+    """How a workspace of the bundled sample is opened; None where there is none."""
     there = sample_home(home)
     env = {"HOME": str(there.root)}
     return partial(opened, there, profile=call.profile, zone=call.zone, env=env) if sample_files() else None

@@ -19,7 +19,7 @@ from kept.memories.browse import WHOSE, Trace, exported, plain, trace
 from kept.memories.person import find
 from kept.outputs.compose import Route
 from kept.outputs.routing import routed
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 
 def why(
@@ -30,16 +30,16 @@ def why(
     as_json: Annotated[bool, typer.Option("--json", help="Print the trace as JSON.")] = False,
 ) -> None:
     """Where a memory comes from: the words, whose they are, session, file and line; and what happened to it since."""
-    with at_desk(context) as desk:
-        found = trace(desk, find(desk, number), context=around)
+    with at_desk(context) as workspace:
+        found = trace(workspace, find(workspace, number), context=around)
         if as_json:
-            show.write_json(_body(desk, found))
+            show.write_json(_body(workspace, found))
         else:
-            show.write(_lines(desk, found))
+            show.write(_lines(workspace, found))
 
 
-def _lines(desk: Desk, found: Trace) -> Iterator[Line]:
-    yield from card(desk, found.memory)
+def _lines(workspace: Workspace, found: Trace) -> Iterator[Line]:
+    yield from card(workspace, found.memory)
     if found.evidence:
         if found.memory.about:
             yield line()
@@ -47,7 +47,7 @@ def _lines(desk: Desk, found: Trace) -> Iterator[Line]:
         yield line()
         yield line(("The words it rests on", "bold"))
     for evidence, events in found.evidence:
-        yield from _evidence(desk, evidence, events)
+        yield from _evidence(workspace, evidence, events)
     if not found.evidence:
         yield line()
         yield line(
@@ -60,8 +60,8 @@ def _lines(desk: Desk, found: Trace) -> Iterator[Line]:
         yield line(("By a language model: ", "bold"), model)
         yield line((f"  {reasoning}", "dim"))
     yield line()
-    yield from happened(desk, found.history)
-    told = routed(desk, [found.memory]).get(found.memory.id, ())
+    yield from happened(workspace, found.history)
+    told = routed(workspace, [found.memory]).get(found.memory.id, ())
     if told:
         yield line()
         yield line(("Where it is shown", "bold"))
@@ -78,23 +78,23 @@ def route_lines(told: Sequence[Route]) -> Iterator[Line]:
         )
 
 
-def _evidence(desk: Desk, evidence: Evidence, events: tuple[Event, ...]) -> Iterator[Line]:
+def _evidence(workspace: Workspace, evidence: Evidence, events: tuple[Event, ...]) -> Iterator[Line]:
     own = next((each for each in events if each.key == evidence.event), None)
     place = f"{show.place(evidence.path)}:{own.pointer.line}" if own is not None else show.place(evidence.path)
     who = WHOSE.get(evidence.author, evidence.author or evidence.origin.value)
-    yield line(f"  {show.moment(evidence.at, desk.zone)}  ", (who, "cyan"), (f"  session {evidence.session}  {place}", "dim"))
+    yield line(f"  {show.moment(evidence.at, workspace.zone)}  ", (who, "cyan"), (f"  session {evidence.session}  {place}", "dim"))
     quote = entry([("    > ", "dim")], (f"“{evidence.quote}”", "bold"))
-    yield from [quote if each is own else _turn(desk, each) for each in events] if own is not None else [quote]
+    yield from [quote if each is own else _turn(workspace, each) for each in events] if own is not None else [quote]
 
 
-def _turn(desk: Desk, event: Event) -> Line:
-    told = turn_line(desk, event, 160)
+def _turn(workspace: Workspace, event: Event) -> Line:
+    told = turn_line(workspace, event, 160)
     return Line(head=told.head, body=tuple((words, "dim") for words, _ in told.body))
 
 
-def _body(desk: Desk, found: Trace) -> dict[str, Any]:
+def _body(workspace: Workspace, found: Trace) -> dict[str, Any]:
     return {
-        "memory": exported(desk, found.memory),
+        "memory": exported(workspace, found.memory),
         "evidence": [
             plain(evidence)
             | {
@@ -109,5 +109,5 @@ def _body(desk: Desk, found: Trace) -> dict[str, Any]:
         ],
         "models": [{"model": model, "reasoning": reasoning} for model, reasoning in found.models],
         "history": happened_body(found.history),
-        "routes": [dump(each) for each in routed(desk, [found.memory]).get(found.memory.id, ())],
+        "routes": [dump(each) for each in routed(workspace, [found.memory]).get(found.memory.id, ())],
     }  # fmt: skip

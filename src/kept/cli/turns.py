@@ -10,41 +10,41 @@ from kept.core.memory import Memory
 from kept.core.spans import labelled
 from kept.intake.discovery import conversation
 from kept.memories.browse import WHOSE, plain, trace
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _SHOWN = 240  # characters of a turn among search results
 _WHOLE = 40_000  # characters of a turn that is asked for
 _AROUND = 5  # turns before and after each quote
 
 
-def turn_line(desk: Desk, turn: Event, most: int = _SHOWN) -> Line:
+def turn_line(workspace: Workspace, turn: Event, most: int = _SHOWN) -> Line:
     """One archived turn on one line, cut to ``most`` characters; whose it is, and when."""
     text = " ".join((labelled(turn) or (turn.tool.target if turn.tool else ""))[: 4 * most].split())
     what = f"{turn.tool.name}: " if turn.tool is not None and turn.kind is Kind.TOOL_CALL else ""
     short = text if len(text) <= most else f"{text[: most - 1]}…"
-    head = f"    {show.moment(turn.at, desk.zone)}  {WHOSE.get(turn.author.value, turn.author.value)}: "
+    head = f"    {show.moment(turn.at, workspace.zone)}  {WHOSE.get(turn.author.value, turn.author.value)}: "
     return entry([(head, "dim")], what, short)
 
 
-def turns_around(desk: Desk, memory: Memory) -> Iterator[Line]:
+def turns_around(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     """The conversation around each piece of evidence, as the archive has it."""
-    for evidence, events in trace(desk, memory, context=_AROUND).evidence:
+    for evidence, events in trace(workspace, memory, context=_AROUND).evidence:
         yield line()
         yield line((f"session {evidence.session}", "cyan"), (f"  {show.place(evidence.path)}", "dim"))
-        yield from (turn_line(desk, each, _WHOLE) for each in events)
+        yield from (turn_line(workspace, each, _WHOLE) for each in events)
         if not events:
             yield line(("    these turns are not in the archive", "dim"))
 
 
-def turns_body(desk: Desk, memory: Memory) -> list[Any]:
+def turns_body(workspace: Workspace, memory: Memory) -> list[Any]:
     """The same as JSON: for each piece of evidence its session and the turns."""
-    found = trace(desk, memory, context=_AROUND).evidence
+    found = trace(workspace, memory, context=_AROUND).evidence
     return [{"session": evidence.session, "path": evidence.path, "turns": plain(events)} for evidence, events in found]
 
 
-def show_session(desk: Desk, session: str, *, as_json: bool) -> None:
+def show_session(workspace: Workspace, session: str, *, as_json: bool) -> None:
     """Print the archived turns of a session. Raises UsageError."""
-    found = conversation(desk, session)
+    found = conversation(workspace, session)
     if as_json:
         show.write_json(
             [
@@ -55,4 +55,4 @@ def show_session(desk: Desk, session: str, *, as_json: bool) -> None:
         return
     for thread, events in found:
         show.write([line((thread.session, "bold"), (f"  {thread.source}  {show.place(thread.path)}", "dim"))])
-        show.write(turn_line(desk, each, _WHOLE) for each in events)
+        show.write(turn_line(workspace, each, _WHOLE) for each in events)

@@ -20,7 +20,7 @@ from kept.llm.ask import Answered, Asking
 from kept.profiles import prompts
 from kept.profiles.profile import Profile
 from kept.store import Draft
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 ADVISE = "advise"
 _QUESTION = "open_question"
@@ -49,18 +49,18 @@ class Advised:
         }  # fmt: skip
 
 
-def take_advice(desk: Desk, run: Callable[[], int], asking: Asking, *, by: str, allow: bool = False) -> Advised:
+def take_advice(workspace: Workspace, run: Callable[[], int], asking: Asking, *, by: str, allow: bool = False) -> Advised:
     """Ask about every category in which something was learnt since it was last asked about. Raises StoreError, ConfigError.
 
     ``by`` names the model, ``run`` gives the number of the run where something is to be noted, ``allow`` lets through what a guard would stop.
     """
     result, curated = Advised(), Curated()
     text, version = prompts.curation()
-    for group, fresh in _fresh(desk).items():
-        profile = next((each for each in desk.profiles if each.id == group[0]), None)
+    for group, fresh in _fresh(workspace).items():
+        profile = next((each for each in workspace.profiles if each.id == group[0]), None)
         if profile is None:
             continue
-        memories = desk.store.log.memories(group=group)
+        memories = workspace.store.log.memories(group=group)
         asked = list(_asked(profile, memories, fresh))
         asks = [advising(each, system=prompt_for(text, each.category), version=version) for each in asked]
         replies = asking(asks) if asks else ()
@@ -77,17 +77,17 @@ def take_advice(desk: Desk, run: Callable[[], int], asking: Asking, *, by: str, 
         if not complete:
             result.left += 1  # all of it is asked about again: what was answered costs nothing then
             continue
-        operations = applicable((each for each in found if not _forgotten(desk, each)), memories)
-        with desk.store.transaction():
-            _apply(desk, run, group, operations, result, note=f"{by}, prompt {version}", allow=allow)
+        operations = applicable((each for each in found if not _forgotten(workspace, each)), memories)
+        with workspace.store.transaction():
+            _apply(workspace, run, group, operations, result, note=f"{by}, prompt {version}", allow=allow)
             if operations:  # what follows from them for counts and dates
-                curate_group(desk, run, group, curated, blocked=desk.store.log.blocked(), allow=allow)
+                curate_group(workspace, run, group, curated, blocked=workspace.store.log.blocked(), allow=allow)
     return result
 
 
-def _fresh(desk: Desk) -> dict[Group, frozenset[str]]:
+def _fresh(workspace: Workspace) -> dict[Group, frozenset[str]]:
     """The memories that got words since a model last looked at their group, by group; those of groups without any are left out."""
-    heads = tuple(desk.store.log.heads())
+    heads = tuple(workspace.store.log.heads())
     off, since = undone(heads), dict[str, list[int]]()
     for head in heads:
         if head.stage == ADVISE:  # advice that a person took back is not asked for again
@@ -96,7 +96,7 @@ def _fresh(desk: Desk) -> dict[Group, frozenset[str]]:
             since.setdefault(head.subject, []).append(head.id)
     waiting = {each: subject for subject, ids in since.items() for each in ids}
     found: dict[Group, set[str]] = {}
-    for each in desk.store.log.passes(only=list(waiting)) if waiting else ():
+    for each in workspace.store.log.passes(only=list(waiting)) if waiting else ():
         profile, _, scope = waiting[each.id].partition(" · ")
         ids = {one.memory for one in each.operations if isinstance(one, _SPEAKING)}
         found.setdefault((profile, scope), set()).update(ids)
@@ -113,14 +113,14 @@ def _asked(profile: Profile, memories: tuple[Memory, ...], fresh: frozenset[str]
                 yield table
 
 
-def _forgotten(desk: Desk, operation: Operation) -> bool:
+def _forgotten(workspace: Workspace, operation: Operation) -> bool:
     """Whether the words of a change say what is forgotten."""
-    words, forgotten = getattr(getattr(operation, "facts", None), "content", ""), desk.store.log.forgotten()
-    return bool(forgotten and words) and recognised(words, forgotten, desk.store.key("forget"))
+    words, forgotten = getattr(getattr(operation, "facts", None), "content", ""), workspace.store.log.forgotten()
+    return bool(forgotten and words) and recognised(words, forgotten, workspace.store.key("forget"))
 
 
 def _apply(
-    desk: Desk,
+    workspace: Workspace,
     run: Callable[[], int],
     group: Group,
     operations: tuple[Operation, ...],
@@ -130,15 +130,21 @@ def _apply(
     allow: bool,
 ) -> None:
     """Commit what is advised for a group in one pass, unless a guard stops it; note either way that it was asked about."""
-    memories, subject = desk.store.log.memories(group=group), f"{group[0]} · {group[1]}"
+    memories, subject = workspace.store.log.memories(group=group), f"{group[0]} · {group[1]}"
     stops = [str(each) for each in overreach(memories, operations)] if not allow else []
     stops += [f"it would change {each}, which is pinned or the user's own" for each in trespasses(memories, operations)]
     draft = Draft(
-        run=run(), stage=ADVISE, subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), operations=operations, note=note
+        run=run(),
+        stage=ADVISE,
+        subject=subject,
+        actor=Actor.MACHINE,
+        recorded_at=workspace.clock(),
+        operations=operations,
+        note=note,
     )
     if stops:
         told = "; ".join(stops)
-        result.stopped.append(f"{desk.name(group[1])}: {told}")
+        result.stopped.append(f"{workspace.name(group[1])}: {told}")
         draft = replace(draft, operations=(), note=f"{note}; stopped by the guard: {told}")
-    desk.store.log.commit(draft)
+    workspace.store.log.commit(draft)
     result.operations.update(type(each).__name__.lower() for each in draft.operations)

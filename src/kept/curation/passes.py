@@ -11,7 +11,7 @@ from kept.curation.guard import overreach, trespasses
 from kept.extraction.questions import settled
 from kept.local.progress import Progress, silent
 from kept.store import Draft
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 CURATE, GUARD = "curate", "guard"
 
@@ -25,7 +25,12 @@ class Curated:
 
 
 def curate_dirty(
-    desk: Desk, run: Callable[[], int], *, allow: bool = False, freed: frozenset[str] = frozenset(), progress: Progress = silent
+    workspace: Workspace,
+    run: Callable[[], int],
+    *,
+    allow: bool = False,
+    freed: frozenset[str] = frozenset(),
+    progress: Progress = silent,
 ) -> Curated:
     """Curate every group whose live candidates changed. ``allow`` lets passes through that a guard would stop. Raises StoreError.
 
@@ -33,27 +38,27 @@ def curate_dirty(
     doing changed: no guard watches them. A group that a guard stopped keeps its candidates and waits, noted once.
     """
     result = Curated()
-    groups = desk.store.log.dirty()
-    blocked = desk.store.log.blocked()
+    groups = workspace.store.log.dirty()
+    blocked = workspace.store.log.blocked()
     for number, (profile, scope) in enumerate(groups):
         progress("curating", number, len(groups))
-        with desk.store.transaction():
-            if curate_group(desk, run, (profile, scope), result, blocked=blocked, allow=allow or scope in freed):
-                desk.store.log.cleaned(profile, scope)
+        with workspace.store.transaction():
+            if curate_group(workspace, run, (profile, scope), result, blocked=blocked, allow=allow or scope in freed):
+                workspace.store.log.cleaned(profile, scope)
     progress("curating", len(groups), len(groups))
     return result
 
 
 def curate_group(
-    desk: Desk, run: Callable[[], int], group: tuple[str, str], result: Curated, *, blocked: frozenset[str], allow: bool
+    workspace: Workspace, run: Callable[[], int], group: tuple[str, str], result: Curated, *, blocked: frozenset[str], allow: bool
 ) -> bool:
     """Curate one group; False where a guard stopped the pass. Raises StoreError."""
-    log, (profile, scope) = desk.store.log, group
+    log, (profile, scope) = workspace.store.log, group
     memories = log.memories(group=(profile, scope))
     judged = settled(each.judged for each in log.proposals(profile, scope))
-    way = next((each for each in desk.profiles if each.id == profile), None)
+    way = next((each for each in workspace.profiles if each.id == profile), None)
     operations = curate(
-        judged, memories, blocked=blocked | _moved_away(desk, profile, scope), rules=rules_of(way) if way else Rules()
+        judged, memories, blocked=blocked | _moved_away(workspace, profile, scope), rules=rules_of(way) if way else Rules()
     )
     if not operations:
         return True
@@ -62,26 +67,31 @@ def curate_group(
     stops += [f"it would change {each}, which is pinned or the user's own" for each in trespasses(memories, operations)]
     if stops:
         note = f"stopped by the guard: {'; '.join(stops)}"
-        if not _noted(desk, subject, note):
-            log.commit(Draft(run=run(), stage=GUARD, subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), note=note))
-        result.stopped.append(f"{desk.name(scope)}: {'; '.join(stops)}")
+        if not _noted(workspace, subject, note):
+            log.commit(
+                Draft(run=run(), stage=GUARD, subject=subject, actor=Actor.MACHINE, recorded_at=workspace.clock(), note=note)
+            )
+        result.stopped.append(f"{workspace.name(scope)}: {'; '.join(stops)}")
         return False
     log.commit(
-        Draft(run=run(), stage=CURATE, subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), operations=operations)
+        Draft(run=run(), stage=CURATE, subject=subject, actor=Actor.MACHINE, recorded_at=workspace.clock(), operations=operations)
     )
     result.operations.update(type(each).__name__.lower() for each in operations)
     return True
 
 
-def _moved_away(desk: Desk, profile: str, scope: str) -> frozenset[str]:
+def _moved_away(workspace: Workspace, profile: str, scope: str) -> frozenset[str]:
     """The candidates of a group whose memories a person has migrated to another profile: they are remembered there."""
     others = (
-        log_group for each in desk.profiles if each.id != profile for log_group in desk.store.log.memories(group=(each.id, scope))
+        log_group
+        for each in workspace.profiles
+        if each.id != profile
+        for log_group in workspace.store.log.memories(group=(each.id, scope))
     )
     return frozenset(candidate for memory in others for candidate in memory.candidates)
 
 
-def _noted(desk: Desk, subject: str, note: str) -> bool:
+def _noted(workspace: Workspace, subject: str, note: str) -> bool:
     """Whether this stop was the last thing that happened to the group."""
-    last = [each for each in desk.store.log.heads() if each.subject == subject and each.stage in (GUARD, CURATE)][-1:]
+    last = [each for each in workspace.store.log.heads() if each.subject == subject and each.stage in (GUARD, CURATE)][-1:]
     return bool(last) and (last[0].stage, last[0].note) == (GUARD, note)

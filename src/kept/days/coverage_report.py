@@ -11,7 +11,7 @@ from kept.core.memory import USER_SCOPE
 from kept.core.times import to_text
 from kept.extraction.coverage import Coverage, Known, Topic, known, marked, topics
 from kept.store import Thread
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 WINDOW = 4_000  # events looked at together: bounds memory whatever the length of a session
 _MISSED_KEPT = 50
@@ -59,8 +59,8 @@ class Covered:
 class Covering:
     """An account under way; only of the topics that begin in [start, stop) where ``within`` is given."""
 
-    def __init__(self, desk: Desk, within: tuple[datetime, datetime] | None = None) -> None:
-        self._desk = desk
+    def __init__(self, workspace: Workspace, within: tuple[datetime, datetime] | None = None) -> None:
+        self._desk = workspace
         self._within = within
         self._known: dict[tuple[str, str], Known] = {}
         self._states: Counter[Coverage] = Counter()
@@ -94,11 +94,11 @@ class Covering:
         return self._known[group]
 
 
-def cover(desk: Desk, threads: Iterable[Thread], within: tuple[datetime, datetime] | None = None) -> Covered:
+def cover(workspace: Workspace, threads: Iterable[Thread], within: tuple[datetime, datetime] | None = None) -> Covered:
     """The account of the topics of some threads; only of those that begin in [start, stop) where ``within`` is given. Raises StoreError."""
-    covering = Covering(desk, within)
+    covering = Covering(workspace, within)
     for thread in threads:
         for base in range(0, thread.events, WINDOW):
-            events = desk.store.archive.events(thread.id, base, min(base + WINDOW, thread.events))
-            covering.take(thread, events, topics(events, lexicon=desk.words(events)))
+            events = workspace.store.archive.events(thread.id, base, min(base + WINDOW, thread.events))
+            covering.take(thread, events, topics(events, lexicon=workspace.words(events)))
     return covering.done()

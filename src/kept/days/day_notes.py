@@ -18,7 +18,7 @@ from kept.extraction.coverage import Topic, topics
 from kept.local.batches import batches
 from kept.local.progress import Progress, silent
 from kept.store import Noted, Thread
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _FIRST, _LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 _LINE = 400  # characters of a line in the note of a day
@@ -32,7 +32,7 @@ Take = Callable[[Thread, Sequence[Event], Sequence[Topic]], None]
 
 
 def summarise(
-    desk: Desk, grown: Mapping[int, int] = MappingProxyType({}), take: Take | None = None, *, progress: Progress = silent
+    workspace: Workspace, grown: Mapping[int, int] = MappingProxyType({}), take: Take | None = None, *, progress: Progress = silent
 ) -> int:
     """Note what was worked on in the threads of ``grown``, and in all that were not looked at yet.
 
@@ -40,36 +40,36 @@ def summarise(
     ``take`` is told the topics of each of them from its start, as they are found. Returns how many threads were looked at. Raises
     StoreError.
     """
-    noted = dict(desk.store.days.unnoted())
+    noted = dict(workspace.store.days.unnoted())
     pending = dict.fromkeys((*grown, *noted))
     number = 0
-    for batch in batches(desk.store.archive.each(pending), lambda each: each.events, WINDOW):
-        with desk.store.transaction():
+    for batch in batches(workspace.store.archive.each(pending), lambda each: each.events, WINDOW):
+        with workspace.store.transaction():
             for thread in batch:
                 progress("summarising", number, len(pending))
                 number += 1
                 reach = [each[thread.id] for each in (noted, grown) if thread.id in each]
-                start = 0 if desk.store.archive.forks(thread.id) else min(reach) // WINDOW * WINDOW
+                start = 0 if workspace.store.archive.forks(thread.id) else min(reach) // WINDOW * WINDOW
                 found = tuple(
-                    (note, worked(note, "").text) for note in _notes(desk, thread, start, take if thread.id in grown else None)
+                    (note, worked(note, "").text) for note in _notes(workspace, thread, start, take if thread.id in grown else None)
                 )
-                desk.store.days.put(thread.id, start, found, thread.events)
+                workspace.store.days.put(thread.id, start, found, thread.events)
     progress("summarising", len(pending), len(pending))
     return len(pending)
 
 
-def _notes(desk: Desk, thread: Thread, start: int, take: Take | None) -> Iterator[Note]:
+def _notes(workspace: Workspace, thread: Thread, start: int, take: Take | None) -> Iterator[Note]:
     for base in range(0 if take else start, thread.events, WINDOW):
-        events = desk.store.archive.events(thread.id, base, min(base + WINDOW, thread.events))
-        found = topics(events, lexicon=desk.words(events))
+        events = workspace.store.archive.events(thread.id, base, min(base + WINDOW, thread.events))
+        found = topics(events, lexicon=workspace.words(events))
         if take:
             take(thread, events, found)
         if base >= start:
             runs = [(each.start, each.stop) for each in found]
-            yield from notes(events, runs, lambda at: at.astimezone(desk.zone).date(), base=base)
+            yield from notes(events, runs, lambda at: at.astimezone(workspace.zone).date(), base=base)
 
 
-def summary(desk: Desk, first: date, last: date | None = None, *, scopes: frozenset[str] = frozenset()) -> Summary:
+def summary(workspace: Workspace, first: date, last: date | None = None, *, scopes: frozenset[str] = frozenset()) -> Summary:
     """What a day was, or the days from ``first`` to ``last``; of some projects only where ``scopes`` are given. Changes nothing.
 
     What was worked on is told by the daybook where a model wrote of the day, and in the words used then where none did; the detailed
@@ -77,36 +77,36 @@ def summary(desk: Desk, first: date, last: date | None = None, *, scopes: frozen
     since is told by its answer.
     """
     last = last or first
-    start, stop = desk.span(first)[0], desk.span(last)[1]
-    book = pages(desk, first, last)
+    start, stop = workspace.span(first)[0], workspace.span(last)[1]
+    book = pages(workspace, first, last)
     noted = [
         worked(each.note, scope)
-        for each in once(desk.store.days.between(start, stop))
-        if (scope := _scope(desk, each)) in scopes or not scopes
+        for each in once(workspace.store.days.between(start, stop))
+        if (scope := _scope(workspace, each)) in scopes or not scopes
     ]
     remembering = [
         remembered(each)
-        for each in _learnt(desk, desk.store.log.memories_between(start, stop))
+        for each in _learnt(workspace, workspace.store.log.memories_between(start, stop))
         if not scopes or each.scope in scopes
     ]
     written = [each for page in book.values() for each in _written(page) if not scopes or each.scope in scopes]
-    short = [each for each in noted if not _is_told(desk, each, book)] + written + remembering
+    short = [each for each in noted if not _is_told(workspace, each, book)] + written + remembering
     long = noted + written + remembering
     within = [[each for each in some if each.at is not None and start <= each.at < stop] for some in (long, short)]
     return Summary(first=first, last=last, detailed=ordered(within[0]), condensed=condense(ordered(within[1])))
 
 
-def told(desk: Desk) -> dict[date, tuple[Line, ...]]:
+def told(workspace: Workspace) -> dict[date, tuple[Line, ...]]:
     """What each day came to, in short, as the lines of its note; each line says whose it is, so that an edit of it is understood."""
     noted: dict[date, list[Bullet]] = {}
-    for each in once(desk.store.days.between(_FIRST, _LAST)):
-        noted.setdefault(each.note.at.astimezone(desk.zone).date(), []).append(worked(each.note, _scope(desk, each)))
-    book = pages(desk, date.min, date.max)
-    return {day: tuple(_note_of(desk, noted.get(day, ()), day, book)) for day in sorted({*noted, *book})}
+    for each in once(workspace.store.days.between(_FIRST, _LAST)):
+        noted.setdefault(each.note.at.astimezone(workspace.zone).date(), []).append(worked(each.note, _scope(workspace, each)))
+    book = pages(workspace, date.min, date.max)
+    return {day: tuple(_note_of(workspace, noted.get(day, ()), day, book)) for day in sorted({*noted, *book})}
 
 
-def _note_of(desk: Desk, noted: Sequence[Bullet], day: date, book: Mapping[date, Page]) -> Iterator[Line]:
-    bare = condense(ordered(each for each in noted if not _is_told(desk, each, book)))
+def _note_of(workspace: Workspace, noted: Sequence[Bullet], day: date, book: Mapping[date, Page]) -> Iterator[Line]:
+    bare = condense(ordered(each for each in noted if not _is_told(workspace, each, book)))
     written = ordered(_written(book[day])) if day in book else ()
     for part in Part:
         found = [each for each in (*bare, *written) if each.part is part]
@@ -143,9 +143,9 @@ def _put(passage: Passage) -> str:
     return f"Problem: {passage.text}" if passage.kind == "problems" and passage.form is not Form.OWN else passage.text
 
 
-def _is_told(desk: Desk, bullet: Bullet, book: Mapping[date, Page]) -> bool:
+def _is_told(workspace: Workspace, bullet: Bullet, book: Mapping[date, Page]) -> bool:
     """Whether the daybook tells what a note does: a model wrote what came of that day in that project, or a person put it otherwise."""
-    page = book.get(bullet.at.astimezone(desk.zone).date()) if bullet.at else None
+    page = book.get(bullet.at.astimezone(workspace.zone).date()) if bullet.at else None
     if page is None:
         return False
     came = (each.kind for each in page.lines.get(bullet.scope, ()) if each.form is not Form.OWN)
@@ -158,11 +158,11 @@ def week(day: date) -> tuple[date, date]:
     return monday, monday + timedelta(days=6)
 
 
-def noted_on(desk: Desk, day: date) -> Iterator[tuple[Noted, Bullet]]:
+def noted_on(workspace: Workspace, day: date) -> Iterator[tuple[Noted, Bullet]]:
     """What was worked on a day, each thing once, with the line it is told in."""
-    start, stop = desk.span(day)
-    for each in once(desk.store.days.between(start, stop)):
-        yield each, worked(each.note, _scope(desk, each))
+    start, stop = workspace.span(day)
+    for each in once(workspace.store.days.between(start, stop)):
+        yield each, worked(each.note, _scope(workspace, each))
 
 
 def once(found: Iterable[Noted]) -> Iterator[Noted]:
@@ -174,10 +174,10 @@ def once(found: Iterable[Noted]) -> Iterator[Noted]:
             yield each
 
 
-def _scope(desk: Desk, noted: Noted) -> str:
-    return desk.scope(noted.project, noted.path)
+def _scope(workspace: Workspace, noted: Noted) -> str:
+    return workspace.scope(noted.project, noted.path)
 
 
-def _learnt(desk: Desk, memories: Iterable[Memory]) -> Iterator[Memory]:
-    now = desk.clock()
+def _learnt(workspace: Workspace, memories: Iterable[Memory]) -> Iterator[Memory]:
+    now = workspace.clock()
     return (each for each in memories if each.content and each.status_at(now) is Status.ACTIVE and part_of(each.category))

@@ -14,10 +14,10 @@ from kept.core.fingerprint import recognised
 from kept.core.summary import Form, Passage, Point
 from kept.extraction.questions import folded, summed, summing
 from kept.llm.ask import Answered, Ask
-from kept.llm.client import Asker
+from kept.llm.client import LlmClient
 from kept.profiles import prompts
 from kept.store import Pointed
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _FEW = 3  # points that need no putting together
 _MOST = 120  # points of one question: what is more is asked about in parts, so that nothing is skimmed
@@ -38,15 +38,17 @@ class Daybook:
         return {"written": self.written, "left": self.left}
 
 
-def write_days(desk: Desk, asking: Asker, *, by: str) -> Daybook:
+def write_days(workspace: Workspace, asking: LlmClient, *, by: str) -> Daybook:
     """Have every day that is over written of which points were noted since. ``by`` names the model. Raises StoreError, ConfigError."""
-    today = desk.clock().astimezone(desk.zone).date()
-    noted = {place: points for place, points in _noted(desk, _FIRST, _LAST).items() if place[0] < today}
+    today = workspace.clock().astimezone(workspace.zone).date()
+    noted = {place: points for place, points in _noted(workspace, _FIRST, _LAST).items() if place[0] < today}
     if not noted:
         return Daybook()
     days = [day for day, _ in noted]
     made = {
-        (each.day, each.scope): each.made_of for each in desk.store.days.written(min(days), max(days)) if each.form is Form.LINE
+        (each.day, each.scope): each.made_of
+        for each in workspace.store.days.written(min(days), max(days))
+        if each.form is Form.LINE
     }
     waiting = {place: points for place, points in noted.items() if made.get(place) != _mark(points)}
     stale = [(day, scope) for day, scope in made if day is not None and (day, scope) not in noted]
@@ -68,31 +70,31 @@ def write_days(desk: Desk, asking: Asker, *, by: str) -> Daybook:
             found[place] += summed(reply.body, part)[0]
         else:
             failed.add(place)
-    with desk.store.transaction():
+    with workspace.store.transaction():
         for day, scope in stale:
-            desk.store.days.write(day, scope, ())
+            workspace.store.days.write(day, scope, ())
         for place, points in waiting.items():
             if place not in failed:
-                desk.store.days.write(*place, _lines(desk, place, points, found[place], f"{by}, prompt {version}"))
+                workspace.store.days.write(*place, _lines(workspace, place, points, found[place], f"{by}, prompt {version}"))
     return Daybook(written=len(waiting) - len(failed), left=len(failed))
 
 
-def _noted(desk: Desk, start: datetime, stop: datetime) -> dict[Place, list[Passage]]:
+def _noted(workspace: Workspace, start: datetime, stop: datetime) -> dict[Place, list[Passage]]:
     """The points of each day and scope, in the order of their times; what copies of a session tell twice, once."""
     scopes: dict[tuple[str, str], str] = {}
     found: dict[Place, dict[tuple[str, str, tuple[str, ...]], Passage]] = defaultdict(dict)
-    for each in desk.store.days.points(start, stop):
-        scope = _scope(desk, each, scopes)
+    for each in workspace.store.days.points(start, stop):
+        scope = _scope(workspace, each, scopes)
         passage = each.passage
-        place = (passage.at.astimezone(desk.zone).date(), scope)
+        place = (passage.at.astimezone(workspace.zone).date(), scope)
         found[place].setdefault((passage.kind, passage.text, passage.events), passage)
     return {place: list(points.values()) for place, points in sorted(found.items())}
 
 
-def _scope(desk: Desk, pointed: Pointed, known: dict[tuple[str, str], str]) -> str:
+def _scope(workspace: Workspace, pointed: Pointed, known: dict[tuple[str, str], str]) -> str:
     where = (pointed.project, pointed.path)
     if where not in known:
-        known[where] = desk.scope(*where)
+        known[where] = workspace.scope(*where)
     return known[where]
 
 
@@ -101,14 +103,14 @@ def _mark(points: Sequence[Passage]) -> str:
     return digest(*sorted(f"{each.kind} {each.text} {' '.join(each.events)}" for each in points))
 
 
-def _lines(desk: Desk, place: Place, points: Sequence[Passage], put_together: Sequence[Point], by: str) -> list[Passage]:
+def _lines(workspace: Workspace, place: Place, points: Sequence[Passage], put_together: Sequence[Point], by: str) -> list[Passage]:
     """What a day came to, as lines to store; its points themselves where they are few, or nothing usable was put together."""
     day, scope = place
     sums, by = (tuple(put_together), by) if put_together else (folded(each.point for each in points), points[0].by)
-    forgotten, mark = desk.store.log.forgotten(), _mark(points)
+    forgotten, mark = workspace.store.log.forgotten(), _mark(points)
     made = {}
     for number, each in enumerate(sums):
-        if forgotten and recognised(each.text, forgotten, desk.store.key("forget")):
+        if forgotten and recognised(each.text, forgotten, workspace.store.key("forget")):
             continue
         under = [one for one in points if not set(one.events).isdisjoint(each.events)] or points
         name = digest("line", day.isoformat(), scope, each.kind, each.text, size=7)
@@ -131,10 +133,12 @@ class Page:
     events: frozenset[str] = frozenset()
 
 
-def pages(desk: Desk, first: date, last: date) -> dict[date, Page]:
+def pages(workspace: Workspace, first: date, last: date) -> dict[date, Page]:
     """What the daybook says of some days. A day that is not written yet has its points, as they were noted. Changes nothing."""
-    written = desk.store.days.written(first, last)
-    noted = _noted(desk, desk.span(first)[0] if first > date.min else _FIRST, desk.span(last)[1] if last < date.max else _LAST)
+    written = workspace.store.days.written(first, last)
+    noted = _noted(
+        workspace, workspace.span(first)[0] if first > date.min else _FIRST, workspace.span(last)[1] if last < date.max else _LAST
+    )
     lines: dict[Place, list[Passage]] = defaultdict(list)
     for each in written:
         if each.form is Form.LINE and each.day is not None:
@@ -165,10 +169,12 @@ def pages(desk: Desk, first: date, last: date) -> dict[date, Page]:
     return found
 
 
-def put(desk: Desk, passage: Passage, words: str) -> None:
+def put(workspace: Workspace, passage: Passage, words: str) -> None:
     """Have a person's words (none: it is deleted) in the place of a line, or of their own earlier ones. Raises StoreError."""
     if passage.form is Form.OWN:
-        desk.store.days.own(replace(passage, text=words))
+        workspace.store.days.own(replace(passage, text=words))
         return
     name = digest("own", str(passage.day), passage.scope, passage.id, size=7)
-    desk.store.days.own(replace(passage, id=name, form=Form.OWN, text=words, thread=0, by="you", made_of="", instead=passage.id))
+    workspace.store.days.own(
+        replace(passage, id=name, form=Form.OWN, text=words, thread=0, by="you", made_of="", instead=passage.id)
+    )

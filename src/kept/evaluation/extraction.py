@@ -18,9 +18,9 @@ from kept.evaluation.gold import Standing, standing
 from kept.local.progress import Progress, silent
 from kept.memories.browse import exported
 from kept.pipeline.run import Options, run
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
-Opener = Callable[[Path], AbstractContextManager[Desk]]
+Opener = Callable[[Path], AbstractContextManager[Workspace]]
 
 GOLD, NEGATIVES, TOPICS = "gold.jsonl", "negatives.jsonl", "topics.jsonl"
 # Where transcripts lie, seen from a folder of annotations or one above it.
@@ -72,9 +72,9 @@ def _judge(open_desk: Opener, folder: Path, transcripts: Path | None, progress: 
             hint="--corpus FOLDER says where they lie",
         )
     begun = process_time()
-    with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as desk:
-        run(desk, paths, Options(model=False), progress=progress)
-        memories = tuple(exported(desk, each) for each in desk.store.log.memories())
+    with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as workspace:
+        run(workspace, paths, Options(model=False), progress=progress)
+        memories = tuple(exported(workspace, each) for each in workspace.store.log.memories())
     return Judged(
         name=folder.name,
         standing=standing(rows[GOLD], rows[NEGATIVES], memories),

@@ -29,9 +29,9 @@ from kept.recall.index import Kind
 from kept.recall.indexing import bring_up_to_date
 from kept.recall.search import Hit, search
 from kept.sources.stamps import find_stamp, instant_of
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
-Opener = Callable[[Path], AbstractContextManager[Desk]]
+Opener = Callable[[Path], AbstractContextManager[Workspace]]
 
 MOST = 200  # places of a ranking that is written out
 _SECOND = 0.5  # what the second best turn of a session counts beside its best
@@ -71,13 +71,13 @@ def retrieval(
         progress("evaluating", number, len(spaces))
         if space not in asked:
             continue
-        with _space(open_desk, stores / digest(space, size=8) if stores else None) as desk:
+        with _space(open_desk, stores / digest(space, size=8) if stores else None) as workspace:
             started = perf_counter()
-            names = archive(desk, items)
-            bring_up_to_date(desk, float("inf"))
+            names = archive(workspace, items)
+            bring_up_to_date(workspace, float("inf"))
             result.making += perf_counter() - started
             result.items += len(items)
-            there = _afterwards(desk)
+            there = _afterwards(workspace)
             for question in asked[space]:
                 started = perf_counter()
                 hits = search(there, question["query"], where=(Kind.TURN,), limit=MOST)
@@ -93,10 +93,10 @@ def retrieval(
     return result
 
 
-def _afterwards(desk: Desk) -> Desk:
-    """The desk as it is at the last time the space tells of: questions speak of "last week" from there."""
-    last = max((each.last_at for each in desk.store.archive.threads() if each.last_at), default=None)
-    return replace(desk, clock=lambda: last) if last else desk
+def _afterwards(workspace: Workspace) -> Workspace:
+    """The workspace as it is at the last time the space tells of: questions speak of "last week" from there."""
+    last = max((each.last_at for each in workspace.store.archive.threads() if each.last_at), default=None)
+    return replace(workspace, clock=lambda: last) if last else workspace
 
 
 def _gold(question: Mapping[str, Any], level: str) -> Sequence[Any]:
@@ -135,8 +135,8 @@ def extraction(open_desk: Opener, corpus: Path, gold: Path, *, progress: Progres
     found, shares, right = 0, [], 0
     for number, (space, items) in enumerate(spaces.items()):
         progress("evaluating", number, len(spaces))
-        with _space(open_desk) as desk:
-            memories = list(_extracted(desk, archive(desk, items)))
+        with _space(open_desk) as workspace:
+            memories = list(_extracted(workspace, archive(workspace, items)))
         sources = {each for memory in memories for each in memory["sources"]}
         wanted = {str(each) for fact in facts.get(space, ()) for each in fact.get("sources", ())}
         words = [content_words(memory["text"]) for memory in memories]
@@ -156,60 +156,60 @@ def extraction(open_desk: Opener, corpus: Path, gold: Path, *, progress: Progres
     return result
 
 
-def _extracted(desk: Desk, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    run = desk.store.log.start_run("eval", desk.clock())
-    extract_pending(desk, lambda: run)
-    curate_dirty(desk, lambda: run)
-    for memory in desk.store.log.memories():
+def _extracted(workspace: Workspace, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    run = workspace.store.log.start_run("eval", workspace.clock())
+    extract_pending(workspace, lambda: run)
+    curate_dirty(workspace, lambda: run)
+    for memory in workspace.store.log.memories():
         sources = sorted({names[each.event] for each in memory.evidence if each.event in names})
         yield {"text": memory.content, "kind": memory.category, "status": memory.status.value, "sources": sources}
 
 
 @contextmanager
-def _space(open_desk: Opener, folder: Path | None = None) -> Iterator[Desk]:
+def _space(open_desk: Opener, folder: Path | None = None) -> Iterator[Workspace]:
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        with open_desk(folder) as desk:
-            yield desk
+        with open_desk(folder) as workspace:
+            yield workspace
         return
-    with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as desk:
-        yield desk
+    with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as workspace:
+        yield workspace
 
 
-def archive(desk: Desk, items: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def archive(workspace: Workspace, items: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Archive the items of a space, session by session, unless they are there. Returns the id of each by the key of its event."""
     names: dict[str, str] = {}
-    there = any(True for _ in desk.store.archive.threads())
-    with desk.store.transaction():
+    there = any(True for _ in workspace.store.archive.threads())
+    with workspace.store.transaction():
         for session, group in groupby(items, key=lambda each: str(each["session"])):
             events = []
             for item in group:
-                event = _event(desk, item, f"{len(names)}", session)
+                event = _event(workspace, item, f"{len(names)}", session)
                 names[event.key] = str(item["id"])
                 events.append(event)
             if there:
                 continue
             account = Account(records=len(events), kept=len(events), events=len(events))
-            desk.store.archive.add("eval", f"eval/{session}", events, account, Cursor(), anew=False)
+            workspace.store.archive.add("eval", f"eval/{session}", events, account, Cursor(), anew=False)
     return names
 
 
-def _event(desk: Desk, item: Mapping[str, Any], key: str, session: str) -> Event:
+def _event(workspace: Workspace, item: Mapping[str, Any], key: str, session: str) -> Event:
     reply = item.get("role") == "assistant"
     return Event(
         key=key, twin="", session=session, record=key, parent="", turn="", kind=What.RESPONSE if reply else What.PROMPT,
         author=Author.ASSISTANT if reply else Author.HUMAN, label_reason="the set says so", text=str(item["text"]),
-        at=_instant(desk, item.get("date")), precision=Precision.SESSION, project="", branch="", tool=None,
+        at=_instant(workspace, item.get("date")), precision=Precision.SESSION, project="", branch="", tool=None,
         pointer=Pointer(path=f"eval/{session}", line=1, start=0, end=0),
     )  # fmt: skip
 
 
-def _instant(desk: Desk, value: object) -> datetime | None:
+def _instant(workspace: Workspace, value: object) -> datetime | None:
     found = parse_instant(value)
     if found is not None or not isinstance(value, str):
         return found
     stamp = find_stamp(value) or find_stamp(value.replace("-", " "))
-    return instant_of(stamp, desk.zone) if stamp else None
+    return instant_of(stamp, workspace.zone) if stamp else None
 
 
 def _spaces(path: Path, needed: Sequence[str]) -> dict[str, list[dict[str, Any]]]:

@@ -26,7 +26,7 @@ from kept.profiles.profile import Occasion
 from kept.sources.entries import ENTRY
 from kept.store import SEQUEL, Draft, Proposal, Span, Thread
 from kept.store.threads import abandoned
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 # What counts while a session goes on must be surer than what is accepted of a whole one.
 LIVE = 0.85
@@ -77,7 +77,7 @@ Within = tuple[datetime | None, datetime | None]
 
 
 def extract_pending(
-    desk: Desk,
+    workspace: Workspace,
     run: Callable[[], int],
     *,
     force: bool = False,
@@ -91,23 +91,23 @@ def extract_pending(
     ``run`` gives the number of the run, asked for only where something is to be noted. In real time only what is very sure is noted, and the thread still waits for a later occasion, which takes in all of it. A thread
     that cannot be analysed is named and left, and so are all where ``late`` says so. Raises StoreError.
     """
-    threads = ready(desk, occasion, force=force, within=within)
+    threads = ready(workspace, occasion, force=force, within=within)
     live = occasion is Occasion.REAL_TIME
-    forgotten, key = desk.store.log.forgotten(), desk.store.key("forget")
+    forgotten, key = workspace.store.log.forgotten(), workspace.store.key("forget")
     result = Extracted(threads=len(threads))
-    sequels = Sequels(desk=desk, run=run, coming=set(threads))
+    sequels = Sequels(workspace=workspace, run=run, coming=set(threads))
     number = 0
-    for batch in batches(desk.store.archive.each(threads), _length, WINDOW):
+    for batch in batches(workspace.store.archive.each(threads), _length, WINDOW):
         if late():
             break
         # A thread that is a batch of its own commits stretch by stretch, so that a run cut short goes on within it.
-        with desk.store.transaction() if len(batch) > 1 else nullcontext():
+        with workspace.store.transaction() if len(batch) > 1 else nullcontext():
             for thread in batch:
                 progress("extracting", number, len(threads))
                 number += 1
                 try:
-                    rules = replace(rules_for(desk, thread, forgotten, key), live=live)
-                    for stretch in _extract(desk, run, thread, rules, sequels, force=force):
+                    rules = replace(rules_for(workspace, thread, forgotten, key), live=live)
+                    for stretch in _extract(workspace, run, thread, rules, sequels, force=force):
                         result.episodes += stretch.episodes
                         for _, judged in stretch.span.judged:
                             result.count(judged.verdict)
@@ -119,17 +119,17 @@ def extract_pending(
     return result
 
 
-def ready(desk: Desk, occasion: Occasion, *, force: bool = False, within: Within | None = None) -> Mapping[int, int]:
+def ready(workspace: Workspace, occasion: Occasion, *, force: bool = False, within: Within | None = None) -> Mapping[int, int]:
     """The threads that grew (all where ``force``) and whose profile is extracted on an occasion; the others wait for one that is theirs.
 
     In the order of their first event, by number, with the ordinal from which their episodes are open. Only those with events in
     [start, stop) where ``within`` is given.
     """
-    always = all(each.when.on(occasion) for each in desk.profiles)
+    always = all(each.when.on(occasion) for each in workspace.profiles)
     return {
         each.id: each.extracted
-        for each in desk.store.archive.threads(pending=not force)
-        if (always or desk.profile_for(each.source, each.project, each.path).when.on(occasion))
+        for each in workspace.store.archive.threads(pending=not force)
+        if (always or workspace.profile_for(each.source, each.project, each.path).when.on(occasion))
         and (within is None or overlaps(each, within))
     }
 
@@ -139,22 +139,22 @@ def _length(thread: Thread) -> int:
 
 
 def extract_anew(
-    desk: Desk, run: int, thread: Thread, coming: Collection[int] = ()
+    workspace: Workspace, run: int, thread: Thread, coming: Collection[int] = ()
 ) -> tuple[tuple[Proposal, ...], tuple[Judged, ...]]:
     """Extract a thread from its start, inside a transaction; what rules proposed of it before, and what they propose now.
 
     ``coming`` are the threads whose turn is still to come. Raises StoreError.
     """
-    before = _proposed(desk, thread)
-    rules = rules_for(desk, thread, desk.store.log.forgotten(), desk.store.key("forget"))
-    sequels = Sequels(desk=desk, run=lambda: run, coming=set(coming))
-    for _ in _extract(desk, lambda: run, thread, rules, sequels, force=True):
+    before = _proposed(workspace, thread)
+    rules = rules_for(workspace, thread, workspace.store.log.forgotten(), workspace.store.key("forget"))
+    sequels = Sequels(workspace=workspace, run=lambda: run, coming=set(coming))
+    for _ in _extract(workspace, lambda: run, thread, rules, sequels, force=True):
         pass
-    return before, tuple(each.judged for each in _proposed(desk, thread))
+    return before, tuple(each.judged for each in _proposed(workspace, thread))
 
 
-def _proposed(desk: Desk, thread: Thread) -> tuple[Proposal, ...]:
-    return desk.store.log.proposals_from(thread.id, 0) + desk.store.log.proposals_from(thread.id, 0, SEQUEL)
+def _proposed(workspace: Workspace, thread: Thread) -> tuple[Proposal, ...]:
+    return workspace.store.log.proposals_from(thread.id, 0) + workspace.store.log.proposals_from(thread.id, 0, SEQUEL)
 
 
 def overlaps(thread: Thread, within: Within) -> bool:
@@ -166,24 +166,24 @@ def overlaps(thread: Thread, within: Within) -> bool:
 
 
 def _extract(
-    desk: Desk, run: Callable[[], int], thread: Thread, rules: Rules, sequels: Sequels, *, force: bool
+    workspace: Workspace, run: Callable[[], int], thread: Thread, rules: Rules, sequels: Sequels, *, force: bool
 ) -> Iterator[_Stretch]:
     """Analyse a thread from its first open episode on, and note it stretch by stretch; with the last one pair it with other sessions."""
-    with desk.store.transaction():
-        changed = _mark_branches(desk, thread)
+    with workspace.store.transaction():
+        changed = _mark_branches(workspace, thread)
         place = 0 if force else changed
         if place < thread.extracted:
-            desk.store.archive.progressed(thread.id, extracted=place, seen=place)
+            workspace.store.archive.progressed(thread.id, extracted=place, seen=place)
     closed = place
     while place < thread.events:
         with contained("it cannot be analysed", thread.path):
-            stretch = _stretch(desk, thread, place, rules)
+            stretch = _stretch(workspace, thread, place, rules)
         closed = stretch.closed if closed == place else closed  # once an episode stays open, so do those after it
         last = stretch.stop == thread.events
-        with desk.store.transaction():
-            _commit(desk, run, thread, stretch.span, None if last else stretch.stop, live=rules.live)
+        with workspace.store.transaction():
+            _commit(workspace, run, thread, stretch.span, None if last else stretch.stop, live=rules.live)
             if not rules.live:
-                desk.store.archive.progressed(thread.id, extracted=closed, seen=stretch.stop)
+                workspace.store.archive.progressed(thread.id, extracted=closed, seen=stretch.stop)
             if last and not rules.live:
                 with contained("it cannot be paired with other sessions", thread.path):
                     sequels.take(thread)
@@ -191,8 +191,8 @@ def _extract(
         place = stretch.stop
 
 
-def _commit(desk: Desk, run: Callable[[], int], thread: Thread, span: Span, stop: int | None, *, live: bool) -> None:
-    before = tuple((each.ordinal, each.judged) for each in desk.store.log.proposals_from(thread.id, span.start, stop=stop))
+def _commit(workspace: Workspace, run: Callable[[], int], thread: Thread, span: Span, stop: int | None, *, live: bool) -> None:
+    before = tuple((each.ordinal, each.judged) for each in workspace.store.log.proposals_from(thread.id, span.start, stop=stop))
     if live:  # what an earlier batch found stays until the next one
         known = {each.candidate.id for _, each in before}
         fresh = (each for each in span.judged if each[1].candidate.id not in known)
@@ -200,14 +200,14 @@ def _commit(desk: Desk, run: Callable[[], int], thread: Thread, span: Span, stop
     if before == span.judged:
         return  # the episodes say what they said before
     subject = f"{thread.source}:{thread.session}"
-    draft = Draft(run=run(), stage="extract", subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), span=span)
-    desk.store.log.commit(draft)
+    draft = Draft(run=run(), stage="extract", subject=subject, actor=Actor.MACHINE, recorded_at=workspace.clock(), span=span)
+    workspace.store.log.commit(draft)
 
 
-def _stretch(desk: Desk, thread: Thread, place: int, rules: Rules) -> _Stretch:
+def _stretch(workspace: Workspace, thread: Thread, place: int, rules: Rules) -> _Stretch:
     """Analyse the episodes that begin at an ordinal, as many as a window holds."""
     base, stop = max(0, place - LOOKBACK), min(place + WINDOW, thread.events)
-    events = desk.store.archive.events(thread.id, base, min(stop + AHEAD, thread.events))
+    events = workspace.store.archive.events(thread.id, base, min(stop + AHEAD, thread.events))
     episodes = segment(events[place - base : stop - base], rules.profile.buffer)
     usable = [each for each in episodes if each.closed or stop == thread.events] or list(episodes)
     judged = [(place + each.start, one) for each in usable for one in _judged(events, _moved(each, place - base), rules)]
@@ -226,13 +226,13 @@ def _moved(episode: Episode, places: int) -> Episode:
     return replace(episode, start=episode.start + places, stop=episode.stop + places)
 
 
-def _mark_branches(desk: Desk, thread: Thread) -> int:
+def _mark_branches(workspace: Workspace, thread: Thread) -> int:
     """Update which events a rewind replaced; the first ordinal from which to extract again because of it."""
-    if thread.source == ENTRY or not desk.store.archive.forks(thread.id):
+    if thread.source == ENTRY or not workspace.store.archive.forks(thread.id):
         return thread.extracted  # as nearly always: the tree of a long conversation need not be held in memory
-    tree, marked = desk.store.archive.tree(thread.id)
+    tree, marked = workspace.store.archive.tree(thread.id)
     gone = abandoned(tree)
-    desk.store.archive.mark_abandoned(
+    workspace.store.archive.mark_abandoned(
         thread.id, ((order, bool(now)) for order, (was, now) in enumerate(zip(marked, gone, strict=True)) if was != now)
     )
     first = next((order for order, (was, now) in enumerate(zip(marked, gone, strict=True)) if was != now), thread.extracted)

@@ -26,7 +26,7 @@ from kept.profiles.language import lexicon_of
 from kept.profiles.profile import Occasion, Profile
 from kept.profiles.prompts import Prompt
 from kept.store import MODEL, Draft, Proposal, Span, Thread
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 CHUNK_TOKENS = 12_000  # far below every price step, and little enough for a small model to keep in view
 WINDOW = 4_000  # events looked at together: bounds memory whatever the length of a session
@@ -95,21 +95,21 @@ class Part:
     ask: Ask
 
 
-def profile_of(desk: Desk, thread: Thread) -> Profile:
+def profile_of(workspace: Workspace, thread: Thread) -> Profile:
     """The profile that remembers what a thread tells."""
-    return desk.profile_for(thread.source, thread.project, thread.path)
+    return workspace.profile_for(thread.source, thread.project, thread.path)
 
 
-def parts(desk: Desk, thread: Thread, closed: int, *, limit: int = CHUNK_TOKENS) -> Iterator[Part]:
+def parts(workspace: Workspace, thread: Thread, closed: int, *, limit: int = CHUNK_TOKENS) -> Iterator[Part]:
     """The chunks of a thread from the ordinal ``closed`` on with their questions, in order. Raises StoreError, ConfigError."""
-    profile = profile_of(desk, thread)
-    prompt = desk.prompt(profile)
-    scope = desk.scope(thread.project, thread.path)
-    proposed = [each.judged for each in desk.store.log.proposals_from(thread.id, 0)]
+    profile = profile_of(workspace, thread)
+    prompt = workspace.prompt(profile)
+    scope = workspace.scope(thread.project, thread.path)
+    proposed = [each.judged for each in workspace.store.log.proposals_from(thread.id, 0)]
     place = closed
     while place < thread.events:
         base, stop = max(0, place - LOOKBACK), min(place + WINDOW, thread.events)
-        events = desk.store.archive.events(thread.id, base, stop)
+        events = workspace.store.archive.events(thread.id, base, stop)
         found = chunks(events, offset=base, start=place, limit=limit)
         usable = found if stop == thread.events else [each for each in found if each.closed] or found
         shown = {base + number: event for number, event in enumerate(events)}
@@ -145,7 +145,7 @@ def _ask(reading: Reading, prompt: Prompt, thread: Thread, missed: Sequence[str]
 
 
 def hear(
-    desk: Desk,
+    workspace: Workspace,
     run: Callable[[], int],
     asking: Asking,
     *,
@@ -161,20 +161,27 @@ def hear(
     ``by`` names the model; it is noted with each pass. Only threads with events in [start, stop) where ``within`` is given, and whose profile is extracted on the ``occasion``. ``run`` gives the number of the run, asked for only where
     something is to be noted. Where ``late`` says so nothing more is asked. Raises StoreError, ConfigError, and what ``asking`` raises; what was noted before stays.
     """
-    waiting = tuple((each, 0) for each in desk.store.archive.threads()) if force else desk.store.archive.unheard()
+    waiting = tuple((each, 0) for each in workspace.store.archive.threads()) if force else workspace.store.archive.unheard()
     chosen = [
         (each, closed)
         for each, closed in waiting
-        if (within is None or overlaps(each, within)) and profile_of(desk, each).when.on(occasion)
+        if (within is None or overlaps(each, within)) and profile_of(workspace, each).when.on(occasion)
     ]
-    work = _Work(desk=desk, run=run, asking=asking, by=by, heard=Heard(threads=len(chosen)), forgotten=desk.store.log.forgotten())
+    work = _Work(
+        workspace=workspace,
+        run=run,
+        asking=asking,
+        by=by,
+        heard=Heard(threads=len(chosen)),
+        forgotten=workspace.store.log.forgotten(),
+    )
     gathered: list[Part] = []
     for number, (thread, closed) in enumerate(chosen):
         if late():
             work.heard.left = len(chosen) - number
             break
         progress("asking", number, len(chosen))
-        for part in parts(desk, thread, closed):
+        for part in parts(workspace, thread, closed):
             work.heard.prompts[part.prompt.profile] = (part.prompt.origin, part.prompt.version)
             gathered.append(part)
             if len(gathered) >= _TOGETHER:
@@ -191,7 +198,7 @@ def hear(
 class _Work:
     """A hearing under way. ``blocked`` are the threads of which a chunk was not answered: they are asked about again from there."""
 
-    desk: Desk
+    workspace: Workspace
     run: Callable[[], int]
     asking: Asking
     by: str
@@ -247,7 +254,7 @@ class _Work:
             for each in found.claims
             if not each.refusal or each.candidate.id not in good  # the same said twice, word for word, is no other claim
         ]
-        return [(place, _without_secrets(self.desk, each)) for place, each in claims] + list(found.overruled)
+        return [(place, _without_secrets(self.workspace, each)) for place, each in claims] + list(found.overruled)
 
     def _verdict(self, reading: Reading, candidate: Candidate, refusal: str) -> Verdict:
         if refusal:
@@ -257,7 +264,7 @@ class _Work:
         return judge(candidate, reading.profile, lexicon=reading.lexicon)
 
     def _is_forgotten(self, words: str) -> bool:
-        return bool(self.forgotten) and recognised(words, self.forgotten, self.desk.store.key("forget"))
+        return bool(self.forgotten) and recognised(words, self.forgotten, self.workspace.store.key("forget"))
 
     def _signed(self, part: Part) -> str:
         return f"{self.by}, {told(part.prompt)}"
@@ -290,9 +297,9 @@ class _Work:
                 self.heard.count(each[1])
             else:
                 self.heard.overruled += 1
-        with self.desk.store.transaction():
+        with self.workspace.store.transaction():
             if any(answered):
-                before = self.desk.store.log.proposals_from(thread.id, start, MODEL)
+                before = self.workspace.store.log.proposals_from(thread.id, start, MODEL)
                 kept = [
                     (each.ordinal, each.judged)
                     for each in before
@@ -300,11 +307,11 @@ class _Work:
                 ]
                 found = [each for one in judged for each in one]
                 span = Span(thread=thread.id, start=start, judged=(*found, *kept))
-                commit(self.desk, self.run, thread, span, before=before, note=self._signed(own[0]))
+                commit(self.workspace, self.run, thread, span, before=before, note=self._signed(own[0]))
                 for chunk, found_points in zip((each.reading.chunk for each in own), points, strict=True):
                     if chunk not in holes:
                         fresh = [each for each in found_points if not self._is_forgotten(each.text)]
-                        self.desk.store.days.note_points(thread.id, chunk.start, chunk.stop, fresh)
+                        self.workspace.store.days.note_points(thread.id, chunk.start, chunk.stop, fresh)
             self._progressed(thread, own, complete)
 
     def _progressed(self, thread: Thread, own: Sequence[Part], complete: Sequence[bool]) -> None:
@@ -313,10 +320,10 @@ class _Work:
         first = next((part.reading.chunk for part, good in zip(own, complete, strict=True) if not good), None)
         if first is not None:
             self.blocked.add(thread.id)
-            self.desk.store.archive.heard(thread.id, closed=first.start, seen=first.start)
+            self.workspace.store.archive.heard(thread.id, closed=first.start, seen=first.start)
             return
         last = own[-1].reading.chunk
-        self.desk.store.archive.heard(thread.id, closed=last.stop if last.closed else last.start, seen=last.stop)
+        self.workspace.store.archive.heard(thread.id, closed=last.stop if last.closed else last.start, seen=last.stop)
 
 
 def passages_of(part: Part, found: Answer | None, by: str) -> list[Passage]:
@@ -344,13 +351,15 @@ def told(prompt: Prompt) -> str:
     return f"prompt {prompt.version}{f' of {prompt.origin}' if prompt.overridden else ''}"
 
 
-def commit(desk: Desk, run: Callable[[], int], thread: Thread, span: Span, *, before: Sequence[Proposal], note: str) -> None:
+def commit(
+    workspace: Workspace, run: Callable[[], int], thread: Thread, span: Span, *, before: Sequence[Proposal], note: str
+) -> None:
     """Note what a model proposes of a thread, unless it is what it proposed ``before``. Raises StoreError."""
     if [(each.ordinal, each.judged) for each in before] == list(span.judged):
         return  # the model says what it said before
     subject = f"{thread.source}:{thread.session}"
-    desk.store.log.commit(
-        Draft(run=run(), stage=MODEL, subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), span=span, note=note)
+    workspace.store.log.commit(
+        Draft(run=run(), stage=MODEL, subject=subject, actor=Actor.MACHINE, recorded_at=workspace.clock(), span=span, note=note)
     )
 
 
@@ -359,10 +368,10 @@ def _fresh(found: Sequence[tuple[int, Judged]], before: Sequence[tuple[int, Judg
     return [each for each in found if each[1].candidate.id not in known]
 
 
-def _without_secrets(desk: Desk, judged: Judged) -> Judged:
+def _without_secrets(workspace: Workspace, judged: Judged) -> Judged:
     """A candidate whose words hold a secret (one that a model guessed or put together) is refused, and kept without it."""
     words = judged.candidate.content
-    safe = redact(words, key=desk.store.key("redaction"), more=scanner()).text
+    safe = redact(words, key=workspace.store.key("redaction"), more=scanner()).text
     if _REDACTED not in safe:
         return judged
     return Judged(candidate=replace(judged.candidate, content=safe, artifacts=()), verdict=Refused(reason="secret"))

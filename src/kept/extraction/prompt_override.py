@@ -16,7 +16,7 @@ from kept.local.files import Content
 from kept.profiles.profile import Profile
 from kept.profiles.prompts import BUILT_IN, Prompt, composed, default, own_path, prompt
 from kept.profiles.prompts.heading import with_category, without_category
-from kept.workspace import Home
+from kept.workspace import Paths
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,7 +48,7 @@ class Draft:
         return self.origin != BUILT_IN
 
 
-def in_force(home: Home, profile: str = "") -> InForce:
+def in_force(home: Paths, profile: str = "") -> InForce:
     """The prompt in force for a profile (the default one where none is named). Raises ConfigError."""
     usual = settings.read(home.settings).profile
     made = profiles.profile(profile or usual, home.config / "profiles")
@@ -56,13 +56,13 @@ def in_force(home: Home, profile: str = "") -> InForce:
     return InForce(prompt=found, own=own_path(made.id, home.config, default_profile=usual))
 
 
-def at_work(home: Home) -> tuple[str, ...]:
+def at_work(home: Paths) -> tuple[str, ...]:
     """The ids of the profiles that the settings put to work, the default one first. Raises ConfigError."""
     found = settings.read(home.settings)
     return tuple(dict.fromkeys((found.profile, *found.profiles, *(each.profile for each in found.use))))
 
 
-def look(home: Home, profile: str = "") -> Draft:
+def look(home: Paths, profile: str = "") -> Draft:
     """How the prompt of a profile stands, whatever is wrong with it. Raises ConfigError for settings or a profile that cannot be read."""
     usual = settings.read(home.settings).profile
     made = profiles.profile(profile or usual, home.config / "profiles")
@@ -84,7 +84,7 @@ def _revision(path: Path | None, text: str) -> str:
     return content.stamp.digest
 
 
-def begin(home: Home, profile: str = "") -> Path:
+def begin(home: Paths, profile: str = "") -> Path:
     """The file of the user's own prompt, which begins as a copy of the one in force. Raises ConfigError, ChangedError."""
     own = _own(home, profile)
     if not own.exists():
@@ -92,7 +92,7 @@ def begin(home: Home, profile: str = "") -> Path:
     return own
 
 
-def save(home: Home, profile: str, text: str, *, if_match: str) -> Draft:
+def save(home: Paths, profile: str, text: str, *, if_match: str) -> Draft:
     """Make a text the user's own prompt, in the place of the one whose revision was seen; what was there before is put aside.
 
     Raises StaleError where it is another by now, ConfigError where the text cannot be followed (nothing is changed), ChangedError.
@@ -106,7 +106,7 @@ def save(home: Home, profile: str, text: str, *, if_match: str) -> Draft:
     return look(home, profile)
 
 
-def _seen(home: Home, profile: str, if_match: str) -> Draft:
+def _seen(home: Paths, profile: str, if_match: str) -> Draft:
     draft = look(home, profile)
     if draft.revision != if_match:
         raise StaleError("the prompt was changed meanwhile", where=draft.origin, hint="nothing was saved; look, then say again")
@@ -120,19 +120,19 @@ def _followed(draft: Draft, text: str) -> None:
     composed(draft.profile, text, str(draft.own))
 
 
-def _put(home: Home, draft: Draft, text: str, before: Content) -> None:
+def _put(home: Paths, draft: Draft, text: str, before: Content) -> None:
     refuse_secrets(text, before=before.data.decode("utf-8", "replace"), where=str(draft.own))
     files.write(draft.own, text.encode("utf-8", "replace"), expect=before.stamp, root=home.root)
 
 
-def declare(home: Home, profile: str, name: str, told: Mapping[str, str | bool], *, if_match: str) -> Draft:
+def declare(home: Paths, profile: str, name: str, told: Mapping[str, str | bool], *, if_match: str) -> Draft:
     """Declare a category in the user's own prompt, which begins with it where there was none yet. Raises as :func:`save`, UsageError."""
     if not name.strip():
         raise UsageError("a category needs a name", hint="letters, digits and _")
     return save(home, profile, with_category(_mendable(home, profile), name.strip(), told), if_match=if_match)
 
 
-def withdraw(home: Home, profile: str, name: str, *, if_match: str) -> Draft:
+def withdraw(home: Paths, profile: str, name: str, *, if_match: str) -> Draft:
     """Take a category out of the user's own prompt; memories of it stay. Raises as :func:`save`, MissingError where it has none such."""
     text = _mendable(home, profile)
     left = without_category(text, name)
@@ -141,7 +141,7 @@ def withdraw(home: Home, profile: str, name: str, *, if_match: str) -> Draft:
     return save(home, profile, left, if_match=if_match)
 
 
-def _mendable(home: Home, profile: str) -> str:
+def _mendable(home: Paths, profile: str) -> str:
     draft = look(home, profile)
     if draft.prompt is None:
         raise ConfigError(
@@ -150,7 +150,7 @@ def _mendable(home: Home, profile: str) -> str:
     return draft.text
 
 
-def put_away(home: Home, profile: str = "", *, if_match: str = "") -> Path:
+def put_away(home: Paths, profile: str = "", *, if_match: str = "") -> Path:
     """Take the user's own prompt out of force; where it was copied to.
 
     Raises UsageError where there is none, StaleError where it is not of the revision ``if_match`` (empty: any), ConfigError, ChangedError.
@@ -166,7 +166,7 @@ def put_away(home: Home, profile: str = "", *, if_match: str = "") -> Path:
     return kept
 
 
-def _own(home: Home, profile: str) -> Path:
+def _own(home: Paths, profile: str) -> Path:
     usual = settings.read(home.settings).profile
     return own_path(profile or usual, home.config, default_profile=usual)
 

@@ -10,25 +10,32 @@ from kept.extraction.llm_extraction import commit
 from kept.extraction.questions import TRIGGER
 from kept.extraction.questions.support import verbatim
 from kept.store import MODEL, Proposal, Span, Thread
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 
-def recheck(desk: Desk, run: Callable[[], int], threads: Iterable[Thread]) -> None:
+def recheck(workspace: Workspace, run: Callable[[], int], threads: Iterable[Thread]) -> None:
     """Refuse what a model proposed of threads that changed, where its words are no longer there or were taken back. Raises StoreError."""
     for thread in threads:
-        with desk.store.transaction():
-            before = desk.store.log.proposals_from(thread.id, 0, MODEL)
-            after = tuple((each.ordinal, _rechecked(desk, thread, each)) for each in before)
+        with workspace.store.transaction():
+            before = workspace.store.log.proposals_from(thread.id, 0, MODEL)
+            after = tuple((each.ordinal, _rechecked(workspace, thread, each)) for each in before)
             if before:
-                commit(desk, run, thread, Span(thread=thread.id, start=0, judged=after), before=before, note=_note(desk, before))
+                commit(
+                    workspace,
+                    run,
+                    thread,
+                    Span(thread=thread.id, start=0, judged=after),
+                    before=before,
+                    note=_note(workspace, before),
+                )
 
 
-def _rechecked(desk: Desk, thread: Thread, proposal: Proposal) -> Judged:
+def _rechecked(workspace: Workspace, thread: Thread, proposal: Proposal) -> Judged:
     judged = proposal.judged
     if isinstance(judged.verdict, Refused):
         return judged
-    (anchor,) = desk.store.archive.events(thread.id, proposal.ordinal, proposal.ordinal + 1) or (None,)
-    events = [desk.store.archive.event(each.event) for each in judged.candidate.evidence]
+    (anchor,) = workspace.store.archive.events(thread.id, proposal.ordinal, proposal.ordinal + 1) or (None,)
+    events = [workspace.store.archive.event(each.event) for each in judged.candidate.evidence]
     stands = all(
         event is not None and verbatim(one.quote, event) for one, event in zip(judged.candidate.evidence, events, strict=True)
     )
@@ -37,30 +44,37 @@ def _rechecked(desk: Desk, thread: Thread, proposal: Proposal) -> Judged:
     return replace(judged, verdict=Refused(reason="no longer said"))
 
 
-def _note(desk: Desk, proposals: Sequence[Proposal]) -> str:
+def _note(workspace: Workspace, proposals: Sequence[Proposal]) -> str:
     """Which model proposed them, by which prompt: of the last pass that did."""
     last = max((each.pass_id for each in proposals), default=0)
-    return next((each.note for each in desk.store.log.passes(only=[last])), "")
+    return next((each.note for each in workspace.store.log.passes(only=[last])), "")
 
 
-def moved(desk: Desk, run: int, thread: Thread, renamed: dict[str, Judged], scopes: tuple[str, str]) -> dict[str, Judged]:
+def moved(workspace: Workspace, run: int, thread: Thread, renamed: dict[str, Judged], scopes: tuple[str, str]) -> dict[str, Judged]:
     """Bring what a model proposed of a thread from one scope to another, inside a transaction; what each became, by its old id.
 
     ``renamed`` says what the candidates of the rules became. Raises StoreError.
     """
-    before = desk.store.log.proposals_from(thread.id, 0, MODEL)
-    after = [(each.ordinal, _moved(desk, thread, each, renamed, scopes)) for each in before]
-    commit(desk, lambda: run, thread, Span(thread=thread.id, start=0, judged=tuple(after)), before=before, note=_note(desk, before))
+    before = workspace.store.log.proposals_from(thread.id, 0, MODEL)
+    after = [(each.ordinal, _moved(workspace, thread, each, renamed, scopes)) for each in before]
+    commit(
+        workspace,
+        lambda: run,
+        thread,
+        Span(thread=thread.id, start=0, judged=tuple(after)),
+        before=before,
+        note=_note(workspace, before),
+    )
     return {old.judged.candidate.id: new for old, (_, new) in zip(before, after, strict=True)}
 
 
-def _moved(desk: Desk, thread: Thread, proposal: Proposal, renamed: dict[str, Judged], scopes: tuple[str, str]) -> Judged:
+def _moved(workspace: Workspace, thread: Thread, proposal: Proposal, renamed: dict[str, Judged], scopes: tuple[str, str]) -> Judged:
     judged, each = proposal.judged, proposal.judged.candidate
     if each.trigger != TRIGGER:
         return replace(judged, candidate=renamed[each.id].candidate) if each.id in renamed else judged
     if each.scope != scopes[0]:
         return judged
-    anchor = next((event.key for event in desk.store.archive.events(thread.id, proposal.ordinal, proposal.ordinal + 1)), "")
+    anchor = next((event.key for event in workspace.store.archive.events(thread.id, proposal.ordinal, proposal.ordinal + 1)), "")
     number = digest(each.profile, each.category, scopes[1], TRIGGER, anchor, each.content)
     rewords = renamed[each.rewords].candidate.id if each.rewords in renamed else each.rewords
     return replace(judged, candidate=replace(each, id=number, scope=scopes[1], rewords=rewords))

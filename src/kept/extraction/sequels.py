@@ -14,7 +14,7 @@ from kept.extraction.rules import fixes_across, left_failing
 from kept.extraction.verdicts import Rules, judged, rules_for, texts
 from kept.profiles.language import lexicon_of
 from kept.store import SEQUEL, Draft, Span, Thread
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 EVENTS = 120  # of the end of a session, and of the beginning of the one after it
 SESSIONS = 3
@@ -26,7 +26,7 @@ _KNOWN = 10_000
 class Sequels:
     """The pairing of sessions under way; ``coming`` are the threads that are paired when it is their turn."""
 
-    desk: Desk
+    workspace: Workspace
     run: Callable[[], int]
     coming: set[int]
     _directories: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Sequels:
     def _following(self, thread: Thread, begun: datetime, ended: datetime) -> Iterator[Thread]:
         """The threads that may have this one before them: all that began while it ran, and those after it up to the third that ended."""
         seen: list[datetime] = []
-        for each in self.desk.store.archive.begun(self._near(thread), begun, ended + REACH):
+        for each in self.workspace.store.archive.begun(self._near(thread), begun, ended + REACH):
             if each.first_at is None or each.last_at is None:
                 continue
             if sum(ended < last < each.first_at for last in seen) >= SESSIONS:
@@ -65,15 +65,15 @@ class Sequels:
         """The working directories of a thread's project."""
         if not self._directories:
             by_scope: dict[str, list[str]] = {}
-            for directory, _ in self.desk.store.archive.directories():
+            for directory, _ in self.workspace.store.archive.directories():
                 if directory:
-                    by_scope.setdefault(self.desk.scope(directory), []).append(directory)
+                    by_scope.setdefault(self.workspace.scope(directory), []).append(directory)
             self._directories = {scope: tuple(found) for scope, found in by_scope.items()}
-        return self._directories.get(self.desk.scope(thread.project, thread.path), (thread.project,))
+        return self._directories.get(self.workspace.scope(thread.project, thread.path), (thread.project,))
 
     def _pair(self, thread: Thread, begun: datetime) -> None:
-        before = self.desk.store.log.proposals_from(thread.id, 0, SEQUEL)
-        rules = rules_for(self.desk, thread, self.desk.store.log.forgotten(), self.desk.store.key("forget"))
+        before = self.workspace.store.log.proposals_from(thread.id, 0, SEQUEL)
+        rules = rules_for(self.workspace, thread, self.workspace.store.log.forgotten(), self.workspace.store.key("forget"))
         judged = tuple(self._judged(thread, begun, rules))
         was = tuple((each.ordinal, each.judged) for each in before)
         if was == judged:
@@ -81,15 +81,15 @@ class Sequels:
         self._verdicts += [each.verdict for place, each in judged if (place, each) not in was]
         draft = Draft(
             run=self.run(), stage=SEQUEL, subject=f"{thread.source}:{thread.session}", actor=Actor.MACHINE,
-            recorded_at=self.desk.clock(), span=Span(thread=thread.id, start=0, judged=judged),
+            recorded_at=self.workspace.clock(), span=Span(thread=thread.id, start=0, judged=judged),
         )  # fmt: skip
-        self.desk.store.log.commit(draft)
+        self.workspace.store.log.commit(draft)
 
     def _judged(self, thread: Thread, begun: datetime, rules: Rules) -> Iterator[tuple[int, Judged]]:
         earlier = self._earlier(thread, begun)
         if not any(self._fails(each) for each in earlier):
             return
-        events = self.desk.store.archive.events(thread.id, 0, EVENTS)
+        events = self.workspace.store.archive.events(thread.id, 0, EVENTS)
         known = {each.key for each in events}
         ends = {
             event.key: event for each in earlier for event in self._end(each) if event.key not in known
@@ -103,7 +103,7 @@ class Sequels:
 
     def _earlier(self, thread: Thread, begun: datetime) -> tuple[Thread, ...]:
         """The sessions before a thread, the latest last; copies of the thread itself are none."""
-        found = self.desk.store.archive.ended(self._near(thread), begun - REACH, begun, SESSIONS)
+        found = self.workspace.store.archive.ended(self._near(thread), begun - REACH, begun, SESSIONS)
         return tuple(each for each in reversed(found) if each.session != thread.session)
 
     def _fails(self, thread: Thread) -> bool:
@@ -115,4 +115,4 @@ class Sequels:
         return self._failing[at]
 
     def _end(self, thread: Thread) -> tuple[Event, ...]:
-        return self.desk.store.archive.events(thread.id, max(0, thread.events - EVENTS), thread.events)
+        return self.workspace.store.archive.events(thread.id, max(0, thread.events - EVENTS), thread.events)

@@ -11,7 +11,7 @@ from kept.core.redact import redact
 from kept.extraction.gate import grounded, judge
 from kept.profiles.profile import Profile
 from kept.store import Thread
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 FORGOTTEN = Refused(reason="forgotten")
 
@@ -31,11 +31,11 @@ class Rules:
     handover: bool = True
 
 
-def rules_for(desk: Desk, thread: Thread, forgotten: frozenset[str], key: bytes) -> Rules:
+def rules_for(workspace: Workspace, thread: Thread, forgotten: frozenset[str], key: bytes) -> Rules:
     """The rules of a thread: those of its profile, for the scope it belongs to."""
-    profile = desk.profile_for(thread.source, thread.project, thread.path)
-    scope = desk.scope(thread.project, thread.path)
-    return Rules(profile=profile, scope=scope, forgotten=forgotten, key=key, handover=desk.settings.handover != "off")
+    profile = workspace.profile_for(thread.source, thread.project, thread.path)
+    scope = workspace.scope(thread.project, thread.path)
+    return Rules(profile=profile, scope=scope, forgotten=forgotten, key=key, handover=workspace.settings.handover != "off")
 
 
 def verdict_on(rules: Rules, candidate: Candidate, said: Mapping[str, str], words: Lexicon) -> Verdict:

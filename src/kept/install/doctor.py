@@ -24,7 +24,7 @@ from kept.local.settings import read
 from kept.pipeline.nightly import NIGHT, last_night
 from kept.pipeline.usage import set_aside
 from kept.recall.embed import PACK
-from kept.workspace import Desk, Home, now, opened
+from kept.workspace import Paths, Workspace, now, opened
 
 _ROOM = 200_000_000  # bytes free below which a backup may fail
 _MISSED = 3  # days without a night from which on it is told
@@ -41,7 +41,7 @@ class Finding:
     fix: str = ""
 
 
-def examine(home: Home, *, profile: str | None = None, zone: str | None = None) -> tuple[Finding, ...]:
+def examine(home: Paths, *, profile: str | None = None, zone: str | None = None) -> tuple[Finding, ...]:
     """Look at everything. A look that fails is itself a finding."""
     looks: tuple[Callable[[], Iterator[Finding]], ...] = (
         _program, lambda: _folders(home), lambda: _store(home, profile, zone), _model, lambda: _hooks(home), lambda: _complaints(home), lambda: _night(home), _extras,
@@ -72,7 +72,7 @@ def _program() -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def _folders(home: Home) -> Iterator[Finding]:
+def _folders(home: Paths) -> Iterator[Finding]:
     if not home.state.exists():
         yield Finding(name="home", well=None, detail=f"nothing is kept in {home.state} yet", fix="kept run")
         return
@@ -90,29 +90,31 @@ def _folders(home: Home) -> Iterator[Finding]:
     )
 
 
-def _store(home: Home, profile: str | None, zone: str | None) -> Iterator[Finding]:
+def _store(home: Paths, profile: str | None, zone: str | None) -> Iterator[Finding]:
     if not home.store.exists():
         return
-    with opened(home, profile=profile, zone=zone) as desk:
+    with opened(home, profile=profile, zone=zone) as workspace:
         yield Finding(
-            name="settings", well=True, detail=f"profiles {', '.join(each.id for each in desk.profiles)}, zone {desk.zone}"
+            name="settings",
+            well=True,
+            detail=f"profiles {', '.join(each.id for each in workspace.profiles)}, zone {workspace.zone}",
         )
-        damage = desk.store.damage()
+        damage = workspace.store.damage()
         yield Finding(
             name="store", well=not damage, detail=damage[0] if damage else "whole", fix="kept check, then kept restore FILE"
         )
-        yield from _sources(desk)
-        yield from _set_aside(desk)
+        yield from _sources(workspace)
+        yield from _set_aside(workspace)
         copies = sorted(home.backups.glob("kept-*.db")) if home.backups.is_dir() else []
-        newest = (desk.clock().timestamp() - copies[-1].stat().st_mtime) / 86_400 if copies else None
+        newest = (workspace.clock().timestamp() - copies[-1].stat().st_mtime) / 86_400 if copies else None
         yield Finding(
             name="backup", well=newest < _OLD if newest is not None else None,
             detail=f"the newest is {newest:.0f} days old" if newest is not None else "there is none yet", fix="kept backup FILE",
         )  # fmt: skip
 
 
-def _sources(desk: Desk) -> Iterator[Finding]:
-    found = survey(desk)
+def _sources(workspace: Workspace) -> Iterator[Finding]:
+    found = survey(workspace)
     read = [each for each in found.tools if each.files or each.sessions]
     yield Finding(
         name="sources", well=bool(read) or None, detail=", ".join(f"{each.name} {each.files:,}" for each in read) or "no transcripts were found",
@@ -131,8 +133,8 @@ def _sources(desk: Desk) -> Iterator[Finding]:
         )
 
 
-def _set_aside(desk: Desk) -> Iterator[Finding]:
-    aside = set_aside(desk)
+def _set_aside(workspace: Workspace) -> Iterator[Finding]:
+    aside = set_aside(workspace)
     if aside:
         session, fault = next(iter(aside.items()))
         detail = f"the language model's reply about {len(aside)} sessions could not be used, such as {session} ({fault})"
@@ -148,7 +150,7 @@ def _model() -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def _hooks(home: Home) -> Iterator[Finding]:
+def _hooks(home: Paths) -> Iterator[Finding]:
     calling, there = hooked(home), plugged(home)
     for client in (*CLIENTS, GEMINI):
         if client in calling and client in there:
@@ -170,7 +172,7 @@ def _hooks(home: Home) -> Iterator[Finding]:
 _LEAVE = {"claude": "claude plugin uninstall kept@kept", "codex": "codex plugin remove kept@kept"}
 
 
-def _called(home: Home, client: Client) -> Finding:
+def _called(home: Paths, client: Client) -> Finding:
     """Whether the kept that a client's settings call is there."""
     words = shlex.split(json.loads(f'"{program_of((home.of(client) / client.file).read_text(encoding="utf-8"))}"'))
     if words and words[0].startswith("/") and not os.access(words[0], os.X_OK):
@@ -178,13 +180,13 @@ def _called(home: Home, client: Client) -> Finding:
     return Finding(name=client.name, well=True, detail="calls kept before each prompt")
 
 
-def _complaints(home: Home) -> Iterator[Finding]:
+def _complaints(home: Paths) -> Iterator[Finding]:
     told = complaints(str(home.state))
     if told:
         yield Finding(name="hook log", well=None, detail=f"{len(told)} lines, the last: {told[-1][:200]}", fix="mend what it names")
 
 
-def _night(home: Home) -> Iterator[Finding]:
+def _night(home: Paths) -> Iterator[Finding]:
     there = standing(home, os.environ)
     for each in there:
         yield Finding(

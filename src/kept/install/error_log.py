@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from kept.core.times import to_text
-from kept.workspace import Home, now
+from kept.workspace import Paths, now
 
 NAME = "errors.log"
 _BYTES = 500_000
@@ -27,7 +27,7 @@ def error_line(error: BaseException) -> str:
     return f"something unexpected went wrong: {type(error).__name__}{where}"
 
 
-def note_error(home: Home, doing: str, error: BaseException) -> Path | None:
+def note_error(home: Paths, doing: str, error: BaseException) -> Path | None:
     """Write an error into the log; ``doing`` says what was asked for. Returns the log, or None where it cannot be written."""
     place = home.state / NAME
     with suppress(OSError), closing(RotatingFileHandler(place, maxBytes=_BYTES, backupCount=_COPIES, encoding="utf-8")) as handler:

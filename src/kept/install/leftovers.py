@@ -5,18 +5,20 @@ from pathlib import Path
 
 from kept.core.errors import BusyError
 from kept.local import files
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 
-def sweep(desk: Desk) -> None:
+def sweep(workspace: Workspace) -> None:
     """Delete what a command that was killed left unfinished beside kept's own files and beside those it writes for people."""
-    folders = {desk.home.state, desk.home.settings.parent, *(Path(each).parent for each in desk.store.outputs())}
+    folders = {workspace.paths.state, workspace.paths.settings.parent, *(Path(each).parent for each in workspace.store.outputs())}
     for folder in folders:
         files.sweep(folder)
     unfinished = [
-        each for each in (desk.home.backups / "fresh.db", desk.home.store.with_name("kept.db.restoring")) if each.exists()
+        each
+        for each in (workspace.paths.backups / "fresh.db", workspace.paths.store.with_name("kept.db.restoring"))
+        if each.exists()
     ]
     if unfinished:
-        with suppress(BusyError), files.locked(desk.home.lock):
+        with suppress(BusyError), files.locked(workspace.paths.lock):
             for each in unfinished:
                 each.unlink(missing_ok=True)

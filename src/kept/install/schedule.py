@@ -13,13 +13,13 @@ from kept.install import schedulers
 from kept.install.schedulers import Entry, Installed, Kind, Run, run_command
 from kept.local import files
 from kept.local.settings import zone as known_zone
-from kept.workspace import Home
+from kept.workspace import Paths
 
 AT = time(2, 30)
 
 
 def install(
-    home: Home, env: Mapping[str, str], *, at: str = "", zone: str = "", kind: str = "", run: Run = run_command
+    home: Paths, env: Mapping[str, str], *, at: str = "", zone: str = "", kind: str = "", run: Run = run_command
 ) -> Installed:
     """Enter the night's job (``at`` HH:MM, in a named zone where the scheduler knows zones). Entering it again replaces it.
 
@@ -43,7 +43,7 @@ def install(
     return Installed(kind=chosen, places=tuple(map(str, wanted)) or ("crontab",), enabled=not done.code, detail=done.out)
 
 
-def uninstall(home: Home, env: Mapping[str, str], *, run: Run = run_command) -> tuple[str, ...]:
+def uninstall(home: Paths, env: Mapping[str, str], *, run: Run = run_command) -> tuple[str, ...]:
     """Take every entry out of every scheduler this system has; what was taken out, in words. Every other line and file stays."""
     told: list[str] = []
     own = home.root == home.user
@@ -70,7 +70,7 @@ def _tidy(folder: Path, root: Path) -> None:
         folder = folder.parent
 
 
-def standing(home: Home, env: Mapping[str, str], *, run: Run = run_command) -> tuple[Installed, ...]:
+def standing(home: Paths, env: Mapping[str, str], *, run: Run = run_command) -> tuple[Installed, ...]:
     """Which entries stand, and whether the system runs them."""
     found = []
     for kind in Kind:
@@ -103,7 +103,7 @@ def _time(text: str) -> time:
         raise UsageError(f"{text!r} is no time of day", hint="write HH:MM, such as 02:30") from error
 
 
-def _command(home: Home) -> tuple[str, ...]:
+def _command(home: Paths) -> tuple[str, ...]:
     """The command of the night's job: this very interpreter, so that no PATH decides which kept runs."""
     script = Path(sys.executable).with_name("kept")
     program = (str(script),) if script.is_file() else (sys.executable, "-m", "kept")

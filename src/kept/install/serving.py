@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kept.core.errors import BusyError, KeptError
 from kept.local import files
-from kept.workspace import Home
+from kept.workspace import Paths
 
 _KEY_BYTES = 32
 
@@ -24,7 +24,7 @@ class Running:
     key: str
 
 
-def running(home: Home) -> Running | None:
+def running(home: Paths) -> Running | None:
     """The page that another process serves for this home; None where none does, or where it says nothing readable."""
     if not _lock(home).exists():
         return None
@@ -37,7 +37,7 @@ def running(home: Home) -> Running | None:
 
 
 @contextmanager
-def announced(home: Home, port: int) -> Iterator[str]:
+def announced(home: Paths, port: int) -> Iterator[str]:
     """A new key for as long as the body runs, in ``web.key`` beside ``web.port``. Raises BusyError where a page is served already."""
     with files.locked(_lock(home)):
         key = secrets.token_urlsafe(_KEY_BYTES)
@@ -51,19 +51,19 @@ def announced(home: Home, port: int) -> Iterator[str]:
                     files.remove(each, expect=files.read(each).stamp, root=home.state)
 
 
-def _put(home: Home, path: Path, text: str) -> None:
+def _put(home: Paths, path: Path, text: str) -> None:
     """Write a file anew, so that what was there lends it neither its mode nor its links."""
     files.remove(path, expect=files.read(path).stamp, root=home.state)
     files.write(path, text.encode(), expect=files.MISSING, root=home.state)
 
 
-def _lock(home: Home) -> Path:
+def _lock(home: Paths) -> Path:
     return home.state / "web.lock"
 
 
-def _key(home: Home) -> Path:
+def _key(home: Paths) -> Path:
     return home.state / "web.key"
 
 
-def _port(home: Home) -> Path:
+def _port(home: Paths) -> Path:
     return home.state / "web.port"

@@ -39,7 +39,7 @@ from kept.outputs.view_file import views
 from kept.outputs.write import Written, absorb_edits
 from kept.store import Output
 from kept.store.run_number import RunNumber
-from kept.workspace import Desk, Home
+from kept.workspace import Paths, Workspace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,7 +67,7 @@ def program() -> str:
     return shlex.quote(found) if found else f"{shlex.quote(sys.executable)} -m kept"
 
 
-def note_program(home: Home, *, anew: bool = False) -> None:
+def note_program(home: Paths, *, anew: bool = False) -> None:
     """Note where this kept is, for the plugin: it has only a poor PATH to look for it. Unless ``anew``, another one that is there stays."""
     script, place = Path(sys.executable).with_name("kept"), home.state / "program"
     noted = Path(_text(place).strip() or "/")
@@ -75,27 +75,27 @@ def note_program(home: Home, *, anew: bool = False) -> None:
         files.write(place, f"{script}\n".encode(), expect=files.read(place).stamp, root=home.root)
 
 
-def used(home: Home) -> tuple[Client, ...]:
+def used(home: Paths) -> tuple[Client, ...]:
     """The coding agents that are used on this machine and can call hooks."""
     return tuple(each for each in CLIENTS if home.of(each).is_dir())
 
 
-def hooked(home: Home) -> tuple[Client, ...]:
+def hooked(home: Paths) -> tuple[Client, ...]:
     """Those whose settings call kept."""
     return tuple(each for each in CLIENTS if has_hooks(_text(home.of(each) / each.file)))
 
 
-def plugged(home: Home) -> tuple[Client, ...]:
+def plugged(home: Paths) -> tuple[Client, ...]:
     """Those in which kept's plugin or extension is on: it brings the hooks."""
     return tuple(each for each in (*CLIENTS, GEMINI) if has_plugin(_text(home.of(each) / each.plugins)))
 
 
-def sectioned(home: Home) -> tuple[Client, ...]:
+def sectioned(home: Paths) -> tuple[Client, ...]:
     """The agents used here that read instructions of their own, so that memory can arrive in a section of them."""
     return tuple(each for each in READERS if home.of(each).is_dir())
 
 
-def planned(home: Home, *, hooks: bool = True, allow: bool = True) -> tuple[Change, ...]:
+def planned(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[Change, ...]:
     """What installing the hooks would write; nothing where all stand already, or the plugin brings them.
 
     ``allow`` also lets Claude Code call the one tool that hands the person's words over without asking. Raises ConfigError for settings
@@ -120,7 +120,7 @@ def planned(home: Home, *, hooks: bool = True, allow: bool = True) -> tuple[Chan
     return tuple(found)
 
 
-def install_hooks(home: Home, changes: tuple[Change, ...] | None = None) -> tuple[Change, ...]:
+def install_hooks(home: Paths, changes: tuple[Change, ...] | None = None) -> tuple[Change, ...]:
     """Write the changes (else all that :func:`planned` tells), and note what stood there before. Raises ConfigError, ChangedError."""
     changes, noted = planned(home) if changes is None else changes, _noted(home)
     for each in changes:
@@ -137,22 +137,22 @@ def install_hooks(home: Home, changes: tuple[Change, ...] | None = None) -> tupl
     return changes
 
 
-def leave(desk: Desk, env: Mapping[str, str], *, run: Run = run_command) -> Left:
+def leave(workspace: Workspace, env: Mapping[str, str], *, run: Run = run_command) -> Left:
     """Take away every hook, entry, file and line of kept's outside its own folders, hand edits taken over into the store first.
 
     What a person added to a file of kept's is kept aside and named. The store stays: :func:`purge` deletes it.
     """
-    left = leave_system(desk.home, env, run=run)
-    written, number = Written(), RunNumber(desk.store.log, desk.clock, "uninstall")
-    absorb_edits(desk, number, written)
+    left = leave_system(workspace.paths, env, run=run)
+    written, number = Written(), RunNumber(workspace.store.log, workspace.clock, "uninstall")
+    absorb_edits(workspace, number, written)
     left.problems += written.problems
-    _leave_outputs(desk, left)
+    _leave_outputs(workspace, left)
     if number.started:
-        desk.store.log.end_run(number(), desk.clock(), {"removed": left.removed})
+        workspace.store.log.end_run(number(), workspace.clock(), {"removed": left.removed})
     return left
 
 
-def leave_system(home: Home, env: Mapping[str, str], *, run: Run = run_command) -> Left:
+def leave_system(home: Paths, env: Mapping[str, str], *, run: Run = run_command) -> Left:
     """Take away the hooks and the entry of the night, which need no store to be found."""
     left = Left()
     _leave_clients(home, left)
@@ -163,7 +163,7 @@ def leave_system(home: Home, env: Mapping[str, str], *, run: Run = run_command) 
     return left
 
 
-def _leave_clients(home: Home, left: Left) -> None:
+def _leave_clients(home: Paths, left: Left) -> None:
     noted = _noted(home)
     for client in CLIENTS:
         path = home.of(client) / client.file
@@ -192,13 +192,15 @@ def _is_changed(text: str) -> bool:
     return has_hooks(text) or has_permission(text)
 
 
-def _leave_outputs(desk: Desk, left: Left) -> None:
+def _leave_outputs(workspace: Workspace, left: Left) -> None:
     """Take away every file and section kept wrote; one in which a person wrote too is copied aside before."""
-    targets = [(each.path, bool(each.heading)) for each in written_before(desk)] + [(path, False) for path, _ in views(desk)]
+    targets = [(each.path, bool(each.heading)) for each in written_before(workspace)] + [
+        (path, False) for path, _ in views(workspace)
+    ]
     for path, in_section in targets:
-        known = desk.store.output(str(path))
+        known = workspace.store.output(str(path))
         try:
-            desk.refuse_links(path)
+            workspace.refuse_links(path)
             content = files.read(path)
             if not known or content.stamp == files.MISSING:
                 continue
@@ -206,17 +208,17 @@ def _leave_outputs(desk: Desk, left: Left) -> None:
             inside = content.data if not in_section else block.inside if block else None
             if inside is not None:
                 if _has_words_of_a_person(known, inside):
-                    left.aside.append(str(files.put_aside(path, into=desk.home.state / "aside")))
+                    left.aside.append(str(files.put_aside(path, into=workspace.paths.state / "aside")))
                 rest = section.remove(content.data, absorbed=inside, where=str(path)) if in_section else b""
                 if rest.strip():
-                    files.write(path, rest, expect=content.stamp, root=desk.home.root, links=desk.links)
+                    files.write(path, rest, expect=content.stamp, root=workspace.paths.root, links=workspace.links)
                 else:
-                    files.remove(path, expect=content.stamp, root=desk.home.root, links=desk.links)
+                    files.remove(path, expect=content.stamp, root=workspace.paths.root, links=workspace.links)
                 left.removed.append(f"the section in {path}" if rest.strip() else str(path))
-            desk.store.drop_output(str(path))
+            workspace.store.drop_output(str(path))
         except (KeptError, OSError) as error:
             left.problems.append(str(error))
-    _tidy(desk.home, [path.parent for path, _ in targets])
+    _tidy(workspace.paths, [path.parent for path, _ in targets])
 
 
 def _has_words_of_a_person(known: tuple[Output, ...], inside: bytes) -> bool:
@@ -226,7 +228,7 @@ def _has_words_of_a_person(known: tuple[Output, ...], inside: bytes) -> bool:
     return same is None or any(line.users and line.text.strip() for line in same.lines)
 
 
-def _tidy(home: Home, folders: Sequence[Path]) -> None:
+def _tidy(home: Paths, folders: Sequence[Path]) -> None:
     """Remove folders that are left empty, up to the home; those of the agents themselves stay."""
     stay = {home.root, *(home.of(each) for each in CLIENTS), home.root / ".config"}
     for folder in folders:
@@ -239,7 +241,7 @@ def _tidy(home: Home, folders: Sequence[Path]) -> None:
             each = each.parent
 
 
-def purge(home: Home) -> tuple[str, ...]:
+def purge(home: Paths) -> tuple[str, ...]:
     """Delete kept's own folders: store, backups, settings, profiles, prompts. There is no way back. Returns what went."""
     gone = []
     for folder in (home.state, home.config):
@@ -253,7 +255,7 @@ def _text(path: Path) -> str:
     return files.read(path).data.decode("utf-8", "replace")
 
 
-def _noted(home: Home) -> dict[str, dict[str, Any]]:
+def _noted(home: Paths) -> dict[str, dict[str, Any]]:
     try:
         noted = json.loads(files.read(home.state / "setup.json").data or b"{}")
     except ValueError:
@@ -261,6 +263,6 @@ def _noted(home: Home) -> dict[str, dict[str, Any]]:
     return {str(path): each for path, each in noted.items() if isinstance(each, dict)} if isinstance(noted, dict) else {}
 
 
-def _note(home: Home, noted: Mapping[str, Any]) -> None:
+def _note(home: Paths, noted: Mapping[str, Any]) -> None:
     place = home.state / "setup.json"
     files.write(place, canonical(noted).encode(), expect=files.read(place).stamp, root=home.root)

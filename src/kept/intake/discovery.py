@@ -18,7 +18,7 @@ from kept.sources.entries import ENTRY, entries
 from kept.sources.registry import LEFT_OUT, SOURCES, in_zone
 from kept.sources.retention import days_kept
 from kept.store import OptedOut, Thread
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _WARNED = 7  # days before a tool deletes a transcript from which on kept says so
 _NAMED = 20  # files that are no transcripts
@@ -80,21 +80,21 @@ class Survey:
     unread: Mapping[str, str]
 
 
-def survey(desk: Desk) -> Survey:
+def survey(workspace: Workspace) -> Survey:
     """Look at every known place. Reads at most the first 64 KB of a file, and changes nothing."""
     accounts: dict[str, Account] = {}
-    states = _states(desk, accounts)
-    tools = {each.name: each for each in _archived(desk, accounts)}
+    states = _states(workspace, accounts)
+    tools = {each.name: each for each in _archived(workspace, accounts)}
     others, excluded = Counter[str](), Counter[str]()
     named: list[tuple[str, str]] = []
     seen: set[str] = set()
-    for path, place_of_tool, root in _paths(desk, tools):
+    for path, place_of_tool, root in _paths(workspace, tools):
         seen.add(str(path))
-        pattern = next((each for each in desk.settings.exclude if is_excluded(str(path), [each])), None)
+        pattern = next((each for each in workspace.settings.exclude if is_excluded(str(path), [each])), None)
         if pattern is not None:
             excluded[pattern] += 1
             place_of_tool.excluded += 1
-        elif reason := _count(desk, path, (place_of_tool, root), tools, states):
+        elif reason := _count(workspace, path, (place_of_tool, root), tools, states):
             others[reason] += 1
             if len(named) < _NAMED:
                 named.append((printable(path), reason))
@@ -103,28 +103,28 @@ def survey(desk: Desk) -> Survey:
         tools[source].gone += not there
         tools[source].elsewhere += there and known not in seen
     return Survey(
-        tools=tuple(tools.values()), others=others, named=tuple(named), excluded=excluded, opted_out=desk.store.archive.opted_out(), projects=_projects(desk),
-        plugins_left_out=tuple(LEFT_OUT), unread=unread(desk.home),
+        tools=tuple(tools.values()), others=others, named=tuple(named), excluded=excluded, opted_out=workspace.store.archive.opted_out(), projects=_projects(workspace),
+        plugins_left_out=tuple(LEFT_OUT), unread=unread(workspace.paths),
     )  # fmt: skip
 
 
 _States = Mapping[tuple[str, str], int]
 
 
-def _states(desk: Desk, accounts: dict[str, Account]) -> _States:
+def _states(workspace: Workspace, accounts: dict[str, Account]) -> _States:
     """How many bytes of each file were looked at, by source and path; the sum of its accounts is added to those of its source."""
     states: dict[tuple[str, str], int] = {}
-    for each in desk.store.archive.files():
+    for each in workspace.store.archive.files():
         states[intern(each.source), each.path] = each.offset + each.account.pending
         accounts[each.source] = accounts.get(each.source, Account()) + each.account
     return states
 
 
-def _archived(desk: Desk, accounts: Mapping[str, Account]) -> Iterator[Tool]:
+def _archived(workspace: Workspace, accounts: Mapping[str, Account]) -> Iterator[Tool]:
     """Every tool, with what the archive has of it."""
     sessions: dict[str, set[str]] = {}
     spans: dict[str, list[datetime]] = {}
-    for thread in desk.store.archive.threads():
+    for thread in workspace.store.archive.threads():
         sessions.setdefault(thread.source, set()).add(thread.session)
         known = spans.get(thread.source, [])
         times = [*known, *(at for at in (thread.first_at, thread.last_at) if at is not None)]
@@ -132,19 +132,19 @@ def _archived(desk: Desk, accounts: Mapping[str, Account]) -> Iterator[Tool]:
     for name in dict.fromkeys((*(each.name for each in SOURCES), *accounts)):
         times = spans.get(name, [])
         yield Tool(
-            name=name, enabled=name not in desk.settings.sources_off, sessions=len(sessions.get(name, ())),
+            name=name, enabled=name not in workspace.settings.sources_off, sessions=len(sessions.get(name, ())),
             account=accounts.get(name, Account()), first_at=min(times, default=None), last_at=max(times, default=None),
-            days_kept=days_kept(name, desk.home.user, desk.env),
+            days_kept=days_kept(name, workspace.paths.user, workspace.env),
         )  # fmt: skip
 
 
-def _paths(desk: Desk, tools: Mapping[str, Tool]) -> Iterator[tuple[Path, Tool, Root | None]]:
+def _paths(workspace: Workspace, tools: Mapping[str, Tool]) -> Iterator[tuple[Path, Tool, Root | None]]:
     """Every file in the places of a tool, then in the roots of the settings (with the root), each once."""
     seen: set[Path] = set()
     for source in SOURCES:
-        roots = dict.fromkeys((desk.home.user, desk.home.root))
-        found = dict.fromkeys(place for root in roots for place in source.places(root, desk.env))
-        journal = desk.home.root / desk.settings.journal.folder
+        roots = dict.fromkeys((workspace.paths.user, workspace.paths.root))
+        found = dict.fromkeys(place for root in roots for place in source.places(root, workspace.env))
+        journal = workspace.paths.root / workspace.settings.journal.folder
         if source.name == ENTRY:
             found = dict.fromkeys(entries(journal))
         tools[source.name].places = tuple((place, place.exists()) for place in found)
@@ -155,19 +155,19 @@ def _paths(desk: Desk, tools: Mapping[str, Tool]) -> Iterator[tuple[Path, Tool, 
                     yield path, tools[source.name], None
         if source.name == ENTRY:
             tools[source.name].places = ((journal, bool(found)),)  # of what lies there, the entries alone are looked at
-    for root in desk.settings.root:
-        place = root.place(desk.home.user)
+    for root in workspace.settings.root:
+        place = root.place(workspace.paths.user)
         for path in find_files(place) if place.exists() else ():
             if path not in seen:
                 seen.add(path)
                 yield path, tools.get(root.format, tools["generic"]), root
 
 
-def _count(desk: Desk, path: Path, lies: tuple[Tool, Root | None], tools: Mapping[str, Tool], states: _States) -> str:
+def _count(workspace: Workspace, path: Path, lies: tuple[Tool, Root | None], tools: Mapping[str, Tool], states: _States) -> str:
     """Count one file; the reason where it is no transcript. ``lies`` tells in whose place it lies, or in which root."""
     place_of, root = lies
     owner = in_tool_folder(path) if root else place_of.name
-    found = format_of(path, in_zone(desk.zone), root, owner=owner)
+    found = format_of(path, in_zone(workspace.zone), root, owner=owner)
     if isinstance(found, Skipped):
         if found.reason in (Skip.UNKNOWN_FORMAT, Skip.EMPTY, Skip.MACHINERY):
             return found.reason.value
@@ -183,17 +183,17 @@ def _count(desk: Desk, path: Path, lies: tuple[Tool, Root | None], tools: Mappin
     tool.fresh += state is None
     grown = state is not None and path.suffix not in _OTHERWISE and state != info.st_size
     tool.grown += grown
-    if (state is None or grown) and _end(desk, info, tool.days_kept) is not None:
+    if (state is None or grown) and _end(workspace, info, tool.days_kept) is not None:
         tool.doomed.append(str(path))
     return ""
 
 
-def _end(desk: Desk, info: os.stat_result, days: int | None) -> datetime | None:
+def _end(workspace: Workspace, info: os.stat_result, days: int | None) -> datetime | None:
     """When its tool deletes a file, where that is within a week; None where it is later or never."""
     if days is None:
         return None
     end = datetime.fromtimestamp(info.st_mtime, UTC) + timedelta(days=days)
-    return end if end - timedelta(days=_WARNED) <= desk.clock() else None
+    return end if end - timedelta(days=_WARNED) <= workspace.clock() else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -205,48 +205,48 @@ class Doomed:
     since: datetime
 
 
-def doomed(desk: Desk) -> tuple[Doomed, ...]:
+def doomed(workspace: Workspace) -> tuple[Doomed, ...]:
     """What is lost soon unless it is read, by tool. Looks at names and times, and opens only files that are due and not archived."""
     ends: dict[str, list[datetime]] = {}
     states: _States | None = None
-    for source, place in places(desk):
-        days = days_kept(source.name, desk.home.user, desk.env)
-        if days is None or source.name in desk.settings.sources_off:
+    for source, place in places(workspace):
+        days = days_kept(source.name, workspace.paths.user, workspace.env)
+        if days is None or source.name in workspace.settings.sources_off:
             continue
         for path in find_files(place):
             try:
                 info = path.lstat()
             except OSError:
                 continue  # gone since it was listed
-            end = _end(desk, info, days)
-            if end is None or is_excluded(str(path), desk.settings.exclude):
+            end = _end(workspace, info, days)
+            if end is None or is_excluded(str(path), workspace.settings.exclude):
                 continue
             if states is None:
-                states = _states(desk, {})
+                states = _states(workspace, {})
             if states.get((source.name, str(path))) == info.st_size:
                 continue
-            found = examine(path, sources=in_zone(desk.zone), owner=source.name)
+            found = examine(path, sources=in_zone(workspace.zone), owner=source.name)
             if not isinstance(found, Skipped) and found.name == source.name and not encoding_of(path):
                 ends.setdefault(source.name, []).append(end)
     return tuple(Doomed(source=name, files=len(found), since=min(found)) for name, found in ends.items())
 
 
-def _projects(desk: Desk) -> dict[str, tuple[str, ...]]:
+def _projects(workspace: Workspace) -> dict[str, tuple[str, ...]]:
     """The directories of every project, by what it is called."""
-    names = desk.names()
+    names = workspace.names()
     found: dict[str, list[str]] = {}
-    for each in desk.store.archive.projects():
-        scope = desk.scope(each.directory)
+    for each in workspace.store.archive.projects():
+        scope = workspace.scope(each.directory)
         found.setdefault(names.get(scope, scope), []).append(each.directory)
     return {name: tuple(sorted(directories)) for name, directories in sorted(found.items())}
 
 
-def conversation(desk: Desk, session: str) -> tuple[tuple[Thread, tuple[Event, ...]], ...]:
+def conversation(workspace: Workspace, session: str) -> tuple[tuple[Thread, tuple[Event, ...]], ...]:
     """The archived turns of a session (or an unambiguous beginning of its id), once whatever the number of its copies.
 
     Raises UsageError where there is none, or more than one.
     """
-    threads = tuple(desk.store.archive.threads())
+    threads = tuple(workspace.store.archive.threads())
     found = [each for each in threads if each.session == session] or [
         each for each in threads if session and each.session.startswith(session)
     ]
@@ -258,7 +258,7 @@ def conversation(desk: Desk, session: str) -> tuple[tuple[Thread, tuple[Event, .
     seen: set[str] = set()
     result: list[tuple[Thread, tuple[Event, ...]]] = []
     for thread in found:
-        events = tuple(each for each in desk.store.archive.events(thread.id, 0, thread.events) if each.key not in seen)
+        events = tuple(each for each in workspace.store.archive.events(thread.id, 0, thread.events) if each.key not in seen)
         seen.update(each.key for each in events)
         if events:
             result.append((thread, events))

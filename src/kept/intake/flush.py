@@ -9,7 +9,7 @@ from kept.intake.projects import record
 from kept.intake.reading import discover, read
 from kept.intake.unanswered import open_prompts
 from kept.local.files import locked
-from kept.workspace import find_home, opened
+from kept.workspace import find_paths, opened
 
 
 def flush(root: str, path: str, *, most: int, session: str = "") -> str:
@@ -17,19 +17,19 @@ def flush(root: str, path: str, *, most: int, session: str = "") -> str:
 
     A run under way reads it by itself; more than ``most`` new bytes are left to the next run, for a client waits.
     """
-    home = find_home(root, os.environ)
+    home = find_paths(root, os.environ)
     try:
-        with opened(home) as desk:
-            found = discover(desk, [Path(path)])
+        with opened(home) as workspace:
+            found = discover(workspace, [Path(path)])
             for each in found.inputs:
-                known = desk.store.archive.cursor(each.source.name, str(each.path))
+                known = workspace.store.archive.cursor(each.source.name, str(each.path))
                 if each.path.stat().st_size - (known.offset if known else 0) > most:
                     return f"more than {most:,} bytes are new; the next run reads them"
             with locked(home.lock):
-                skipped = read(desk, found).skipped
-                record(desk)
-            if session and desk.settings.handover != reminders.OFF:
-                reminders.leave_open(str(home.state), session, open_prompts(desk, path))
+                skipped = read(workspace, found).skipped
+                record(workspace)
+            if session and workspace.settings.handover != reminders.OFF:
+                reminders.leave_open(str(home.state), session, open_prompts(workspace, path))
     except BusyError:
         return ""  # a run is under way, and the transcript is in its queue or in the next one's
     except KeptError as error:

@@ -13,7 +13,7 @@ from kept.core.project import FOLDER, REMOTE, Project, managed_repository, name_
 from kept.local import files
 from kept.local.checkouts import remote_name
 from kept.local.git_history import first_commit
-from kept.workspace import Desk, Home
+from kept.workspace import Paths, Workspace
 
 Remotes = dict[str, Counter[str]]
 """How often git named a repository (host and path) in the output of a command, by working directory."""
@@ -90,20 +90,20 @@ def _join(found: dict[str, str], identity: str, other: str) -> None:
             found[directory] = other
 
 
-def first_commits(desk: Desk, projects: Sequence[Project], *, keep: bool) -> dict[str, str]:
+def first_commits(workspace: Workspace, projects: Sequence[Project], *, keep: bool) -> dict[str, str]:
     """The first commit of each directory that is a checkout now or was one when it was last looked at; ``keep`` notes what is new."""
-    known = _noted(desk.home)
+    known = _noted(workspace.paths)
     now = dict(known)
     for project in projects:
-        if project.directory not in now and (checkout := desk.checkout(project.directory)) is not None:
+        if project.directory not in now and (checkout := workspace.checkout(project.directory)) is not None:
             now[project.directory] = first_commit(checkout.git)
     if keep and now != known:
-        place = desk.home.state / _COMMITS
-        files.write(place, json.dumps(now, indent=1).encode(), expect=files.read(place).stamp, root=desk.home.root)
+        place = workspace.paths.state / _COMMITS
+        files.write(place, json.dumps(now, indent=1).encode(), expect=files.read(place).stamp, root=workspace.paths.root)
     return now
 
 
-def _noted(home: Home) -> dict[str, str]:
+def _noted(home: Paths) -> dict[str, str]:
     try:
         body = json.loads(files.read(home.state / _COMMITS).data or b"{}")
     except ValueError:

@@ -13,7 +13,7 @@ from kept.extraction.revalidate import moved
 from kept.intake.kinship import Remotes, first_commits, identities
 from kept.local.progress import Progress, silent
 from kept.store import Draft, Proposal
-from kept.workspace import Desk, place_of
+from kept.workspace import Workspace, place_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,65 +24,67 @@ class Moved:
     memories: int = 0
 
 
-def record(desk: Desk, remotes: Remotes | None = None, *, keep: bool = True) -> None:
+def record(workspace: Workspace, remotes: Remotes | None = None, *, keep: bool = True) -> None:
     """Note what every directory is that was not seen before, and what evidence says of those that were.
 
     One that disappears later keeps what was noted. ``remotes`` are the repositories that git named while transcripts were read. Where
     evidence gives a known directory another identity, its memories lie elsewhere than they belong: see :func:`misplaced`. Raises StoreError.
     """
-    archive = desk.store.archive
+    archive = workspace.store.archive
     places = {place for directory, path in archive.directories() if (place := place_of(directory, path))}
     fresh = sorted(places - {each.directory for each in archive.projects()})
     if not fresh and not remotes:
         return
-    with desk.store.transaction():
+    with workspace.store.transaction():
         for place in fresh:
-            note(desk, place)
+            note(workspace, place)
         known = archive.projects()
-        found = identities(known, remotes or {}, first_commits(desk, known, keep=keep))
+        found = identities(known, remotes or {}, first_commits(workspace, known, keep=keep))
         for project in known:
             if found[project.directory] != project.identity:
                 identity = found[project.directory]
                 archive.put_project(replace(project, identity=identity, name=name_of(identity)))
         for place in fresh:  # nothing of it is remembered yet: its memories lie where they belong from the beginning
             if (noted := archive.project(place)) is not None:
-                archive.put_project(replace(noted, scope=desk.scope(place)))
+                archive.put_project(replace(noted, scope=workspace.scope(place)))
 
 
-def note(desk: Desk, place: str) -> None:
+def note(workspace: Workspace, place: str) -> None:
     """Note what a directory is, where that is not known yet."""
-    if desk.store.archive.project(place) is None:
-        identity = desk.found(place)
-        desk.store.archive.put_project(Project(directory=place, identity=identity, name=name_of(identity), scope=desk.scope(place)))
+    if workspace.store.archive.project(place) is None:
+        identity = workspace.found(place)
+        workspace.store.archive.put_project(
+            Project(directory=place, identity=identity, name=name_of(identity), scope=workspace.scope(place))
+        )
 
 
-def move(desk: Desk, run: int, progress: Progress = silent) -> Moved:
+def move(workspace: Workspace, run: int, progress: Progress = silent) -> Moved:
     """Bring memories to where a person's corrections in the settings say their directories belong, as one pass.
 
     What was said in such a directory is extracted again, so that its candidates stand in the new scope; a memory that rests on
     nothing else goes with them, with its id, its history and what a person made of it. Raises StoreError.
     """
-    changed = {each.directory: each for each in misplaced(desk)}
+    changed = {each.directory: each for each in misplaced(workspace)}
     if not changed:
         return Moved()
-    threads = [each for each in desk.store.archive.threads() if place_of(each.project, each.path) in changed]
-    with desk.store.transaction():
+    threads = [each for each in workspace.store.archive.threads() if place_of(each.project, each.path) in changed]
+    with workspace.store.transaction():
         renamed: dict[str, Judged] = {}
         for number, thread in enumerate(threads):
             progress("moving", number, len(threads))
-            known = _renamed(*extract_anew(desk, run, thread, [each.id for each in threads[number + 1 :]]))
-            scopes = changed[place_of(thread.project, thread.path)].scope, desk.scope(thread.project, thread.path)
-            renamed |= known | moved(desk, run, thread, known, scopes)
+            known = _renamed(*extract_anew(workspace, run, thread, [each.id for each in threads[number + 1 :]]))
+            scopes = changed[place_of(thread.project, thread.path)].scope, workspace.scope(thread.project, thread.path)
+            renamed |= known | moved(workspace, run, thread, known, scopes)
         progress("moving", len(threads), len(threads))
         for each in changed.values():
-            desk.store.archive.put_project(_placed(desk, each))
-        operations = tuple(_moves(desk, {each.scope for each in changed.values()}, renamed, _targets(desk, changed)))
+            workspace.store.archive.put_project(_placed(workspace, each))
+        operations = tuple(_moves(workspace, {each.scope for each in changed.values()}, renamed, _targets(workspace, changed)))
         if operations:
-            desk.store.log.commit(
-                Draft(run=run, stage="move", subject=", ".join(sorted(changed))[:200], actor=Actor.MACHINE, recorded_at=desk.clock(), operations=operations)
+            workspace.store.log.commit(
+                Draft(run=run, stage="move", subject=", ".join(sorted(changed))[:200], actor=Actor.MACHINE, recorded_at=workspace.clock(), operations=operations)
             )  # fmt: skip
     return Moved(
-        scopes=frozenset({each.scope for each in changed.values()} | {desk.scope(each) for each in changed}),
+        scopes=frozenset({each.scope for each in changed.values()} | {workspace.scope(each) for each in changed}),
         memories=len(operations),
     )
 
@@ -98,18 +100,18 @@ class Family:
     memories: int
 
 
-def families(desk: Desk) -> tuple[Family, ...]:
+def families(workspace: Workspace) -> tuple[Family, ...]:
     """Every project, by name."""
     names, held = (
-        desk.names(),
-        Counter(each.scope for each in desk.store.log.memories() if each.status_at(desk.clock()) is Status.ACTIVE),
+        workspace.names(),
+        Counter(each.scope for each in workspace.store.log.memories() if each.status_at(workspace.clock()) is Status.ACTIVE),
     )
     directories: dict[str, list[Project]] = {}
-    for project in desk.store.archive.projects():
-        directories.setdefault(desk.scope(project.directory), []).append(project)
+    for project in workspace.store.archive.projects():
+        directories.setdefault(workspace.scope(project.directory), []).append(project)
     found = (
         Family(
-            scope=scope, name=names.get(scope, scope), identity=desk.identity(members[0].directory), memories=held[scope],
+            scope=scope, name=names.get(scope, scope), identity=workspace.identity(members[0].directory), memories=held[scope],
             directories=tuple(member.directory for member in members),
         )
         for scope, members in directories.items()
@@ -117,9 +119,9 @@ def families(desk: Desk) -> tuple[Family, ...]:
     return tuple(sorted(found, key=lambda family: (family.name, family.scope)))
 
 
-def family(desk: Desk, word: str) -> Family:
+def family(workspace: Workspace, word: str) -> Family:
     """The project that a person means: by a directory of it, its name or its scope. Raises UsageError where none or several fit."""
-    known = families(desk)
+    known = families(workspace)
     place = str(Path(word).expanduser().absolute())
     fits = [each for each in known if word in (each.scope, each.name) or place in each.directories or word in each.directories]
     fits = fits or [each for each in known if name_of(each.identity) == word]
@@ -129,14 +131,17 @@ def family(desk: Desk, word: str) -> Family:
     return fits[0]
 
 
-def misplaced(desk: Desk) -> tuple[Project, ...]:
+def misplaced(workspace: Workspace) -> tuple[Project, ...]:
     """The directories whose memories lie elsewhere than the settings say."""
-    return tuple(each for each in desk.store.archive.projects() if desk.scope(each.directory) != each.scope)
+    return tuple(each for each in workspace.store.archive.projects() if workspace.scope(each.directory) != each.scope)
 
 
-def _placed(desk: Desk, project: Project) -> Project:
+def _placed(workspace: Workspace, project: Project) -> Project:
     return Project(
-        directory=project.directory, identity=project.identity, name=project.name, scope=scope_of(desk.identity(project.directory))
+        directory=project.directory,
+        identity=project.identity,
+        name=project.name,
+        scope=scope_of(workspace.identity(project.directory)),
     )
 
 
@@ -151,30 +156,30 @@ def _said(judged: Judged) -> tuple[object, ...]:
     return each.profile, each.category, each.trigger, each.at, each.content, tuple((one.event, one.quote) for one in each.evidence)
 
 
-def _targets(desk: Desk, changed: dict[str, Project]) -> dict[str, str]:
+def _targets(workspace: Workspace, changed: dict[str, Project]) -> dict[str, str]:
     """Where a scope that no directory belongs to any more goes as a whole: to where all its directories went, where that is one place."""
-    held = {each.scope for each in desk.store.archive.projects()}
+    held = {each.scope for each in workspace.store.archive.projects()}
     reached: dict[str, set[str]] = {}
     for directory, each in changed.items():
-        reached.setdefault(each.scope, set()).add(desk.scope(directory))
+        reached.setdefault(each.scope, set()).add(workspace.scope(directory))
     return {scope: min(found) for scope, found in reached.items() if scope not in held and len(found) == 1}
 
 
-def _moves(desk: Desk, scopes: set[str], renamed: dict[str, Judged], whole: dict[str, str]) -> list[Move]:
+def _moves(workspace: Workspace, scopes: set[str], renamed: dict[str, Judged], whole: dict[str, str]) -> list[Move]:
     operations: list[Move] = []
-    for memory in desk.store.log.memories():
+    for memory in workspace.store.log.memories():
         if memory.scope in scopes:
-            target = _target(desk, memory, renamed, whole)
+            target = _target(workspace, memory, renamed, whole)
             if target and target != memory.scope:
                 became = tuple(sorted({renamed[each].candidate.id if each in renamed else each for each in memory.candidates}))
-                reason = f"moved to {desk.name(target)}"
+                reason = f"moved to {workspace.name(target)}"
                 operations.append(Move(memory=memory.id, at=memory.last_seen, reason=reason, scope=target, candidates=became))
     return operations
 
 
-def _target(desk: Desk, memory: Memory, renamed: dict[str, Judged], whole: dict[str, str]) -> str:
+def _target(workspace: Workspace, memory: Memory, renamed: dict[str, Judged], whole: dict[str, str]) -> str:
     """Where a memory goes: with the candidates it rests on if all that live went; else with its scope, if that went as a whole."""
-    stay = {each.judged.candidate.id for each in desk.store.log.proposals(memory.profile, memory.scope)}
+    stay = {each.judged.candidate.id for each in workspace.store.log.proposals(memory.profile, memory.scope)}
     if stay & set(memory.candidates):
         return ""
     reached = Counter(renamed[each].candidate.scope for each in memory.candidates if each in renamed)

@@ -29,7 +29,7 @@ from kept.sources.base import Source
 from kept.sources.entries import ENTRY, entries
 from kept.sources.registry import SOURCES, in_zone
 from kept.sources.stat_cache import look, same
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 LIMITS = Limits()
 _WORDS = (".md", ".markdown", ".mdx", ".txt", ".log", ".jsonl", ".ndjson", ".json")  # files that may be of the format a root names
@@ -116,7 +116,7 @@ class _Candidate:
     asked: bool = False
 
 
-def discover(desk: Desk, paths: Sequence[Path], *, force: bool = False) -> Found:
+def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False) -> Found:
     """The files to read: those below the given paths, or every known place of every enabled source; ``force``: also unchanged ones.
 
     Raises UsageError where a given path does not exist.
@@ -125,16 +125,16 @@ def discover(desk: Desk, paths: Sequence[Path], *, force: bool = False) -> Found
     unchanged: dict[str, str] = {}
     skipped: list[tuple[str, str]] = []
     left: list[tuple[str, str]] = []
-    sources = in_zone(desk.zone)
+    sources = in_zone(workspace.zone)
     if not paths:
-        gone = [place for root in desk.settings.root if not os.path.lexists(place := root.place(desk.home.user))]
+        gone = [place for root in workspace.settings.root if not os.path.lexists(place := root.place(workspace.paths.user))]
         skipped += [(printable(place), "a root that is not there: kept sources remove ends following it") for place in gone]
-    for candidate in _candidates(desk, paths):
+    for candidate in _candidates(workspace, paths):
         path, shown = candidate.path, printable(candidate.path)
-        if _excluded(desk, path):
+        if _excluded(workspace, path):
             left.append((shown, "excluded by you"))
             continue
-        if not force and (name := _as_it_was(desk, path)):
+        if not force and (name := _as_it_was(workspace, path)):
             unchanged[str(path)] = name
             continue
         try:
@@ -146,7 +146,7 @@ def discover(desk: Desk, paths: Sequence[Path], *, force: bool = False) -> Found
         match source:
             case Skipped():
                 (skipped if _is_missed(candidate, source) else left).append((shown, source.sentence))
-            case _ if source.name in desk.settings.sources_off:
+            case _ if source.name in workspace.settings.sources_off:
                 left.append((shown, f"{source.name} is switched off by you"))
             case _:
                 files[str(path)] = source
@@ -183,44 +183,49 @@ def _is_missed(candidate: _Candidate, skipped: Skipped) -> bool:
     return candidate.asked or skipped.reason not in (Skip.UNKNOWN_FORMAT, Skip.EMPTY)
 
 
-def _as_it_was(desk: Desk, path: Path) -> str:
+def _as_it_was(workspace: Workspace, path: Path) -> str:
     """The format of a file that looks as it did when it was read to its end, and is not left out; else empty."""
     try:
         (name := str(path)).encode()
     except UnicodeEncodeError:  # a name that is no text cannot be noted
         return ""
-    known = desk.store.archive.looked(name)
-    if known is None or known[0] in desk.settings.sources_off or not same(known[1], look(path, known[0])):
+    known = workspace.store.archive.looked(name)
+    if known is None or known[0] in workspace.settings.sources_off or not same(known[1], look(path, known[0])):
         return ""
     return known[0]
 
 
-def places(desk: Desk) -> tuple[tuple[Source, Path], ...]:
+def places(workspace: Workspace) -> tuple[tuple[Source, Path], ...]:
     """The known places of all sources that exist on this machine, also below a ``--home`` other than the user's."""
-    roots = dict.fromkeys((desk.home.user, desk.home.root))
-    found = [(source, place) for root in roots for source in SOURCES for place in source.places(root, desk.env)]
-    found += [(source, desk.home.agents) for source in SOURCES if source.name == "generic"]
-    own = [each for source in SOURCES if source.name == ENTRY for each in entries(desk.home.root / desk.settings.journal.folder)]
+    roots = dict.fromkeys((workspace.paths.user, workspace.paths.root))
+    found = [(source, place) for root in roots for source in SOURCES for place in source.places(root, workspace.env)]
+    found += [(source, workspace.paths.agents) for source in SOURCES if source.name == "generic"]
+    own = [
+        each
+        for source in SOURCES
+        if source.name == ENTRY
+        for each in entries(workspace.paths.root / workspace.settings.journal.folder)
+    ]
     found += [(source, each) for source in SOURCES if source.name == ENTRY for each in own]
     return tuple((source, place) for source, place in dict.fromkeys(found) if place.exists())
 
 
-def _candidates(desk: Desk, paths: Sequence[Path]) -> Iterator[_Candidate]:
+def _candidates(workspace: Workspace, paths: Sequence[Path]) -> Iterator[_Candidate]:
     """Paths to examine."""
     if not paths:
-        for source, place in places(desk):
+        for source, place in places(workspace):
             yield from (_Candidate(path=path, owner=source.name) for path in find_files(place))
-        for root in desk.settings.root:
-            files = find_files(root.place(desk.home.user)) if root.place(desk.home.user).exists() else ()
+        for root in workspace.settings.root:
+            files = find_files(root.place(workspace.paths.user)) if root.place(workspace.paths.user).exists() else ()
             yield from (_Candidate(path=path, owner=in_tool_folder(path), root=root) for path in files)
         return
-    known = tuple((source.name, Path(os.path.realpath(place))) for source, place in places(desk))
+    known = tuple((source.name, Path(os.path.realpath(place))) for source, place in places(workspace))
     for path in paths:
         if not path.exists() and not path.is_symlink():
             raise UsageError("there is no such file or directory", where=str(path))
         named = not path.is_dir()
         for file in (path.absolute(),) if named else find_files(path):
-            above = root_above(desk.settings.root, file, desk.home.user)
+            above = root_above(workspace.settings.root, file, workspace.paths.user)
             yield _Candidate(path=file, owner=_owner(file, known), root=above, named=named, asked=True)
 
 
@@ -229,8 +234,8 @@ def _owner(path: Path, known: Sequence[tuple[str, Path]]) -> str:
     return next((name for name, place in known if path.is_relative_to(place)), "") or in_tool_folder(path)
 
 
-def _excluded(desk: Desk, path: Path) -> bool:
-    return is_excluded(str(path), desk.settings.exclude)
+def _excluded(workspace: Workspace, path: Path) -> bool:
+    return is_excluded(str(path), workspace.settings.exclude)
 
 
 def is_excluded(path: str, patterns: Sequence[str]) -> bool:
@@ -254,26 +259,26 @@ def opts_out(event: Event) -> bool:
     return any(line.strip().rstrip(".!") in OPT_OUT for part in parts[::2] for line in part.splitlines())
 
 
-def read(desk: Desk, found: Found, *, force: bool = False, progress: Progress = silent, late: Late = never) -> Reading:
+def read(workspace: Workspace, found: Found, *, force: bool = False, progress: Progress = silent, late: Late = never) -> Reading:
     """Archive what is new in the files. A file that cannot be read is skipped, counted and named; the rest goes on.
 
     ``force`` reads every file again from its start; what is known already is not stored twice. Where ``late`` says so no further files
     are opened. Raises StoreError.
     """
-    sessions = {each.session for each in desk.store.archive.opted_out()}
+    sessions = {each.session for each in workspace.store.archive.opted_out()}
     result = Reading(skipped=list(found.skipped), left=found.left, opted_out=sessions)
-    without_secrets = _remembering(partial(redact, key=desk.store.key("redaction"), more=scanner()))
+    without_secrets = _remembering(partial(redact, key=workspace.store.key("redaction"), more=scanner()))
     number = 0
     for batch in batches(found.inputs, _size, BATCH_BYTES):
         if late():
             break
         # A file that is a batch of its own commits slice by slice, so that a run cut short goes on within it.
-        with desk.store.transaction() if len(batch) > 1 else nullcontext():
+        with workspace.store.transaction() if len(batch) > 1 else nullcontext():
             for each in batch:
                 progress("reading", number, len(found.files))
                 number += 1
                 try:
-                    _read_file(desk, each, without_secrets, result, force=force)
+                    _read_file(workspace, each, without_secrets, result, force=force)
                 except SourceError as error:
                     result.skipped.append((str(each.path), error.what))
     progress("reading", len(found.files), len(found.files))
@@ -293,8 +298,10 @@ def _size(each: Input) -> int:
         return _LEAST_BYTES
 
 
-def _read_file(desk: Desk, each: Input, without_secrets: Callable[[str], Redacted], result: Reading, *, force: bool) -> None:
-    archive, path, source = desk.store.archive, str(each.path), each.source.name
+def _read_file(
+    workspace: Workspace, each: Input, without_secrets: Callable[[str], Redacted], result: Reading, *, force: bool
+) -> None:
+    archive, path, source = workspace.store.archive, str(each.path), each.source.name
     known = archive.cursor(source, path)
     cursor = Cursor() if force or known is None else known
     anew, grown, rewritten = cursor == Cursor(), False, False
@@ -304,7 +311,7 @@ def _read_file(desk: Desk, each: Input, without_secrets: Callable[[str], Redacte
             continue  # nothing but an unfinished last record: nothing is written
         rewritten = rewritten or REWRITTEN in piece.account.noted
         restarted = anew or REWRITTEN in piece.account.noted
-        usable, account = _usable(desk, _filed(desk, each.path, piece), result)
+        usable, account = _usable(workspace, _filed(workspace, each.path, piece), result)
         with contained("it cannot be cleaned", path):
             cleaned = [clean(event, redact=without_secrets, limits=LIMITS) for event in usable]
         for done in cleaned:
@@ -312,14 +319,14 @@ def _read_file(desk: Desk, each: Input, without_secrets: Callable[[str], Redacte
             result.secrets += done.secrets
             result.removed.update(done.removed)
             if done.event.at is not None:
-                result.days.add(done.event.at.astimezone(desk.zone).date())
+                result.days.add(done.event.at.astimezone(workspace.zone).date())
         result.bytes_in += piece.cursor.offset - (0 if restarted else cursor.offset)
-        with desk.store.transaction():
+        with workspace.store.transaction():
             events = list(distinguish(archive, (done.event for done in cleaned), rewritten=rewritten))
             result.fresh += archive.add(source, path, events, account, piece.cursor, anew=restarted)
             note_remotes(result.remotes, events)
             if source == ENTRY:
-                _leave(desk, path, {event.key for event in events})
+                _leave(workspace, path, {event.key for event in events})
         result.accounts[source] = result.accounts.get(source, Account()) + account
         cursor, anew, grown = piece.cursor, False, True
     if grown:
@@ -327,12 +334,12 @@ def _read_file(desk: Desk, each: Input, without_secrets: Callable[[str], Redacte
         archive.put_look(source, path, stamp)
 
 
-def _filed(desk: Desk, path: Path, piece: Slice) -> Slice:
+def _filed(workspace: Workspace, path: Path, piece: Slice) -> Slice:
     """A slice with its events filed under the project that the file's root names, where it names one."""
-    root = root_above(desk.settings.root, path, desk.home.user)
+    root = root_above(workspace.settings.root, path, workspace.paths.user)
     if root is None or not root.project:
         return piece
-    directory = next((each.directory for each in desk.store.archive.projects() if each.name == root.project), root.project)
+    directory = next((each.directory for each in workspace.store.archive.projects() if each.name == root.project), root.project)
     return replace(piece, events=tuple(replace(event, project=directory) for event in piece.events))
 
 
@@ -348,9 +355,9 @@ def _pieces(each: Input, cursor: Cursor) -> Iterator[Slice]:
         yield piece
 
 
-def _leave(desk: Desk, path: str, there: set[str]) -> None:
+def _leave(workspace: Workspace, path: str, there: set[str]) -> None:
     """Note which sections of an entry are not there any more: what was written in their place is what it says."""
-    archive = desk.store.archive
+    archive = workspace.store.archive
     for thread in archive.threads():
         if thread.source == ENTRY and thread.path == path:
             events, (_, marked) = archive.events(thread.id, 0, thread.events), archive.tree(thread.id)
@@ -364,19 +371,19 @@ def _leave(desk: Desk, path: str, there: set[str]) -> None:
                 archive.progressed(thread.id, extracted=0, seen=0)
 
 
-def _usable(desk: Desk, piece: Slice, result: Reading) -> tuple[list[Event], Account]:
+def _usable(workspace: Workspace, piece: Slice, result: Reading) -> tuple[list[Event], Account]:
     """The events that are to be remembered, and the account that says how many are not. What was archived of the others is erased."""
     for event in piece.events:
         if event.session and event.session not in result.opted_out and opts_out(event):
             result.opted_out.add(event.session)
-            result.erased += desk.store.archive.opt_out(event.session, event.pointer.path)
-            desk.store.days.drop(sessions={event.session})
+            result.erased += workspace.store.archive.opt_out(event.session, event.pointer.path)
+            workspace.store.days.drop(sessions={event.session})
     noted: Counter[str] = Counter()
     usable: list[Event] = []
     for event in piece.events:
         if event.session in result.opted_out:
             noted["events-of-conversations-not-to-be-remembered"] += 1
-        elif event.project and is_excluded(event.project, desk.settings.exclude):
+        elif event.project and is_excluded(event.project, workspace.settings.exclude):
             noted["events-of-excluded-projects"] += 1
         else:
             usable.append(event)

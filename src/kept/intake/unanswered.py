@@ -8,16 +8,16 @@ from kept.core.text import one_line
 from kept.extraction.rules import is_prompt
 from kept.extraction.rules.suggestions import suggestions
 from kept.intake.triggers import fires
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _READ = 4_000  # events of the end of a session
 _MOST = 5  # prompts that are listed, the latest
 _LONGEST = 300  # characters of one
 
 
-def open_prompts(desk: Desk, path: str) -> tuple[str, ...]:
+def open_prompts(workspace: Workspace, path: str) -> tuple[str, ...]:
     """The open prompts of the session that a transcript tells, the earliest first. Raises StoreError."""
-    archive = desk.store.archive
+    archive = workspace.store.archive
     threads = [thread for thread in archive.threads() if thread.path == path]
     return unanswered(
         [event for thread in threads[-1:] for event in archive.events(thread.id, max(0, thread.events - _READ), thread.events)]

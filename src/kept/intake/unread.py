@@ -10,13 +10,13 @@ from pathlib import Path
 
 from kept.intake.reading import Found, is_excluded, places
 from kept.local import files
-from kept.workspace import Desk, Home
+from kept.workspace import Paths, Workspace
 
 FILE = "unread.json"
 _MOST = 1000  # entries that are kept; a folder of a hundred thousand strange files needs no list of each
 
 
-def unread(home: Home) -> dict[str, str]:
+def unread(home: Paths) -> dict[str, str]:
     """The reason of each file that was not read, by path; nothing where there is no list or it cannot be understood."""
     try:
         entries = json.loads(files.read(home.state / FILE).data or b"{}")
@@ -25,23 +25,23 @@ def unread(home: Home) -> dict[str, str]:
     return {str(path): str(reason) for path, reason in entries.items()} if isinstance(entries, dict) else {}
 
 
-def note_unread(desk: Desk, paths: Sequence[Path], found: Found, skipped: Sequence[tuple[str, str]]) -> None:
+def note_unread(workspace: Workspace, paths: Sequence[Path], found: Found, skipped: Sequence[tuple[str, str]]) -> None:
     """Replace what the list says of the places a run looked at; nothing is written where the list stays as it was.
 
     Raises KeptError where the list cannot be written.
     """
-    before = unread(desk.home)
-    known = [place for _, place in places(desk)] + [root.place(desk.home.user) for root in desk.settings.root]
+    before = unread(workspace.paths)
+    known = [place for _, place in places(workspace)] + [root.place(workspace.paths.user) for root in workspace.settings.root]
     roots = tuple(Path(os.path.realpath(path)) for path in paths or known)
-    stays = {path: reason for path, reason in before.items() if path not in found.files and _stays(desk, Path(path), roots)}
+    stays = {path: reason for path, reason in before.items() if path not in found.files and _stays(workspace, Path(path), roots)}
     now = dict(sorted({**stays, **dict(skipped)}.items())[:_MOST])
     if now != before:
-        place = desk.home.state / FILE
+        place = workspace.paths.state / FILE
         data = json.dumps(now, ensure_ascii=False, indent=1).encode()
-        files.write(place, data, expect=files.read(place).stamp, root=desk.home.root)
+        files.write(place, data, expect=files.read(place).stamp, root=workspace.paths.root)
 
 
-def _stays(desk: Desk, path: Path, roots: Sequence[Path]) -> bool:
+def _stays(workspace: Workspace, path: Path, roots: Sequence[Path]) -> bool:
     """Whether an entry of an earlier run still holds: the file is there, is not excluded, and this run did not look at its place."""
-    there = os.path.lexists(path) and not is_excluded(str(path), desk.settings.exclude)
+    there = os.path.lexists(path) and not is_excluded(str(path), workspace.settings.exclude)
     return there and not any(path.is_relative_to(root) for root in roots)

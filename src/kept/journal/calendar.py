@@ -15,7 +15,7 @@ from kept.journal.narrate import head_of
 from kept.journal.narrate.page import body_of
 from kept.local import files
 from kept.store import Noted, Sitting
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _LASTING = (Status.ACTIVE, Status.RESOLVED, Status.SUPERSEDED)
 
@@ -78,19 +78,19 @@ def month_of(text: str, today: date) -> date:
         raise UsageError(f"{text!r} is no month", hint="write YYYY-MM") from error
 
 
-def month(desk: Desk, first: date) -> Month:
+def month(workspace: Workspace, first: date) -> Month:
     """The month that begins with a day. Raises StoreError."""
     following = (first + timedelta(days=32)).replace(day=1)
     days = [first + timedelta(days=number) for number in range((following - first).days)]
-    start, stop = desk.span(first)[0], desk.span(days[-1])[1]
-    known = {each.astimezone(desk.zone).date() for each in desk.store.archive.minutes()}
-    sessions = {day: len(desk.store.archive.sittings(*desk.span(day))) for day in days if day in known}
-    worked_on = Counter(each.note.at.astimezone(desk.zone).date() for each in once(desk.store.days.between(start, stop)))
+    start, stop = workspace.span(first)[0], workspace.span(days[-1])[1]
+    known = {each.astimezone(workspace.zone).date() for each in workspace.store.archive.minutes()}
+    sessions = {day: len(workspace.store.archive.sittings(*workspace.span(day))) for day in days if day in known}
+    worked_on = Counter(each.note.at.astimezone(workspace.zone).date() for each in once(workspace.store.days.between(start, stop)))
     parts: Counter[tuple[date, Part]] = Counter()
-    for each in desk.store.log.memories_between(start, stop):
+    for each in workspace.store.log.memories_between(start, stop):
         if each.content and each.first_seen is not None and each.status in _LASTING:
-            parts[each.first_seen.astimezone(desk.zone).date(), part_of(each.category)] += 1
-    entries = {day for day in days if _entry_path(desk, day).is_file()}
+            parts[each.first_seen.astimezone(workspace.zone).date(), part_of(each.category)] += 1
+    entries = {day for day in days if _entry_path(workspace, day).is_file()}
     cells = tuple(
         Cell(
             day=day, sessions=sessions.get(day, 0), worked=worked_on[day], learnt=parts[day, Part.LEARNT],
@@ -106,32 +106,32 @@ def month(desk: Desk, first: date) -> Month:
     return Month(first=first, cells=cells, before=before, after=after)
 
 
-def latest(desk: Desk) -> date | None:
+def latest(workspace: Workspace) -> date | None:
     """The last day on which something happened; None where nothing ever did. Raises StoreError."""
-    last = max(desk.store.archive.minutes(), default=None)
-    return last.astimezone(desk.zone).date() if last else None
+    last = max(workspace.store.archive.minutes(), default=None)
+    return last.astimezone(workspace.zone).date() if last else None
 
 
-def sessions(desk: Desk, day: date) -> tuple[Session, ...]:
+def sessions(workspace: Workspace, day: date) -> tuple[Session, ...]:
     """The sessions with events on a day, in their order, each with what was worked on in it on that day. Raises StoreError."""
-    start, stop = desk.span(day)
+    start, stop = workspace.span(day)
     told: Mapping[tuple[str, str], list[Noted]] = defaultdict(list)
-    for each in once(desk.store.days.between(start, stop)):
+    for each in once(workspace.store.days.between(start, stop)):
         told[each.path, each.session].append(each)
     found = []
-    for sitting in desk.store.archive.sittings(start, stop):
-        scope = desk.scope(sitting.project, sitting.path)
+    for sitting in workspace.store.archive.sittings(start, stop):
+        scope = workspace.scope(sitting.project, sitting.path)
         notes = told.get((sitting.path, sitting.session), ())
         found.append(Session(sitting=sitting, scope=scope, worked=tuple(worked(each.note, scope) for each in notes)))
     return tuple(found)
 
 
-def still_open(desk: Desk, day: date) -> tuple[Memory, ...]:
+def still_open(workspace: Workspace, day: date) -> tuple[Memory, ...]:
     """The questions that were open when a day ended, the newest first: asked by then, and not answered or ended before."""
-    stop = desk.span(day)[1]
+    stop = workspace.span(day)[1]
     found = [
         each
-        for each in desk.store.log.memories()
+        for each in workspace.store.log.memories()
         if each.content
         and part_of(each.category) is Part.OPEN
         and each.status in _LASTING
@@ -143,9 +143,9 @@ def still_open(desk: Desk, day: date) -> tuple[Memory, ...]:
     return tuple(sorted(found, key=lambda each: (each.first_seen is None, each.first_seen, each.id), reverse=True))
 
 
-def diary(desk: Desk, day: date) -> Diary | None:
+def diary(workspace: Workspace, day: date) -> Diary | None:
     """The journal entry of a day; None where there is none that can be read."""
-    path = _entry_path(desk, day)
+    path = _entry_path(workspace, day)
     try:
         content = files.read(path)
     except KeptError:
@@ -157,5 +157,5 @@ def diary(desk: Desk, day: date) -> Diary | None:
     return Diary(path=path, text=body_of(text) if head else text, writer=head.writer if head else "")
 
 
-def _entry_path(desk: Desk, day: date) -> Path:
-    return desk.home.root / desk.settings.journal.folder / f"{day.isoformat()}.md"
+def _entry_path(workspace: Workspace, day: date) -> Path:
+    return workspace.paths.root / workspace.settings.journal.folder / f"{day.isoformat()}.md"

@@ -18,7 +18,7 @@ from kept.journal.entry import Grade, Slot, Told
 from kept.memories.history import memories_at
 from kept.sources.entries import ENTRY
 from kept.store import Noted
-from kept.workspace import JOURNAL, Desk
+from kept.workspace import JOURNAL, Workspace
 
 _SLOTS = {Part.DECIDED: Slot.DECIDED, Part.LEARNT: Slot.LEARNT, Part.OPEN: Slot.OPEN}
 _REAL = (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED, Status.RETIRED)
@@ -31,39 +31,39 @@ _WRITTEN_WEIGHT = 2.0
 _MEMORY_WEIGHT, _LEARNT_WEIGHT = 1.0, 30.0
 
 
-def worked_days(desk: Desk, first: date, last: date) -> tuple[date, ...]:
+def worked_days(workspace: Workspace, first: date, last: date) -> tuple[date, ...]:
     """The days in a span on which something was worked on, in order. Raises StoreError."""
-    start, stop = desk.span(first)[0], desk.span(last)[1]
-    times = [each.note.at for each in desk.store.days.between(start, stop)]
-    times += [at for at, _ in _written(desk, start, stop)]
-    return tuple(sorted({each.astimezone(desk.zone).date() for each in times}))
+    start, stop = workspace.span(first)[0], workspace.span(last)[1]
+    times = [each.note.at for each in workspace.store.days.between(start, stop)]
+    times += [at for at, _ in _written(workspace, start, stop)]
+    return tuple(sorted({each.astimezone(workspace.zone).date() for each in times}))
 
 
-def sessions_of(desk: Desk, first: date, last: date) -> tuple[str, ...]:
+def sessions_of(workspace: Workspace, first: date, last: date) -> tuple[str, ...]:
     """The sessions with events on these days, each once; entries of kept's own are none. Raises StoreError."""
-    sittings = desk.store.archive.sittings(desk.span(first)[0], desk.span(last)[1])
+    sittings = workspace.store.archive.sittings(workspace.span(first)[0], workspace.span(last)[1])
     return tuple(sorted({each.session for each in sittings if each.source != ENTRY}))
 
 
-def telling(desk: Desk, first: date, last: date) -> tuple[Told, ...]:
+def telling(workspace: Workspace, first: date, last: date) -> tuple[Told, ...]:
     """What the sessions of these days say: worked on, errors solved, decided, learnt, open, commits, files. Raises StoreError."""
-    start, stop = desk.span(first)[0], desk.span(last)[1]
-    found = [(each, desk.scope(each.project, each.path)) for each in _until(desk, start, stop)]
-    written = tuple(dict.fromkeys(each for _, each in _written(desk, start, stop)))
-    return (*_worked(found), *written, *_learnt(desk, start, stop))
+    start, stop = workspace.span(first)[0], workspace.span(last)[1]
+    found = [(each, workspace.scope(each.project, each.path)) for each in _until(workspace, start, stop)]
+    written = tuple(dict.fromkeys(each for _, each in _written(workspace, start, stop)))
+    return (*_worked(found), *written, *_learnt(workspace, start, stop))
 
 
-def _written(desk: Desk, start: datetime, stop: datetime) -> Iterator[tuple[datetime, Told]]:
+def _written(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[tuple[datetime, Told]]:
     """What journals of others (a person's, an agent's) wrote of a span: the headings of their sections that say something.
 
     A heading that a file has again and again is part of its form and says nothing.
     """
-    for thread in desk.store.archive.threads():
+    for thread in workspace.store.archive.threads():
         if thread.source != _JOURNALS or thread.first_at is None or thread.last_at is None:
             continue
         if thread.first_at < stop and thread.last_at >= start:
-            scope = desk.scope(thread.project, thread.path)
-            events = [each for each in desk.store.archive.events(thread.id, 0, min(thread.events, _LOOKED)) if is_note(each)]
+            scope = workspace.scope(thread.project, thread.path)
+            events = [each for each in workspace.store.archive.events(thread.id, 0, min(thread.events, _LOOKED)) if is_note(each)]
             repeated = Counter(_heading(each.text) for each in events)
             for event in events:
                 words = _heading(event.text)
@@ -93,11 +93,11 @@ def _worked(found: list[tuple[Noted, str]]) -> Iterator[Told]:
             yield Told(slot=Slot.FILES, text=listed, scope=scope, weight=0.4)
 
 
-def _until(desk: Desk, start: datetime, stop: datetime) -> Iterator[Noted]:
+def _until(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[Noted]:
     """The notes of a span, each once, as they were at its end: what came of a prompt after midnight is not known yet."""
-    ends: Mapping[int, datetime | None] = {each.id: each.last_at for each in desk.store.archive.threads()}
+    ends: Mapping[int, datetime | None] = {each.id: each.last_at for each in workspace.store.archive.threads()}
     seen: set[str] = set()
-    listed = desk.store.days.between(start, stop)
+    listed = workspace.store.days.between(start, stop)
     last = {each.thread: each.note.ordinal for each in sorted(listed, key=lambda one: one.note.ordinal)}
     for each in listed:
         if each.note.event in seen:
@@ -105,32 +105,36 @@ def _until(desk: Desk, start: datetime, stop: datetime) -> Iterator[Noted]:
         seen.add(each.note.event)
         end = ends.get(each.thread)
         if last[each.thread] == each.note.ordinal and end is not None and end >= stop:
-            yield Noted(note=_cut(desk, each, stop), thread=each.thread, session=each.session, project=each.project, path=each.path)
+            yield Noted(
+                note=_cut(workspace, each, stop), thread=each.thread, session=each.session, project=each.project, path=each.path
+            )
         else:
             yield each
 
 
-def _cut(desk: Desk, noted: Noted, stop: datetime) -> Note:
+def _cut(workspace: Workspace, noted: Noted, stop: datetime) -> Note:
     """A note made of what was there before ``stop`` alone."""
     first = noted.note.ordinal
-    events = desk.store.archive.events(noted.thread, first, first + _LOOKED)
+    events = workspace.store.archive.events(noted.thread, first, first + _LOOKED)
     before = next((place for place, each in enumerate(events) if each.at is not None and each.at >= stop), len(events))
     if before == len(events):
         return noted.note
-    made = notes(events[:before], [(0, before)], lambda at: at.astimezone(desk.zone).date(), base=first)
+    made = notes(events[:before], [(0, before)], lambda at: at.astimezone(workspace.zone).date(), base=first)
     return next((each for each in made if each.event == noted.note.event), Note(
         ordinal=first, event=noted.note.event, at=noted.note.at, asked=noted.note.asked
     ))  # fmt: skip
 
 
-def _proposals(desk: Desk) -> dict[str, Candidate]:
-    return {each.candidate.id: each.candidate for each in desk.store.log.every_proposal() if isinstance(each.verdict, Accepted)}
+def _proposals(workspace: Workspace) -> dict[str, Candidate]:
+    return {
+        each.candidate.id: each.candidate for each in workspace.store.log.every_proposal() if isinstance(each.verdict, Accepted)
+    }
 
 
-def _learnt(desk: Desk, start: datetime, stop: datetime) -> Iterator[Told]:
+def _learnt(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[Told]:
     """What was remembered of these days out of their sessions, in the words of these days."""
-    proposals = {name: each for name, each in _proposals(desk).items() if not _of_entry(desk, each)}
-    for memory in desk.store.log.memories_between(start, stop):
+    proposals = {name: each for name, each in _proposals(workspace).items() if not _of_entry(workspace, each)}
+    for memory in workspace.store.log.memories_between(start, stop):
         if memory.status not in _REAL:
             continue
         own = [proposals[each] for each in memory.candidates if each in proposals]
@@ -141,9 +145,9 @@ def _learnt(desk: Desk, start: datetime, stop: datetime) -> Iterator[Told]:
             yield Told(slot=slot, text=newest.content, scope=memory.scope, reference=memory.id, weight=_LEARNT_WEIGHT)
 
 
-def _of_entry(desk: Desk, candidate: Candidate) -> bool:
+def _of_entry(workspace: Workspace, candidate: Candidate) -> bool:
     """Whether a candidate rests on entries of kept's own: an entry does not tell what itself told."""
-    own = str(desk.home.root / desk.settings.journal.folder)
+    own = str(workspace.paths.root / workspace.settings.journal.folder)
     return bool(candidate.evidence) and all(each.path.rpartition("/")[0] == own for each in candidate.evidence)
 
 
@@ -151,16 +155,16 @@ def _seen(candidate: Candidate, stop: datetime) -> bool:
     return all(each.at is None or each.at < stop for each in candidate.evidence)
 
 
-def recalled(desk: Desk, day: date) -> tuple[Told, ...]:
+def recalled(workspace: Workspace, day: date) -> tuple[Told, ...]:
     """What was remembered on the eve of a day, in the words it was remembered in then. Raises StoreError."""
-    start = desk.span(day)[0]
-    proposals = _proposals(desk)
+    start = workspace.span(day)[0]
+    proposals = _proposals(workspace)
     found: list[tuple[tuple[str, bool, str, str], Told]] = []
-    for memory in memories_at(desk, start - timedelta(microseconds=1)):
+    for memory in memories_at(workspace, start - timedelta(microseconds=1)):
         words = _worded(memory, proposals, start)
         if memory.status_at(start) is Status.ACTIVE and words and memory.first_seen is not None and memory.first_seen < start:
-            made = memory.first_seen.astimezone(desk.zone).date()
-            category = desk.category(memory)
+            made = memory.first_seen.astimezone(workspace.zone).date()
+            category = workspace.category(memory)
             weight = _MEMORY_WEIGHT + (category.weight if category else 0.0)
             told = Told(
                 slot=Slot.BEFORE, text=words, grade=Grade.MEMORY, source=Grade.MEMORY.value, reference=memory.id, day=made,

@@ -18,17 +18,17 @@ from kept.journal.entry import Item
 from kept.journal.feeds import Fetch, bring, fetch
 from kept.local import files
 from kept.local.settings.feeds import Feed
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _MOST = 50_000  # items of a source that are kept, the newest
 
 
-def collect(desk: Desk, *, fetching: Fetch = fetch) -> tuple[str, ...]:
+def collect(workspace: Workspace, *, fetching: Fetch = fetch) -> tuple[str, ...]:
     """Put by what is new in every external source of the settings. Returns what could not be read or was skipped, in words."""
     told: list[str] = []
-    for each in desk.settings.feed:
+    for each in workspace.settings.feed:
         try:
-            told += _collect(desk, each, fetching)
+            told += _collect(workspace, each, fetching)
         except (SourceError, ChangedError) as error:
             told.append(f"{name_of(each)}: {error}")
     return tuple(told)
@@ -39,41 +39,41 @@ def name_of(feed: Feed) -> str:
     return feed.name or feed.kind
 
 
-def _collect(desk: Desk, feed: Feed, fetching: Fetch) -> Iterator[str]:
-    path = _path(desk, feed)
+def _collect(workspace: Workspace, feed: Feed, fetching: Fetch) -> Iterator[str]:
+    path = _path(workspace, feed)
     stamp, cursor, known = _stored(path)
     found = bring(
-        feed.kind, name=name_of(feed), place=feed.url or feed.path, cursor=cursor, zone=desk.zone, now=desk.clock(), fetching=fetching
+        feed.kind, name=name_of(feed), place=feed.url or feed.path, cursor=cursor, zone=workspace.zone, now=workspace.clock(), fetching=fetching
     )  # fmt: skip
-    prints, secret = desk.store.log.forgotten(), desk.store.key("forget")
-    fresh = {each.key: _safe(desk, each) for each in found.items if each.key not in known}
+    prints, secret = workspace.store.log.forgotten(), workspace.store.key("forget")
+    fresh = {each.key: _safe(workspace, each) for each in found.items if each.key not in known}
     fresh = {
         key: _emptied(each) if prints and _tells(each, lambda text: says_any(text, prints, secret)) else each
         for key, each in fresh.items()
     }
     if fresh or dict(found.cursor) != dict(cursor):
         items = sorted({**known, **fresh}.values(), key=lambda each: (str(each.at), each.key))[-_MOST:]
-        _put(desk, path, stamp, found.cursor, items)
+        _put(workspace, path, stamp, found.cursor, items)
     if found.skipped:
         yield f"{name_of(feed)}: skipped " + ", ".join(f"{count} {reason}" for reason, count in sorted(found.skipped.items()))
 
 
-def _put(desk: Desk, path: Path, stamp: files.Stamp, cursor: Mapping[str, str], items: Iterable[Item]) -> None:
+def _put(workspace: Workspace, path: Path, stamp: files.Stamp, cursor: Mapping[str, str], items: Iterable[Item]) -> None:
     lines = [json.dumps({"cursor": dict(cursor)}), *(json.dumps(dump(each), ensure_ascii=False) for each in items)]
-    files.write(path, ("\n".join(lines) + "\n").encode("utf-8", "replace"), expect=stamp, root=desk.home.root)
+    files.write(path, ("\n".join(lines) + "\n").encode("utf-8", "replace"), expect=stamp, root=workspace.paths.root)
 
 
-def _safe(desk: Desk, item: Item) -> Item:
+def _safe(workspace: Workspace, item: Item) -> Item:
     def without(text: str) -> str:
-        return redact(text, key=desk.store.key("redaction"), more=scanner()).text
+        return redact(text, key=workspace.store.key("redaction"), more=scanner()).text
 
     return Item(
         key=item.key, source=item.source, title=without(item.title), text=without(item.text), at=item.at, link=without(item.link)
     )
 
 
-def _path(desk: Desk, feed: Feed) -> Path:
-    return desk.home.state / "feeds" / f"{digest(feed.kind, feed.url or feed.path, name_of(feed), size=8)}.jsonl"
+def _path(workspace: Workspace, feed: Feed) -> Path:
+    return workspace.paths.state / "feeds" / f"{digest(feed.kind, feed.url or feed.path, name_of(feed), size=8)}.jsonl"
 
 
 def _stored(path: Path) -> tuple[files.Stamp, Mapping[str, str], dict[str, Item]]:
@@ -96,11 +96,11 @@ def _stored(path: Path) -> tuple[files.Stamp, Mapping[str, str], dict[str, Item]
     return content.stamp, {} if damaged else cursor, items
 
 
-def items_between(desk: Desk, start: datetime, stop: datetime) -> tuple[Item, ...]:
+def items_between(workspace: Workspace, start: datetime, stop: datetime) -> tuple[Item, ...]:
     """What external sources brought of a span of time, by source and time. Reads nothing but what was put by. Raises KeptError."""
     found: list[Item] = []
-    for each in desk.settings.feed:
-        _, _, items = _stored(_path(desk, each))
+    for each in workspace.settings.feed:
+        _, _, items = _stored(_path(workspace, each))
         within = [one for one in items.values() if one.at is not None and start <= one.at < stop]
         found += sorted(within, key=lambda one: (str(one.at), one.key))
     return tuple(found)
@@ -115,39 +115,39 @@ class Erased:
     texts: tuple[str, ...]
 
 
-def items_that(desk: Desk, tells: Callable[[str], bool]) -> Iterator[Item]:
+def items_that(workspace: Workspace, tells: Callable[[str], bool]) -> Iterator[Item]:
     """The items of all sources that tell something."""
-    for path in _paths(desk):
+    for path in _paths(workspace):
         yield from (item for item in _stored(path)[2].values() if item.at is not None and _tells(item, tells))
 
 
-def erase_items(desk: Desk, tells: Callable[[str], bool]) -> int:
+def erase_items(workspace: Workspace, tells: Callable[[str], bool]) -> int:
     """Empty the items of all sources, of the settings or of earlier ones, that tell something. Returns how many. Raises KeptError."""
-    return sum(len(_erase(desk, path, lambda one: _tells(one, tells))) for path in _paths(desk))
+    return sum(len(_erase(workspace, path, lambda one: _tells(one, tells))) for path in _paths(workspace))
 
 
-def erase_source(desk: Desk, source: str) -> Erased:
+def erase_source(workspace: Workspace, source: str) -> Erased:
     """Empty all items of a source, known by its name, file or address. Raises KeptError."""
-    named = {each for each in desk.settings.feed if source in (name_of(each), each.path, each.url)}
-    own, name = {_path(desk, each) for each in named}, next((name_of(each) for each in named), source)
+    named = {each for each in workspace.settings.feed if source in (name_of(each), each.path, each.url)}
+    own, name = {_path(workspace, each) for each in named}, next((name_of(each) for each in named), source)
     erased: list[Item] = []
-    for path in _paths(desk):
-        erased += _erase(desk, path, (lambda _: True) if path in own else (lambda one: one.source == source))
+    for path in _paths(workspace):
+        erased += _erase(workspace, path, (lambda _: True) if path in own else (lambda one: one.source == source))
     texts = tuple(dict.fromkeys(text for each in erased for text in (each.title, each.text) if text))
     return Erased(name=name, items=len(erased), texts=texts)
 
 
-def _paths(desk: Desk) -> tuple[Path, ...]:
-    return tuple(sorted((desk.home.state / "feeds").glob("*.jsonl")))
+def _paths(workspace: Workspace) -> tuple[Path, ...]:
+    return tuple(sorted((workspace.paths.state / "feeds").glob("*.jsonl")))
 
 
-def _erase(desk: Desk, path: Path, wanted: Callable[[Item], bool]) -> list[Item]:
+def _erase(workspace: Workspace, path: Path, wanted: Callable[[Item], bool]) -> list[Item]:
     """Empty items of a file, and return them as they were. A line that could not be read goes with them: it is brought again."""
     stamp, cursor, known = _stored(path)
     erased = [each for each in known.values() if each.at is not None and wanted(each)]
     gone = {each.key for each in erased}
     if erased or not cursor:
-        _put(desk, path, stamp, cursor, [_emptied(each) if each.key in gone else each for each in known.values()])
+        _put(workspace, path, stamp, cursor, [_emptied(each) if each.key in gone else each for each in known.values()])
     return erased
 
 

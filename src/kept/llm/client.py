@@ -55,7 +55,7 @@ class _Open:
     told: Wrong | None = None
 
 
-class Asker:
+class LlmClient:
     """Asks in, replies out (an :data:`kept.llm.ask.Asking`), for the time of one run.
 
     ``made`` gives the model, when it is first needed; a ConfigError of it makes every reply Unreachable. ``day_start`` is the instant

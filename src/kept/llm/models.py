@@ -13,7 +13,7 @@ from kept.core.errors import ConfigError
 from kept.llm.adapters import Anthropic, Command, Model, OpenAI, Recorded, Recording, script
 from kept.llm.ask import GUARD
 from kept.llm.budget import Limits
-from kept.llm.client import Asker, Redact
+from kept.llm.client import LlmClient, Redact
 from kept.llm.prices import Price
 from kept.llm.replies import Replies
 from kept.llm.retry import Pace
@@ -30,14 +30,14 @@ def asker(
     clock: Callable[[], datetime],
     day_start: Callable[[], datetime],
     redact: Redact,
-) -> Asker | None:
+) -> LlmClient | None:
     """What asks the model of the settings; None where none is set, and in a process that itself answers for kept."""
     if settings.adapter == "none" or env.get(GUARD):
         return None
     price = (
         Price(input=settings.price_input, output=settings.price_output) if settings.price_input or settings.price_output else None
     )
-    return Asker(
+    return LlmClient(
         lambda: model(settings, env), replies=Replies(replies), clock=clock, day_start=day_start,
         limits=(Limits(span="a run", usd=settings.run_usd, calls=settings.run_calls, tokens=settings.run_tokens),),
         day=Limits(span="a day", usd=settings.day_usd, calls=settings.day_calls, tokens=settings.day_tokens),

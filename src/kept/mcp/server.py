@@ -7,7 +7,7 @@ from pathlib import Path
 from kept import __version__
 from kept.core.errors import KeptError, UsageError
 from kept.pipeline import tools
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 try:
     from mcp.server import MCPServer
@@ -16,7 +16,7 @@ try:
 except ImportError as error:
     raise UsageError("`kept mcp` needs the extra mcp", hint="pip install 'kept[mcp]'") from error
 
-OpenDesk = Callable[[], AbstractContextManager[Desk]]
+OpenDesk = Callable[[], AbstractContextManager[Workspace]]
 
 INSTRUCTIONS = (
     "What the user and their agents worked out in earlier sessions: decisions, rules, preferences, known fixes. Search before asking the "
@@ -33,11 +33,11 @@ def make(open_desk: OpenDesk) -> MCPServer:
     """The server over desks that are opened for each call."""
     server = MCPServer("kept", title="kept", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
 
-    def told(answer: Callable[[Desk], str]) -> str:
+    def told(answer: Callable[[Workspace], str]) -> str:
         """An answer, or what is wrong in one line: an agent can act on that."""
         try:
-            with open_desk() as desk:
-                return answer(desk)
+            with open_desk() as workspace:
+                return answer(workspace)
         except KeptError as error:
             return f"Not done: {error}"
 
@@ -59,25 +59,25 @@ def make(open_desk: OpenDesk) -> MCPServer:
         """
         within = [each.strip() for each in layers.split(",") if each.strip()]
         return told(
-            lambda desk: tools.search_memory(
-                desk, query, within=within, project=project, category=category, since=since, until=until, limit=limit
+            lambda workspace: tools.search_memory(
+                workspace, query, within=within, project=project, category=category, since=since, until=until, limit=limit
             )
         )
 
     @server.tool(annotations=_READS, structured_output=False)
     def get_memory(id: str) -> str:  # noqa: A002 - the name an agent sees
         """One memory with its evidence: whose words it rests on, from which session, and what happened to it since."""
-        return told(lambda desk: tools.get_memory(desk, id))
+        return told(lambda workspace: tools.get_memory(workspace, id))
 
     @server.tool(annotations=_READS, structured_output=False)
     def get_day_history(date: str) -> str:
         """What a day was: its sessions, what was learnt and confirmed. date: YYYY-MM-DD, today or yesterday."""
-        return told(lambda desk: tools.get_day_history(desk, date))
+        return told(lambda workspace: tools.get_day_history(workspace, date))
 
     @server.tool(annotations=_READS, structured_output=False)
     def context(message: str = "", project: str = "", budget: int = 0) -> str:
         """The few remembered lines that matter for a message, within a budget of tokens; often none. project: the working directory."""
-        return told(lambda desk: tools.get_context(desk, message, project, budget))
+        return told(lambda workspace: tools.get_context(workspace, message, project, budget))
 
     @server.tool(annotations=_PROPOSES, structured_output=False)
     def suggest(text: str, replaces: str = "", category: str = "", project: str = "") -> str:  # noqa: ARG001 - read from the transcript
@@ -86,17 +86,17 @@ def make(open_desk: OpenDesk) -> MCPServer:
         text: the user's exact words, one unbroken passage. replaces: words handed over earlier in this session whose place they take.
         category: as search_memory shows them. project: a directory; empty for the one this server was started in.
         """
-        return told(lambda desk: tools.suggest_memory(desk, text, category, project or str(Path.cwd())))
+        return told(lambda workspace: tools.suggest_memory(workspace, text, category, project or str(Path.cwd())))
 
     @server.tool(annotations=_PROPOSES, structured_output=False)
     def add_memory(text: str, category: str, project: str = "") -> str:
         """Remember one sentence the user asked you to remember. It waits for the person unless their settings trust agents."""
-        return told(lambda desk: tools.add_memory(desk, text, category, project))
+        return told(lambda workspace: tools.add_memory(workspace, text, category, project))
 
     @server.tool(annotations=_PROPOSES, structured_output=False)
     def resolve_question(id: str, answer: str, category: str = "decision") -> str:  # noqa: A002 - the name an agent sees
         """Answer an open question that is remembered. It waits for the person unless their settings trust agents."""
-        return told(lambda desk: tools.resolve_question(desk, id, answer, category))
+        return told(lambda workspace: tools.resolve_question(workspace, id, answer, category))
 
     @server.resource("kept://memory", name="memory", title="What is remembered", mime_type="text/markdown")
     def memory() -> str:
@@ -111,7 +111,7 @@ def make(open_desk: OpenDesk) -> MCPServer:
     @server.resource("kept://day/{date}", name="day", title="One day", mime_type="text/markdown")
     def day(date: str) -> str:
         """What a day was."""
-        return told(lambda desk: tools.get_day_history(desk, date))
+        return told(lambda workspace: tools.get_day_history(workspace, date))
 
     return server
 

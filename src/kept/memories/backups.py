@@ -7,40 +7,42 @@ from pathlib import Path
 
 from kept.core.errors import UsageError
 from kept.store.backups import add_copy, kept_copies, rotate
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 KEEP = 7  # intact backups made by themselves; as many days of work
 
 
-def backup(desk: Desk, path: Path) -> Path:
+def backup(workspace: Workspace, path: Path) -> Path:
     """Copy the whole store as of one moment into a new file, verified. Raises UsageError where there is one already, StoreError."""
     target = path.absolute()
     if target.exists() or target.is_symlink():
         raise UsageError(
             "there is a file of that name already", where=str(target), hint="a backup overwrites nothing: choose another name"
         )
-    desk.store.copy_to(target)
-    run = desk.store.log.start_run("backup", desk.clock())
-    desk.store.log.end_run(run, desk.clock(), {"path": str(target)})
+    workspace.store.copy_to(target)
+    run = workspace.store.log.start_run("backup", workspace.clock())
+    workspace.store.log.end_run(run, workspace.clock(), {"path": str(target)})
     return target
 
 
-def safeguard(desk: Desk) -> Path | None:
+def safeguard(workspace: Workspace) -> Path | None:
     """Make the backup of the day before something changes memories, if there is none yet; prune old ones. Returns what was made.
 
     A store without memories has nothing to lose. Raises StoreError where no backup can be made.
     """
-    today = desk.clock().astimezone(desk.zone).date().isoformat()
-    place = desk.home.backups
-    if any(each.name.startswith(f"kept-{today}.") for each in kept_copies(place)) or not desk.store.log.ids():
+    today = workspace.clock().astimezone(workspace.zone).date().isoformat()
+    place = workspace.paths.backups
+    if any(each.name.startswith(f"kept-{today}.") for each in kept_copies(place)) or not workspace.store.log.ids():
         return None
-    made = add_copy(desk.store, place, today)
+    made = add_copy(workspace.store, place, today)
     rotate(place, KEEP)
     return made
 
 
-def backups(desk: Desk) -> tuple[Path, ...]:
+def backups(workspace: Workspace) -> tuple[Path, ...]:
     """Every copy of the store that kept knows of and that is still there: made by itself, by hand, before a migration, put aside."""
-    by_hand = (Path(str(each.report.get("path", ""))) for each in desk.store.log.runs() if each.command == "backup" and each.report)
-    found = (*desk.home.backups.glob("*.db"), *(desk.home.state / "aside").glob("*.db*"), *by_hand)
+    by_hand = (
+        Path(str(each.report.get("path", ""))) for each in workspace.store.log.runs() if each.command == "backup" and each.report
+    )
+    found = (*workspace.paths.backups.glob("*.db"), *(workspace.paths.state / "aside").glob("*.db*"), *by_hand)
     return tuple(sorted({each for each in found if each.is_file()}))

@@ -19,7 +19,7 @@ from kept.memories.person import revision
 from kept.profiles.profile import read_kind
 from kept.profiles.prompts import Prompt
 from kept.store import Run, Sitting
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 WHOSE = {
     Author.HUMAN.value: "you",
@@ -54,10 +54,10 @@ class Filter:
     pinned: bool = False
 
 
-def chosen(desk: Desk, memories: Sequence[Memory], which: Filter, moment: datetime) -> tuple[Memory, ...]:
+def chosen(workspace: Workspace, memories: Sequence[Memory], which: Filter, moment: datetime) -> tuple[Memory, ...]:
     """The memories a filter lets through, in the order of a list: by project, category, newest first."""
-    names = desk.names()
-    kinds = [(each.id, one.id) for each in desk.profiles for one in each.categories]
+    names = workspace.names()
+    kinds = [(each.id, one.id) for each in workspace.profiles for one in each.categories]
     order = {each: number for number, each in enumerate(kinds)}
     profile, category = read_kind(which.category)
     words, project = which.words.casefold().split(), which.project.lower()
@@ -118,20 +118,22 @@ class Trace:
     models: tuple[tuple[str, str], ...] = ()
 
 
-def trace(desk: Desk, memory: Memory, *, context: int = 1) -> Trace:
+def trace(workspace: Workspace, memory: Memory, *, context: int = 1) -> Trace:
     """The trace of a memory, each piece of evidence with ``context`` events of its conversation before and after."""
-    evidence = tuple((each, desk.store.archive.around(each.event, context, context)) for each in memory.evidence)
+    evidence = tuple((each, workspace.store.archive.around(each.event, context, context)) for each in memory.evidence)
     rests = set(memory.candidates)
     proposed = [
         each
-        for each in desk.store.log.proposals(memory.profile, memory.scope)
+        for each in workspace.store.log.proposals(memory.profile, memory.scope)
         if each.judged.candidate.trigger == TRIGGER
         and each.judged.candidate.id in rests
         and not isinstance(each.judged.verdict, Refused)
     ]
-    notes = {each.id: each.note for each in desk.store.log.passes(only=[each.pass_id for each in proposed])} if proposed else {}
+    notes = (
+        {each.id: each.note for each in workspace.store.log.passes(only=[each.pass_id for each in proposed])} if proposed else {}
+    )
     models = dict.fromkeys((notes[each.pass_id], each.judged.candidate.reasoning) for each in proposed)
-    return Trace(memory=memory, evidence=evidence, history=desk.store.log.operations_on(memory.id), models=tuple(models))
+    return Trace(memory=memory, evidence=evidence, history=workspace.store.log.operations_on(memory.id), models=tuple(models))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -149,28 +151,28 @@ class Day:
     covered: Covered
 
 
-def day(desk: Desk, which: date, last: date | None = None) -> Day:
+def day(workspace: Workspace, which: date, last: date | None = None) -> Day:
     """A local day, by the events' own times; or the days from it to ``last``."""
     last = last or which
-    start, stop = desk.span(which)[0], desk.span(last)[1]
-    active = [each for each in desk.store.log.memories_between(start, stop) if each.status is Status.ACTIVE]
+    start, stop = workspace.span(which)[0], workspace.span(last)[1]
+    active = [each for each in workspace.store.log.memories_between(start, stop) if each.status is Status.ACTIVE]
     learnt = tuple(each for each in active if each.first_seen is not None and start <= each.first_seen < stop)
     confirmed = tuple(
         each
         for each in active
         if each not in learnt and any(item.at is not None and start <= item.at < stop for item in each.evidence)
     )
-    sittings = desk.store.archive.sittings(start, stop)
+    sittings = workspace.store.archive.sittings(start, stop)
     told = {(each.source, each.path, each.session) for each in sittings}
-    threads = [each for each in desk.store.archive.threads() if (each.source, each.path, each.session) in told]
-    covered = cover(desk, threads, (start, stop))
-    found = summary(desk, which, last)
+    threads = [each for each in workspace.store.archive.threads() if (each.source, each.path, each.session) in told]
+    covered = cover(workspace, threads, (start, stop))
+    found = summary(workspace, which, last)
     return Day(day=which, last=last, summary=found, sittings=sittings, learnt=learnt, confirmed=confirmed, covered=covered)
 
 
-def days(desk: Desk) -> tuple[date, ...]:
+def days(workspace: Workspace) -> tuple[date, ...]:
     """Every local day on which something happened."""
-    return tuple(dict.fromkeys(minute.astimezone(desk.zone).date() for minute in desk.store.archive.minutes()))
+    return tuple(dict.fromkeys(minute.astimezone(workspace.zone).date() for minute in workspace.store.archive.minutes()))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -193,11 +195,11 @@ class State:
     unheard: int = 0
 
 
-def state(desk: Desk) -> State:
+def state(workspace: Workspace) -> State:
     """How things stand: memories by status and category, what was read, the last runs, what is written where."""
     statuses, categories, shelved = Counter[Status](), Counter[str](), Counter[str]()
-    at_work = {each.id for each in desk.profiles}
-    for (status, profile, category), count in desk.store.log.census(desk.clock()).items():
+    at_work = {each.id for each in workspace.profiles}
+    for (status, profile, category), count in workspace.store.log.census(workspace.clock()).items():
         statuses[status] += count
         categories[category] += count if status is Status.ACTIVE else 0
         shelved[profile] += count if status is Status.ACTIVE and profile not in at_work else 0
@@ -205,22 +207,22 @@ def state(desk: Desk) -> State:
         statuses=statuses,
         categories=+categories,
         shelved=+shelved,
-        files=sum(1 for _ in desk.store.archive.files()),
-        undated=desk.store.archive.undated(),
-        last_runs=desk.store.log.runs(5),
-        unread=sum(1 for _ in desk.store.archive.threads(pending=True)),
-        outputs=tuple(desk.store.outputs()),
-        prompts=tuple(desk.prompt(each) for each in desk.profiles),
-        unheard=len(desk.store.archive.unheard()) if desk.asking is not None else 0,
+        files=sum(1 for _ in workspace.store.archive.files()),
+        undated=workspace.store.archive.undated(),
+        last_runs=workspace.store.log.runs(5),
+        unread=sum(1 for _ in workspace.store.archive.threads(pending=True)),
+        outputs=tuple(workspace.store.outputs()),
+        prompts=tuple(workspace.prompt(each) for each in workspace.profiles),
+        unheard=len(workspace.store.archive.unheard()) if workspace.llm is not None else 0,
     )
 
 
-def refused(desk: Desk) -> tuple[Judged, ...]:
+def refused(workspace: Workspace) -> tuple[Judged, ...]:
     """Every candidate that was refused, with the reason. Of one that says what was forgotten there is nothing to show."""
-    return tuple(each.judged for each in desk.store.log.refused() if each.judged.candidate.content)
+    return tuple(each.judged for each in workspace.store.log.refused() if each.judged.candidate.content)
 
 
-def exported(desk: Desk, memory: Memory, moment: datetime | None = None) -> dict[str, Any]:
+def exported(workspace: Workspace, memory: Memory, moment: datetime | None = None) -> dict[str, Any]:
     """A memory in the form of ``kept export``, its status as of a moment (now): no field is left out, whatever its value."""
     instant = {name: _text(getattr(memory, name)) for name in ("first_seen", "last_seen", "valid_until")}
     return {
@@ -229,7 +231,7 @@ def exported(desk: Desk, memory: Memory, moment: datetime | None = None) -> dict
         "about": memory.about,
         "category": memory.category,
         "scope": memory.scope,
-        "status": memory.status_at(moment or desk.clock()).value,
+        "status": memory.status_at(moment or workspace.clock()).value,
         "confidence": memory.confidence,
         "origin": memory.origin.value,
         "pinned": memory.pinned,

@@ -20,7 +20,7 @@ from kept.core.text import normal_form
 from kept.memories.foreign import Note, notes
 from kept.memories.person import usable
 from kept.store import Draft
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 # What tools call their notes, and the category of the default profile that is nearest; the person decides in review.
 _KINDS = {"user": "preference", "feedback": "preference", "project": "project_fact", "reference": "project_fact"}
@@ -36,25 +36,25 @@ class Placed:
     scope: str
 
 
-def placed(desk: Desk, tools: Sequence[str]) -> Iterator[Placed]:
+def placed(workspace: Workspace, tools: Sequence[str]) -> Iterator[Placed]:
     """The notes of these tools, each with its category and scope."""
-    threads = [(str(Path(thread.path).parent), thread.project) for thread in desk.store.archive.threads() if thread.project]
+    threads = [(str(Path(thread.path).parent), thread.project) for thread in workspace.store.archive.threads() if thread.project]
     beside = dict(reversed(threads))
     folders = tuple(dict.fromkeys(Path(root_of(project)) for _, project in threads))
-    for note in notes(desk.home.root, folders, tools):
-        yield Placed(note=note, category=_category(desk, note.kind), scope=_scope(desk, note, beside))
+    for note in notes(workspace.paths.root, folders, tools):
+        yield Placed(note=note, category=_category(workspace, note.kind), scope=_scope(workspace, note, beside))
 
 
-def take_up_notes(desk: Desk, run: Callable[[], int]) -> int:
+def take_up_notes(workspace: Workspace, run: Callable[[], int]) -> int:
     """Take up what is new in the notes of the tools that the settings name, in one pass. Returns how many notes; raises StoreError."""
-    if not desk.settings.client_memory:
+    if not workspace.settings.client_memory:
         return 0
-    known = desk.store.log.memories()
+    known = workspace.store.log.memories()
     taken = {memory.id for memory in known} | {(memory.scope, normal_form(memory.content)) for memory in known if memory.content}
-    forgotten, key = desk.store.log.forgotten(), desk.store.key("forget")
+    forgotten, key = workspace.store.log.forgotten(), workspace.store.key("forget")
     additions: list[Add] = []
-    for each in placed(desk, desk.settings.client_memory):
-        memory = _memory(desk, each)
+    for each in placed(workspace, workspace.settings.client_memory):
+        memory = _memory(workspace, each)
         if memory is None or taken & {memory.id, (memory.scope, normal_form(memory.content))}:
             continue
         if not (forgotten and recognised(memory.content, forgotten, key)):
@@ -62,54 +62,54 @@ def take_up_notes(desk: Desk, run: Callable[[], int]) -> int:
             additions.append(Add(memory=memory.id, at=each.note.at, reason=f"held: remembered by {each.note.tool}", value=memory))
     if additions:
         draft = Draft(
-            run=run(), stage="client memory", subject=", ".join(desk.settings.client_memory), actor=Actor.MACHINE, recorded_at=desk.clock(),
+            run=run(), stage="client memory", subject=", ".join(workspace.settings.client_memory), actor=Actor.MACHINE, recorded_at=workspace.clock(),
             operations=tuple(additions),
         )  # fmt: skip
-        desk.store.log.commit(draft)
+        workspace.store.log.commit(draft)
     return len(additions)
 
 
-def injected(desk: Desk) -> Mapping[str, frozenset[tuple[str, str]]]:
+def injected(workspace: Workspace) -> Mapping[str, frozenset[tuple[str, str]]]:
     """What clients put before their own sessions anyway, by tool: scopes and normal forms of the notes that runs take up.
 
     What Claude Code knows of the person stands in the memory of one project, so other projects still need it.
     """
     found: dict[str, set[tuple[str, str]]] = {}
-    for each in placed(desk, desk.settings.client_memory) if desk.settings.client_memory else ():
+    for each in placed(workspace, workspace.settings.client_memory) if workspace.settings.client_memory else ():
         if each.scope != USER_SCOPE or each.note.tool != "claude":
             found.setdefault(each.note.tool, set()).add((each.scope, normal_form(each.note.text)))
     return {tool: frozenset(forms) for tool, forms in found.items()}
 
 
-def _memory(desk: Desk, placed_note: Placed) -> Memory | None:
+def _memory(workspace: Workspace, placed_note: Placed) -> Memory | None:
     note = placed_note.note
     try:
-        content = usable(desk, note.text)
+        content = usable(workspace, note.text)
     except UsageError:
         return None
     evidence = Evidence(
         quote=content, event="", session="", path=str(note.path), at=note.at, author=note.tool, origin=Origin.ASSISTANT
     )  # fmt: skip
     return Memory(
-        id=digest(desk.profile.id, placed_note.scope, placed_note.category, content, size=5), profile=desk.profile.id,
+        id=digest(workspace.profile.id, placed_note.scope, placed_note.category, content, size=5), profile=workspace.profile.id,
         category=placed_note.category, scope=placed_note.scope, status=Status.HELD, content=content, confidence=CONFIDENCE,
         origin=Origin.ASSISTANT, first_seen=note.at, last_seen=note.at, artifacts=artifacts(content), evidence=(evidence,),
         trigger=CLIENT_MEMORY,
     )  # fmt: skip
 
 
-def _category(desk: Desk, kind: str) -> str:
+def _category(workspace: Workspace, kind: str) -> str:
     wanted = _KINDS.get(kind, "project_fact")
-    return wanted if desk.profile.category(wanted) else desk.profile.categories[0].id
+    return wanted if workspace.profile.category(wanted) else workspace.profile.categories[0].id
 
 
-def _scope(desk: Desk, note: Note, beside: Mapping[str, str]) -> str:
+def _scope(workspace: Workspace, note: Note, beside: Mapping[str, str]) -> str:
     if note.kind == "user":
         return USER_SCOPE
     if note.folder:
-        return desk.scope(note.folder)
+        return workspace.scope(note.folder)
     if note.beside:
-        return desk.scope(beside.get(note.beside, ""), str(note.path.parent))
+        return workspace.scope(beside.get(note.beside, ""), str(note.path.parent))
     return USER_SCOPE
 
 

@@ -18,7 +18,7 @@ from kept.local.settings import writing
 from kept.local.settings.feeds import Feed
 from kept.local.settings.roots import Root
 from kept.profiles.profile import Use
-from kept.workspace import Home
+from kept.workspace import Paths
 
 _KINDS = {bool: "switch", int: "whole number", float: "number", str: "text", tuple: "list"}
 
@@ -43,12 +43,12 @@ class Setting:
     revision: str = ""
 
 
-def shown(home: Home) -> dict[str, Any]:
+def shown(home: Paths) -> dict[str, Any]:
     """Every setting with its value, by name. Raises ConfigError."""
     return {name: _plain(value) for name, value in settings.values(settings.read(home.settings)).items()}
 
 
-def listed(home: Home) -> tuple[Setting, ...]:
+def listed(home: Paths) -> tuple[Setting, ...]:
     """Every setting, in groups. Raises ConfigError."""
     values, usual = shown(home), settings.values(settings.Settings())
     given = settings.given(home.settings)
@@ -76,7 +76,7 @@ def kind(name: str) -> str:
     return _kind(name, usual[name])
 
 
-def setting(home: Home, name: str) -> Any:
+def setting(home: Paths, name: str) -> Any:
     """One setting. Raises ConfigError for an unknown one."""
     values = shown(home)
     if name not in values:
@@ -84,13 +84,13 @@ def setting(home: Home, name: str) -> Any:
     return values[name]
 
 
-def told(home: Home, name: str) -> Setting:
+def told(home: Paths, name: str) -> Setting:
     """One setting with all there is to say of it. Raises ConfigError for an unknown one."""
     setting(home, name)
     return next(each for each in listed(home) if each.name == name)
 
 
-def change(home: Home, name: str, value: str | Sequence[str], *, if_match: str = "", remote: bool = False) -> Any:
+def change(home: Paths, name: str, value: str | Sequence[str], *, if_match: str = "", remote: bool = False) -> Any:
     """Set one setting (lists comma-separated; empty: the default again) and return what it now is.
 
     Raises ConfigError, ChangedError, and StaleError where the setting is not of the revision ``if_match`` (empty: any).
@@ -104,7 +104,7 @@ def change(home: Home, name: str, value: str | Sequence[str], *, if_match: str =
     return setting(home, name)
 
 
-def include(home: Home, name: str, item: str, *, there: bool, remote: bool = False) -> tuple[str, ...]:
+def include(home: Paths, name: str, item: str, *, there: bool, remote: bool = False) -> tuple[str, ...]:
     """Put an item into a setting that is a list, or take it out. Returns the list. Raises ConfigError, ChangedError, UsageError."""
     before = tuple(setting(home, name))
     if there == (item in before):
@@ -112,7 +112,7 @@ def include(home: Home, name: str, item: str, *, there: bool, remote: bool = Fal
     return tuple(change(home, name, (*before, item) if there else [each for each in before if each != item], remote=remote))
 
 
-def append(home: Home, table: str, item: Mapping[str, Any], *, if_match: str = "", remote: bool = False) -> Any:
+def append(home: Paths, table: str, item: Mapping[str, Any], *, if_match: str = "", remote: bool = False) -> Any:
     """Add an item to a list of tables (``use``, ``feed``) and return all of them. Raises ConfigError, ChangedError, StaleError."""
     if remote:
         _refuse_terminal_only(table)
@@ -128,7 +128,7 @@ def append(home: Home, table: str, item: Mapping[str, Any], *, if_match: str = "
     return setting(home, table)
 
 
-def drop(home: Home, table: str, number: int, *, if_match: str = "", remote: bool = False) -> Any:
+def drop(home: Paths, table: str, number: int, *, if_match: str = "", remote: bool = False) -> Any:
     """Take an item (from 0) out of a list of tables and return what is left. Raises ConfigError, ChangedError, StaleError."""
     if remote:
         _refuse_terminal_only(table)
@@ -139,26 +139,26 @@ def drop(home: Home, table: str, number: int, *, if_match: str = "", remote: boo
     return setting(home, table)
 
 
-def map_projects(home: Home, changes: Mapping[str, str]) -> None:
+def map_projects(home: Paths, changes: Mapping[str, str]) -> None:
     """Say which directories are the same project as others (or, with an empty one, no longer). Raises ConfigError, ChangedError."""
     before = files.read(home.settings)
     _put(home, writing.write_projects(home.settings, changes), before, remote=False)
 
 
-def text(home: Home) -> tuple[str, str]:
+def text(home: Paths) -> tuple[str, str]:
     """The settings file as it is, and its revision. Raises KeptError where it cannot be read."""
     content = files.read(home.settings)
     return content.data.decode("utf-8", "replace"), _file_revision(content.data)
 
 
-def rewrite(home: Home, new: str, *, if_match: str = "", remote: bool = False) -> None:
+def rewrite(home: Paths, new: str, *, if_match: str = "", remote: bool = False) -> None:
     """Write the settings file anew. Raises ConfigError for what would be no settings, StaleError, ChangedError."""
     before = files.read(home.settings)
     _expect(if_match, _file_revision(before.data), "the settings file")
     _put(home, new, before, remote=remote)
 
 
-def _put(home: Home, new: str, before: files.Content, *, remote: bool) -> None:
+def _put(home: Paths, new: str, before: files.Content, *, remote: bool) -> None:
     """Write the file, where every profile that it newly names is there: with one that is not, nothing else would open any more."""
     data, where = new.encode("utf-8", "replace"), str(home.settings)
     hint = "name the environment variable that holds it (llm.key_env); nothing was changed"

@@ -8,35 +8,35 @@ from kept.core.summary import Form, Passage
 from kept.days.day_notes import key_of, noted_on
 from kept.days.llm_summaries import pages, put
 from kept.memories.person import usable
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 
-def jotted(desk: Desk, day: date, edits: Edits) -> int:
+def jotted(workspace: Workspace, day: date, edits: Edits) -> int:
     """Take over what a person made of a day's lines: other words, or none. Returns of how many lines. Raises StoreError."""
     made = {**edits.revised, **dict.fromkeys(edits.removed, "")}
     lines = {key.removeprefix(DAY_LINE): words for key, words in made.items() if key.startswith(DAY_LINE)}
-    with desk.store.transaction():
-        return sum(_taken(desk, day, key, words) for key, words in lines.items())
+    with workspace.store.transaction():
+        return sum(_taken(workspace, day, key, words) for key, words in lines.items())
 
 
-def _taken(desk: Desk, day: date, key: str, words: str) -> bool:
-    line = _line(desk, day, key)
+def _taken(workspace: Workspace, day: date, key: str, words: str) -> bool:
+    line = _line(workspace, day, key)
     if line is None:
         return False
     try:
-        put(desk, line, usable(desk, words) if words else "")
+        put(workspace, line, usable(workspace, words) if words else "")
     except UsageError:
         return False
     return True
 
 
-def _line(desk: Desk, day: date, key: str) -> Passage | None:
+def _line(workspace: Workspace, day: date, key: str) -> Passage | None:
     """The line of a day that is known by a key: of the daybook, or of what was worked on."""
-    page = pages(desk, day, day).get(day)
+    page = pages(workspace, day, day).get(day)
     known = {each.id: each for lines in (page.lines.values() if page else ()) for each in lines}
     if key in known:
         return known[key]
-    for noted, bullet in noted_on(desk, day):
+    for noted, bullet in noted_on(workspace, day):
         if key_of(bullet) == key:
             return Passage(
                 id=bullet.source, form=Form.LINE, kind="solutions", text=bullet.text, at=noted.note.at, events=(bullet.source,),

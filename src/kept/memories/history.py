@@ -9,7 +9,7 @@ from kept.core.fold import fold, idle, undone
 from kept.core.memory import Actor, Memory
 from kept.core.operation import Add, Forget, Operation, Pass, mentioned
 from kept.store import Draft, Run
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _SWITCHES = frozenset({"undo", "redo"})
 
@@ -43,15 +43,15 @@ class Entry:
     passes: tuple[tuple[Pass, bool], ...]
 
 
-def history(desk: Desk, limit: int = 20) -> tuple[Entry, ...]:
+def history(workspace: Workspace, limit: int = 20) -> tuple[Entry, ...]:
     """The last runs that changed something, newest first."""
-    heads = tuple(desk.store.log.heads())
+    heads = tuple(workspace.store.log.heads())
     off = undone(heads)
     with_passes = {each.run for each in heads}
-    runs = tuple(each for each in desk.store.log.runs(_MOST_RUNS) if each.id in with_passes)[:limit]
+    runs = tuple(each for each in workspace.store.log.runs(_MOST_RUNS) if each.id in with_passes)[:limit]
     wanted = {each.id for each in runs}
     by_run: dict[int, list[tuple[Pass, bool]]] = {}
-    for each in desk.store.log.passes(only=[head.id for head in heads if head.run in wanted]):
+    for each in workspace.store.log.passes(only=[head.id for head in heads if head.run in wanted]):
         by_run.setdefault(each.run, []).append((each, each.id in off))
     return tuple(Entry(run=each, passes=tuple(by_run[each.id])) for each in runs)
 
@@ -59,24 +59,24 @@ def history(desk: Desk, limit: int = 20) -> tuple[Entry, ...]:
 _MOST_RUNS = 1_000_000
 
 
-def undo(desk: Desk, what: str = "") -> Undone:
+def undo(workspace: Workspace, what: str = "") -> Undone:
     """Take back a pass (``12``), a run (``run 3`` or ``r3``), or, with nothing named, the last run that is not undone.
 
     Raises UsageError where there is nothing to take back, or where it cannot be (a forget).
     """
-    heads = tuple(desk.store.log.heads())
+    heads = tuple(workspace.store.log.heads())
     off = undone(heads)
     chosen = [each.id for each in _chosen(heads, what, off, undoing=True) if each.id not in off]
-    if any(isinstance(operation, Forget) for each in desk.store.log.passes(only=chosen) for operation in each.operations):
+    if any(isinstance(operation, Forget) for each in workspace.store.log.passes(only=chosen) for operation in each.operations):
         raise UsageError("a forget cannot be undone: the words are gone")
     if not chosen:
         raise UsageError("there is nothing to undo", hint="see `kept log`")
-    return _switch(desk, undoes=tuple(chosen), redoes=())
+    return _switch(workspace, undoes=tuple(chosen), redoes=())
 
 
-def last_run(desk: Desk) -> str:
+def last_run(workspace: Workspace) -> str:
     """What a bare ``undo`` takes back, in the form it may be named; empty where there is nothing."""
-    heads = tuple(desk.store.log.heads())
+    heads = tuple(workspace.store.log.heads())
     last = _last(tuple(each for each in heads if each.stage not in _SWITCHES), undone(heads))
     return f"r{last}" if last is not None else ""
 
@@ -85,9 +85,9 @@ def _last(real: tuple[Pass, ...], off: frozenset[int]) -> int | None:
     return next((each.run for each in reversed(real) if each.id not in off), None)
 
 
-def redo(desk: Desk, what: str = "") -> Undone:
+def redo(workspace: Workspace, what: str = "") -> Undone:
     """Bring back what was undone: a pass, a run, or, with nothing named, what the last undo took. Raises UsageError."""
-    heads = tuple(desk.store.log.heads())
+    heads = tuple(workspace.store.log.heads())
     off = undone(heads)
     if what:
         chosen = tuple(each.id for each in _chosen(heads, what, off, undoing=False) if each.id in off)
@@ -96,7 +96,7 @@ def redo(desk: Desk, what: str = "") -> Undone:
         chosen = tuple(sorted(set(last.undoes) & off)) if last else ()
     if not chosen:
         raise UsageError("there is nothing to redo", hint="see `kept log`")
-    return _switch(desk, undoes=(), redoes=chosen)
+    return _switch(workspace, undoes=(), redoes=chosen)
 
 
 def _chosen(heads: tuple[Pass, ...], what: str, off: frozenset[int], *, undoing: bool) -> tuple[Pass, ...]:
@@ -115,10 +115,10 @@ def _chosen(heads: tuple[Pass, ...], what: str, off: frozenset[int], *, undoing:
     return found
 
 
-def _switch(desk: Desk, *, undoes: tuple[int, ...], redoes: tuple[int, ...]) -> Undone:
-    log, switched = desk.store.log, undoes or redoes
-    with desk.store.transaction():
-        now = desk.clock()
+def _switch(workspace: Workspace, *, undoes: tuple[int, ...], redoes: tuple[int, ...]) -> Undone:
+    log, switched = workspace.store.log, undoes or redoes
+    with workspace.store.transaction():
+        now = workspace.clock()
         name = "undo" if undoes else "redo"
         related = log.related(switched)
         before = _counting(related, undone(log.switches()))
@@ -157,13 +157,13 @@ def _changes(before: Mapping[str, Memory], after: Mapping[str, Memory]) -> Chang
     }
 
 
-def memories_at(desk: Desk, moment: datetime, *, recorded: bool = False) -> tuple[Memory, ...]:
+def memories_at(workspace: Workspace, moment: datetime, *, recorded: bool = False) -> tuple[Memory, ...]:
     """The memories as of a past moment.
 
     By event time (the default): what was true then, as far as is known today. By recorded time: what kept believed then. What has no
     event time counts from when it was recorded.
     """
-    passes = tuple(desk.store.log.passes())
+    passes = tuple(workspace.store.log.passes())
     if recorded:
         return tuple(fold(each for each in passes if each.recorded_at <= moment).values())
     off = undone(passes)
@@ -202,8 +202,8 @@ def _as_seen(memory: Memory, moment: datetime, earliest: Mapping[str, datetime])
     return replace(memory, evidence=evidence, first_seen=first, last_seen=last)
 
 
-def difference(desk: Desk, earlier: datetime, later: datetime, *, recorded: bool = False) -> Undone:
+def difference(workspace: Workspace, earlier: datetime, later: datetime, *, recorded: bool = False) -> Undone:
     """What changed between two moments: memories with their form before and after (None: not there)."""
-    before = {each.id: each for each in memories_at(desk, earlier, recorded=recorded)}
-    after = {each.id: each for each in memories_at(desk, later, recorded=recorded)}
+    before = {each.id: each for each in memories_at(workspace, earlier, recorded=recorded)}
+    after = {each.id: each for each in memories_at(workspace, later, recorded=recorded)}
     return Undone(passes=(), changed=_changes(before, after))

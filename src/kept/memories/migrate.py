@@ -13,7 +13,7 @@ from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Move, Operation
 from kept.profiles.profile import INTENTS, Profile
 from kept.store import Draft
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,31 +39,31 @@ def usual(source: Profile, target: Profile) -> dict[str, str]:
     return found
 
 
-def migrate(desk: Desk, source: str, target: str, mapping: Mapping[str, str], *, dry: bool = False) -> Migrated:
+def migrate(workspace: Workspace, source: str, target: str, mapping: Mapping[str, str], *, dry: bool = False) -> Migrated:
     """Move every living memory of a profile to another one. ``mapping`` (category to category, empty: it stays) goes before :func:`usual`.
 
     Raises ConfigError for a profile that cannot be read, UsageError for a mapping that names what is not there, StoreError.
     """
-    folder = desk.home.config / "profiles"
+    folder = workspace.paths.config / "profiles"
     left, right = profiles.profile(source, folder), profiles.profile(target, folder)
     if left.id == right.id:
         raise UsageError("a profile cannot be migrated to itself")
-    if right.id not in {each.id for each in desk.profiles}:
+    if right.id not in {each.id for each in workspace.profiles}:
         raise UsageError(f"profile {right.id!r} is not at work", hint=f"kept config set profiles {right.id}")
     _check(left, right, mapping)
     became = {name: kind for name, kind in {**usual(left, right), **mapping}.items() if kind}
-    living = [each for each in desk.store.log.memories() if each.profile == left.id and each.content and _lives(each)]
+    living = [each for each in workspace.store.log.memories() if each.profile == left.id and each.content and _lives(each)]
     operations = tuple(_move(each, right, became[each.category]) for each in living if each.category in became)
     if operations and not dry:
         declared = ", ".join(f"{name} to {kind}" for name, kind in sorted(became.items()))
-        with desk.store.transaction():
-            run = desk.store.log.start_run("migrate", desk.clock())
+        with workspace.store.transaction():
+            run = workspace.store.log.start_run("migrate", workspace.clock())
             draft = Draft(
-                run=run, stage="migrate", subject=f"{left.id} to {right.id}", actor=Actor.PERSON, recorded_at=desk.clock(),
+                run=run, stage="migrate", subject=f"{left.id} to {right.id}", actor=Actor.PERSON, recorded_at=workspace.clock(),
                 operations=operations, note=declared,
             )  # fmt: skip
-            desk.store.log.commit(draft)
-            desk.store.log.end_run(run, desk.clock(), {"operations": {"move": len(operations)}})
+            workspace.store.log.commit(draft)
+            workspace.store.log.end_run(run, workspace.clock(), {"operations": {"move": len(operations)}})
     return Migrated(
         mapping=became,
         moved=Counter(each.category for each in living if each.category in became),

@@ -21,19 +21,19 @@ from kept.core.text import normal_form, one_line
 from kept.core.times import to_text
 from kept.intake.projects import note
 from kept.store import Draft, Thread
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 MOST = 2_000  # characters a person's own memory may have: it must stand on one line
 
 
-def find(desk: Desk, number: str) -> Memory:
+def find(workspace: Workspace, number: str) -> Memory:
     """The memory of an id or an unambiguous beginning of one (at least 4 characters). Raises UsageError."""
-    exact = desk.store.log.memory(number)
+    exact = workspace.store.log.memory(number)
     if exact is not None:
         return exact
-    ids = desk.store.log.ids_like(number) if len(number) >= 4 and number.isalnum() else ()
+    ids = workspace.store.log.ids_like(number) if len(number) >= 4 and number.isalnum() else ()
     if len(ids) == 1:
-        found = desk.store.log.memory(ids[0])
+        found = workspace.store.log.memory(ids[0])
         if found is not None:
             return found
     hint = f"it could be {', '.join(ids)}" if ids else "see `kept list` for ids"
@@ -41,7 +41,14 @@ def find(desk: Desk, number: str) -> Memory:
 
 
 def add(
-    desk: Desk, text: str, category: str, *, project: str = "", scope: str = "", until: datetime | None = None, agent: bool = False
+    workspace: Workspace,
+    text: str,
+    category: str,
+    *,
+    project: str = "",
+    scope: str = "",
+    until: datetime | None = None,
+    agent: bool = False,
 ) -> Memory:
     """Remember a sentence a person gives, at once; or hold it where an agent suggests it.
 
@@ -49,15 +56,15 @@ def add(
 
     Raises UsageError for an unknown category, an unusable text, or one that is remembered already.
     """
-    content = usable(desk, text)
-    profile, kind = desk.kind(category)
+    content = usable(workspace, text)
+    profile, kind = workspace.kind(category)
     if project:
-        note(desk, project)
-    scope = desk.scope(project) if project else scope or USER_SCOPE
-    for memory in desk.store.log.memories(group=(profile.id, scope)):
+        note(workspace, project)
+    scope = workspace.scope(project) if project else scope or USER_SCOPE
+    for memory in workspace.store.log.memories(group=(profile.id, scope)):
         if memory.status in (Status.ACTIVE, Status.HELD) and normal_form(memory.content) == normal_form(content):
             raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
-    now = desk.clock()
+    now = workspace.clock()
     number = digest(profile.id, scope, kind.id, content, now.isoformat(), size=5)
     value = Memory(
         id=number, profile=profile.id, category=kind.id, scope=scope, status=Status.HELD if agent else Status.ACTIVE,
@@ -65,22 +72,22 @@ def add(
         last_seen=now, artifacts=artifacts(content), owned=not agent, valid_until=until, trigger=SUGGESTED if agent else "told",
     )  # fmt: skip
     actor, reason = (Actor.AGENT, "held: suggested by an agent") if agent else (Actor.PERSON, "told by the user")
-    _commit(desk, "suggest" if agent else "add", Add(memory=number, at=now, reason=reason, value=value), actor=actor)
-    return find(desk, number)
+    _commit(workspace, "suggest" if agent else "add", Add(memory=number, at=now, reason=reason, value=value), actor=actor)
+    return find(workspace, number)
 
 
-def _within(desk: Desk, memory: Memory, category: str) -> str:
+def _within(workspace: Workspace, memory: Memory, category: str) -> str:
     """The category of a memory's own profile that a person names. Raises UsageError for one that it has not."""
-    profile, wanted = desk.profile_of(memory) or desk.profile, category.removeprefix(f"{memory.profile}.")
+    profile, wanted = workspace.profile_of(memory) or workspace.profile, category.removeprefix(f"{memory.profile}.")
     if profile.category(wanted) is None:
         known = ", ".join(each.id for each in profile.categories)
         raise UsageError(f"no category {category!r} in profile {profile.id!r}", hint=f"categories: {known}")
     return wanted
 
 
-def usable(desk: Desk, text: str, *, most: int = MOST) -> str:
+def usable(workspace: Workspace, text: str, *, most: int = MOST) -> str:
     """A text as a memory can hold it: one line, nothing invisible, no secret. Raises UsageError where that leaves too little or too much."""
-    content = one_line(redact(strip_invisible(text)[0], key=desk.store.key("redaction")).text)
+    content = one_line(redact(strip_invisible(text)[0], key=workspace.store.key("redaction")).text)
     if not any(char.isalnum() for char in content):
         raise UsageError("there is nothing to remember in an empty text")
     if len(content) > most:
@@ -96,10 +103,10 @@ def revision(memory: Memory) -> str:
 
 
 @contextmanager
-def _held(desk: Desk, number: str, if_match: str) -> Iterator[Memory]:
+def _held(workspace: Workspace, number: str, if_match: str) -> Iterator[Memory]:
     """A memory that nobody else can change inside. Raises StaleError where it is not of the revision ``if_match`` (empty: any)."""
-    with desk.store.transaction():
-        memory = find(desk, number)
+    with workspace.store.transaction():
+        memory = find(workspace, number)
         now = revision(memory)
         if if_match not in ("", now):
             said = f"it is {memory.status.value} and says “{memory.content}” (revision {now})"
@@ -109,76 +116,78 @@ def _held(desk: Desk, number: str, if_match: str) -> Iterator[Memory]:
         yield memory
 
 
-def edit(desk: Desk, number: str, text: str, *, category: str | None = None, if_match: str = "") -> Memory:
+def edit(workspace: Workspace, number: str, text: str, *, category: str | None = None, if_match: str = "") -> Memory:
     """Give a memory the words (or category) a person wants. Raises UsageError, StaleError."""
-    with _held(desk, number, if_match) as memory:
-        return _edit(desk, memory, text, category)
+    with _held(workspace, number, if_match) as memory:
+        return _edit(workspace, memory, text, category)
 
 
-def _edit(desk: Desk, memory: Memory, text: str, category: str | None) -> Memory:
-    category = None if category is None else _within(desk, memory, category)
-    content = usable(desk, text)
+def _edit(workspace: Workspace, memory: Memory, text: str, category: str | None) -> Memory:
+    category = None if category is None else _within(workspace, memory, category)
+    content = usable(workspace, text)
     facts = replace(as_facts(memory), content=content, category=category or memory.category, artifacts=artifacts(content))
-    return _once(desk, "edit", Revise(memory=memory.id, at=desk.clock(), reason="edited by the user", facts=facts))
+    return _once(workspace, "edit", Revise(memory=memory.id, at=workspace.clock(), reason="edited by the user", facts=facts))
 
 
-def retire(desk: Desk, number: str, reason: str = "", *, if_match: str = "") -> Memory:
+def retire(workspace: Workspace, number: str, reason: str = "", *, if_match: str = "") -> Memory:
     """Retire a memory: it no longer holds. The same proposal does not bring it back. Raises UsageError, StaleError."""
-    with _held(desk, number, if_match) as memory:
+    with _held(workspace, number, if_match) as memory:
         _need(memory, Status.ACTIVE, Status.HELD)
-        return _once(desk, "retire", Retire(memory=memory.id, at=desk.clock(), reason=reason or "retired by the user"))
+        return _once(workspace, "retire", Retire(memory=memory.id, at=workspace.clock(), reason=reason or "retired by the user"))
 
 
-def keep(desk: Desk, number: str, *, if_match: str = "") -> Memory:
+def keep(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
     """Confirm that a memory still holds: it is the person's own from now on. Raises UsageError, StaleError."""
-    with _held(desk, number, if_match) as memory:
+    with _held(workspace, number, if_match) as memory:
         _need(memory, Status.ACTIVE)
-        now = desk.clock()
+        now = workspace.clock()
         facts = replace(as_facts(memory), last_seen=now)
-        return _once(desk, "keep", Reaffirm(memory=memory.id, at=now, reason="confirmed by the user", facts=facts))
+        return _once(workspace, "keep", Reaffirm(memory=memory.id, at=now, reason="confirmed by the user", facts=facts))
 
 
-def approve(desk: Desk, number: str, *, if_match: str = "") -> Memory:
+def approve(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
     """Make a held, retired or rejected memory active. Raises UsageError, StaleError."""
-    with _held(desk, number, if_match) as memory:
+    with _held(workspace, number, if_match) as memory:
         _need(memory, Status.HELD, Status.RETIRED, Status.REJECTED)
         if not memory.content:
             raise UsageError("this memory was forgotten; nothing can bring it back", where=memory.id)
-        return _once(desk, "approve", Approve(memory=memory.id, at=desk.clock(), reason="approved by the user"))
+        return _once(workspace, "approve", Approve(memory=memory.id, at=workspace.clock(), reason="approved by the user"))
 
 
-def reject(desk: Desk, number: str, *, if_match: str = "") -> Memory:
+def reject(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
     """Turn down a held memory; the same proposal does not come back. Raises UsageError, StaleError."""
-    with _held(desk, number, if_match) as memory:
+    with _held(workspace, number, if_match) as memory:
         _need(memory, Status.HELD)
-        return _once(desk, "reject", Reject(memory=memory.id, at=desk.clock(), reason="rejected by the user"))
+        return _once(workspace, "reject", Reject(memory=memory.id, at=workspace.clock(), reason="rejected by the user"))
 
 
-def pin(desk: Desk, number: str, *, on: bool = True, if_match: str = "") -> Memory:
+def pin(workspace: Workspace, number: str, *, on: bool = True, if_match: str = "") -> Memory:
     """Pin a memory, so it is always shown and no machine touches it; or unpin it. Raises UsageError, StaleError."""
-    with _held(desk, number, if_match) as memory:
+    with _held(workspace, number, if_match) as memory:
         _need(memory, Status.ACTIVE, Status.HELD)
         if memory.pinned == on:
             return memory
-        return _once(desk, "pin" if on else "unpin", Pin(memory=memory.id, at=desk.clock(), reason="pinned by the user", on=on))
+        return _once(
+            workspace, "pin" if on else "unpin", Pin(memory=memory.id, at=workspace.clock(), reason="pinned by the user", on=on)
+        )
 
 
 def resolve(
-    desk: Desk, number: str, category: str, text: str = "", *, agent: bool = False, if_match: str = ""
+    workspace: Workspace, number: str, category: str, text: str = "", *, agent: bool = False, if_match: str = ""
 ) -> tuple[Memory, Memory]:
     """Close a memory (an open question) with the decision or insight that answers it. Returns both. Raises UsageError, StaleError.
 
     ``agent`` says that an agent answers whom the person trusts with it.
     """
-    with _held(desk, number, if_match) as memory:
-        return _resolve(desk, memory, category, text, agent=agent)
+    with _held(workspace, number, if_match) as memory:
+        return _resolve(workspace, memory, category, text, agent=agent)
 
 
-def _resolve(desk: Desk, memory: Memory, category: str, text: str, *, agent: bool) -> tuple[Memory, Memory]:
+def _resolve(workspace: Workspace, memory: Memory, category: str, text: str, *, agent: bool) -> tuple[Memory, Memory]:
     _need(memory, Status.ACTIVE, Status.HELD)
-    category = _within(desk, memory, category)
-    now = desk.clock()
-    content = usable(desk, text or memory.content)
+    category = _within(workspace, memory, category)
+    now = workspace.clock()
+    content = usable(workspace, text or memory.content)
     answer = digest(memory.id, category, content, now.isoformat(), size=5)
     value = Memory(
         id=answer, profile=memory.profile, category=category, scope=memory.scope, status=Status.ACTIVE, content=content,
@@ -186,17 +195,17 @@ def _resolve(desk: Desk, memory: Memory, category: str, text: str, *, agent: boo
         evidence=memory.evidence, owned=not agent, trigger="resolved",
     )  # fmt: skip
     _commit(
-        desk,
+        workspace,
         "resolve",
         Add(memory=answer, at=now, reason=f"answers {memory.id}", value=value),
         Resolve(memory=memory.id, at=now, reason="answered by an agent" if agent else "answered by the user", by=answer),
         actor=Actor.AGENT if agent else Actor.PERSON,
     )
-    return find(desk, memory.id), find(desk, answer)
+    return find(workspace, memory.id), find(workspace, answer)
 
 
 def merge(
-    desk: Desk, numbers: Sequence[str], text: str = "", *, category: str | None = None, if_match: Sequence[str] = ()
+    workspace: Workspace, numbers: Sequence[str], text: str = "", *, category: str | None = None, if_match: Sequence[str] = ()
 ) -> Memory:
     """Make several memories one: the first takes in the others, with all they rest on, and says ``text`` (else what it says).
 
@@ -205,19 +214,19 @@ def merge(
     seen = (*if_match, *("" for _ in range(len(numbers) - len(if_match))))
     with ExitStack() as held:
         pairs = zip(numbers, seen, strict=True)
-        first, *others = {one.id: one for one in [held.enter_context(_held(desk, *each)) for each in pairs]}.values()
+        first, *others = {one.id: one for one in [held.enter_context(_held(workspace, *each)) for each in pairs]}.values()
         if not others:
             raise UsageError("a merge needs two memories or more", hint="give another id")
         for each in (first, *others):
             _need(each, Status.ACTIVE, Status.HELD)
             if (each.profile, each.scope) != (first.profile, first.scope):
                 raise UsageError("memories of different projects or profiles stay apart", where=each.id)
-        now, every = desk.clock(), (first, *others)
-        content = usable(desk, text or first.content)
+        now, every = workspace.clock(), (first, *others)
+        content = usable(workspace, text or first.content)
         added = tuple(one for each in others for one in each.evidence)
         sessions = {one.session for each in every for one in each.evidence}
         facts = replace(
-            as_facts(first), content=content, category=_within(desk, first, category) if category else first.category,
+            as_facts(first), content=content, category=_within(workspace, first, category) if category else first.category,
             confidence=max(each.confidence for each in every), artifacts=artifacts(content), added=added,
             first_seen=min((each.first_seen for each in every if each.first_seen), default=None),
             last_seen=max((each.last_seen for each in every if each.last_seen), default=None),
@@ -230,21 +239,21 @@ def merge(
         operations: list[Operation] = [Merge(memory=first.id, at=now, reason="merged by the user", losers=losers, facts=facts)]
         if first.status is Status.HELD:
             operations.append(Approve(memory=first.id, at=now, reason="merged by the user"))
-        _commit(desk, "merge", *operations)
-        return find(desk, first.id)
+        _commit(workspace, "merge", *operations)
+        return find(workspace, first.id)
 
 
-def admit(desk: Desk, candidate: str) -> Memory:
+def admit(workspace: Workspace, candidate: str) -> Memory:
     """Remember what was refused: the person says that it is right after all. Raises MissingError, UsageError where it is remembered."""
-    judged = next((each.judged for each in desk.store.log.refused() if each.judged.candidate.id == candidate), None)
+    judged = next((each.judged for each in workspace.store.log.refused() if each.judged.candidate.id == candidate), None)
     if judged is None:
         raise MissingError(f"nothing that was refused has the id {candidate!r}", hint="see `kept list --refused`")
     found = judged.candidate
     if isinstance(judged.verdict, Refused) and judged.verdict.reason == FORGOTTEN:
         raise UsageError("this was forgotten; nothing can bring it back", where=candidate)
-    content = usable(desk, found.content)
-    with desk.store.transaction():
-        for memory in desk.store.log.memories(group=(found.profile, found.scope)):
+    content = usable(workspace, found.content)
+    with workspace.store.transaction():
+        for memory in workspace.store.log.memories(group=(found.profile, found.scope)):
             same = normal_form(memory.content) == normal_form(content)
             if candidate in memory.candidates or (same and memory.status in (Status.ACTIVE, Status.HELD)):
                 raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
@@ -256,12 +265,12 @@ def admit(desk: Desk, candidate: str) -> Memory:
             fingerprint=found.fingerprint, subject=found.subject, about=found.about,
         )  # fmt: skip
         reason = "refused by kept, right after all by the user"
-        _commit(desk, "admit", Add(memory=number, at=desk.clock(), reason=reason, value=value))
-        return find(desk, number)
+        _commit(workspace, "admit", Add(memory=number, at=workspace.clock(), reason=reason, value=value))
+        return find(workspace, number)
 
 
 def derived(
-    desk: Desk, *, source: str = "", project: str = "", since: datetime | None = None, until: datetime | None = None
+    workspace: Workspace, *, source: str = "", project: str = "", since: datetime | None = None, until: datetime | None = None
 ) -> tuple[Memory, ...]:
     """The memories of a source (its name, a file, or a session id or the beginning of one), of a project (its scope), and first seen
     in a span of time: those that fit all that is asked for.
@@ -270,10 +279,10 @@ def derived(
     """
     if not (source or project or since or until):
         raise UsageError("say what to forget", hint="give ids, --source, --session, --project, --since or --words")
-    named = {each.path for each in desk.store.archive.threads() if each.source == source}
+    named = {each.path for each in workspace.store.archive.threads() if each.source == source}
     return tuple(
         each
-        for each in desk.store.log.memories()
+        for each in workspace.store.log.memories()
         if each.content
         and (not source or any(quote.path in named or _is_of(source, quote) for quote in each.evidence))
         and project in ("", each.scope)
@@ -295,15 +304,15 @@ class Conversations:
 
 
 def conversations(
-    desk: Desk, *, source: str = "", project: str = "", since: datetime | None = None, until: datetime | None = None
+    workspace: Workspace, *, source: str = "", project: str = "", since: datetime | None = None, until: datetime | None = None
 ) -> Conversations:
     """The conversations of a source and project; with a span of time, what was said in it. Raises DamagedError."""
-    archive = desk.store.archive
+    archive = workspace.store.archive
     threads = [
         each
         for each in archive.threads()
         if (not source or source == each.source or _is_of(source, each))
-        and (not project or desk.scope(each.project, each.path) == project)
+        and (not project or workspace.scope(each.project, each.path) == project)
         and (since is None or (each.last_at is not None and each.last_at >= since))
         and (until is None or (each.first_at is not None and each.first_at < until))
     ]
@@ -322,15 +331,17 @@ def _need(memory: Memory, *allowed: Status) -> None:
         )
 
 
-def _once(desk: Desk, command: str, operation: Operation) -> Memory:
-    _commit(desk, command, operation)
-    return find(desk, operation.memory)
+def _once(workspace: Workspace, command: str, operation: Operation) -> Memory:
+    _commit(workspace, command, operation)
+    return find(workspace, operation.memory)
 
 
-def _commit(desk: Desk, command: str, *operations: Operation, actor: Actor = Actor.PERSON) -> None:
-    with desk.store.transaction():
-        now = desk.clock()
-        run = desk.store.log.start_run(command, now)
+def _commit(workspace: Workspace, command: str, *operations: Operation, actor: Actor = Actor.PERSON) -> None:
+    with workspace.store.transaction():
+        now = workspace.clock()
+        run = workspace.store.log.start_run(command, now)
         subject = operations[0].memory
-        desk.store.log.commit(Draft(run=run, stage="person", subject=subject, actor=actor, recorded_at=now, operations=operations))
-        desk.store.log.end_run(run, now, {})
+        workspace.store.log.commit(
+            Draft(run=run, stage="person", subject=subject, actor=actor, recorded_at=now, operations=operations)
+        )
+        workspace.store.log.end_run(run, now, {})

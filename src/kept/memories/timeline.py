@@ -7,7 +7,7 @@ from kept.core.fold import undone
 from kept.core.memory import Memory
 from kept.core.operation import Add, Merge, Operation, Pass, Resolve, Supersede
 from kept.memories.browse import Trace, trace
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,29 +50,29 @@ class Story:
         return self.trace.memory
 
 
-def story(desk: Desk, memory: Memory, *, context: int = 2) -> Story:
+def story(workspace: Workspace, memory: Memory, *, context: int = 2) -> Story:
     """The story of a memory, each piece of evidence with ``context`` turns before and after it. Changes nothing. Raises StoreError."""
-    found = trace(desk, memory, context=context)
-    log = desk.store.log
+    found = trace(workspace, memory, context=context)
+    log = workspace.store.log
     now = log.memory(memory.superseded_by or memory.resolved_by) if memory.superseded_by or memory.resolved_by else None
     before = tuple(each for number in memory.supersedes if (each := log.memory(number)) is not None)
     return Story(
         trace=found,
-        chapters=tuple(_chapters(desk, found)),
+        chapters=tuple(_chapters(workspace, found)),
         before=before,
         now=now,
     )
 
 
-def _chapters(desk: Desk, found: Trace) -> Iterator[Chapter]:
-    off, words = undone(desk.store.log.switches()), ""
+def _chapters(workspace: Workspace, found: Trace) -> Iterator[Chapter]:
+    off, words = undone(workspace.store.log.switches()), ""
     for made, operation in found.history:
         facts = getattr(operation, "facts", None) if operation.memory == found.memory.id else None
         said = operation.value.content if isinstance(operation, Add) else facts.content if facts is not None else words
         other = _other(operation, found.memory.id)
         yield Chapter(
             made=made, operation=operation, off=made.id in off, before=words, after=said,
-            other=desk.store.log.memory(other) if other else None,
+            other=workspace.store.log.memory(other) if other else None,
         )  # fmt: skip
         words = words if made.id in off else said
 

@@ -16,36 +16,36 @@ from kept.core.text import normal_form, one_line
 from kept.memories.person import usable
 from kept.outputs.targets import Target
 from kept.profiles.profile import Profile, kind_of, read_kind
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _SHOWN = (Status.ACTIVE, Status.HELD, Status.SUPERSEDED, Status.RESOLVED)
 
 
-def operations(desk: Desk, target: Target, edits: Edits) -> Iterator[Operation]:
+def operations(workspace: Workspace, target: Target, edits: Edits) -> Iterator[Operation]:
     """What the edits of one file mean for memories, as a person's operations."""
-    now = desk.clock()
+    now = workspace.clock()
     for number, words in sorted(edits.revised.items()):
-        memory = desk.store.log.memory(number)
+        memory = workspace.store.log.memory(number)
         if memory is not None and memory.content:
-            yield from _revision(desk, memory, words, now)
+            yield from _revision(workspace, memory, words, now)
     for number in edits.removed:
-        memory = desk.store.log.memory(number)
+        memory = workspace.store.log.memory(number)
         if memory is not None and memory.status in _SHOWN:
             yield Retire(memory=number, at=now, reason="its line was deleted by hand")
-    memories = desk.store.log.memories()
+    memories = workspace.store.log.memories()
     for added in edits.added:
-        yield from _addition(desk, target, added, memories, now)
+        yield from _addition(workspace, target, added, memories, now)
     gone = {normal_form(each) for each in edits.gone}
     for memory in memories:
         if memory.status is Status.HELD and memory.trigger == "written" and normal_form(memory.content) in gone:
             yield Reject(memory=memory.id, at=now, reason="its line was deleted by hand")
 
 
-def _revision(desk: Desk, memory: Memory, words: str, now: datetime) -> Iterator[Operation]:
-    if not _is_usable(desk, words):
+def _revision(workspace: Workspace, memory: Memory, words: str, now: datetime) -> Iterator[Operation]:
+    if not _is_usable(workspace, words):
         return
     told, about = restored(words, memory.content, memory.about)
-    content = usable(desk, told)
+    content = usable(workspace, told)
     if content == one_line(memory.content) and memory.status is Status.ACTIVE:
         return
     facts = replace(as_facts(memory), content=content, artifacts=artifacts(content), about=about)
@@ -54,10 +54,12 @@ def _revision(desk: Desk, memory: Memory, words: str, now: datetime) -> Iterator
         yield Approve(memory=memory.id, at=now, reason="edited by hand")
 
 
-def _addition(desk: Desk, target: Target, added: Added, memories: tuple[Memory, ...], now: datetime) -> Iterator[Operation]:
-    if not _is_usable(desk, added.fact) or not (added.category or target.form.open):
+def _addition(
+    workspace: Workspace, target: Target, added: Added, memories: tuple[Memory, ...], now: datetime
+) -> Iterator[Operation]:
+    if not _is_usable(workspace, added.fact) or not (added.category or target.form.open):
         return
-    content = usable(desk, added.fact)
+    content = usable(workspace, added.fact)
     same = [each for each in memories if each.content and normal_form(each.content) == normal_form(content)]
     if same:
         if not any(each.status in (Status.ACTIVE, Status.HELD) for each in same):
@@ -88,14 +90,14 @@ def _kind(target: Target, kind: str) -> tuple[Profile, str]:
     return (profile, category) if profile else (target.profiles[0], target.profiles[0].categories[0].id)
 
 
-def with_stubborn(desk: Desk, edits: Edits) -> Edits:
+def with_stubborn(workspace: Workspace, edits: Edits) -> Edits:
     """A line a person made longer than a memory can be stays in the file as they wrote it; the memory keeps its words."""
-    stubborn = {number: f"- {words}" for number, words in edits.revised.items() if not _is_usable(desk, words)}
+    stubborn = {number: f"- {words}" for number, words in edits.revised.items() if not _is_usable(workspace, words)}
     return replace(edits, renamed={**edits.renamed, **stubborn}) if stubborn else edits
 
 
-def _is_usable(desk: Desk, words: str) -> bool:
+def _is_usable(workspace: Workspace, words: str) -> bool:
     try:
-        return bool(usable(desk, words))
+        return bool(usable(workspace, words))
     except UsageError:
         return False

@@ -3,32 +3,32 @@
 from kept.core.memory import USER_SCOPE
 from kept.outputs.compose import graph
 from kept.outputs.graph import Graph
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 MOST = 1_000  # nodes that can still be read
 
 
-def knowledge(desk: Desk, *, project: str = "", most: int = MOST) -> Graph:
+def knowledge(workspace: Workspace, *, project: str = "", most: int = MOST) -> Graph:
     """The graph of the active memories of the profiles at work; of the projects whose name has ``project`` in it, where it is given.
 
     Raises StoreError.
     """
-    names = desk.names()
-    memories = desk.store.log.memories()
+    names = workspace.names()
+    memories = workspace.store.log.memories()
     if project:
         wanted = project.casefold()
         memories = tuple(
             each for each in memories if each.scope != USER_SCOPE and wanted in names.get(each.scope, each.scope).casefold()
         )
-    return graph(memories, desk.profiles, as_of=desk.clock(), names=names, most=most, pages=_pages(desk))
+    return graph(memories, workspace.profiles, as_of=workspace.clock(), names=names, most=most, pages=_pages(workspace))
 
 
-def _pages(desk: Desk) -> dict[str, str]:
+def _pages(workspace: Workspace) -> dict[str, str]:
     """The knowledge pages that are written: the name of each one's file below the home, by the page's path."""
-    folders = [each.outputs.pages_folder.rstrip("/") for each in reversed(desk.profiles) if each.outputs.pages_folder]
+    folders = [each.outputs.pages_folder.rstrip("/") for each in reversed(workspace.profiles) if each.outputs.pages_folder]
     found: dict[str, str] = {}
-    for written in desk.store.outputs() if folders else ():
-        name = written.removeprefix(f"{desk.home.root}/")
+    for written in workspace.store.outputs() if folders else ():
+        name = written.removeprefix(f"{workspace.paths.root}/")
         for folder in folders:
             if name.startswith(f"{folder}/") and name.endswith(".md"):
                 found[name.removeprefix(f"{folder}/").removesuffix(".md")] = name

@@ -8,23 +8,28 @@ from kept.core.memory import Judged, Memory
 from kept.outputs.compose import Route, routes
 from kept.outputs.targets import scopes_apart
 from kept.profiles.profile import Place, Profile
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 
-def routed(desk: Desk, memories: Sequence[Memory]) -> dict[str, tuple[Route, ...]]:
+def routed(workspace: Workspace, memories: Sequence[Memory]) -> dict[str, tuple[Route, ...]]:
     """The routes of some memories, by id; none for a memory whose profile is not at work. Raises StoreError."""
-    every, names, found = desk.store.log.memories(), desk.names(), {}
-    apart = scopes_apart(desk)
+    every, names, found = workspace.store.log.memories(), workspace.names(), {}
+    apart = scopes_apart(workspace)
     for each in memories:
-        profile = desk.profile_of(each)
+        profile = workspace.profile_of(each)
         if profile is None or not each.content:
             continue
         told = routes(
-            each, [one for one in every if one.profile == each.profile], profile, as_of=desk.clock(), names=names, zone=desk.zone
+            each,
+            [one for one in every if one.profile == each.profile],
+            profile,
+            as_of=workspace.clock(),
+            names=names,
+            zone=workspace.zone,
         )
         where = apart.get((each.scope, each.profile), "")
         elsewhere = Route(place=Place.MEMORY, where=where, why="its project has a file of its own")
-        seen = _in_view(desk, profile, each)
+        seen = _in_view(workspace, profile, each)
         found[each.id] = tuple(
             elsewhere if where and one.place is Place.MEMORY and one.where
             else replace(one, where="", why="there is no room: more relevant ones are there") if one.place is Place.VIEW and not seen
@@ -34,9 +39,9 @@ def routed(desk: Desk, memories: Sequence[Memory]) -> dict[str, tuple[Route, ...
     return found
 
 
-def _in_view(desk: Desk, profile: Profile, memory: Memory) -> bool:
+def _in_view(workspace: Workspace, profile: Profile, memory: Memory) -> bool:
     """Whether the JSON view, as it was last written, has a memory."""
-    written = desk.store.output(str(desk.home.root / profile.outputs.view_file)) if profile.outputs.view_file else ()
+    written = workspace.store.output(str(workspace.paths.root / profile.outputs.view_file)) if profile.outputs.view_file else ()
     return any(line.key == memory.id for each in written[:1] for line in each.lines)
 
 
@@ -48,15 +53,15 @@ class Extracted:
     refused: tuple[Judged, ...]
 
 
-def extracted(desk: Desk, first: date, last: date) -> Extracted:
+def extracted(workspace: Workspace, first: date, last: date) -> Extracted:
     """What was first said from ``first`` to ``last`` and extracted, wherever it went. Raises StoreError."""
-    start, stop = desk.span(first)[0], desk.span(last)[1]
+    start, stop = workspace.span(first)[0], workspace.span(last)[1]
     found = [
         each
-        for each in desk.store.log.memories_between(start, stop)
+        for each in workspace.store.log.memories_between(start, stop)
         if each.content and each.first_seen is not None and start <= each.first_seen < stop
     ]
-    refused = [each.judged for each in desk.store.log.refused()]
+    refused = [each.judged for each in workspace.store.log.refused()]
     return Extracted(
         memories=tuple(sorted(found, key=lambda each: (each.first_seen or start, each.id))),
         refused=tuple(each for each in refused if each.candidate.at is not None and start <= each.candidate.at < stop),

@@ -19,7 +19,7 @@ from kept.local.clients import CLIENTS, GEMINI, READERS, Client, has_hooks, has_
 from kept.memories.client_memory import injected
 from kept.outputs.compose import Page, compose, days, pages
 from kept.profiles.profile import Place, Profile
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 REMEMBERED = "Remembered"  # the heading of kept's section in the note of a day
 _FOLDER_RULES = 3  # rules about one folder of a project from which they have a file of their own
@@ -71,22 +71,22 @@ class Book:
     injected: Mapping[str, frozenset[tuple[str, str]]] = field(default_factory=dict)
 
 
-Summaries = Callable[[Desk], Mapping[date, Sequence[Line]]]
+Summaries = Callable[[Workspace], Mapping[date, Sequence[Line]]]
 
 
-def bind(desk: Desk, summaries: Summaries = told) -> Book:
+def bind(workspace: Workspace, summaries: Summaries = told) -> Book:
     """Everything that is to be written, composed once. ``summaries`` tells in a few lines what a day amounted to. Raises StoreError."""
-    memories, names = desk.store.log.memories(), desk.names()
-    noting = [each for each in desk.profiles if each.outputs.daily_folder]
-    paging = [each for each in desk.profiles if each.outputs.pages_folder]
-    lines = summaries(desk) if noting else {}
+    memories, names = workspace.store.log.memories(), workspace.names()
+    noting = [each for each in workspace.profiles if each.outputs.daily_folder]
+    paging = [each for each in workspace.profiles if each.outputs.pages_folder]
+    lines = summaries(workspace) if noting else {}
     return Book(
         memories=memories,
         names=names,
-        projects=_projects(desk) if any(_in_projects(each) for each in desk.profiles) else {},
-        days={each.id: days(memories, (each,), names=names, zone=desk.zone, summaries=lines) for each in noting},
-        pages={each.id: pages(memories, each, as_of=desk.clock(), names=names, zone=desk.zone) for each in paging},
-        injected=injected(desk),
+        projects=_projects(workspace) if any(_in_projects(each) for each in workspace.profiles) else {},
+        days={each.id: days(memories, (each,), names=names, zone=workspace.zone, summaries=lines) for each in noting},
+        pages={each.id: pages(memories, each, as_of=workspace.clock(), names=names, zone=workspace.zone) for each in paging},
+        injected=injected(workspace),
     )
 
 
@@ -94,33 +94,33 @@ def _in_projects(profile: Profile) -> bool:
     return profile.outputs.project_section or profile.outputs.project_rules
 
 
-def targets(desk: Desk, book: Book) -> tuple[Target, ...]:
+def targets(workspace: Workspace, book: Book) -> tuple[Target, ...]:
     """The files that the profiles at work write, and those they wrote before that may have to go.
 
     Profiles that name the same file write it together, and so do all that write sections, under the heading of the first.
     """
-    found = {each.path: each for each in (*_fixed(desk, book.projects), *_in_folders(desk, book))}
-    return tuple(found.values()) + tuple(each for each in _known(desk) if each.path not in found)
+    found = {each.path: each for each in (*_fixed(workspace, book.projects), *_in_folders(workspace, book))}
+    return tuple(found.values()) + tuple(each for each in _known(workspace) if each.path not in found)
 
 
-def written_before(desk: Desk) -> tuple[Target, ...]:
+def written_before(workspace: Workspace) -> tuple[Target, ...]:
     """The files that may hold edits: those that every run writes, and the notes, pages and rules that were written before."""
-    projects = _projects(desk) if any(_in_projects(each) for each in desk.profiles) else {}
-    found = {each.path: each for each in _fixed(desk, projects)}
-    return tuple(found.values()) + tuple(each for each in _known(desk) if each.path not in found)
+    projects = _projects(workspace) if any(_in_projects(each) for each in workspace.profiles) else {}
+    found = {each.path: each for each in _fixed(workspace, projects)}
+    return tuple(found.values()) + tuple(each for each in _known(workspace) if each.path not in found)
 
 
-def _fixed(desk: Desk, projects: Mapping[Path, str]) -> list[Target]:
+def _fixed(workspace: Workspace, projects: Mapping[Path, str]) -> list[Target]:
     found = []
     for form, name in ((Form.MEMORY, "memory_file"), (Form.CARD, "card_file")):
-        for path in dict.fromkeys(getattr(each.outputs, name) for each in desk.profiles):
+        for path in dict.fromkeys(getattr(each.outputs, name) for each in workspace.profiles):
             if path:
-                members = tuple(each for each in desk.profiles if getattr(each.outputs, name) == path)
-                found.append(Target(path=desk.home.output(path), profiles=members, form=form))
-    writing = tuple(each for each in desk.profiles if each.outputs.project_section)
-    ruling = tuple(each for each in desk.profiles if each.outputs.project_rules)
-    readers = [each for each in READERS if each.name in desk.settings.sections]
-    found += [_instructions(desk, each) for each in readers]
+                members = tuple(each for each in workspace.profiles if getattr(each.outputs, name) == path)
+                found.append(Target(path=workspace.paths.output(path), profiles=members, form=form))
+    writing = tuple(each for each in workspace.profiles if each.outputs.project_section)
+    ruling = tuple(each for each in workspace.profiles if each.outputs.project_rules)
+    readers = [each for each in READERS if each.name in workspace.settings.sections]
+    found += [_instructions(workspace, each) for each in readers]
     for folder, scope in projects.items():
         for name in ("CLAUDE.md", *(each.instructions for each in readers)) if writing else ():
             heading = writing[0].outputs.section
@@ -130,9 +130,9 @@ def _fixed(desk: Desk, projects: Mapping[Path, str]) -> list[Target]:
     return found
 
 
-def _instructions(desk: Desk, reader: Client, part: str = "") -> Target:
+def _instructions(workspace: Workspace, reader: Client, part: str = "") -> Target:
     """The section in the file of instructions that an agent reads in every session: what the memory file says, in half the room."""
-    writing = [each for each in desk.profiles if each.outputs.memory_file] or [desk.profile]
+    writing = [each for each in workspace.profiles if each.outputs.memory_file] or [workspace.profile]
     half = tuple(
         replace(
             each,
@@ -140,16 +140,16 @@ def _instructions(desk: Desk, reader: Client, part: str = "") -> Target:
         )
         for each in writing
     )
-    path = desk.home.of(reader) / reader.instructions
+    path = workspace.paths.of(reader) / reader.instructions
     return Target(path=path, profiles=half, form=Form.SECTION, heading=REMEMBERED, part=part)
 
 
 _GONE = "gone"
 
 
-def _in_folders(desk: Desk, book: Book) -> list[Target]:
-    found, root = [], desk.home.root
-    for profile in desk.profiles:
+def _in_folders(workspace: Workspace, book: Book) -> list[Target]:
+    found, root = [], workspace.paths.root
+    for profile in workspace.profiles:
         found += [_note(root, profile, day.isoformat()) for day in book.days.get(profile.id, {})]
         found += [_page(root, profile, page.path) for page in book.pages.get(profile.id, ())]
         for folder, scope in book.projects.items() if profile.outputs.project_rules else ():
@@ -171,20 +171,20 @@ def _rules(folder: Path, profiles: tuple[Profile, ...], scope: str, part: str) -
     return Target(path=path, profiles=profiles, form=Form.RULES, scope=scope, part=part)
 
 
-def _known(desk: Desk) -> list[Target]:
+def _known(workspace: Workspace) -> list[Target]:
     """The notes, pages and folder rules that were written before, whether or not there is anything left to say in them."""
-    found, root = [], desk.home.root
+    found, root = [], workspace.paths.root
     projects = (
-        {str(folder): scope for folder, scope in _projects(desk).items()}
-        if any(each.outputs.project_rules for each in desk.profiles)
+        {str(folder): scope for folder, scope in _projects(workspace).items()}
+        if any(each.outputs.project_rules for each in workspace.profiles)
         else {}
     )
-    sections = {str(desk.home.of(each) / each.instructions): each for each in READERS}
-    for text in desk.store.outputs():
+    sections = {str(workspace.paths.of(each) / each.instructions): each for each in READERS}
+    for text in workspace.store.outputs():
         path = Path(text)
         if text in sections:  # one that is wanted no more
-            found.append(_instructions(desk, sections[text], _GONE))
-        for profile in desk.profiles:
+            found.append(_instructions(workspace, sections[text], _GONE))
+        for profile in workspace.profiles:
             notes, leaves = root / profile.outputs.daily_folder, root / profile.outputs.pages_folder
             if profile.outputs.daily_folder and path.parent == notes and _is_day(path.stem):
                 found.append(_note(root, profile, path.stem))
@@ -203,7 +203,7 @@ def _is_day(text: str) -> bool:
     return True
 
 
-def document_of(desk: Desk, book: Book, target: Target, reserved: int) -> Document:
+def document_of(workspace: Workspace, book: Book, target: Target, reserved: int) -> Document:
     """What a file is to say; ``reserved`` are the bytes of the user's own lines in it."""
     first = target.profiles[0]
     match target.form:
@@ -212,15 +212,15 @@ def document_of(desk: Desk, book: Book, target: Target, reserved: int) -> Docume
         case Form.PAGE:
             return next((each.document for each in book.pages[first.id] if each.path == target.part), Document(sections=()))
         case Form.RULES:
-            return _rules_document(desk, book, target, reserved)
+            return _rules_document(workspace, book, target, reserved)
         case Form.CARD:
-            return _card(desk, book, target, reserved)
+            return _card(workspace, book, target, reserved)
         case _:
-            found = _Sheet(desk=desk, book=book, target=target, reserved=reserved).of(_shown(desk, book, target))
-            return found if target.scope or not target.heading else _told_apart(desk, found, target)
+            found = _Sheet(workspace=workspace, book=book, target=target, reserved=reserved).of(_shown(workspace, book, target))
+            return found if target.scope or not target.heading else _told_apart(workspace, found, target)
 
 
-def _told_apart(desk: Desk, found: Document, target: Target) -> Document:
+def _told_apart(workspace: Workspace, found: Document, target: Target) -> Document:
     """The document of a section that is about several projects: each title names its own, for a section has no headings above them."""
     if target.part == _GONE:
         return Document(sections=())
@@ -228,37 +228,37 @@ def _told_apart(desk: Desk, found: Document, target: Target) -> Document:
         each if each.scope == USER_SCOPE else replace(each, title=f"{each.name}: {each.title}") for each in found.sections
     )
     remembered = ("What kept remembers from earlier sessions; what is said now outranks it.",) if sections else ()
-    return replace(found, sections=sections, header=(*remembered, *_handing_over(desk, target)))
+    return replace(found, sections=sections, header=(*remembered, *_handing_over(workspace, target)))
 
 
-def _handing_over(desk: Desk, target: Target) -> tuple[str, ...]:
+def _handing_over(workspace: Workspace, target: Target) -> tuple[str, ...]:
     """How an agent hands the person's words over, where no hook tells it so."""
-    reader = next(each for each in READERS if target.path == desk.home.of(each) / each.instructions)
-    folder = desk.home.of(reader)
+    reader = next(each for each in READERS if target.path == workspace.paths.of(each) / each.instructions)
+    folder = workspace.paths.of(reader)
     called = bool(reader.file) and has_hooks(_settings_text(folder / reader.file))
-    return () if called or has_plugin(_settings_text(folder / reader.plugins)) or desk.settings.handover == OFF else (START,)
+    return () if called or has_plugin(_settings_text(folder / reader.plugins)) or workspace.settings.handover == OFF else (START,)
 
 
 def _settings_text(path: Path) -> str:
     return files.read(path).data.decode("utf-8", "replace")
 
 
-def scopes_apart(desk: Desk) -> dict[tuple[str, str], str]:
+def scopes_apart(workspace: Workspace) -> dict[tuple[str, str], str]:
     """The (scope, profile) whose memories stand in a project's own file rather than in the memory file, and that file."""
     found = {}
-    writing = [each for each in desk.profiles if _in_projects(each)]
-    for folder, scope in _projects(desk).items() if writing else ():
+    writing = [each for each in workspace.profiles if _in_projects(each)]
+    for folder, scope in _projects(workspace).items() if writing else ():
         for each in writing:
             file = "CLAUDE.md" if each.outputs.project_section else ".claude/rules/kept.md"
-            found[scope, each.id] = str((folder / file).relative_to(desk.home.root))
+            found[scope, each.id] = str((folder / file).relative_to(workspace.paths.root))
     return found
 
 
-def _shown(desk: Desk, book: Book, target: Target) -> list[Memory]:
+def _shown(workspace: Workspace, book: Book, target: Target) -> list[Memory]:
     if target.scope:
         return [each for each in book.memories if each.scope == target.scope]
-    elsewhere = {(scope, one.id) for scope in set(book.projects.values()) for one in desk.profiles if _in_projects(one)}
-    known = book.injected.get(_client_of(desk, target), frozenset())
+    elsewhere = {(scope, one.id) for scope in set(book.projects.values()) for one in workspace.profiles if _in_projects(one)}
+    known = book.injected.get(_client_of(workspace, target), frozenset())
     return [
         memory
         for memory in book.memories
@@ -266,9 +266,9 @@ def _shown(desk: Desk, book: Book, target: Target) -> list[Memory]:
     ]
 
 
-def _client_of(desk: Desk, target: Target) -> str:
+def _client_of(workspace: Workspace, target: Target) -> str:
     """The agent that reads a file by itself in every session; empty where none does."""
-    folders = {desk.home.of(client): client.name for client in (*CLIENTS, GEMINI)}
+    folders = {workspace.paths.of(client): client.name for client in (*CLIENTS, GEMINI)}
     return next((folders[folder] for folder in target.path.parents if folder in folders), "")
 
 
@@ -276,7 +276,7 @@ def _client_of(desk: Desk, target: Target) -> str:
 class _Sheet:
     """What a memory file or a card is composed with."""
 
-    desk: Desk
+    workspace: Workspace
     book: Book
     target: Target
     reserved: int
@@ -284,15 +284,15 @@ class _Sheet:
     def of(self, memories: Sequence[Memory], place: Place = Place.MEMORY) -> Document:
         """The document of some memories."""
         return compose(
-            memories, self.target.profiles, as_of=self.desk.clock(), names=self.book.names, zone=self.desk.zone,
+            memories, self.target.profiles, as_of=self.workspace.clock(), names=self.book.names, zone=self.workspace.zone,
             reserved=self.reserved, place=place,
         )  # fmt: skip
 
 
-def _card(desk: Desk, book: Book, target: Target, reserved: int) -> Document:
+def _card(workspace: Workspace, book: Book, target: Target, reserved: int) -> Document:
     """The quick-reference card: what matters most, and under it the pages that hold the rest."""
     leaves = [each for one in target.profiles for each in book.pages.get(one.id, ())]
-    sheet = _Sheet(desk=desk, book=book, target=target, reserved=reserved + _POINTERS)
+    sheet = _Sheet(workspace=workspace, book=book, target=target, reserved=reserved + _POINTERS)
     found = sheet.of(book.memories, Place.CARD)
     if not found.sections:
         return Document(sections=())
@@ -315,7 +315,7 @@ def _card(desk: Desk, book: Book, target: Target, reserved: int) -> Document:
 _POINTERS = 2_500  # characters of the card for the names of pages
 
 
-def _rules_document(desk: Desk, book: Book, target: Target, reserved: int) -> Document:
+def _rules_document(workspace: Workspace, book: Book, target: Target, reserved: int) -> Document:
     """The rules of a project, or those about one folder of it, which load only when a file of that folder is touched."""
     memories = [each for each in book.memories if each.scope == target.scope]
     apart = {name: ids for one in target.profiles for name, ids in _scoped(memories, one, target.scope).items()}
@@ -324,7 +324,7 @@ def _rules_document(desk: Desk, book: Book, target: Target, reserved: int) -> Do
     else:
         gone = {number for ids in apart.values() for number in ids}
         chosen = [each for each in memories if each.id not in gone]
-    found = _Sheet(desk=desk, book=book, target=target, reserved=reserved).of(chosen)
+    found = _Sheet(workspace=workspace, book=book, target=target, reserved=reserved).of(chosen)
     if not found.sections:
         return Document(sections=())
     paths = ("---", f'paths: ["{target.part}/**"]', "---") if target.part else ()
@@ -349,23 +349,25 @@ def _scoped(memories: Sequence[Memory], profile: Profile, scope: str) -> dict[st
     return {name: frozenset(ids) for name, ids in sorted(found.items()) if len(ids) >= _FOLDER_RULES}
 
 
-def _folder(desk: Desk, directory: str) -> Path | None:
+def _folder(workspace: Workspace, directory: str) -> Path | None:
     """The folder a working directory is, links followed; None where it is none, or none below the home."""
     if not directory.startswith("/"):
         return None
     try:
-        folder = Path(directory).resolve(strict=True).relative_to(desk.home.root.resolve())
+        folder = Path(directory).resolve(strict=True).relative_to(workspace.paths.root.resolve())
     except (OSError, ValueError, RuntimeError):  # there is none, or it lies elsewhere, or its links run in a circle
         return None
-    found = desk.home.root / folder
+    found = workspace.paths.root / folder
     return found if found.is_dir() else None
 
 
-def _projects(desk: Desk) -> dict[Path, str]:
+def _projects(workspace: Workspace) -> dict[Path, str]:
     """The scope of each project folder below the home; a folder that goes by several names is there once."""
     folders: dict[Path, str] = {}
-    for scope, directory in sorted((desk.scope(each), root_of(each)) for each, _ in desk.store.archive.directories() if each):
-        folder = _folder(desk, directory)
+    for scope, directory in sorted(
+        (workspace.scope(each), root_of(each)) for each, _ in workspace.store.archive.directories() if each
+    ):
+        folder = _folder(workspace, directory)
         if folder is not None:
             folders.setdefault(folder, scope)
     return folders

@@ -21,31 +21,31 @@ from kept.outputs.compose import is_shown, leading
 from kept.outputs.view import Entry, ViewEdits, compare, read_view, render_view, within
 from kept.profiles.profile import Place, Profile
 from kept.store import Draft, Output
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _QUESTION = "open_question"
 
 
-def views(desk: Desk) -> tuple[tuple[Path, Profile], ...]:
+def views(workspace: Workspace) -> tuple[tuple[Path, Profile], ...]:
     """The views that the profiles at work write."""
-    found = {each.outputs.view_file: each for each in reversed(desk.profiles) if each.outputs.view_file}
-    return tuple((desk.home.root / name, each) for name, each in found.items())
+    found = {each.outputs.view_file: each for each in reversed(workspace.profiles) if each.outputs.view_file}
+    return tuple((workspace.paths.root / name, each) for name, each in found.items())
 
 
-def is_as_written(desk: Desk, path: Path, content: Content) -> bool:
+def is_as_written(workspace: Workspace, path: Path, content: Content) -> bool:
     """True if a view, given as it is, is what was written or being written last."""
-    return any(output.hash == _hash(content.data) for output in desk.store.output(str(path)))
+    return any(output.hash == _hash(content.data) for output in workspace.store.output(str(path)))
 
 
 def absorb_view(
-    desk: Desk, path: Path, content: Content, profile: Profile, run: Callable[[], int], *, allow: bool, dry: bool
+    workspace: Workspace, path: Path, content: Content, profile: Profile, run: Callable[[], int], *, allow: bool, dry: bool
 ) -> tuple[list[str], str]:
     """Take over what a person did to a view, given as it is: the kinds of the operations it made, and a problem to tell (empty: none).
 
     Raises StoreError.
     """
-    known = desk.store.output(str(path))
-    if not known or content.stamp == files.MISSING or is_as_written(desk, path, content):
+    known = workspace.store.output(str(path))
+    if not known or content.stamp == files.MISSING or is_as_written(workspace, path, content):
         return [], ""
     now = read_view(content.data)
     edits = now if isinstance(now, str) else compare(_entries(known[0]), now)
@@ -58,39 +58,44 @@ def absorb_view(
                 added=(),
             )
         else:
-            place = "" if dry else f" It is kept at {files.put_aside(path, into=desk.home.state / 'aside')} and written anew."
+            place = "" if dry else f" It is kept at {files.put_aside(path, into=workspace.paths.state / 'aside')} and written anew."
             return [], f"{path} was not taken as an edit: {edits}.{place}"
-    operations = tuple(_operations(desk, profile, edits))
+    operations = tuple(_operations(workspace, profile, edits))
     if operations:
-        with desk.store.transaction():
+        with workspace.store.transaction():
             draft = Draft(
-                run=run(), stage="absorb", subject=str(path), actor=Actor.PERSON, recorded_at=desk.clock(), operations=operations
+                run=run(),
+                stage="absorb",
+                subject=str(path),
+                actor=Actor.PERSON,
+                recorded_at=workspace.clock(),
+                operations=operations,
             )
-            desk.store.log.commit(draft)
+            workspace.store.log.commit(draft)
     return [type(each).__name__.lower() for each in operations], ""
 
 
-def write_view(desk: Desk, path: Path, content: Content, profile: Profile, *, dry: bool) -> bytes | None:
+def write_view(workspace: Workspace, path: Path, content: Content, profile: Profile, *, dry: bool) -> bytes | None:
     """Bring a view, given as it is, up to date; its bytes where it was (or would be) written.
 
     Raises ChangedError where it changes meanwhile, StoreError.
     """
-    now = desk.clock()
-    active = (each for each in desk.store.log.memories() if each.content and each.status_at(now) is Status.ACTIVE)
-    names = desk.names()
+    now = workspace.clock()
+    active = (each for each in workspace.store.log.memories() if each.content and each.status_at(now) is Status.ACTIVE)
+    names = workspace.names()
     leads = leading([each for each in active if is_shown(each, (profile,), Place.VIEW)], profile)
-    shown = within(leads, profile, desk.zone, names)
-    data = render_view(shown, profile, desk.zone, names).encode() if shown or content.stamp != files.MISSING else b""
+    shown = within(leads, profile, workspace.zone, names)
+    data = render_view(shown, profile, workspace.zone, names).encode() if shown or content.stamp != files.MISSING else b""
     lines = tuple(Line(key=each.id, text=f"{each.category}\n{each.content}") for each in shown)
     after = Output(hash=_hash(data), lines=lines)
     if data == content.data:
-        if data and desk.store.output(str(path)) != (after,) and not dry:
-            desk.store.wrote(str(path), after)
+        if data and workspace.store.output(str(path)) != (after,) and not dry:
+            workspace.store.wrote(str(path), after)
         return None
     if not dry:
-        desk.store.intend(str(path), after)
-        files.write(path, data, expect=content.stamp, root=desk.home.root, links=desk.links)
-        desk.store.wrote(str(path), after)
+        workspace.store.intend(str(path), after)
+        files.write(path, data, expect=content.stamp, root=workspace.paths.root, links=workspace.links)
+        workspace.store.wrote(str(path), after)
     return data
 
 
@@ -103,13 +108,13 @@ def _entries(output: Output) -> tuple[Entry, ...]:
     return tuple(Entry(id=number, category=category, text=text) for number, category, text in parts)
 
 
-def _operations(desk: Desk, profile: Profile, edits: ViewEdits) -> Iterator[Operation]:
-    now = desk.clock()
+def _operations(workspace: Workspace, profile: Profile, edits: ViewEdits) -> Iterator[Operation]:
+    now = workspace.clock()
     for number in sorted({*edits.revised, *edits.moved}):
-        memory = desk.store.log.memory(number)
+        memory = workspace.store.log.memory(number)
         if memory is None or not memory.content:
             continue
-        text = _usable(desk, edits.revised.get(number, "")) or memory.content
+        text = _usable(workspace, edits.revised.get(number, "")) or memory.content
         category = edits.moved.get(number, memory.category)
         if category != memory.category and profile.category(category) is not None and _asks(profile, memory):
             yield from _answer(memory, category, text, now=now)
@@ -118,11 +123,11 @@ def _operations(desk: Desk, profile: Profile, edits: ViewEdits) -> Iterator[Oper
             facts = replace(as_facts(memory), content=text, category=kind, artifacts=artifacts(text))
             yield Revise(memory=number, at=now, reason="edited by hand", facts=facts)
     for number in edits.removed:
-        memory = desk.store.log.memory(number)
+        memory = workspace.store.log.memory(number)
         if memory is not None and memory.status in (Status.ACTIVE, Status.HELD):
             yield Retire(memory=number, at=now, reason="its entry was deleted by hand")
     for entry in edits.added:
-        yield from _addition(desk, profile, entry)
+        yield from _addition(workspace, profile, entry)
 
 
 def _asks(profile: Profile, memory: Memory) -> bool:
@@ -141,14 +146,16 @@ def _answer(memory: Memory, category: str, text: str, *, now: datetime) -> Itera
     yield Resolve(memory=memory.id, at=now, reason="moved by hand", by=number)
 
 
-def _addition(desk: Desk, profile: Profile, entry: Entry) -> Iterator[Operation]:
-    text = _usable(desk, entry.text)
+def _addition(workspace: Workspace, profile: Profile, entry: Entry) -> Iterator[Operation]:
+    text = _usable(workspace, entry.text)
     if not text or profile.category(entry.category) is None:
         return
     same = [
-        each for each in desk.store.log.memories(group=(profile.id, USER_SCOPE)) if normal_form(each.content) == normal_form(text)
+        each
+        for each in workspace.store.log.memories(group=(profile.id, USER_SCOPE))
+        if normal_form(each.content) == normal_form(text)
     ]
-    now = desk.clock()
+    now = workspace.clock()
     if same:
         if not any(each.status in (Status.ACTIVE, Status.HELD) for each in same):
             yield Approve(memory=same[0].id, at=now, reason="written again by hand")
@@ -163,8 +170,8 @@ def _addition(desk: Desk, profile: Profile, entry: Entry) -> Iterator[Operation]
     yield Add(memory=number, at=now, reason="written by hand" if trusted else "held: somebody wrote it into the file", value=value)
 
 
-def _usable(desk: Desk, text: str) -> str:
+def _usable(workspace: Workspace, text: str) -> str:
     try:
-        return usable(desk, text) if text else ""
+        return usable(workspace, text) if text else ""
     except UsageError:
         return ""

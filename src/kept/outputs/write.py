@@ -30,7 +30,7 @@ from kept.outputs.render import render, render_section
 from kept.outputs.targets import Book, Form, Target, bind, document_of, targets, written_before
 from kept.outputs.view_file import absorb_view, views, write_view
 from kept.store import Draft, Output
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 TRIES = 5
 _PATIENCE = 30.0  # seconds to wait for another process that is writing the outputs
@@ -68,40 +68,40 @@ class _Read:
     edits: Edits
 
 
-def absorb_edits(desk: Desk, run: RunNumber, written: Written, *, allow: bool = False) -> None:
+def absorb_edits(workspace: Workspace, run: RunNumber, written: Written, *, allow: bool = False) -> None:
     """Make a person's operations of what was changed by hand in any file of kept's. Raises StoreError."""
-    with _alone(desk):
-        for target in written_before(desk):
+    with _alone(workspace):
+        for target in written_before(workspace):
             with suppress(RefusedPathError, ChangedError):  # told where it is to be written
-                _absorb(desk, target, run, written, allow=allow)
-        _absorb_views(desk, run, written, allow=allow)
+                _absorb(workspace, target, run, written, allow=allow)
+        _absorb_views(workspace, run, written, allow=allow)
 
 
-def write_outputs(desk: Desk, run: RunNumber, written: Written) -> None:
+def write_outputs(workspace: Workspace, run: RunNumber, written: Written) -> None:
     """Bring every file up to date with the memories, hand edits absorbed first. A file that cannot be written is a problem told."""
-    with _alone(desk):
-        _absorb_views(desk, run, written, allow=False)
-        written.book = bind(desk)
-        for target in targets(desk, written.book):
+    with _alone(workspace):
+        _absorb_views(workspace, run, written, allow=False)
+        written.book = bind(workspace)
+        for target in targets(workspace, written.book):
             try:
-                _write(desk, target, run, written)
+                _write(workspace, target, run, written)
             except KeptError as error:
                 if error.exit_code == 0:
                     raise
                 written.problems.append(str(error))
-        _write_views(desk, run, written)
+        _write_views(workspace, run, written)
 
 
-def _absorb_views(desk: Desk, run: RunNumber, written: Written, *, allow: bool) -> None:
-    for path, profile in views(desk):
-        if _is_refused(desk, path, written):
+def _absorb_views(workspace: Workspace, run: RunNumber, written: Written, *, allow: bool) -> None:
+    for path, profile in views(workspace):
+        if _is_refused(workspace, path, written):
             continue
         content = written.read(path)
         stamp = content.stamp.digest
         if written.aside.get(path) == stamp:
             continue
         accepted = allow or written.accepted.get(path) == stamp
-        kinds, problem = absorb_view(desk, path, content, profile, run, allow=accepted, dry=written.dry)
+        kinds, problem = absorb_view(workspace, path, content, profile, run, allow=accepted, dry=written.dry)
         written.operations.update(kinds)
         if kinds:
             written.book = None
@@ -111,15 +111,15 @@ def _absorb_views(desk: Desk, run: RunNumber, written: Written, *, allow: bool) 
             written.problems.append(problem)
 
 
-def _write_views(desk: Desk, run: RunNumber, written: Written) -> None:
-    for path, profile in views(desk):
-        if _is_refused(desk, path, written):
+def _write_views(workspace: Workspace, run: RunNumber, written: Written) -> None:
+    for path, profile in views(workspace):
+        if _is_refused(workspace, path, written):
             continue
         for attempt in range(TRIES):
             content = written.read(path)  # before its edits are absorbed: one that is made meanwhile is not overwritten
-            _absorb_views(desk, run, written, allow=False)
+            _absorb_views(workspace, run, written, allow=False)
             try:
-                data = write_view(desk, path, content, profile, dry=written.dry)
+                data = write_view(workspace, path, content, profile, dry=written.dry)
             except ChangedError as error:
                 if attempt == TRIES - 1:
                     written.problems.append(str(error))
@@ -130,10 +130,10 @@ def _write_views(desk: Desk, run: RunNumber, written: Written) -> None:
             break
 
 
-def _is_refused(desk: Desk, path: Path, written: Written) -> bool:
+def _is_refused(workspace: Workspace, path: Path, written: Written) -> bool:
     """Whether a file leads over a link that may not be followed, which is told once."""
     try:
-        desk.refuse_links(path)
+        workspace.refuse_links(path)
     except RefusedPathError as error:
         if str(error) not in written.problems:
             written.problems.append(str(error))
@@ -142,12 +142,12 @@ def _is_refused(desk: Desk, path: Path, written: Written) -> bool:
 
 
 @contextmanager
-def _alone(desk: Desk) -> Iterator[None]:
+def _alone(workspace: Workspace) -> Iterator[None]:
     """Hold the lock of the outputs; it is never held for long."""
     until = monotonic() + _PATIENCE
     while True:
         try:
-            with files.locked(desk.home.state / "outputs.lock"):
+            with files.locked(workspace.paths.state / "outputs.lock"):
                 yield
                 return
         except BusyError:
@@ -156,27 +156,27 @@ def _alone(desk: Desk) -> Iterator[None]:
             sleep(0.02)
 
 
-def _absorb(desk: Desk, target: Target, run: RunNumber, written: Written, *, allow: bool) -> _Read:
-    desk.refuse_links(target.path)
+def _absorb(workspace: Workspace, target: Target, run: RunNumber, written: Written, *, allow: bool) -> _Read:
+    workspace.refuse_links(target.path)
     content = written.read(target.path)
     inside = inside_of(target, content)
-    known = desk.store.output(str(target.path))
+    known = workspace.store.output(str(target.path))
     base = _base(known, inside)
     if base is not None and inside and base.hash == _hash(inside):
         return _Read(content=content, inside=inside, edits=untouched(base.lines, inside))
     result = absorb(base.lines if base else (), inside)
     if isinstance(result, Unsafe):
-        result = _unsafe(desk, target, content, result, written, allow=allow)
-    result = with_stubborn(desk, result)
+        result = _unsafe(workspace, target, content, result, written, allow=allow)
+    result = with_stubborn(workspace, result)
     if base is None:
         result = replace(result, added=())  # what stood there before kept came stays where it is, and is nobody's memory
-    if target.form is Form.DAILY and (told := jotted(desk, date.fromisoformat(target.part), result)):
+    if target.form is Form.DAILY and (told := jotted(workspace, date.fromisoformat(target.part), result)):
         written.book = None
         written.changed.append(f"{target.path}: {told} lines of the day put otherwise")
     if result.changed:
-        operations = tuple(operations_of(desk, target, result))
+        operations = tuple(operations_of(workspace, target, result))
         if operations:
-            _commit(desk, target, run, operations)
+            _commit(workspace, target, run, operations)
             written.book = None
             written.operations.update(type(each).__name__.lower() for each in operations)
             written.changed.append(_told(target, operations))
@@ -212,25 +212,34 @@ def _hash(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
 
 
-def _unsafe(desk: Desk, target: Target, content: Content, found: Unsafe, written: Written, *, allow: bool) -> Edits:
+def _unsafe(workspace: Workspace, target: Target, content: Content, found: Unsafe, written: Written, *, allow: bool) -> Edits:
     if found.edits is not None and (allow or written.accepted.get(target.path) == content.stamp.digest):
         written.accepted[target.path] = content.stamp.digest
         return found.edits
     if written.aside.get(target.path) == content.stamp.digest:
         return found.kept
-    place = "" if written.dry else f"It is kept at {files.put_aside(target.path, into=desk.home.state / 'aside')} and written anew"
+    place = (
+        ""
+        if written.dry
+        else f"It is kept at {files.put_aside(target.path, into=workspace.paths.state / 'aside')} and written anew"
+    )
     accept = "; `kept run --accept-loss` takes it as your edit instead" if found.edits is not None else ""
     written.aside[target.path] = content.stamp.digest
     written.problems.append(f"{target.path} was not taken as an edit: {found.reason}. {place}{accept}")
     return found.kept
 
 
-def _commit(desk: Desk, target: Target, run: RunNumber, operations: tuple[Operation, ...]) -> None:
-    with desk.store.transaction():
+def _commit(workspace: Workspace, target: Target, run: RunNumber, operations: tuple[Operation, ...]) -> None:
+    with workspace.store.transaction():
         draft = Draft(
-            run=run(), stage="absorb", subject=str(target.path), actor=Actor.PERSON, recorded_at=desk.clock(), operations=operations
+            run=run(),
+            stage="absorb",
+            subject=str(target.path),
+            actor=Actor.PERSON,
+            recorded_at=workspace.clock(),
+            operations=operations,
         )
-        desk.store.log.commit(draft)
+        workspace.store.log.commit(draft)
 
 
 def _told(target: Target, operations: tuple[Operation, ...]) -> str:
@@ -238,22 +247,22 @@ def _told(target: Target, operations: tuple[Operation, ...]) -> str:
     return f"{target.path}: " + ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
 
 
-def _lines_of(desk: Desk, target: Target, written: Written, edits: Edits) -> tuple[Line, ...]:
+def _lines_of(workspace: Workspace, target: Target, written: Written, edits: Edits) -> tuple[Line, ...]:
     """The lines that the memories as they are now make of a file, the user's own lines not yet among them."""
     if written.book is None:
-        written.book = bind(desk)
-    document = document_of(desk, written.book, target, size_of([each.text for each in edits.foreign]))
+        written.book = bind(workspace)
+    document = document_of(workspace, written.book, target, size_of([each.text for each in edits.foreign]))
     if not (document.sections or document.header or document.footer or document.told):
         return ()
     return render_section(document) if target.heading else render(document)
 
 
-def _write(desk: Desk, target: Target, run: RunNumber, written: Written) -> None:
+def _write(workspace: Workspace, target: Target, run: RunNumber, written: Written) -> None:
     for attempt in range(TRIES):
-        read = _absorb(desk, target, run, written, allow=False)
-        lines = weave(_lines_of(desk, target, written, read.edits), read.edits)
+        read = _absorb(workspace, target, run, written, allow=False)
+        lines = weave(_lines_of(workspace, target, written, read.edits), read.edits)
         try:
-            _put(desk, target, read, lines, written)
+            _put(workspace, target, read, lines, written)
         except ChangedError:
             if attempt == TRIES - 1:
                 raise
@@ -261,25 +270,25 @@ def _write(desk: Desk, target: Target, run: RunNumber, written: Written) -> None
         return
 
 
-def _put(desk: Desk, target: Target, read: _Read, lines: tuple[Line, ...], written: Written) -> None:
+def _put(workspace: Workspace, target: Target, read: _Read, lines: tuple[Line, ...], written: Written) -> None:
     path, data = str(target.path), encode(lines, read.edits.layout)
     after = Output(hash=_hash(data), lines=lines)
     whole = _whole(target, read, lines, data)
     if whole == (None if read.content.stamp == files.MISSING else read.content.data):
-        if desk.store.output(path) != ((after,) if lines else ()) and not written.dry:  # a write was cut short
-            files.tidy(target.path, root=desk.home.root, links=desk.links)
-            desk.store.wrote(path, after) if lines else desk.store.drop_output(path)
+        if workspace.store.output(path) != ((after,) if lines else ()) and not written.dry:  # a write was cut short
+            files.tidy(target.path, root=workspace.paths.root, links=workspace.links)
+            workspace.store.wrote(path, after) if lines else workspace.store.drop_output(path)
         return
     if written.dry:
         written.would[target.path] = whole
     else:
-        desk.store.intend(path, after)
+        workspace.store.intend(path, after)
         if whole is None:
-            files.remove(target.path, expect=read.content.stamp, root=desk.home.root, links=desk.links)
-            desk.store.drop_output(path)
+            files.remove(target.path, expect=read.content.stamp, root=workspace.paths.root, links=workspace.links)
+            workspace.store.drop_output(path)
         else:
-            files.write(target.path, whole, expect=read.content.stamp, root=desk.home.root, links=desk.links)
-            desk.store.wrote(path, after)
+            files.write(target.path, whole, expect=read.content.stamp, root=workspace.paths.root, links=workspace.links)
+            workspace.store.wrote(path, after)
     written.files.append((path, len(whole or b"")))
 
 
@@ -303,14 +312,14 @@ class Standing(StrEnum):
     DAMAGED = "damaged"
 
 
-def standing(desk: Desk) -> Iterator[tuple[str, Standing, str]]:
+def standing(workspace: Workspace) -> Iterator[tuple[str, Standing, str]]:
     """How each file of kept's stands, and where it is damaged, in which way. Changes nothing."""
-    for target in written_before(desk):
-        known = desk.store.output(str(target.path))
+    for target in written_before(workspace):
+        known = workspace.store.output(str(target.path))
         if not known:
             continue
         try:
-            desk.refuse_links(target.path)
+            workspace.refuse_links(target.path)
             inside = inside_of(target, files.read(target.path))
         except (RefusedPathError, ChangedError) as error:
             yield str(target.path), Standing.DAMAGED, error.what
@@ -328,24 +337,24 @@ def standing(desk: Desk) -> Iterator[tuple[str, Standing, str]]:
             yield str(target.path), Standing.EDITED, ""
 
 
-def start_over(desk: Desk) -> list[str]:
+def start_over(workspace: Workspace) -> list[str]:
     """Put aside and take away what stands in kept's files where nobody can tell what of it is a person's. Returns what was done, in words."""
     told = []
-    with _alone(desk):
-        for target in written_before(desk):
-            desk.refuse_links(target.path)
+    with _alone(workspace):
+        for target in written_before(workspace):
+            workspace.refuse_links(target.path)
             path, content = str(target.path), files.read(target.path)
             inside = inside_of(target, content)
-            known = desk.store.output(path)
+            known = workspace.store.output(path)
             if inside is None or any(each.hash == _hash(inside) for each in known):
                 continue
-            place = files.put_aside(target.path, into=desk.home.state / "aside")
+            place = files.put_aside(target.path, into=workspace.paths.state / "aside")
             if target.heading:
                 data = section.remove(content.data, where=path)
-                files.write(target.path, data, expect=content.stamp, root=desk.home.root, links=desk.links)
+                files.write(target.path, data, expect=content.stamp, root=workspace.paths.root, links=workspace.links)
             else:
-                files.remove(target.path, expect=content.stamp, root=desk.home.root, links=desk.links)
-            desk.store.drop_output(path)
+                files.remove(target.path, expect=content.stamp, root=workspace.paths.root, links=workspace.links)
+            workspace.store.drop_output(path)
             told.append(
                 f"{path} may hold edits of yours that cannot be told apart any more; it is kept at {place} and written anew"
             )

@@ -26,7 +26,7 @@ from kept.outputs.view_file import views
 from kept.outputs.write import Written, write_outputs
 from kept.profiles.profile import Profile
 from kept.store.run_number import RunNumber
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 VIEW = "view"  # the form of the JSON view; the others are those of a target
 NOTHING = ""  # the revision of a file that is not there
@@ -91,9 +91,9 @@ class Preview:
     problems: tuple[str, ...] = ()
 
 
-def catalogue(desk: Desk) -> tuple[File, ...]:
+def catalogue(workspace: Workspace) -> tuple[File, ...]:
     """Every file that kept writes or wrote, as it stands. Raises StoreError."""
-    return tuple(_looked(desk, each, None) for each in _all(desk))
+    return tuple(_looked(workspace, each, None) for each in _all(workspace))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -112,36 +112,36 @@ class _Known:
         return self.target.heading if self.target else ""
 
 
-def _all(desk: Desk) -> Iterator[_Known]:
-    for target in targets(desk, bind(desk)):
+def _all(workspace: Workspace) -> Iterator[_Known]:
+    for target in targets(workspace, bind(workspace)):
         names = tuple(each.id for each in target.profiles)
         yield _Known(path=target.path, form=target.form.value, profiles=names, target=target)
-    for path, profile in views(desk):
+    for path, profile in views(workspace):
         yield _Known(path=path, form=VIEW, profiles=(profile.id,), view=profile)
 
 
-def _name(desk: Desk, path: Path) -> str:
-    return str(path.relative_to(desk.home.root)) if path.is_relative_to(desk.home.root) else str(path)
+def _name(workspace: Workspace, path: Path) -> str:
+    return str(path.relative_to(workspace.paths.root)) if path.is_relative_to(workspace.paths.root) else str(path)
 
 
-def _known(desk: Desk, name: str) -> _Known:
-    found = next((each for each in _all(desk) if _name(desk, each.path) == name), None)
+def _known(workspace: Workspace, name: str) -> _Known:
+    found = next((each for each in _all(workspace) if _name(workspace, each.path) == name), None)
     if found is None:
         raise MissingError("that is no file of kept's", where=name, hint="see `kept files`")
-    desk.refuse_links(found.path)
+    workspace.refuse_links(found.path)
     return found
 
 
-def look(desk: Desk, name: str) -> File:
+def look(workspace: Workspace, name: str) -> File:
     """One file by its name. Raises MissingError where it is none of kept's, StoreError."""
-    return _looked(desk, _known(desk, name), None)
+    return _looked(workspace, _known(workspace, name), None)
 
 
-def _looked(desk: Desk, known: _Known, content: Content | None) -> File:
+def _looked(workspace: Workspace, known: _Known, content: Content | None) -> File:
     problem, text = "", ""
     own: bytes | None = None
     try:
-        desk.refuse_links(known.path)
+        workspace.refuse_links(known.path)
         content = content or files.read(known.path)
         own = _own(known, content)
         condition = Condition.THERE if own is not None else Condition.MISSING
@@ -153,9 +153,9 @@ def _looked(desk: Desk, known: _Known, content: Content | None) -> File:
         problem = error.what if isinstance(error, KeptError) else "it is not UTF-8 text"
     text = text.removeprefix(BOM)
     return File(
-        name=_name(desk, known.path), path=known.path, form=known.form, heading=known.heading, profiles=known.profiles,
+        name=_name(workspace, known.path), path=known.path, form=known.form, heading=known.heading, profiles=known.profiles,
         text=_plain(text), revision=revision(own) if own is not None and not problem else NOTHING, condition=condition,
-        entries=_entries(desk, known, text) if condition is Condition.THERE else (), problem=problem,
+        entries=_entries(workspace, known, text) if condition is Condition.THERE else (), problem=problem,
     )  # fmt: skip
 
 
@@ -179,10 +179,10 @@ def _plain(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _entries(desk: Desk, known: _Known, text: str) -> tuple[Entry, ...]:
+def _entries(workspace: Workspace, known: _Known, text: str) -> tuple[Entry, ...]:
     if known.view is not None:
         return _view_entries(text)
-    written = desk.store.output(str(known.path))
+    written = workspace.store.output(str(known.path))
     if not written:
         return ()
     found = places(written[0].lines, text)
@@ -204,7 +204,7 @@ def _view_entries(text: str) -> tuple[Entry, ...]:
     return tuple(found)
 
 
-def preview(desk: Desk, name: str = "", text: str | None = None) -> Preview:
+def preview(workspace: Workspace, name: str = "", text: str | None = None) -> Preview:
     """What the next writing would change in any file, and, where a ``text`` is given for the file ``name``, what saving that would.
 
     Changes nothing. Raises MissingError, ChangedError, StoreError.
@@ -212,7 +212,7 @@ def preview(desk: Desk, name: str = "", text: str | None = None) -> Preview:
     instead: dict[Path, Content] = {}
     accepted: dict[Path, str] = {}
     if name and text is not None:
-        known = _known(desk, name)
+        known = _known(workspace, name)
         content = files.read(known.path)
         edited = files.content_of(_whole(known, content, text))
         instead, accepted = {known.path: edited}, {known.path: edited.stamp.digest}
@@ -220,14 +220,14 @@ def preview(desk: Desk, name: str = "", text: str | None = None) -> Preview:
     def read(path: Path) -> Content:
         return instead[path] if path in instead else files.read(path)
 
-    with desk.store.trial():
-        before = {each.id: each for each in desk.store.log.memories()}
+    with workspace.store.trial():
+        before = {each.id: each for each in workspace.store.log.memories()}
         written = Written(dry=True, read=read, accepted=accepted)
-        write_outputs(desk, RunNumber(desk.store.log, desk.clock, "absorb"), written)
-        after = {each.id: each for each in desk.store.log.memories()}
+        write_outputs(workspace, RunNumber(workspace.store.log, workspace.clock, "absorb"), written)
+        after = {each.id: each for each in workspace.store.log.memories()}
     return Preview(
         changes=tuple(_changes(before, after)), problems=tuple(written.problems),
-        files={_name(desk, path): _difference(read(path).data, data or b"") for path, data in written.would.items()},
+        files={_name(workspace, path): _difference(read(path).data, data or b"") for path, data in written.would.items()},
     )  # fmt: skip
 
 
@@ -261,11 +261,11 @@ class Saved:
     problems: tuple[str, ...]
 
 
-def save(desk: Desk, name: str, text: str, *, if_match: str, accept_loss: bool = False) -> Saved:
+def save(workspace: Workspace, name: str, text: str, *, if_match: str, accept_loss: bool = False) -> Saved:
     """Save what a person made of a file: written as an editor writes it, then absorbed, then every file is brought up to date.
 
     Args:
-        desk: the desk.
+        workspace: the workspace.
         name: the file, by its name in the catalogue.
         text: the whole of what :func:`look` showed, as it is to be.
         if_match: the revision that was shown.
@@ -276,37 +276,37 @@ def save(desk: Desk, name: str, text: str, *, if_match: str, accept_loss: bool =
         GuardError: more than half of its facts are gone, or it looks damaged; nothing was changed.
         MissingError, UsageError, ChangedError, StoreError: as everywhere.
     """
-    known = _known(desk, name)
+    known = _known(workspace, name)
     content = files.read(known.path)
     _expect(known, content, if_match)
     data = _whole(known, content, text)
     refuse_secrets(text, before=content.data.decode("utf-8", "replace"), where=name)
     if not accept_loss:
-        _guard(desk, known, data)
+        _guard(workspace, known, data)
 
     def change() -> None:
         try:
-            files.write(known.path, data, expect=content.stamp, root=desk.home.root, links=desk.links)
+            files.write(known.path, data, expect=content.stamp, root=workspace.paths.root, links=workspace.links)
         except ChangedError as error:
             raise _stale(name) from error
 
     accepted = {known.path: files.content_of(data).stamp.digest}
-    _, written = settle(desk, change, accepted=accepted) if data != content.data else (None, Written())
+    _, written = settle(workspace, change, accepted=accepted) if data != content.data else (None, Written())
     return Saved(
-        file=_looked(desk, known, None), operations=dict(Counter(written.operations)), problems=tuple(written.problems)
+        file=_looked(workspace, known, None), operations=dict(Counter(written.operations)), problems=tuple(written.problems)
     )  # fmt: skip
 
 
-def delete(desk: Desk, name: str, memory: str, *, if_match: str) -> Saved:
+def delete(workspace: Workspace, name: str, memory: str, *, if_match: str) -> Saved:
     """Take the lines that tell one memory out of a file, as a person would: it retires. Raises what :func:`save` does."""
-    known = _known(desk, name)
+    known = _known(workspace, name)
     content = files.read(known.path)
     _expect(known, content, if_match)
-    file = _looked(desk, known, content)
+    file = _looked(workspace, known, content)
     entry = next((each for each in file.entries if each.memory == memory), None)
     if entry is None:
         raise MissingError("the file has no such entry", where=memory, hint="it may be gone already; look again")
-    return save(desk, name, _without(file, entry), if_match=if_match)
+    return save(workspace, name, _without(file, entry), if_match=if_match)
 
 
 def _without(file: File, entry: Entry) -> str:
@@ -334,16 +334,16 @@ def _stale(where: str) -> StaleError:
     return StaleError("this file was changed meanwhile", where=where, hint="nothing was saved; look at both texts, then save again")
 
 
-def _guard(desk: Desk, known: _Known, data: bytes) -> None:
+def _guard(workspace: Workspace, known: _Known, data: bytes) -> None:
     """Raise GuardError where absorbing a file would put it aside instead."""
-    with desk.store.trial():
+    with workspace.store.trial():
         written = Written(dry=True, read=lambda path: files.content_of(data) if path == known.path else files.read(path))
-        write_outputs(desk, RunNumber(desk.store.log, desk.clock, "absorb"), written)
+        write_outputs(workspace, RunNumber(workspace.store.log, workspace.clock, "absorb"), written)
     if known.path in written.aside:
         told = next((each for each in written.problems if str(known.path) in each), "it looks like damage")
         reason = told.split(": ", 1)[-1].split(". ", 1)[0].rstrip(".")
         raise GuardError(
-            f"that does not look like an edit: {reason}", where=_name(desk, known.path),
+            f"that does not look like an edit: {reason}", where=_name(workspace, known.path),
             hint="nothing was saved; save it again and say that you mean it",
         )  # fmt: skip
 

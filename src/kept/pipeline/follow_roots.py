@@ -12,15 +12,15 @@ from kept.local.settings.roots import AUTHORS, Root, root_above
 from kept.memories.configure import append, drop
 from kept.sources import in_tool_folder
 from kept.sources.registry import SOURCES
-from kept.workspace import Desk, Home
+from kept.workspace import Paths, Workspace
 
 
-def followed(home: Home) -> tuple[Root, ...]:
+def followed(home: Paths) -> tuple[Root, ...]:
     """The roots of the settings. Raises ConfigError."""
     return read(home.settings).root
 
 
-def follow(home: Home, path: Path, *, source: str = "", project: str = "", author: str = "") -> Root:
+def follow(home: Paths, path: Path, *, source: str = "", project: str = "", author: str = "") -> Root:
     """Have every run read a folder or file. Raises UsageError where it is not there, or followed already; ConfigError."""
     place = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - links stay as they are written
     if not place.exists():
@@ -36,7 +36,7 @@ def follow(home: Home, path: Path, *, source: str = "", project: str = "", autho
     return root
 
 
-def unfollow(home: Home, path: Path) -> Root:
+def unfollow(home: Paths, path: Path) -> Root:
     """Have a folder or file no longer read at every run; what was remembered stays. Raises UsageError where it is not followed."""
     place = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - as above
     for number, root in enumerate(followed(home)):
@@ -46,14 +46,14 @@ def unfollow(home: Home, path: Path) -> Root:
     raise UsageError("it is not followed", where=str(place), hint="kept sources list")
 
 
-def unfollowed(desk: Desk, paths: Sequence[Path]) -> tuple[Path, ...]:
+def unfollowed(workspace: Workspace, paths: Sequence[Path]) -> tuple[Path, ...]:
     """The folders among some paths that no run reads unless they are named."""
-    known = [place for _, place in places(desk)]
+    known = [place for _, place in places(workspace)]
     return tuple(
         place
         for path in paths
         if (place := Path(os.path.abspath(path))).is_dir()  # noqa: PTH100 - as above
-        and root_above(desk.settings.root, place, desk.home.user) is None
+        and root_above(workspace.settings.root, place, workspace.paths.user) is None
         and not in_tool_folder(place / "file")
         and not any(place.is_relative_to(one) for one in known)
     )

@@ -9,32 +9,32 @@ from kept.core.times import to_text
 from kept.memories.client_memory import CONFIDENCE, placed
 from kept.memories.foreign import TOOLS
 from kept.pipeline.safety import Imported, take_up, untaken
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 
-def adopt(desk: Desk, tool: str) -> Imported:
+def adopt(workspace: Workspace, tool: str) -> Imported:
     """Take up what a tool remembers (``all``: every tool), as held, in one pass that can be undone; what was taken up before is left out.
 
     Raises UsageError for a tool that is unknown, StoreError.
     """
     if tool not in (*TOOLS, "all"):
         raise UsageError(f"nothing is known of what {tool!r} remembers", hint=f"one of: {', '.join(TOOLS)}, all")
-    return take_up(desk, _bodies(desk, TOOLS if tool == "all" else (tool,)), f"what {tool} remembers")
+    return take_up(workspace, _bodies(workspace, TOOLS if tool == "all" else (tool,)), f"what {tool} remembers")
 
 
-def on_offer(desk: Desk) -> dict[str, int]:
+def on_offer(workspace: Workspace) -> dict[str, int]:
     """How many notes of each tool could be taken up that were not so far."""
-    counts = {tool: untaken(desk, _bodies(desk, (tool,))) for tool in TOOLS}
+    counts = {tool: untaken(workspace, _bodies(workspace, (tool,))) for tool in TOOLS}
     return {tool: count for tool, count in counts.items() if count}
 
 
-def _bodies(desk: Desk, tools: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+def _bodies(workspace: Workspace, tools: Sequence[str]) -> Iterator[Mapping[str, Any]]:
     """The notes as :func:`take_up` reads them: proposed by an assistant, resting on the file they stand in."""
-    for each in placed(desk, tools):
+    for each in placed(workspace, tools):
         note = each.note
         yield {
             "content": note.text,
-            "profile": desk.profile.id,
+            "profile": workspace.profile.id,
             "category": each.category,
             "scope": each.scope,
             "status": Status.HELD.value,

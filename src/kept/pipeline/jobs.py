@@ -21,7 +21,7 @@ from kept.local.files import locked
 from kept.memories.backups import safeguard
 from kept.outputs.write import Written, absorb_edits, write_outputs
 from kept.store.run_number import RunNumber
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _REPLY = ".reply.json"
 _JOB = ".md"
@@ -81,7 +81,7 @@ class Committed:
 class _Shelf:
     """An asking that takes its replies from files; notes which questions there were, and what is wrong with replies."""
 
-    desk: Desk
+    workspace: Workspace
     asked: dict[str, Ask] = field(default_factory=dict)
     wrong: dict[str, str] = field(default_factory=dict)
     answered: set[str] = field(default_factory=set)
@@ -90,10 +90,10 @@ class _Shelf:
         return [self._reply(each) for each in asks]
 
     def _reply(self, ask: Ask) -> Reply:
-        safe = replace(ask, prompt=redact(ask.prompt, key=self.desk.store.key("redaction"), more=scanner()).text)
+        safe = replace(ask, prompt=redact(ask.prompt, key=self.workspace.store.key("redaction"), more=scanner()).text)
         number = safe.key(_MODEL)[:10]
         self.asked[number] = safe
-        content = files.read(folder(self.desk) / f"{number}{_REPLY}")
+        content = files.read(folder(self.workspace) / f"{number}{_REPLY}")
         if content.stamp == files.MISSING:
             return Unreachable(reason=_WAITING, fault=Fault.SETUP)
         found = understand(content.data.decode("utf-8", "replace"), safe.schema)
@@ -104,102 +104,104 @@ class _Shelf:
         return Answered(body=found)
 
 
-def folder(desk: Desk) -> Path:
+def folder(workspace: Workspace) -> Path:
     """Where jobs lie."""
-    return desk.home.state / "jobs"
+    return workspace.paths.state / "jobs"
 
 
-def prepare(desk: Desk, *, most: int) -> tuple[tuple[Job, ...], int]:
+def prepare(workspace: Workspace, *, most: int) -> tuple[tuple[Job, ...], int]:
     """Write a file for each question that waits for a reply, ``most`` at most; the jobs there are now, and how many questions have none.
 
     What is no longer asked is swept away. Raises BusyError where a run is under way, StoreError, ConfigError.
     """
-    with locked(desk.home.lock):
-        shelf = _needed(desk)
-        there = [each for each in shelf.asked if _path(desk, each).exists()]
+    with locked(workspace.paths.lock):
+        shelf = _needed(workspace)
+        there = [each for each in shelf.asked if _path(workspace, each).exists()]
         fresh = [each for each in shelf.asked if each not in there][: max(0, most - len(there))]
         for number in fresh:
-            _write(desk, number, shelf.asked[number])
-        _sweep(desk, shelf.asked)
-        return _jobs(desk, shelf), len(shelf.asked) - len(there) - len(fresh)
+            _write(workspace, number, shelf.asked[number])
+        _sweep(workspace, shelf.asked)
+        return _jobs(workspace, shelf), len(shelf.asked) - len(there) - len(fresh)
 
 
-def listed(desk: Desk) -> tuple[Job, ...]:
+def listed(workspace: Workspace) -> tuple[Job, ...]:
     """The jobs there are. Raises BusyError where a run is under way, StoreError, ConfigError."""
-    with locked(desk.home.lock):
-        return _jobs(desk, _needed(desk))
+    with locked(workspace.paths.lock):
+        return _jobs(workspace, _needed(workspace))
 
 
-def text_of(desk: Desk, number: str) -> str:
+def text_of(workspace: Workspace, number: str) -> str:
     """The text of a job. Raises UsageError where there is none of that id."""
-    known = sorted(each.name.removesuffix(_JOB) for each in folder(desk).glob(f"*{_JOB}"))
+    known = sorted(each.name.removesuffix(_JOB) for each in folder(workspace).glob(f"*{_JOB}"))
     found = [each for each in known if number and each.startswith(number)]
     if len(found) != 1:
         raise UsageError(f"no job {number!r}", hint="see `kept jobs list`")
-    return files.read(_path(desk, found[0])).data.decode("utf-8", "replace")
+    return files.read(_path(workspace, found[0])).data.decode("utf-8", "replace")
 
 
-def commit(desk: Desk) -> Committed:
+def commit(workspace: Workspace) -> Committed:
     """Read every reply there is, and remember what comes of it, as a run does; jobs that are done with are swept away.
 
     Raises UsageError where there is no reply at all, BusyError where a run is under way, StoreError, ConfigError.
     """
-    with locked(desk.home.lock):
-        if not any(folder(desk).glob(f"*{_REPLY}")):
-            raise UsageError("there is no reply to any job", where=str(folder(desk)), hint="kept jobs prepare, then answer them")
-        number, written, shelf = RunNumber(desk.store.log, desk.clock, "jobs"), Written(), _Shelf(desk=desk)
-        absorb_edits(desk, number, written)
-        heard = hear(desk, number, shelf, by=_BY)
+    with locked(workspace.paths.lock):
+        if not any(folder(workspace).glob(f"*{_REPLY}")):
+            raise UsageError(
+                "there is no reply to any job", where=str(folder(workspace)), hint="kept jobs prepare, then answer them"
+            )
+        number, written, shelf = RunNumber(workspace.store.log, workspace.clock, "jobs"), Written(), _Shelf(workspace=workspace)
+        absorb_edits(workspace, number, written)
+        heard = hear(workspace, number, shelf, by=_BY)
         curated = Curated()
-        if desk.store.log.dirty():
-            safeguard(desk)
-            curated = curate_dirty(desk, number)
-        write_outputs(desk, number, written)
-        left = _needed(desk)
-        _sweep(desk, left.asked)
+        if workspace.store.log.dirty():
+            safeguard(workspace)
+            curated = curate_dirty(workspace, number)
+        write_outputs(workspace, number, written)
+        left = _needed(workspace)
+        _sweep(workspace, left.asked)
         if number.started:
             report = {"heard": heard.body(), "operations": dict(curated.operations), "stopped": list(curated.stopped)}
-            desk.store.log.end_run(number(), desk.clock(), report)
+            workspace.store.log.end_run(number(), workspace.clock(), report)
         run = number() if number.started else 0
-        waiting = sum(each.state == "waiting" for each in _jobs(desk, left))
+        waiting = sum(each.state == "waiting" for each in _jobs(workspace, left))
         return Committed(run=run, heard=heard, curated=curated, written=written, wrong=shelf.wrong, waiting=waiting)
 
 
-def _needed(desk: Desk) -> _Shelf:
+def _needed(workspace: Workspace) -> _Shelf:
     """Which questions are open now, given the replies there are: found by asking them for trial."""
-    shelf = _Shelf(desk=desk)
-    with desk.store.trial():
-        hear(desk, RunNumber(desk.store.log, desk.clock, "jobs"), shelf, by=_BY)
+    shelf = _Shelf(workspace=workspace)
+    with workspace.store.trial():
+        hear(workspace, RunNumber(workspace.store.log, workspace.clock, "jobs"), shelf, by=_BY)
     return shelf
 
 
-def _path(desk: Desk, number: str) -> Path:
-    return folder(desk) / f"{number}{_JOB}"
+def _path(workspace: Workspace, number: str) -> Path:
+    return folder(workspace) / f"{number}{_JOB}"
 
 
-def _write(desk: Desk, number: str, ask: Ask) -> None:
-    reply = folder(desk) / f"{number}{_REPLY}"
+def _write(workspace: Workspace, number: str, ask: Ask) -> None:
+    reply = folder(workspace) / f"{number}{_REPLY}"
     # The part stands in the block that kept knows as its own: an agent's transcript of this work is not remembered once more.
     prompt = ask.prompt.replace(TAG, "kept context")
     form = _FORM.format(schema=json.dumps(ask.schema, ensure_ascii=False))
     text = f"{_HEAD.format(id=number, reply=reply, system=ask.system)}<{TAG}> {NOTICE}\n{prompt}\n</{TAG}>{form}"
-    path = _path(desk, number)
-    files.write(path, text.encode(), expect=files.read(path).stamp, root=desk.home.root)
+    path = _path(workspace, number)
+    files.write(path, text.encode(), expect=files.read(path).stamp, root=workspace.paths.root)
 
 
-def _sweep(desk: Desk, asked: dict[str, Ask]) -> None:
-    for path in sorted((*folder(desk).glob(f"*{_JOB}"), *folder(desk).glob(f"*{_REPLY}"))):
+def _sweep(workspace: Workspace, asked: dict[str, Ask]) -> None:
+    for path in sorted((*folder(workspace).glob(f"*{_JOB}"), *folder(workspace).glob(f"*{_REPLY}"))):
         if path.name.removesuffix(_JOB).removesuffix(_REPLY) not in asked:
-            files.remove(path, expect=files.read(path).stamp, root=desk.home.root)
+            files.remove(path, expect=files.read(path).stamp, root=workspace.paths.root)
 
 
-def _jobs(desk: Desk, shelf: _Shelf) -> tuple[Job, ...]:
+def _jobs(workspace: Workspace, shelf: _Shelf) -> tuple[Job, ...]:
     return tuple(
         Job(
-            id=number, path=_path(desk, number), reply=folder(desk) / f"{number}{_REPLY}", sessions=ask.about,
+            id=number, path=_path(workspace, number), reply=folder(workspace) / f"{number}{_REPLY}", sessions=ask.about,
             tokens=weigh(ask.system) + weigh(ask.prompt),
             state="answered" if number in shelf.answered else shelf.wrong.get(number, "waiting"),
         )
         for number, ask in shelf.asked.items()
-        if _path(desk, number).exists()
+        if _path(workspace, number).exists()
     )  # fmt: skip

@@ -22,7 +22,7 @@ from kept.pipeline.run import Options, Report, run
 from kept.pipeline.safety import check
 from kept.pipeline.sleep import sleep
 from kept.recall.indexing import bring_up_to_date
-from kept.workspace import Desk, Home
+from kept.workspace import Paths, Workspace
 
 NIGHT, SESSION = "night", "session"  # whose failures are noted: the night's job, the run at a session's end
 _LOG_BYTES = 500_000
@@ -53,28 +53,28 @@ class Night:
         return tuple(each for each in self.steps if not each.done)
 
 
-def nightly(desk: Desk) -> Night:
+def nightly(workspace: Workspace) -> Night:
     """Do the night's job and note how it went. Where a run is under way, that run does the work and nothing is noted."""
-    at = desk.clock()
+    at = workspace.clock()
     try:
-        first = list(_main(desk))
+        first = list(_main(workspace))
     except BusyError:
         return Night(at=at, steps=(), busy=True)
     render = [each for each in first if each.name == RENDER]
     steps = (
         *(each for each in first if each.name != RENDER),
-        *_step("sleep", lambda: _sleep(desk)),
+        *_step("sleep", lambda: _sleep(workspace)),
         *render,
-        *_step("index", lambda: _index(desk)),
-        *_step("check", lambda: _check(desk)),
-        *_step("backup", lambda: _backup(desk)),
+        *_step("index", lambda: _index(workspace)),
+        *_step("check", lambda: _check(workspace)),
+        *_step("backup", lambda: _backup(workspace)),
     )
     night = Night(at=at, steps=steps)
-    _note(desk.home, night)
+    _note(workspace.paths, night)
     return night
 
 
-def not_begun(home: Home, at: datetime, error: KeptError | OSError) -> None:
+def not_begun(home: Paths, at: datetime, error: KeptError | OSError) -> None:
     """Note a night whose job could not even open the store or the settings."""
     home.state.mkdir(mode=0o700, parents=True, exist_ok=True)
     _note(home, Night(at=at, steps=(Step(name="open", done=False, detail=str(error)[:1_000]),)))
@@ -88,14 +88,14 @@ _STEPS = {
 }  # fmt: skip
 
 
-def _main(desk: Desk) -> Iterator[Step]:
+def _main(workspace: Workspace) -> Iterator[Step]:
     """The steps of a run, each with its result. Where one raises, those after it were not reached, and the night goes on all the same."""
-    names = [each for each in dict.fromkeys(_STEPS.values()) if each != "ask" or desk.asking is not None]
+    names = [each for each in dict.fromkeys(_STEPS.values()) if each != "ask" or workspace.llm is not None]
     reached = [names[0]]
     try:
         with contained("something unexpected went wrong", ""):
             report = run(
-                desk, [], Options(seconds=desk.settings.night_minutes * 60.0),
+                workspace, [], Options(seconds=workspace.settings.night_minutes * 60.0),
                 progress=lambda stage, _, __: reached.append(_STEPS.get(stage, reached[-1])),
             )  # fmt: skip
     except BusyError:
@@ -162,27 +162,27 @@ def _result(name: str, wrong: str, told: str) -> Step:
     return Step(name=name, done=not wrong, detail=(wrong or told)[:1_000])
 
 
-def _sleep(desk: Desk) -> tuple[str, str]:
-    done = sleep(desk)
+def _sleep(workspace: Workspace) -> tuple[str, str]:
+    done = sleep(workspace)
     wrong = "; ".join([*(f"a guard stopped {each}" for each in done.stopped), *done.written.problems])
     return wrong, f"{len(done.retired):,} faded, {done.lingering:,} linger"
 
 
-def _index(desk: Desk) -> tuple[str, str]:
-    return "", f"{bring_up_to_date(desk, _INDEX_SECONDS):,} new vectors"
+def _index(workspace: Workspace) -> tuple[str, str]:
+    return "", f"{bring_up_to_date(workspace, _INDEX_SECONDS):,} new vectors"
 
 
-def _check(desk: Desk) -> tuple[str, str]:
-    found = check(desk).damage
+def _check(workspace: Workspace) -> tuple[str, str]:
+    found = check(workspace).damage
     return (f"{found[0]}; {len(found)} in all → kept check" if found else ""), "the store is whole"
 
 
-def _backup(desk: Desk) -> tuple[str, str]:
-    made = safeguard(desk)
+def _backup(workspace: Workspace) -> tuple[str, str]:
+    made = safeguard(workspace)
     return "", made.name if made else "today's is there"
 
 
-def _note(home: Home, night: Night) -> None:
+def _note(home: Paths, night: Night) -> None:
     place = home.state / "night.json"
     files.write(place, canonical(dump(night)).encode(), expect=files.read(place).stamp, root=home.root)
     note_failures(home, NIGHT, {each.name: each.detail for each in night.failed if each.detail != _NOT_REACHED}, night.at)
@@ -193,7 +193,7 @@ def _note(home: Home, night: Night) -> None:
             handler.emit(logging.LogRecord("kept", logging.INFO, "", 0, line, (), None))
 
 
-def note_failures(home: Home, runner: str, found: dict[str, str], at: datetime) -> None:
+def note_failures(home: Paths, runner: str, found: dict[str, str], at: datetime) -> None:
     """Note what failed in a run of ``runner``; what failed before and did not now is no more told."""
     state, place = str(home.state), home.state / job_failures.FILE
     before = standing_failures(state)
@@ -204,7 +204,7 @@ def note_failures(home: Home, runner: str, found: dict[str, str], at: datetime) 
     job_failures.forget_told(state)
 
 
-def last_night(home: Home) -> Night | None:
+def last_night(home: Paths) -> Night | None:
     """How the last night's job went; None where there was none, or nobody can tell."""
     try:
         night: Night = load(Night, json.loads(files.read(home.state / "night.json").data or b"null"))

@@ -1,7 +1,7 @@
 """Which memories only rules of earlier versions made; ``kept upgrade`` makes them anew."""
 
 from kept.core.memory import Memory, Status
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 #: What made a memory in earlier versions and makes none today.
 RETIRED_TRIGGERS = frozenset(
@@ -13,11 +13,11 @@ RETIRED_TRIGGERS = frozenset(
 )  # fmt: skip
 
 
-def outdated(desk: Desk) -> tuple[Memory, ...]:
+def outdated(workspace: Workspace) -> tuple[Memory, ...]:
     """The memories that only rules of earlier versions made and nobody confirmed since. Raises StoreError."""
     return tuple(
         each
-        for each in desk.store.log.memories()
+        for each in workspace.store.log.memories()
         if each.trigger in RETIRED_TRIGGERS
         and each.status in (Status.ACTIVE, Status.HELD)
         and not (each.owned or each.pinned or each.advised)

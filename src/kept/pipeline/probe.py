@@ -8,7 +8,7 @@ from kept.core.times import to_text
 from kept.llm.adapters.base import estimate, whole
 from kept.llm.ask import Answered, Ask
 from kept.llm.schema import schema_of
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _MOST_TOKENS = 200
 _SYSTEM = "You are asked whether you can be reached. Reply with one JSON object of the schema, and nothing else."
@@ -43,24 +43,24 @@ class Tried:
     cost: float | None
 
 
-def coming(desk: Desk) -> Coming:
+def coming(workspace: Workspace) -> Coming:
     """What :func:`try_out` would send now. Sends nothing. Raises UsageError where no model is set, ConfigError."""
-    if desk.asking is None:
+    if workspace.llm is None:
         raise UsageError("no language model is set", hint="choose llm.adapter first")
-    ask, chosen = _question(desk), desk.settings.llm
-    would = desk.asking.estimate([ask]).usage
+    ask, chosen = _question(workspace), workspace.settings.llm
+    would = workspace.llm.estimate([ask]).usage
     usual = {"anthropic": "the interface of Anthropic", "openai": "the interface of OpenAI"}.get(chosen.adapter, "this machine")
     where = f"the program `{chosen.command}` on this machine" if chosen.adapter == "command" else chosen.base_url or usual
     name = chosen.model or chosen.command or chosen.adapter
     return Coming(model=name, where=where, words=f"{ask.system}\n\n{ask.prompt}", tokens=estimate(whole(ask)), cost=would.cost)
 
 
-def try_out(desk: Desk) -> Tried:
+def try_out(workspace: Workspace) -> Tried:
     """Ask the question. Raises UsageError where no model is set, StoreError."""
-    if desk.asking is None:
+    if workspace.llm is None:
         raise UsageError("no language model is set", hint="choose llm.adapter first")
     began = monotonic()
-    (reply,) = desk.asking([_question(desk)])
+    (reply,) = workspace.llm([_question(workspace)])
     usage = reply.usage
     told = str(reply.body.get("word", "")) if isinstance(reply, Answered) else reply.reason
     return Tried(
@@ -69,9 +69,9 @@ def try_out(desk: Desk) -> Tried:
     )  # fmt: skip
 
 
-def _question(desk: Desk) -> Ask:
+def _question(workspace: Workspace) -> Ask:
     """A question that was never asked before: it says what time it is."""
     return Ask(
-        purpose="test", version="1", system=_SYSTEM, prompt=f"It is {to_text(desk.clock())}. Reply with any one word.", schema=schema_of(Word),
+        purpose="test", version="1", system=_SYSTEM, prompt=f"It is {to_text(workspace.clock())}. Reply with any one word.", schema=schema_of(Word),
         most=_MOST_TOKENS,
     )  # fmt: skip

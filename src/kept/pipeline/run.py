@@ -27,7 +27,7 @@ from kept.intake.projects import Moved, misplaced, move, record
 from kept.intake.reading import Found, Reading, discover, read
 from kept.intake.unread import note_unread
 from kept.llm.budget import Tally
-from kept.llm.client import Asker
+from kept.llm.client import LlmClient
 from kept.local.files import locked
 from kept.local.progress import Late, Progress, never, silent
 from kept.local.session_queue import queued
@@ -41,7 +41,7 @@ from kept.profiles.profile import Occasion
 from kept.recall.indexing import UNMADE, bring_up_to_date, count_uses
 from kept.store import Run
 from kept.store.run_number import RunNumber
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 T = TypeVar("T")
 
@@ -144,106 +144,108 @@ class Report:
         }
 
 
-def run(desk: Desk, paths: Sequence[Path], options: Options, *, sample: bool = False, progress: Progress = silent) -> Report:
+def run(
+    workspace: Workspace, paths: Sequence[Path], options: Options, *, sample: bool = False, progress: Progress = silent
+) -> Report:
     """Do the main job over the given paths, or over everything found on this machine.
 
     Raises BusyError where a run is under way, UsageError for a path that does not exist, StoreError and other KeptErrors where
     nothing more can be done; what was done before stays done.
     """
     started = monotonic()
-    desk = replace(desk, asking=_asker(desk, options, progress))
-    with locked(desk.home.lock), desk.store.trial() if options.dry else nullcontext():
-        report = _run(desk, paths, options, progress)
+    workspace = replace(workspace, llm=_asker(workspace, options, progress))
+    with locked(workspace.paths.lock), workspace.store.trial() if options.dry else nullcontext():
+        report = _run(workspace, paths, options, progress)
     report.sample = sample
     report.seconds = monotonic() - started
     return report
 
 
-def _asker(desk: Desk, options: Options, progress: Progress) -> Asker | None:
-    if desk.asking is None or not options.model:
+def _asker(workspace: Workspace, options: Options, progress: Progress) -> LlmClient | None:
+    if workspace.llm is None or not options.model:
         return None
-    desk.asking.progress, desk.asking.dry = progress, options.dry
-    return desk.asking
+    workspace.llm.progress, workspace.llm.dry = progress, options.dry
+    return workspace.llm
 
 
-def _run(desk: Desk, paths: Sequence[Path], options: Options, progress: Progress) -> Report:
-    started = desk.clock()
+def _run(workspace: Workspace, paths: Sequence[Path], options: Options, progress: Progress) -> Report:
+    started = workspace.clock()
     late = _late(options.seconds)
-    before = desk.store.log.ids()
+    before = workspace.store.log.ids()
     progress("discovering", 0, 0)
-    found = discover(desk, paths, force=options.force)
-    found = found if paths or options.dry else _with_queued(desk, found, force=options.force)
-    report = Report(sources=found.sources, resumed=_interrupted(desk))
+    found = discover(workspace, paths, force=options.force)
+    found = found if paths or options.dry else _with_queued(workspace, found, force=options.force)
+    report = Report(sources=found.sources, resumed=_interrupted(workspace))
     report.written.dry = options.dry
-    if desk.asking is not None:
-        report.asked = desk.asking.tally
-    run_number = RunNumber(desk.store.log, desk.clock)
-    absorb_edits(desk, run_number, report.written, allow=options.allow)
-    report.reading = _read(desk, (found, paths), options, progress, late)
-    record(desk, report.reading.remotes, keep=not options.dry)
-    _take_up_notes(desk, paths, options, run_number)
-    moved = move(desk, run_number(), progress) if misplaced(desk) else Moved()
+    if workspace.llm is not None:
+        report.asked = workspace.llm.tally
+    run_number = RunNumber(workspace.store.log, workspace.clock)
+    absorb_edits(workspace, run_number, report.written, allow=options.allow)
+    report.reading = _read(workspace, (found, paths), options, progress, late)
+    record(workspace, report.reading.remotes, keep=not options.dry)
+    _take_up_notes(workspace, paths, options, run_number)
+    moved = move(workspace, run_number(), progress) if misplaced(workspace) else Moved()
     report.moved = moved.memories
-    grown = ready(desk, options.occasion, force=options.force)
+    grown = ready(workspace, options.occasion, force=options.force)
     if options.force or grown:
-        within = _limits(desk, options)
+        within = _limits(workspace, options)
         if options.occasion is not Occasion.REAL_TIME:
             run_number()  # a session was looked at, whatever comes of it
         report.extracted = extract_pending(
-            desk, run_number, force=options.force, within=within, occasion=options.occasion, progress=progress, late=late
+            workspace, run_number, force=options.force, within=within, occasion=options.occasion, progress=progress, late=late
         )
-        recheck(desk, run_number, desk.store.archive.each(grown))
-    if desk.asking is not None and options.occasion is not Occasion.REAL_TIME:
-        within = _limits(desk, options)
-        _announce(desk, desk.asking, options, within)
+        recheck(workspace, run_number, workspace.store.archive.each(grown))
+    if workspace.llm is not None and options.occasion is not Occasion.REAL_TIME:
+        within = _limits(workspace, options)
+        _announce(workspace, workspace.llm, options, within)
         report.heard = hear(
-            desk, run_number, desk.asking, by=_named(desk), force=options.force, within=within, occasion=options.occasion,
+            workspace, run_number, workspace.llm, by=_named(workspace), force=options.force, within=within, occasion=options.occasion,
             progress=progress, late=late,
         )  # fmt: skip
     progress("curating", 0, 0)
-    if desk.store.log.dirty() and (options.dry or _safe(desk, report.written)):
-        report.curated = curate_dirty(desk, run_number, allow=options.allow, freed=moved.scopes, progress=progress)
-    if desk.asking is not None and options.occasion is Occasion.NIGHTLY and not late():
-        report.advised = take_advice(desk, run_number, desk.asking, by=_named(desk), allow=options.allow)
-        report.daybook = write_days(desk, desk.asking, by=_named(desk))
-    covering = Covering(desk)
+    if workspace.store.log.dirty() and (options.dry or _safe(workspace, report.written)):
+        report.curated = curate_dirty(workspace, run_number, allow=options.allow, freed=moved.scopes, progress=progress)
+    if workspace.llm is not None and options.occasion is Occasion.NIGHTLY and not late():
+        report.advised = take_advice(workspace, run_number, workspace.llm, by=_named(workspace), allow=options.allow)
+        report.daybook = write_days(workspace, workspace.llm, by=_named(workspace))
+    covering = Covering(workspace)
     # In real time threads go on waiting for an occasion that takes them in whole; that one gives account of them.
-    summarise(desk, {} if options.occasion is Occasion.REAL_TIME else grown, covering.take, progress=progress)
+    summarise(workspace, {} if options.occasion is Occasion.REAL_TIME else grown, covering.take, progress=progress)
     report.covered = covering.done()
     report.cut = late()
     progress("writing", 0, 0)
-    write_outputs(desk, run_number, report.written)
+    write_outputs(workspace, run_number, report.written)
     if report.reading.erased and not options.dry:
-        forget_replies(desk, report.reading.opted_out)
-        desk.store.compact()  # no byte of them stays in the file
+        forget_replies(workspace, report.reading.opted_out)
+        workspace.store.compact()  # no byte of them stays in the file
     if not options.dry:
-        _embed(desk, report, progress, anew=run_number.started)
-    _count(desk, report, before)
+        _embed(workspace, report, progress, anew=run_number.started)
+    _count(workspace, report, before)
     if run_number.started or report.asked.usage.calls:
         report.run = run_number()
-        body = report.body() | {"seconds": (desk.clock() - started).total_seconds()}
-        desk.store.log.end_run(report.run, desk.clock(), body)
+        body = report.body() | {"seconds": (workspace.clock() - started).total_seconds()}
+        workspace.store.log.end_run(report.run, workspace.clock(), body)
     return report
 
 
-def _read(desk: Desk, what: tuple[Found, Sequence[Path]], options: Options, progress: Progress, late: Late) -> Reading:
+def _read(workspace: Workspace, what: tuple[Found, Sequence[Path]], options: Options, progress: Progress, late: Late) -> Reading:
     """Read what was found at the paths a person named, and note what should have been read and was not."""
     found, paths = what
-    reading = read(desk, found, force=options.force, progress=progress, late=late)
+    reading = read(workspace, found, force=options.force, progress=progress, late=late)
     if not options.dry:
-        note_unread(desk, paths, found, reading.skipped)
+        note_unread(workspace, paths, found, reading.skipped)
     return reading
 
 
-def _take_up_notes(desk: Desk, paths: Sequence[Path], options: Options, run: Callable[[], int]) -> None:
+def _take_up_notes(workspace: Workspace, paths: Sequence[Path], options: Options, run: Callable[[], int]) -> None:
     """Take up what clients remember themselves, where the settings name them and the run is about everything."""
     if not (paths or options.dry):
-        take_up_notes(desk, run)
+        take_up_notes(workspace, run)
 
 
-def _named(desk: Desk) -> str:
+def _named(workspace: Workspace) -> str:
     """What the language model of the settings is called."""
-    named = desk.settings.llm
+    named = workspace.settings.llm
     return named.model or named.command or named.adapter
 
 
@@ -253,64 +255,64 @@ def _late(seconds: float) -> Late:
     return (lambda: monotonic() > until) if seconds else never
 
 
-def _announce(desk: Desk, asking: Asker, options: Options, within: Within | None) -> None:
+def _announce(workspace: Workspace, asking: LlmClient, options: Options, within: Within | None) -> None:
     """Have a person told what is going to be asked, before it is; what was set aside is asked again where everything is."""
     asking.retry = options.force
     if options.dry:
         return
     with suppress(ConfigError):  # it is told with the first question
-        asking.announce(foresee(desk, asking, force=options.force, within=within))
+        asking.announce(foresee(workspace, asking, force=options.force, within=within))
 
 
-def _with_queued(desk: Desk, found: Found, *, force: bool) -> Found:
+def _with_queued(workspace: Workspace, found: Found, *, force: bool) -> Found:
     """What hooks named since the last run is read as well, wherever it lies."""
-    named = [path for each in queued(str(desk.home.state)) if (path := Path(each)).is_file()]
+    named = [path for each in queued(str(workspace.paths.state)) if (path := Path(each)).is_file()]
     if not named:
         return found
-    more = discover(desk, named, force=force)
+    more = discover(workspace, named, force=force)
     skipped = tuple(dict.fromkeys((*more.skipped, *found.skipped)))
     return replace(found, files={**more.files, **found.files}, skipped=skipped)  # first: they lie in no known place, perhaps
 
 
-def _embed(desk: Desk, report: Report, progress: Progress, *, anew: bool) -> None:
+def _embed(workspace: Workspace, report: Report, progress: Progress, *, anew: bool) -> None:
     """Make the vectors of what is new, where anything is. Without them everything is found by its words, so a failure is told and no more."""
     try:
         if anew:
-            report.embedded = bring_up_to_date(desk, desk.settings.recall.run_seconds, progress)
+            report.embedded = bring_up_to_date(workspace, workspace.settings.recall.run_seconds, progress)
         else:
-            count_uses(desk)
+            count_uses(workspace)
     except UNMADE as error:
         report.written.problems.append(f"search by meaning is not up to date: {error}")
 
 
-def _safe(desk: Desk, written: Written) -> bool:
+def _safe(workspace: Workspace, written: Written) -> bool:
     """Whether there is a backup from before the first curation of the day; without one, nothing is curated."""
     try:
-        safeguard(desk)
+        safeguard(workspace)
     except StoreError as error:
         written.problems.append(f"nothing was curated, because no backup could be made: {error}")
         return False
     return True
 
 
-def _interrupted(desk: Desk) -> bool:
-    last: tuple[Run, ...] = desk.store.log.runs(1)
+def _interrupted(workspace: Workspace) -> bool:
+    last: tuple[Run, ...] = workspace.store.log.runs(1)
     return bool(last) and last[0].ended_at is None
 
 
-def _limits(desk: Desk, options: Options) -> Within | None:
+def _limits(workspace: Workspace, options: Options) -> Within | None:
     if options.since is None and options.until is None:
         return None
-    start = desk.span(options.since)[0] if options.since else None
-    stop = desk.span(options.until)[1] if options.until else None
+    start = workspace.span(options.since)[0] if options.since else None
+    stop = workspace.span(options.until)[1] if options.until else None
     return (start, stop)
 
 
-def _count(desk: Desk, report: Report, before: frozenset[str]) -> None:
-    census = desk.store.log.census(desk.clock())
-    fresh = (desk.store.log.memory(each) for each in sorted(desk.store.log.ids() - before))
-    report.new = tuple(each for each in fresh if each is not None and each.status_at(desk.clock()) is Status.ACTIVE)
+def _count(workspace: Workspace, report: Report, before: frozenset[str]) -> None:
+    census = workspace.store.log.census(workspace.clock())
+    fresh = (workspace.store.log.memory(each) for each in sorted(workspace.store.log.ids() - before))
+    report.new = tuple(each for each in fresh if each is not None and each.status_at(workspace.clock()) is Status.ACTIVE)
     report.active = sum(count for (status, *_), count in census.items() if status is Status.ACTIVE)
     report.held = sum(count for (status, *_), count in census.items() if status is Status.HELD)
     report.days = len(report.reading.days)
-    report.outdated = len(outdated(desk))
+    report.outdated = len(outdated(workspace))

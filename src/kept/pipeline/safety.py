@@ -27,7 +27,7 @@ from kept.recall.indexing import discard
 from kept.store import IMPORTED, Draft, Output, SqliteStore
 from kept.store.backups import put_in_place
 from kept.store.portable import is_portable, read_in, write_out
-from kept.workspace import Desk, Home
+from kept.workspace import Paths, Workspace
 
 _LONGEST = 2**20  # bytes of one exported memory
 _MOST = 1_000_000  # memories of one import
@@ -41,27 +41,27 @@ class Checked:
     outputs: tuple[tuple[str, Standing, str], ...]
 
 
-def check(desk: Desk) -> Checked:
+def check(workspace: Workspace) -> Checked:
     """Everything that is wrong, and which files were edited by hand, which is not wrong. Mends nothing."""
-    outputs = tuple(standing(desk))
+    outputs = tuple(standing(workspace))
     damaged = tuple(f"file {path}: {reason}" for path, state, reason in outputs if state is Standing.DAMAGED)
-    return Checked(damage=(*desk.store.damage(), *damaged), outputs=outputs)
+    return Checked(damage=(*workspace.store.damage(), *damaged), outputs=outputs)
 
 
-def damage(desk: Desk) -> tuple[str, ...]:
+def damage(workspace: Workspace) -> tuple[str, ...]:
     """Everything that is wrong, in words; empty where nothing is."""
-    return check(desk).damage
+    return check(workspace).damage
 
 
-def rebuild(desk: Desk) -> Written:
+def rebuild(workspace: Workspace) -> Written:
     """Recreate the memories and all indexes from the log and the archive alone, then bring the files up to date. Raises StoreError."""
-    discard(desk.home.vectors)
-    with desk.store.transaction():
-        desk.store.archive.reindex()
-        desk.store.log.rebuild()
-        desk.store.days.clear()
-        summarise(desk)
-    return settle(desk, lambda: None)[1]
+    discard(workspace.paths.vectors)
+    with workspace.store.transaction():
+        workspace.store.archive.reindex()
+        workspace.store.log.rebuild()
+        workspace.store.days.clear()
+        summarise(workspace)
+    return settle(workspace, lambda: None)[1]
 
 
 def put(path: Path, text: str) -> None:
@@ -78,7 +78,7 @@ class Restored:
     written: Written
 
 
-def restore(home: Home, path: Path, open_desk: Callable[[], AbstractContextManager[Desk]]) -> Restored:
+def restore(home: Paths, path: Path, open_desk: Callable[[], AbstractContextManager[Workspace]]) -> Restored:
     """Put a backup in the place of the store, which is put aside, and bring the files up to date. Edits made by hand since are kept.
 
     Works where the present store does not even open. Raises BusyError while a run is under way, UsageError, StoreError, DamagedError;
@@ -88,16 +88,16 @@ def restore(home: Home, path: Path, open_desk: Callable[[], AbstractContextManag
         known = _outputs(home)
         aside = put_in_place(path.absolute(), home.store, home.state / "aside")
         discard(home.vectors)
-        with open_desk() as desk:
-            problems = start_over(desk) if known is None else []
+        with open_desk() as workspace:
+            problems = start_over(workspace) if known is None else []
             if known is not None:
-                _carry_over(desk, known)
-            _, written = settle(desk, lambda: None)
+                _carry_over(workspace, known)
+            _, written = settle(workspace, lambda: None)
             written.problems[:0] = problems
     return Restored(aside=aside, written=written)
 
 
-def _outputs(home: Home) -> dict[str, tuple[Output, ...]] | None:
+def _outputs(home: Paths) -> dict[str, tuple[Output, ...]] | None:
     """What the present store wrote to which file; None where it cannot tell."""
     if not home.store.exists():
         return None
@@ -108,23 +108,23 @@ def _outputs(home: Home) -> dict[str, tuple[Output, ...]] | None:
         return None
 
 
-def _carry_over(desk: Desk, known: dict[str, tuple[Output, ...]]) -> None:
+def _carry_over(workspace: Workspace, known: dict[str, tuple[Output, ...]]) -> None:
     """The files on disk are those of the store that was put aside: a person's edits of them are told from what that one wrote."""
-    with desk.store.transaction():
-        for path in desk.store.outputs():
-            desk.store.drop_output(path)
+    with workspace.store.transaction():
+        for path in workspace.store.outputs():
+            workspace.store.drop_output(path)
         for path, outputs in known.items():
-            desk.store.wrote(path, outputs[0])
+            workspace.store.wrote(path, outputs[0])
             for each in outputs[1:]:
-                desk.store.intend(path, each)
+                workspace.store.intend(path, each)
 
 
-def export_archive(desk: Desk, path: Path) -> int:
+def export_archive(workspace: Workspace, path: Path) -> int:
     """Write the whole store out in a form that another home can import. Returns the rows. Raises UsageError, StoreError."""
     target = path.absolute()
     if target.exists() or target.is_symlink():
         raise UsageError("there is a file of that name already", where=str(target), hint="choose another name")
-    return write_out(desk.store.rows(), target)
+    return write_out(workspace.store.rows(), target)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -136,46 +136,46 @@ class Imported:
     left_out: Counter[str] = field(default_factory=Counter)
 
 
-def import_file(desk: Desk, path: Path) -> Imported:
+def import_file(workspace: Workspace, path: Path) -> Imported:
     """Take up what ``kept export`` wrote: a whole store into an empty home, or memories (jsonl) as one pass that can be undone.
 
     Raises UsageError where it is neither, or the home is not empty; StoreError, DamagedError. Nothing is changed then.
     """
     if is_portable(path):
-        desk.store.load(read_in(path))
-        summarise(desk)
-        return Imported(whole=True, added=Counter(each.status.value for each in desk.store.log.memories()))
-    return take_up(desk, _bodies(path), path.name)
+        workspace.store.load(read_in(path))
+        summarise(workspace)
+        return Imported(whole=True, added=Counter(each.status.value for each in workspace.store.log.memories()))
+    return take_up(workspace, _bodies(path), path.name)
 
 
-def take_up(desk: Desk, bodies: Iterable[Mapping[str, Any]], subject: str) -> Imported:
+def take_up(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], subject: str) -> Imported:
     """Add memories that are told as ``kept export --format jsonl`` tells them, in one pass that can be undone. Raises StoreError."""
     result = Imported()
-    additions = tuple(_additions(desk, bodies, result))
+    additions = tuple(_additions(workspace, bodies, result))
     if additions:
-        with desk.store.transaction():
-            now = desk.clock()
-            run = desk.store.log.start_run("import", now)
+        with workspace.store.transaction():
+            now = workspace.clock()
+            run = workspace.store.log.start_run("import", now)
             draft = Draft(
                 run=run, stage="import", subject=subject, actor=Actor.PERSON, recorded_at=now, operations=additions
             )  # fmt: skip
-            desk.store.log.commit(draft)
-            desk.store.log.end_run(run, now, {"added": dict(result.added), "left_out": dict(result.left_out)})
+            workspace.store.log.commit(draft)
+            workspace.store.log.end_run(run, now, {"added": dict(result.added), "left_out": dict(result.left_out)})
     return result
 
 
-def untaken(desk: Desk, bodies: Iterable[Mapping[str, Any]]) -> int:
+def untaken(workspace: Workspace, bodies: Iterable[Mapping[str, Any]]) -> int:
     """How many memories :func:`take_up` would add. Changes nothing."""
-    return sum(1 for _ in _additions(desk, bodies, Imported()))
+    return sum(1 for _ in _additions(workspace, bodies, Imported()))
 
 
-def _additions(desk: Desk, bodies: Iterable[Mapping[str, Any]], result: Imported) -> Iterator[Add]:
-    known = desk.store.log.memories()
+def _additions(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], result: Imported) -> Iterator[Add]:
+    known = workspace.store.log.memories()
     taken = {each.id for each in known}
     said = {(each.scope, normal_form(each.content)) for each in known if each.content}
-    forgotten, key = desk.store.log.forgotten(), desk.store.key("forget")
+    forgotten, key = workspace.store.log.forgotten(), workspace.store.key("forget")
     for body in bodies:
-        found = _memory(desk, body)
+        found = _memory(workspace, body)
         if isinstance(found, str):
             result.left_out[found] += 1
             continue
@@ -220,10 +220,10 @@ def _body(line: bytes, number: int) -> Mapping[str, Any]:
     raise ValueError("it is no memory")
 
 
-def _memory(desk: Desk, body: Mapping[str, Any]) -> Memory | str:
+def _memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str:
     """The memory of an exported line, or why it is left out."""
     status, scope = body.get("status", "active"), body.get("scope", USER_SCOPE)
-    profile = next((each for each in desk.profiles if each.id == body.get("profile", desk.profile.id)), None)
+    profile = next((each for each in workspace.profiles if each.id == body.get("profile", workspace.profile.id)), None)
     kind = profile.category(str(body.get("category", ""))) if profile else None
     if status not in (Status.ACTIVE, Status.HELD):
         return f"it is {status}" if status in list(Status) else "unknown status"
@@ -234,10 +234,10 @@ def _memory(desk: Desk, body: Mapping[str, Any]) -> Memory | str:
     if not isinstance(scope, str) or not (scope == USER_SCOPE or (scope.startswith(PROJECT) and len(scope) < 1_000)):
         return "unknown scope"
     try:
-        content = usable(desk, body["content"])
+        content = usable(workspace, body["content"])
         origin = Origin(body.get("origin", Origin.TOOL))
-        about = usable(desk, str(body["about"])) if body.get("about") else ""
-        evidence = tuple(_evidence(desk, each) for each in body.get("evidence", ()))
+        about = usable(workspace, str(body["about"])) if body.get("about") else ""
+        evidence = tuple(_evidence(workspace, each) for each in body.get("evidence", ()))
     except (UsageError, ValueError, TypeError, AttributeError):
         return "unusable"
     # What a file says of itself is no proof: rules that are not in the user's own words wait for the user, whatever their status was.
@@ -254,9 +254,9 @@ def _memory(desk: Desk, body: Mapping[str, Any]) -> Memory | str:
     )  # fmt: skip
 
 
-def _evidence(desk: Desk, body: Mapping[str, Any]) -> Evidence:
+def _evidence(workspace: Workspace, body: Mapping[str, Any]) -> Evidence:
     return Evidence(
-        quote=usable(desk, body.get("quote", ""), most=100_000), event=_text(body.get("event")), session=_text(body.get("session")),
+        quote=usable(workspace, body.get("quote", ""), most=100_000), event=_text(body.get("event")), session=_text(body.get("session")),
         path=_text(body.get("source")), at=parse_instant(body.get("at")), author=_text(body.get("author")),
         origin=Origin(body.get("origin", Origin.TOOL)),
     )  # fmt: skip

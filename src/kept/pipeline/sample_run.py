@@ -5,13 +5,13 @@ from pathlib import Path
 
 from kept.local.progress import Progress, silent
 from kept.pipeline.run import Options, Report, run
-from kept.workspace import Desk, Home
+from kept.workspace import Paths, Workspace
 
 
-def sample_home(home: Home) -> Home:
+def sample_home(home: Paths) -> Paths:
     """The home that the sample is remembered in; its environment's ``HOME`` is its root."""
     root = home.state / "sample-home"
-    return Home(root=root, user=root)
+    return Paths(root=root, user=root)
 
 
 def sample_files() -> list[Path]:
@@ -19,6 +19,6 @@ def sample_files() -> list[Path]:
     return sorted((Path(str(files("kept"))) / "sample").rglob("*.jsonl"))
 
 
-def run_sample(desk: Desk, options: Options, *, progress: Progress = silent) -> Report:
-    """Read the sample at a desk in :func:`sample_home`. Raises StoreError, BusyError."""
-    return run(desk, sample_files(), options, sample=True, progress=progress)
+def run_sample(workspace: Workspace, options: Options, *, progress: Progress = silent) -> Report:
+    """Read the sample at a workspace in :func:`sample_home`. Raises StoreError, BusyError."""
+    return run(workspace, sample_files(), options, sample=True, progress=progress)

@@ -18,7 +18,7 @@ from kept.profiles.profile import Category
 from kept.recall.index import Kind, Limits, opened
 from kept.store import Draft, Noted
 from kept.store.run_number import RunNumber
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 FADE = "fade"
 _DAWN = datetime.min.replace(tzinfo=UTC)
@@ -48,50 +48,50 @@ class Slept:
         return bool(self.stopped or self.written.problems)
 
 
-def sleep(desk: Desk, *, allow: bool = False) -> Slept:
+def sleep(workspace: Workspace, *, allow: bool = False) -> Slept:
     """Do the night's work. ``allow`` lets through what a guard would stop. Raises BusyError while a run is under way, StoreError."""
     result = Slept()
-    run = RunNumber(desk.store.log, desk.clock, "sleep")
-    with locked(desk.home.lock):
-        absorb_edits(desk, run, result.written)
-        for group, members in _groups(desk):
-            _fade(desk, run, group, members, result, allow=allow)
-        write_outputs(desk, run, result.written)
-        result.lingering = len(lingering(desk))
+    run = RunNumber(workspace.store.log, workspace.clock, "sleep")
+    with locked(workspace.paths.lock):
+        absorb_edits(workspace, run, result.written)
+        for group, members in _groups(workspace):
+            _fade(workspace, run, group, members, result, allow=allow)
+        write_outputs(workspace, run, result.written)
+        result.lingering = len(lingering(workspace))
         if run.started:
             body = {"retired": [each.id for each in result.retired], "stopped": result.stopped}
-            desk.store.log.end_run(run(), desk.clock(), body)
+            workspace.store.log.end_run(run(), workspace.clock(), body)
     return result
 
 
 Aged = tuple[Memory, Category | None, Presence]
 
 
-def _groups(desk: Desk) -> Iterator[tuple[tuple[str, str], list[Aged]]]:
+def _groups(workspace: Workspace) -> Iterator[tuple[tuple[str, str], list[Aged]]]:
     """What may fade, by profile and scope, each with what became of its names."""
-    history = _History(desk)
+    history = _History(workspace)
     groups: dict[tuple[str, str], list[Aged]] = defaultdict(list)
-    for memory in desk.store.log.memories():
-        category = desk.category(memory)
+    for memory in workspace.store.log.memories():
+        category = workspace.category(memory)
         if category is not None and category.fades and memory.status is Status.ACTIVE and memory.artifacts:
             groups[memory.profile, memory.scope].append((memory, category, history.presence(memory, category.fades)))
     yield from sorted(groups.items())
 
 
-def _fade(desk: Desk, run: RunNumber, group: tuple[str, str], members: list[Aged], result: Slept, *, allow: bool) -> None:
+def _fade(workspace: Workspace, run: RunNumber, group: tuple[str, str], members: list[Aged], result: Slept, *, allow: bool) -> None:
     operations = faded(members)
     if not operations:
         return
-    stops = () if allow else overreach(desk.store.log.memories(group=group), operations)
+    stops = () if allow else overreach(workspace.store.log.memories(group=group), operations)
     if stops:
-        result.stopped.append(f"{desk.name(group[1])}: {'; '.join(map(str, stops))}")
+        result.stopped.append(f"{workspace.name(group[1])}: {'; '.join(map(str, stops))}")
         return
-    with desk.store.transaction():
+    with workspace.store.transaction():
         draft = Draft(
-            run=run(), stage=FADE, subject=f"{group[0]} · {group[1]}", actor=Actor.MACHINE, recorded_at=desk.clock(),
+            run=run(), stage=FADE, subject=f"{group[0]} · {group[1]}", actor=Actor.MACHINE, recorded_at=workspace.clock(),
             operations=operations,
         )  # fmt: skip
-        desk.store.log.commit(draft)
+        workspace.store.log.commit(draft)
     gone = {each.memory for each in operations}
     result.retired += [memory for memory, _, _ in members if memory.id in gone]
     result.written.operations.update({"retire": len(gone)})
@@ -103,13 +103,13 @@ class _History:
     Reads rows and the full-text index, never an archived text: what one memory costs does not grow with the archive's bytes.
     """
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, workspace: Workspace) -> None:
+        self._desk = workspace
         self._scopes: dict[tuple[str, str], str] = {}
         self._sessions: dict[str, dict[str, datetime]] = defaultdict(dict)
         self._changes: tuple[Noted, ...] = ()
         self._changes_since: datetime | None = None
-        for thread in desk.store.archive.threads():
+        for thread in workspace.store.archive.threads():
             if thread.last_at is not None:
                 for scope in (self._scope(thread.project, thread.path), USER_SCOPE):
                     known = self._sessions[scope].get(thread.session, _DAWN)
@@ -160,26 +160,26 @@ class _History:
         return self._scopes[place]
 
 
-def lingering(desk: Desk) -> tuple[Lingering, ...]:
+def lingering(workspace: Workspace) -> tuple[Lingering, ...]:
     """What a person should look at again, the most faded and the oldest first. Changes nothing."""
-    memories = [each for each in desk.store.log.memories() if each.status_at(desk.clock()) is Status.ACTIVE]
-    found = _among(desk, memories)
+    memories = [each for each in workspace.store.log.memories() if each.status_at(workspace.clock()) is Status.ACTIVE]
+    found = _among(workspace, memories)
     return tuple(sorted(found, key=lambda each: (-each.faded, each.memory.last_seen or _DAWN, each.memory.id)))
 
 
-def why_lingering(desk: Desk, memory: Memory) -> str:
+def why_lingering(workspace: Workspace, memory: Memory) -> str:
     """Why a person should look at a memory again; empty where they need not. Looks at this memory alone. Changes nothing."""
-    active = memory.status_at(desk.clock()) is Status.ACTIVE
-    return next((each.reason for each in _among(desk, [memory])), "") if active else ""
+    active = memory.status_at(workspace.clock()) is Status.ACTIVE
+    return next((each.reason for each in _among(workspace, [memory])), "") if active else ""
 
 
-def _among(desk: Desk, memories: Iterable[Memory]) -> list[Lingering]:
-    history, used = _History(desk), _uses(desk)
-    return [found for memory in memories if (found := _lingering(desk, memory, history, used.get(memory.id, 0)))]
+def _among(workspace: Workspace, memories: Iterable[Memory]) -> list[Lingering]:
+    history, used = _History(workspace), _uses(workspace)
+    return [found for memory in memories if (found := _lingering(workspace, memory, history, used.get(memory.id, 0)))]
 
 
-def _lingering(desk: Desk, memory: Memory, history: _History, uses: int) -> Lingering | None:
-    category = desk.category(memory)
+def _lingering(workspace: Workspace, memory: Memory, history: _History, uses: int) -> Lingering | None:
+    category = workspace.category(memory)
     share = 0.0
     if category is not None and category.fades and memory.artifacts:
         share = fading(memory, category, history.presence(memory, category.fades))
@@ -190,7 +190,7 @@ def _lingering(desk: Desk, memory: Memory, history: _History, uses: int) -> Ling
     return None
 
 
-def _uses(desk: Desk) -> dict[str, int]:
-    with opened(desk.home.store) as index:
-        units: Iterable[int] = index.among(Kind.MEMORY, Limits(now=to_text(desk.clock())))
+def _uses(workspace: Workspace) -> dict[str, int]:
+    with opened(workspace.paths.store) as index:
+        units: Iterable[int] = index.among(Kind.MEMORY, Limits(now=to_text(workspace.clock())))
         return {each.id: each.uses for each in index.units(Kind.MEMORY, units).values()}

@@ -17,7 +17,7 @@ from kept.llm.ask import Usage
 from kept.llm.replies import Replies
 from kept.pipeline.write_journal import heads
 from kept.store import Run
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _SWITCHES = frozenset({"undo", "redo"})
 _TRACED = 400  # runs of which cost and coverage are told
@@ -81,9 +81,9 @@ class Point:
     told: str
 
 
-def runs(desk: Desk, most: int, *, before: int = 0) -> tuple[Happened, ...]:
+def runs(workspace: Workspace, most: int, *, before: int = 0) -> tuple[Happened, ...]:
     """The last runs, the newest first; those before the run of a number, where one is given. Raises StoreError."""
-    log = desk.store.log
+    log = workspace.store.log
     heads_ = tuple(log.heads())
     off, have = undone(heads_), {each.run for each in heads_}
     # A run without a pass changed nothing; it is told only where it asked a model, or was cut short.
@@ -118,13 +118,13 @@ def _told(run: Run, name: str) -> Any:
     return found if isinstance(found, int | float) else None
 
 
-def stops(desk: Desk) -> tuple[Stop, ...]:
+def stops(workspace: Workspace) -> tuple[Stop, ...]:
     """What guards stopped and nobody has allowed, nor has gone by itself since. Raises StoreError."""
     last: dict[str, Pass] = {}
-    for each in desk.store.log.heads():
+    for each in workspace.store.log.heads():
         if each.stage in (GUARD, CURATE):
             last[each.subject] = each
-    waiting = {f"{profile} · {scope}": (profile, scope) for profile, scope in desk.store.log.dirty()}
+    waiting = {f"{profile} · {scope}": (profile, scope) for profile, scope in workspace.store.log.dirty()}
     return tuple(
         Stop(profile=profile, scope=scope, at=each.recorded_at, why=each.note.removeprefix("stopped by the guard: "))
         for each in last.values()
@@ -133,13 +133,15 @@ def stops(desk: Desk) -> tuple[Stop, ...]:
     )
 
 
-def spending(desk: Desk, days: int) -> tuple[Point, ...]:
+def spending(workspace: Workspace, days: int) -> tuple[Point, ...]:
     """What each of the last days (local) cost in USD, oldest first; by the file of replies, so also what was cut short. Raises StoreError."""
-    today = desk.clock().astimezone(desk.zone).date()
+    today = workspace.clock().astimezone(workspace.zone).date()
     found = []
-    with closing(Replies(desk.home.replies)) as replies:
+    with closing(Replies(workspace.paths.replies)) as replies:
         for day in (today - timedelta(days=back) for back in range(days - 1, -1, -1)):
-            start, stop = (datetime.combine(each, time(), desk.zone).astimezone(UTC) for each in (day, day + timedelta(days=1)))
+            start, stop = (
+                datetime.combine(each, time(), workspace.zone).astimezone(UTC) for each in (day, day + timedelta(days=1))
+            )
             usage = sum((each.usage for each in replies.spent(start, stop)), Usage())
             cost = usage.cost or 0.0
             unknown = " and an unknown price" if usage.cost is None else ""
@@ -147,24 +149,24 @@ def spending(desk: Desk, days: int) -> tuple[Point, ...]:
     return tuple(found)
 
 
-def coverage(desk: Desk, most: int) -> tuple[Point, ...]:
+def coverage(workspace: Workspace, most: int) -> tuple[Point, ...]:
     """Of the last runs that read something: the share of topics of which memory has something, oldest first. Raises StoreError."""
-    return tuple(reversed(tuple(_coverage(desk))[:most]))
+    return tuple(reversed(tuple(_coverage(workspace))[:most]))
 
 
-def _coverage(desk: Desk) -> Iterator[Point]:
-    for each in desk.store.log.runs(_TRACED):
+def _coverage(workspace: Workspace) -> Iterator[Point]:
+    for each in workspace.store.log.runs(_TRACED):
         body = each.report.get("coverage")
         body = body if isinstance(body, dict) else {}
         topics, covered = body.get("topics", 0), body.get("covered", 0)
         if topics:
-            day = each.started_at.astimezone(desk.zone).date()
+            day = each.started_at.astimezone(workspace.zone).date()
             yield Point(day=day, value=covered / topics, told=f"run {each.id}, {day}: {covered:,} of {topics:,} topics")
 
 
-def self_reference(desk: Desk, most: int) -> tuple[Point, ...]:
+def self_reference(workspace: Workspace, most: int) -> tuple[Point, ...]:
     """Of the last entries of the journal: the share of sentences about memory itself, oldest first."""
     return tuple(
         Point(day=each.first, value=each.self_reference, told=f"{each.first}: {each.self_reference:.0%}")
-        for each in heads(desk)[-most:]
+        for each in heads(workspace)[-most:]
     )

@@ -28,7 +28,7 @@ from kept.recall.failures import marks_of
 from kept.recall.index import Kind
 from kept.recall.ranking.scoring import weights_of
 from kept.store import Draft
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _QUOTE = 400  # characters of a quote or a turn
 _LIMIT = 50
@@ -39,7 +39,7 @@ LAYERS = {"memories": Kind.MEMORY, "summaries": Kind.SUMMARY, "turns": Kind.TURN
 
 
 def search_memory(
-    desk: Desk,
+    workspace: Workspace,
     query: str,
     *,
     within: Sequence[str] = ("memories",),
@@ -54,14 +54,16 @@ def search_memory(
     if unknown:
         raise UsageError(f"there is no layer {unknown[0]!r}", hint=f"layers: {', '.join(LAYERS)}")
     filters = search.Filters(
-        project=project, category=category, since=desk.span(desk.day(since))[0] if since else None,
-        until=desk.span(desk.day(until))[1] if until else None, statuses=("active",),
+        project=project, category=category, since=workspace.span(workspace.day(since))[0] if since else None,
+        until=workspace.span(workspace.day(until))[1] if until else None, statuses=("active",),
     )  # fmt: skip
-    hits = search.search(desk, query, where=[LAYERS[each] for each in within], limit=max(1, min(limit, _LIMIT)), filters=filters)
+    hits = search.search(
+        workspace, query, where=[LAYERS[each] for each in within], limit=max(1, min(limit, _LIMIT)), filters=filters
+    )
     lines = []
     for hit in hits:
         head = f"[{hit.id}] {hit.category}" if hit.kind is Kind.MEMORY else f"[{hit.kind} {hit.id[:12]}] {hit.author}"
-        seen = hit.last_at.astimezone(desk.zone).date().isoformat() if hit.last_at else "undated"
+        seen = hit.last_at.astimezone(workspace.zone).date().isoformat() if hit.last_at else "undated"
         lines.append(f"- {head}, {hit.project or 'everywhere'}, {seen}: {_short(_shown(hit))} ({'; '.join(hit.reasons)})")
     return framed(lines) if lines else NOTHING
 
@@ -73,13 +75,13 @@ def _shown(hit: search.Hit) -> str:
     return hit.text
 
 
-def get_memory(desk: Desk, number: str) -> str:
+def get_memory(workspace: Workspace, number: str) -> str:
     """A memory with the words it rests on and what happened to it. Raises UsageError."""
-    memory = find(desk, number)
-    found = trace(desk, memory, context=0)
-    session_queue.used(str(desk.home.state), [memory.id])
+    memory = find(workspace, number)
+    found = trace(workspace, memory, context=0)
+    session_queue.used(str(workspace.paths.state), [memory.id])
     lines = [
-        f"[{memory.id}] {memory.category}, {_place(desk, memory)}, {memory.status_at(desk.clock())}: {memory.content or '(forgotten)'}"
+        f"[{memory.id}] {memory.category}, {_place(workspace, memory)}, {memory.status_at(workspace.clock())}: {memory.content or '(forgotten)'}"
     ]
     lines += [
         f"- evidence, {to_text(each.at) if each.at else 'undated'}, {each.author}, session {each.session or 'none'}: “{_short(each.quote)}”"
@@ -93,10 +95,10 @@ def get_memory(desk: Desk, number: str) -> str:
     return framed(lines)
 
 
-def get_day_history(desk: Desk, when: str) -> str:
+def get_day_history(workspace: Workspace, when: str) -> str:
     """What a day was: its sessions, what was worked on, learnt and confirmed. ``when`` is YYYY-MM-DD, today or yesterday. Raises UsageError."""
-    which = desk.day(when)
-    found = day_of(desk, which)
+    which = workspace.day(when)
+    found = day_of(workspace, which)
     lines = [f"{which.isoformat()}: {len(found.sittings)} sessions"]
     lines += [f"- {each.part}: {_short(each.text)}" for each in found.summary.condensed]
     lines += [f"- session {each.session} ({each.source}), {each.events} events" for each in found.sittings]
@@ -106,92 +108,96 @@ def get_day_history(desk: Desk, when: str) -> str:
     return framed(lines) if found.sittings or found.learnt or found.confirmed else f"Nothing is archived of {which.isoformat()}."
 
 
-def get_context(desk: Desk, message: str = "", project: str = "", budget: int = 0) -> str:
+def get_context(workspace: Workspace, message: str = "", project: str = "", budget: int = 0) -> str:
     """What would be put before a message said in a directory."""
     asked = Asked(
-        message=message, directory=project, marks=marks_of(message), budget=budget or desk.settings.context_tokens, client="none"
+        message=message,
+        directory=project,
+        marks=marks_of(message),
+        budget=budget or workspace.settings.context_tokens,
+        client="none",
     )
     place = Place(
-        store=str(desk.home.store), user=str(desk.home.user), profiles=tuple(each.id for each in desk.profiles), zone=desk.zone,
-        seconds=_SECONDS, weights=weights_of(asdict(desk.settings.recall)),
+        store=str(workspace.paths.store), user=str(workspace.paths.user), profiles=tuple(each.id for each in workspace.profiles), zone=workspace.zone,
+        seconds=_SECONDS, weights=weights_of(asdict(workspace.settings.recall)),
     )  # fmt: skip
-    scope = desk.scope(project) if project else ""
-    found = assemble(place, asked, now=desk.clock(), scope=scope, nearest=near_here(desk, message))
+    scope = workspace.scope(project) if project else ""
+    found = assemble(place, asked, now=workspace.clock(), scope=scope, nearest=near_here(workspace, message))
     return block(found.pieces) or NOTHING
 
 
-def add_memory(desk: Desk, text: str, category: str, project: str = "") -> str:
+def add_memory(workspace: Workspace, text: str, category: str, project: str = "") -> str:
     """Remember a sentence: held for the person, or active where the settings trust agents. Raises UsageError."""
-    with desk.store.transaction():
-        memory = add(desk, text, category, project=project, agent=True)
-        if desk.settings.trust_agents:
-            _approve(desk, memory)
+    with workspace.store.transaction():
+        memory = add(workspace, text, category, project=project, agent=True)
+        if workspace.settings.trust_agents:
+            _approve(workspace, memory)
             return f"Remembered as {memory.id}."
     return f"Held as {memory.id}: the person decides in `kept review`."
 
 
-def suggest(desk: Desk, text: str, category: str = "", project: str = "") -> Memory:
+def suggest(workspace: Workspace, text: str, category: str = "", project: str = "") -> Memory:
     """Note what an agent hands over: it waits until the transcript of its session says whose words they are. Raises UsageError.
 
     It is for the project of a directory, or for the user everywhere where none is given or the category is the user's.
     """
-    profile = desk.profile_for("", project)
+    profile = workspace.profile_for("", project)
     kind = category_of(text, category, profile)
     if kind is None:
         raise UsageError(f"the profile {profile.id} remembers nothing of that kind", hint="name a category: see `kept profiles`")
-    return add(desk, text, kind_of(profile.id, kind.id), project="" if kind.user_wide else project, agent=True)
+    return add(workspace, text, kind_of(profile.id, kind.id), project="" if kind.user_wide else project, agent=True)
 
 
-def suggest_memory(desk: Desk, text: str, category: str, project: str) -> str:
+def suggest_memory(workspace: Workspace, text: str, category: str, project: str) -> str:
     """What an agent is told of its suggestion. Raises UsageError."""
-    with desk.store.transaction():
-        memory = suggest(desk, text, category, project)
-        if desk.settings.trust_agents:
-            _approve(desk, memory)
+    with workspace.store.transaction():
+        memory = suggest(workspace, text, category, project)
+        if workspace.settings.trust_agents:
+            _approve(workspace, memory)
             return f"Remembered as {memory.id}."
-    if desk.settings.handover == "off":
+    if workspace.settings.handover == "off":
         return f"Held as {memory.id}: the person decides in `kept review`."
     return f"Noted as {memory.id}. Exact words of the user hold once this session is read; other words wait for the user."
 
 
-def resolve_question(desk: Desk, number: str, answer: str, category: str) -> str:
+def resolve_question(workspace: Workspace, number: str, answer: str, category: str) -> str:
     """Answer an open question: as a suggestion the person decides on, or at once where the settings trust agents. Raises UsageError."""
-    question = find(desk, number)
+    question = find(workspace, number)
     if question.status not in (Status.ACTIVE, Status.HELD):
         raise UsageError(f"it is {question.status.value}", where=question.id, hint="only an open question can be answered")
-    if desk.settings.trust_agents:
-        _, made = resolve(desk, question.id, category, answer, agent=True)
+    if workspace.settings.trust_agents:
+        _, made = resolve(workspace, question.id, category, answer, agent=True)
         return f"{question.id} is answered by {made.id}."
-    memory = add(desk, answer, category, project="", agent=True, scope=question.scope)
+    memory = add(workspace, answer, category, project="", agent=True, scope=question.scope)
     return f"Held as {memory.id}; {question.id} stays open until the person says `kept resolve {question.id} --as {category}`."
 
 
-def _approve(desk: Desk, memory: Memory) -> None:
-    now = desk.clock()
-    run = desk.store.log.start_run("suggest", now)
+def _approve(workspace: Workspace, memory: Memory) -> None:
+    now = workspace.clock()
+    run = workspace.store.log.start_run("suggest", now)
     operation = Approve(memory=memory.id, at=now, reason="the settings trust agents")
     draft = Draft(run=run, stage="person", subject=memory.id, actor=Actor.AGENT, recorded_at=now, operations=(operation,))
-    desk.store.log.commit(draft)
-    desk.store.log.end_run(run, now, {})
+    workspace.store.log.commit(draft)
+    workspace.store.log.end_run(run, now, {})
 
 
-def memory_text(desk: Desk) -> str:
+def memory_text(workspace: Workspace) -> str:
     """The memories as the memory file shows them."""
-    path = desk.home.output(desk.profile.outputs.memory_file)
-    desk.refuse_links(path)
+    path = workspace.paths.output(workspace.profile.outputs.memory_file)
+    workspace.refuse_links(path)
     try:
         return framed(path.read_text(encoding="utf-8", errors="replace").splitlines())
     except OSError:
         return NOTHING
 
 
-def known_days(desk: Desk) -> str:
+def known_days(workspace: Workspace) -> str:
     """Every day on which something happened, the latest first."""
-    return "\n".join(each.isoformat() for each in sorted(days(desk), reverse=True))
+    return "\n".join(each.isoformat() for each in sorted(days(workspace), reverse=True))
 
 
-def _place(desk: Desk, memory: Memory) -> str:
-    return "everywhere" if memory.scope == "user" else desk.name(memory.scope)
+def _place(workspace: Workspace, memory: Memory) -> str:
+    return "everywhere" if memory.scope == "user" else workspace.name(memory.scope)
 
 
 def _short(text: str) -> str:

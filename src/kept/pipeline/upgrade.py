@@ -17,7 +17,7 @@ from kept.local.files import locked
 from kept.local.progress import Progress, silent
 from kept.pipeline.outdated import outdated
 from kept.store.run_number import RunNumber
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 COMMAND = "upgrade"
 _STANDING = (Status.ACTIVE, Status.HELD)
@@ -41,36 +41,36 @@ class Upgraded:
         return sum(each.status is Status.ACTIVE for each in self.retired)
 
 
-def preview(desk: Desk, progress: Progress = silent) -> Upgraded:
+def preview(workspace: Workspace, progress: Progress = silent) -> Upgraded:
     """What :func:`upgrade` would do; nothing is changed. Raises StoreError."""
-    with locked(desk.home.lock), desk.store.trial():
-        return _upgrade(desk, RunNumber(desk.store.log, desk.clock, COMMAND), progress)
+    with locked(workspace.paths.lock), workspace.store.trial():
+        return _upgrade(workspace, RunNumber(workspace.store.log, workspace.clock, COMMAND), progress)
 
 
-def upgrade(desk: Desk, progress: Progress = silent) -> Upgraded:
+def upgrade(workspace: Workspace, progress: Progress = silent) -> Upgraded:
     """Make what rules made anew, and write the outputs. ``kept undo`` takes it back. Raises StoreError."""
-    number = RunNumber(desk.store.log, desk.clock, COMMAND)
+    number = RunNumber(workspace.store.log, workspace.clock, COMMAND)
 
     def change() -> Upgraded:
-        with locked(desk.home.lock):
-            return _upgrade(desk, number, progress)
+        with locked(workspace.paths.lock):
+            return _upgrade(workspace, number, progress)
 
-    done, written = settle(desk, change)
+    done, written = settle(workspace, change)
     if number.started:
         body = {"retired": [each.id for each in done.retired], "made": [each.id for each in done.made]}
-        desk.store.log.end_run(number(), desk.clock(), body)
+        workspace.store.log.end_run(number(), workspace.clock(), body)
     return Upgraded(
         retired=done.retired, made=done.made, run=number() if number.started else 0, problems=(*done.problems, *written.problems)
     )
 
 
-def _upgrade(desk: Desk, number: RunNumber, progress: Progress) -> Upgraded:
-    if not outdated(desk):
+def _upgrade(workspace: Workspace, number: RunNumber, progress: Progress) -> Upgraded:
+    if not outdated(workspace):
         return Upgraded()
-    before = {each.id: each for each in desk.store.log.memories()}
-    extracted = extract_pending(desk, number, force=True, progress=progress)
-    curated: Curated = curate_dirty(desk, number, allow=True, progress=progress)
-    after = {each.id: each for each in desk.store.log.memories()}
+    before = {each.id: each for each in workspace.store.log.memories()}
+    extracted = extract_pending(workspace, number, force=True, progress=progress)
+    curated: Curated = curate_dirty(workspace, number, allow=True, progress=progress)
+    after = {each.id: each for each in workspace.store.log.memories()}
     retired = [each for each in before.values() if each.status in _STANDING and after[each.id].status not in _STANDING]
     made = [
         each

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, time
 from kept.llm.ask import Usage
 from kept.llm.client import TRIES
 from kept.llm.replies import Replies, Spent
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,10 +25,10 @@ class Costs:
         return sum((each.usage for each in self.ever), Usage())
 
 
-def costs(desk: Desk) -> Costs:
+def costs(workspace: Workspace) -> Costs:
     """What was spent, by the file of replies: also what runs spent that were cut short. Raises StoreError."""
-    start = datetime.combine(desk.clock().astimezone(desk.zone).date(), time(), desk.zone).astimezone(UTC)
-    with closing(Replies(desk.home.replies)) as replies:
+    start = datetime.combine(workspace.clock().astimezone(workspace.zone).date(), time(), workspace.zone).astimezone(UTC)
+    with closing(Replies(workspace.paths.replies)) as replies:
         return Costs(
             today=sum((each.usage for each in replies.spent(start)), Usage()),
             ever=replies.spent(datetime(1, 1, 1, tzinfo=UTC)),
@@ -36,15 +36,15 @@ def costs(desk: Desk) -> Costs:
         )
 
 
-def set_aside(desk: Desk) -> Mapping[str, str]:
+def set_aside(workspace: Workspace) -> Mapping[str, str]:
     """The sessions that no model has read because its reply could not be used in several runs, with what was wrong. Raises StoreError."""
-    with closing(Replies(desk.home.replies)) as replies:
+    with closing(Replies(workspace.paths.replies)) as replies:
         found = replies.set_aside(TRIES)
-    unheard = {thread.session for thread, _ in desk.store.archive.unheard()} if found else set()
+    unheard = {thread.session for thread, _ in workspace.store.archive.unheard()} if found else set()
     return {session: fault for session, fault in sorted(found.items()) if session in unheard}
 
 
-def forget_replies(desk: Desk, sessions: Iterable[str]) -> int:
+def forget_replies(workspace: Workspace, sessions: Iterable[str]) -> int:
     """Erase the replies about those sessions. Returns how many. Raises StoreError."""
-    with closing(Replies(desk.home.replies)) as replies:
+    with closing(Replies(workspace.paths.replies)) as replies:
         return replies.forget(sessions, lambda _: False)

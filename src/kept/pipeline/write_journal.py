@@ -27,7 +27,7 @@ from kept.local.progress import Progress, silent
 from kept.pipeline.run import Options, run
 from kept.profiles.machinery import machinery
 from kept.profiles.prompts import journal as journal_prompt
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _TOKEN = 3  # bytes, as the budget of a model counts them
 _LATELY = 7  # entries whose self-reference raises the share of what comes from outside
@@ -97,42 +97,42 @@ class Work:
     progress: Progress = field(default=silent)
 
 
-def work_of(desk: Desk, name: str = "", *, model: bool = True) -> Work:
+def work_of(workspace: Workspace, name: str = "", *, model: bool = True) -> Work:
     """How entries are written by a template; the one of the settings where none is named. Raises UsageError, ConfigError."""
-    found = template_of(name or desk.settings.journal.template, desk.home.config)
+    found = template_of(name or workspace.settings.journal.template, workspace.paths.config)
     if not slots_of(found):
         raise UsageError(f"the template {found.name!r} has no place for anything", hint="put {{worked}} or another slot into it")
-    return Work(template=found, model=model and desk.asking is not None)
+    return Work(template=found, model=model and workspace.llm is not None)
 
 
-def folder(desk: Desk, template: Template) -> Path:
+def folder(workspace: Workspace, template: Template) -> Path:
     """Where the entries of a template lie; those that are remembered in the folder itself, others below it."""
-    own = desk.home.root / desk.settings.journal.folder
-    return own if template.name == desk.settings.journal.template else own / template.name
+    own = workspace.paths.root / workspace.settings.journal.folder
+    return own if template.name == workspace.settings.journal.template else own / template.name
 
 
-def write(desk: Desk, work: Work, first: date, last: date | None = None) -> Outcome:
+def write(workspace: Workspace, work: Work, first: date, last: date | None = None) -> Outcome:
     """Write the entry about a day (or about the days from ``first`` to ``last``), and remember what it says.
 
     Raises BusyError while another journal is written or a run is under way, StoreError, ConfigError.
     """
-    with files.locked(desk.home.state / "journal.lock"):
-        return _write(desk, work, first, last or first)
+    with files.locked(workspace.paths.state / "journal.lock"):
+        return _write(workspace, work, first, last or first)
 
 
-def plan(desk: Desk, work: Work, first: date, last: date) -> Plan:
+def plan(workspace: Workspace, work: Work, first: date, last: date) -> Plan:
     """What a backfill of these days is going to do. Writes and asks nothing. Raises UsageError, StoreError."""
     if first > last:
         raise UsageError(f"{first} is after {last}", hint="give the earlier day with --from")
-    days = worked_days(desk, first, last)
-    if not work.model or desk.asking is None:
+    days = worked_days(workspace, first, last)
+    if not work.model or workspace.llm is None:
         return Plan(days=days)
-    asks = [ask for day in days if (ask := _question(work, _made(desk, work, day, day))) is not None]
-    return Plan(days=days, estimate=desk.asking.estimate(asks))
+    asks = [ask for day in days if (ask := _question(work, _made(workspace, work, day, day))) is not None]
+    return Plan(days=days, estimate=workspace.llm.estimate(asks))
 
 
 def backfill(
-    desk: Desk, work: Work, days: Sequence[date], told: Callable[[Outcome], None], *, concurrency: int = 1
+    workspace: Workspace, work: Work, days: Sequence[date], told: Callable[[Outcome], None], *, concurrency: int = 1
 ) -> tuple[Outcome, ...]:
     """Write the entries of days in order, each remembered before the next is written; ``told`` hears of each.
 
@@ -143,14 +143,14 @@ def backfill(
     """
     found: list[Outcome] = []
     ahead = dict[date, str]()
-    with files.locked(desk.home.state / "journal.lock"):
-        left = _projects(desk, work, sorted(days) if concurrency > 1 else ())
+    with files.locked(workspace.paths.state / "journal.lock"):
+        left = _projects(workspace, work, sorted(days) if concurrency > 1 else ())
         for number, day in enumerate(sorted(days)):
             work.progress("journal", number, len(days))
             if concurrency > 1 and day not in ahead:
-                ahead |= _ask_ahead(desk, work, left, ahead, concurrency)
+                ahead |= _ask_ahead(workspace, work, left, ahead, concurrency)
             left.pop(day, None)
-            done = _write(desk, work, day, day)
+            done = _write(workspace, work, day, day)
             found.append(replace(done, anew=bool(done.asked and ahead.get(day, done.asked) != done.asked)))
             told(found[-1])
             if found[-1].state is State.FAILED or found[-1].problems:
@@ -159,70 +159,73 @@ def backfill(
     return tuple(found)
 
 
-def _projects(desk: Desk, work: Work, days: Sequence[date]) -> dict[date, frozenset[str]]:
+def _projects(workspace: Workspace, work: Work, days: Sequence[date]) -> dict[date, frozenset[str]]:
     """The projects of each day of which an entry may be remembered: none by a template that nothing is remembered of."""
     return {
-        day: frozenset(each.scope for each in telling(desk, day, day)) if work.template.extract else frozenset() for day in days
+        day: frozenset(each.scope for each in telling(workspace, day, day)) if work.template.extract else frozenset()
+        for day in days
     }
 
 
-def _ask_ahead(desk: Desk, work: Work, days: Mapping[date, frozenset[str]], asked: Collection[date], most: int) -> dict[date, str]:
+def _ask_ahead(
+    workspace: Workspace, work: Work, days: Mapping[date, frozenset[str]], asked: Collection[date], most: int
+) -> dict[date, str]:
     """Ask a model about the next days whose entries owe nothing to each other; the keys of the questions. The replies are remembered."""
-    if not work.model or desk.asking is None:
+    if not work.model or workspace.llm is None:
         return {}
     asks: dict[date, Ask] = {}
     touched: set[str] = set()
     for day, own in days.items():
         if day not in asked and not own & touched and not (touched and "" in own | touched):
-            made = _made(desk, work, day, day)
+            made = _made(workspace, work, day, day)
             ask = _question(work, made)
-            if ask is not None and _is_due(desk, work, made):
+            if ask is not None and _is_due(workspace, work, made):
                 asks[day] = ask
         touched |= own
         if len(asks) == most:
             break
     if len(asks) > 1:
-        desk.asking(list(asks.values()))
+        workspace.llm(list(asks.values()))
     return {day: ask.key("") for day, ask in asks.items()}
 
 
-def _is_due(desk: Desk, work: Work, made: _Made) -> bool:
+def _is_due(workspace: Workspace, work: Work, made: _Made) -> bool:
     """Whether the entry is to be written: it is not there, or kept's own and of other things."""
-    text = files.read(_place(desk, work, made.first)).data.decode("utf-8", "replace")
+    text = files.read(_place(workspace, work, made.first)).data.decode("utf-8", "replace")
     head = head_of(text)
     return not text or (head is not None and not edited(text) and head.inputs != made.inputs)
 
 
-def _place(desk: Desk, work: Work, first: date) -> Path:
-    return folder(desk, work.template) / f"{first.isoformat()}.md"
+def _place(workspace: Workspace, work: Work, first: date) -> Path:
+    return folder(workspace, work.template) / f"{first.isoformat()}.md"
 
 
-def _write(desk: Desk, work: Work, first: date, last: date) -> Outcome:
-    path = _place(desk, work, first)
-    outcome = _entry(desk, work, first, last, path)
+def _write(workspace: Workspace, work: Work, first: date, last: date) -> Outcome:
+    path = _place(workspace, work, first)
+    outcome = _entry(workspace, work, first, last, path)
     if outcome.state in (State.FAILED, State.FOREIGN, State.NOTHING) or not work.template.extract:
         return outcome
-    before, failed = desk.store.log.ids(), _failed(desk)
-    report = run(desk, [path], Options(model=work.model), progress=work.progress)
+    before, failed = workspace.store.log.ids(), _failed(workspace)
+    report = run(workspace, [path], Options(model=work.model), progress=work.progress)
     problems = [*report.written.problems, *report.curated.stopped]
-    if _failed(desk) > failed:
+    if _failed(workspace) > failed:
         reasons = [each for told in report.asked.reasons.values() for each in told]
         problems.append(f"not everything could be read out of the entry: {'; '.join(reasons[-2:])}")
-    return replace(outcome, memories=len(desk.store.log.ids() - before), problems=tuple(problems))
+    return replace(outcome, memories=len(workspace.store.log.ids() - before), problems=tuple(problems))
 
 
-def _failed(desk: Desk) -> int:
+def _failed(workspace: Workspace) -> int:
     """How many questions have got no reply so far."""
-    if desk.asking is None:
+    if workspace.llm is None:
         return 0
-    tally = desk.asking.tally
+    tally = workspace.llm.tally
     return tally.unreadable.total() + tally.unreachable.total() + tally.unaffordable
 
 
-def _entry(desk: Desk, work: Work, first: date, last: date, path: Path) -> Outcome:
+def _entry(workspace: Workspace, work: Work, first: date, last: date, path: Path) -> Outcome:
     """Write the entry, unless it is there, a person's, or says nothing new."""
-    made = _made(desk, work, first, last)
-    desk.refuse_links(path)
+    made = _made(workspace, work, first, last)
+    workspace.refuse_links(path)
     content = files.read(path)
     text = content.data.decode("utf-8", "replace")
     head = head_of(text) if content.stamp != files.MISSING else None
@@ -235,42 +238,42 @@ def _entry(desk: Desk, work: Work, first: date, last: date, path: Path) -> Outco
         return replace(done, state=State.NOTHING if head is None else State.UNCHANGED)
     if head is not None and head.inputs == made.inputs:
         return done
-    told, tokens, refused, reason = _told(desk, work, made)
+    told, tokens, refused, reason = _told(workspace, work, made)
     ask = _question(work, made) if work.model else None
     done = replace(done, asked=ask.key("") if ask else "")
     if reason:
         return replace(done, state=State.FAILED, reason=reason)
-    composed = _page(desk, work, made, told, tokens)
-    files.write(path, composed.encode(), expect=content.stamp, root=desk.home.root, links=desk.links)
+    composed = _page(workspace, work, made, told, tokens)
+    files.write(path, composed.encode(), expect=content.stamp, root=workspace.paths.root, links=workspace.links)
     return replace(done, state=State.WRITTEN, head=head_of(composed), refused=refused)
 
 
-def _page(desk: Desk, work: Work, made: _Made, told: Sequence[Told], tokens: tuple[int, int]) -> str:
+def _page(workspace: Workspace, work: Work, made: _Made, told: Sequence[Told], tokens: tuple[int, int]) -> str:
     drawn = tuple(dict.fromkeys(each.reference for each in made.chosen.told if each.reference and each.grade is Grade.MEMORY))
     head = Head(
-        first=made.first, last=made.last, template=work.template.name, writer=_writer(desk, work), extract=work.template.extract,
+        first=made.first, last=made.last, template=work.template.name, writer=_writer(workspace, work), extract=work.template.extract,
         sessions=len(made.sessions), shares=made.chosen.shares, memories=drawn, tokens=tokens, inputs=made.inputs,
     )  # fmt: skip
-    names = desk.names()
+    names = workspace.names()
     measured = self_reference(body_of(page(head, work.template, told, names)), machinery())
     return page(replace(head, self_reference=measured), work.template, told, names)
 
 
-def _writer(desk: Desk, work: Work) -> str:
-    named = desk.settings.llm
+def _writer(workspace: Workspace, work: Work) -> str:
+    named = workspace.settings.llm
     return (named.model or named.command or named.adapter) if work.model else EXTRACTIVE
 
 
-def _made(desk: Desk, work: Work, first: date, last: date) -> _Made:
+def _made(workspace: Workspace, work: Work, first: date, last: date) -> _Made:
     slots = set(slots_of(work.template))
-    start, stop = desk.span(first)[0], desk.span(last)[1]
-    day = [each for each in telling(desk, first, last) if each.slot in slots or work.model]
-    items = [_from_outside(each) for each in items_between(desk, start, stop)] if Slot.OUTSIDE in slots else []
-    memory = recalled(desk, first) if Slot.BEFORE in slots or work.model else ()
-    parts = [work.template.text, work.template.instruction, _writer(desk, work), [dump(each) for each in (*day, *items)]]
+    start, stop = workspace.span(first)[0], workspace.span(last)[1]
+    day = [each for each in telling(workspace, first, last) if each.slot in slots or work.model]
+    items = [_from_outside(each) for each in items_between(workspace, start, stop)] if Slot.OUTSIDE in slots else []
+    memory = recalled(workspace, first) if Slot.BEFORE in slots or work.model else ()
+    parts = [work.template.text, work.template.instruction, _writer(workspace, work), [dump(each) for each in (*day, *items)]]
     return _Made(
-        first=first, last=last, chosen=choose((*day, *items, *memory), _bounds(desk, first)), inputs=digest(canonical(parts), size=8),
-        sessions=sessions_of(desk, first, last),
+        first=first, last=last, chosen=choose((*day, *items, *memory), _bounds(workspace, first)), inputs=digest(canonical(parts), size=8),
+        sessions=sessions_of(workspace, first, last),
     )  # fmt: skip
 
 
@@ -279,15 +282,15 @@ def _from_outside(item: Item) -> Told:
     return Told(slot=Slot.OUTSIDE, text=words[:300], grade=Grade.OUTSIDE, source=item.source, reference=item.key)
 
 
-def _bounds(desk: Desk, first: date) -> Bounds:
+def _bounds(workspace: Workspace, first: date) -> Bounds:
     """The budgets of an entry; where those before it spoke much of the machinery, what comes from outside gets more room."""
-    chosen = desk.settings.journal
+    chosen = workspace.settings.journal
     outside = chosen.outside
-    lately = [each.self_reference for each in heads(desk) if first - timedelta(days=60) <= each.first < first][-_LATELY:]
+    lately = [each.self_reference for each in heads(workspace) if first - timedelta(days=60) <= each.first < first][-_LATELY:]
     over = fmean(lately) - chosen.self_reference if lately else 0.0
     if over > 0 and chosen.self_reference > 0:
         outside = min(chosen.outside_most, outside * (1 + over / chosen.self_reference))
-    shares: Mapping[str, float] = {each.name or each.kind: each.share for each in desk.settings.feed}
+    shares: Mapping[str, float] = {each.name or each.kind: each.share for each in workspace.settings.feed}
     return Bounds(
         whole=chosen.tokens * _TOKEN, memory=chosen.memory_tokens * _TOKEN, outside=outside, shares=shares,
     )  # fmt: skip
@@ -301,12 +304,12 @@ def _question(work: Work, made: _Made) -> Ask | None:
     return prose_question(made.chosen.told, work.template, span=span, system=system, version=version, about=made.sessions)
 
 
-def _told(desk: Desk, work: Work, made: _Made) -> tuple[tuple[Told, ...], tuple[int, int], int, str]:
+def _told(workspace: Workspace, work: Work, made: _Made) -> tuple[tuple[Told, ...], tuple[int, int], int, str]:
     """What the entry says, the tokens it took, how many paragraphs were refused, and why there is none where there is none."""
     ask = _question(work, made) if work.model else None
-    if ask is None or desk.asking is None:
+    if ask is None or workspace.llm is None:
         return made.chosen.told, (0, 0), 0, ""
-    (reply,) = desk.asking([ask])
+    (reply,) = workspace.llm([ask])
     if not isinstance(reply, Answered):
         return (), (0, 0), 0, reply.reason
     try:
@@ -319,8 +322,8 @@ def _told(desk: Desk, work: Work, made: _Made) -> tuple[tuple[Told, ...], tuple[
     return (*found, *kept), (estimate(whole(ask)), estimate(canonical(dict(reply.body)))), refused, ""
 
 
-def heads(desk: Desk) -> tuple[Head, ...]:
+def heads(workspace: Workspace) -> tuple[Head, ...]:
     """What the entries of the journal say of themselves, by day. Files that are none of kept's are passed over."""
-    own = desk.home.root / desk.settings.journal.folder
+    own = workspace.paths.root / workspace.settings.journal.folder
     found = (head_of(files.read(each).data.decode("utf-8", "replace")) for each in sorted(own.glob("*.md")))
     return tuple(sorted((each for each in found if each is not None), key=lambda each: each.first))

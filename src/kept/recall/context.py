@@ -12,7 +12,7 @@ from kept.core.fence import CORE, DAYS, FIXES, Context, Piece
 from kept.recall.context_budget import sandwich
 from kept.recall.nearby import Asked, Look, Message, Nearest, Place, near, shared_with, understood
 from kept.recall.relevance import of_late
-from kept.store.reader import Glance, Known
+from kept.store.reader import Known, StoreReader
 
 CORE_CATEGORIES = ("identity", "person", "preference", "preferences", "constraint")  # those of the user's scope are always shown
 NOTHING = Context((), 0, {})
@@ -30,7 +30,7 @@ def assemble(
     """
     if not os.path.isfile(place.store):  # noqa: PTH113 - pathlib takes longer to import than a search takes
         return NOTHING
-    with closing(Glance(place.store, place.seconds)) as glance:
+    with closing(StoreReader(place.store, place.seconds)) as glance:
         found = scope or (glance.scope(asked.directory) if asked.directory else "")
         look = Look(glance, place, asked, now, ["user", *([found] if found and found != "user" else [])], missed)
         meant = nearest(look.scopes) if nearest is not None and asked.message else dict
@@ -109,7 +109,7 @@ def _text(instant: datetime) -> str:
     return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
 
-def _present(glance: Glance, asked: Asked, user: str) -> tuple[frozenset[str], list[str]]:
+def _present(glance: StoreReader, asked: Asked, user: str) -> tuple[frozenset[str], list[str]]:
     """What the session has read by itself: keys of memories, and the words of other lines, in kept's files that the client loads."""
     keys: set[str] = set()
     texts: list[str] = []

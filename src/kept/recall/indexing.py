@@ -18,7 +18,7 @@ from kept.recall.index.head import model_of
 from kept.recall.index.queue import Queue, opened_queue
 from kept.recall.ranking.pieces import pieces
 from kept.recall.search import mark_of
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 # What may keep vectors from being made: where memory is short, not even the library loads.
 UNMADE = (KeptError, OSError, ImportError, MemoryError)
@@ -37,32 +37,32 @@ class Standing:
     problem: str = ""
 
 
-def bring_up_to_date(desk: Desk, seconds: float, progress: Progress = silent) -> int:
+def bring_up_to_date(workspace: Workspace, seconds: float, progress: Progress = silent) -> int:
     """Count noted uses, drop the vectors of what changed or is gone, and make those that are missing. Returns how many units got one.
 
     Raises KeptError where the model cannot be asked or the files cannot be written; what was done stays.
     """
-    count_uses(desk)
-    with opened_queue(desk.home.store) as queue:
+    count_uses(workspace)
+    with opened_queue(workspace.paths.store) as queue:
         waiting = sum(queue.waiting().values())
-    model = _embedder(desk)
-    if model is None or (not waiting and model_of(desk.home.vectors) == model.name):
-        drop_stale(desk)
+    model = _embedder(workspace)
+    if model is None or (not waiting and model_of(workspace.paths.vectors) == model.name):
+        drop_stale(workspace)
         return 0
-    return _embed(desk, model, monotonic() + seconds, progress)
+    return _embed(workspace, model, monotonic() + seconds, progress)
 
 
-def drop_stale(desk: Desk) -> None:
+def drop_stale(workspace: Workspace) -> None:
     """Drop the vectors of everything that changed or is gone: nothing of what was forgotten stays in them. Raises OSError, StoreError."""
-    if not desk.home.vectors.exists():
+    if not workspace.paths.vectors.exists():
         return
-    with opened_queue(desk.home.store) as queue:
+    with opened_queue(workspace.paths.store) as queue:
         units = queue.next(10**9)
     if units:
         need_room()
         from kept.recall.index.vectors import update  # noqa: PLC0415 - numpy is heavy, and mostly nothing waits
 
-        update(desk.home.vectors, model_of(desk.home.vectors), _by_kind(units), ())
+        update(workspace.paths.vectors, model_of(workspace.paths.vectors), _by_kind(units), ())
 
 
 def discard(vectors: Path) -> None:
@@ -70,30 +70,30 @@ def discard(vectors: Path) -> None:
     vectors.unlink(missing_ok=True)
 
 
-def standing(desk: Desk) -> Standing:
+def standing(workspace: Workspace) -> Standing:
     """How search by meaning stands."""
-    with opened_queue(desk.home.store) as queue:
+    with opened_queue(workspace.paths.store) as queue:
         waiting = sum(queue.waiting().values())
     try:
-        model = _embedder(desk)
+        model = _embedder(workspace)
     except KeptError as error:
         return Standing(model="", embedded=0, waiting=waiting, problem=str(error))
     if model is None:
         return Standing(model="", embedded=0, waiting=waiting)
     from kept.recall.index.vectors import Vectors  # noqa: PLC0415 - numpy is heavy
 
-    return Standing(model=model.name, embedded=Vectors(desk.home.vectors, model.name).units(), waiting=waiting)
+    return Standing(model=model.name, embedded=Vectors(workspace.paths.vectors, model.name).units(), waiting=waiting)
 
 
-def _embedder(desk: Desk) -> Embedder | None:
-    return embedder(desk.settings.recall.embeddings, desk.settings.recall.embeddings_model, desk.env)
+def _embedder(workspace: Workspace) -> Embedder | None:
+    return embedder(workspace.settings.recall.embeddings, workspace.settings.recall.embeddings_model, workspace.env)
 
 
-def _embed(desk: Desk, model: Embedder, deadline: float, progress: Progress) -> int:
+def _embed(workspace: Workspace, model: Embedder, deadline: float, progress: Progress) -> int:
     from kept.recall.index.vectors import update  # noqa: PLC0415 - numpy is heavy, and mostly nothing waits
 
-    path = desk.home.vectors
-    with opened_queue(desk.home.store) as queue:
+    path = workspace.paths.vectors
+    with opened_queue(workspace.paths.store) as queue:
         if model_of(path) != model.name:
             queue.refill()
         units = queue.next(10**9)
@@ -101,18 +101,18 @@ def _embed(desk: Desk, model: Embedder, deadline: float, progress: Progress) -> 
         return 0
     update(path, model.name, _by_kind(units), ())
     made = 0
-    with opened(desk.home.store) as index:
+    with opened(workspace.paths.store) as index:
         for start in range(0, len(units), _AT_ONCE):
             if monotonic() > deadline:
                 break
             progress("embedding", start, len(units))
             some = units[start : start + _AT_ONCE]
-            _embed_some(desk, index, model, some)
+            _embed_some(workspace, index, model, some)
             made += len(some)
     return made
 
 
-def _embed_some(desk: Desk, index: Index, model: Embedder, units: Sequence[tuple[Kind, int]]) -> None:
+def _embed_some(workspace: Workspace, index: Index, model: Embedder, units: Sequence[tuple[Kind, int]]) -> None:
     from kept.recall.index.vectors import Entry, update  # noqa: PLC0415 - as above
 
     parts: list[tuple[Kind, int, int, str]] = []
@@ -122,8 +122,8 @@ def _embed_some(desk: Desk, index: Index, model: Embedder, units: Sequence[tuple
     if parts:
         vectors = model.embed([piece for *_, piece in parts])
         entries = [Entry(kind=k, item=i, mark=m, vector=v) for (k, i, m, _), v in zip(parts, vectors, strict=True)]
-        update(desk.home.vectors, model.name, {}, entries)
-    with opened_queue(desk.home.store) as queue:
+        update(workspace.paths.vectors, model.name, {}, entries)
+    with opened_queue(workspace.paths.store) as queue:
         queue.done(units)
 
 
@@ -134,16 +134,16 @@ def _by_kind(units: Sequence[tuple[Kind, int]]) -> dict[Kind, list[int]]:
     return found
 
 
-def count_uses(desk: Desk) -> None:
+def count_uses(workspace: Workspace) -> None:
     """Take up the uses that hooks noted, if there are any: one id a line. Nothing is lost by a line that is none."""
-    taken = desk.home.used.with_suffix(".taken")
+    taken = workspace.paths.used.with_suffix(".taken")
     with suppress(OSError):
-        desk.home.used.rename(taken)
+        workspace.paths.used.rename(taken)
     try:
         lines = taken.read_bytes()[:_LONGEST_LOG].decode("ascii", "replace").split()
     except FileNotFoundError:
         return
-    with opened_queue(desk.home.store) as queue:
+    with opened_queue(workspace.paths.store) as queue:
         _add(queue, Counter(lines))
     taken.unlink(missing_ok=True)
 

@@ -14,7 +14,7 @@ from kept.core.text import index_words, likeness, tokens
 from kept.recall.ranking.question import telling_words
 from kept.recall.ranking.scoring import SEED, Weights, fact_score
 from kept.recall.relevance import FLOOR, PROJECT, TELLING, another, enough, nearness, says, stem, tells, weight, weights, worked_on
-from kept.store.reader import Glance, Known
+from kept.store.reader import Known, StoreReader
 
 SECONDS = 0.5  # reading the store may take so long; a hook gives less
 SURE = 0.57  # a cosine from which on meaning alone brings a fact before a prompt; above the seed's floor, for nobody asked for it
@@ -69,7 +69,7 @@ class Look(NamedTuple):
     ``missed`` takes up what is not near enough, for whoever wants to see it; a hook does not.
     """
 
-    glance: Glance
+    glance: StoreReader
     place: Place
     asked: Asked
     now: datetime

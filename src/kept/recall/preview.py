@@ -7,7 +7,7 @@ from kept.recall.context import Asked, Place, assemble
 from kept.recall.embed_server.query import near_here
 from kept.recall.failures import marks_of
 from kept.recall.ranking.scoring import weights_of
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 CLIENTS = ("claude", "codex", "none")
 _SECONDS = 10.0  # a person waits longer than a prompt
@@ -15,11 +15,11 @@ _TOO_FAR = "below the floor"
 _MISSED = 12  # of what is not near enough, so many are told
 
 
-def preview(desk: Desk, message: str = "", *, directory: str = "", budget: int = 0, client: str = "claude") -> Context:
+def preview(workspace: Workspace, message: str = "", *, directory: str = "", budget: int = 0, client: str = "claude") -> Context:
     """What a hook would put before a message said in a directory, or (without a message) before a session that starts there.
 
     Args:
-        desk: the desk.
+        workspace: the workspace.
         message: what is about to be said.
         directory: the absolute path the session works in; empty for none.
         budget: tokens at most; 0 for the setting ``context_tokens``.
@@ -28,15 +28,15 @@ def preview(desk: Desk, message: str = "", *, directory: str = "", budget: int =
     Raises StoreError.
     """
     asked = Asked(
-        message=message, directory=directory, marks=marks_of(message), budget=budget or desk.settings.context_tokens, client=client
+        message=message, directory=directory, marks=marks_of(message), budget=budget or workspace.settings.context_tokens, client=client
     )  # fmt: skip
     place = Place(
-        store=str(desk.home.store), user=str(desk.home.user), profiles=tuple(each.id for each in desk.profiles), zone=desk.zone,
-        seconds=_SECONDS, weights=weights_of(asdict(desk.settings.recall)),
+        store=str(workspace.paths.store), user=str(workspace.paths.user), profiles=tuple(each.id for each in workspace.profiles), zone=workspace.zone,
+        seconds=_SECONDS, weights=weights_of(asdict(workspace.settings.recall)),
     )  # fmt: skip
-    scope = desk.scope(directory) if directory else ""
+    scope = workspace.scope(directory) if directory else ""
     missed: list[Piece] = []
-    found = assemble(place, asked, now=desk.clock(), scope=scope, missed=missed, nearest=near_here(desk, message))
+    found = assemble(place, asked, now=workspace.clock(), scope=scope, missed=missed, nearest=near_here(workspace, message))
     best = sorted(missed, key=lambda each: (-each.near, -each.score, each.key))[:_MISSED]
     if not best:
         return found
@@ -45,13 +45,13 @@ def preview(desk: Desk, message: str = "", *, directory: str = "", budget: int =
     return found._replace(omitted=omitted, left_out=found.left_out | {_TOO_FAR: count})
 
 
-def directories(desk: Desk) -> tuple[tuple[str, str], ...]:
+def directories(workspace: Workspace) -> tuple[tuple[str, str], ...]:
     """Where sessions worked, one directory for each project, with what the project is called, by name. Raises StoreError."""
-    names = desk.names()
+    names = workspace.names()
     found: dict[str, str] = {}
-    for directory, _ in desk.store.archive.directories():
+    for directory, _ in workspace.store.archive.directories():
         if directory:
-            found.setdefault(desk.scope(directory), directory)
+            found.setdefault(workspace.scope(directory), directory)
     return tuple(
         sorted(((directory, names.get(scope, scope)) for scope, directory in found.items()), key=lambda each: each[1].casefold())
     )

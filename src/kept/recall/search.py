@@ -1,6 +1,6 @@
 """Recalling: what is stored that a question asks for, best first, each with its reasons. Changes nothing.
 
-Imports little, for a hook asks before every prompt: not the desk, only what it needs of one (:class:`Place`); numpy and the model
+Imports little, for a hook asks before every prompt: not the workspace, only what it needs of one (:class:`Place`); numpy and the model
 only where there are vectors to compare.
 """
 
@@ -38,7 +38,7 @@ _TELLING = 0.3  # a cosine from which on meaning is a reason
 _TOLD = 5  # words told as a reason
 
 
-class Home(Protocol):
+class Paths(Protocol):
     """Where things lie."""
 
     @property
@@ -62,10 +62,10 @@ class Chosen(Protocol):
 
 
 class Place(Protocol):
-    """What a search needs of a desk."""
+    """What a search needs of a workspace."""
 
     @property
-    def home(self) -> Home:
+    def paths(self) -> Paths:
         """Where things lie."""
         ...
 
@@ -134,7 +134,7 @@ class Hit:
 
 
 def search(
-    desk: Place,
+    workspace: Place,
     query: str,
     *,
     where: Sequence[Kind] = EVERYWHERE,
@@ -147,22 +147,22 @@ def search(
     Without ``meaning`` only words count, which costs a fresh process least. Raises StoreError where there is no store, and KeptError
     where a person's own server of embeddings does not answer.
     """
-    with opened(desk.home.store) as index:
-        look = _Look(desk, index, query, filters, meaning=meaning)
+    with opened(workspace.paths.store) as index:
+        look = _Look(workspace, index, query, filters, meaning=meaning)
         found = [hit for kind in where for hit in look.hits(kind, limit)]
     return tuple(sorted(found, key=lambda each: (-each.score, each.kind, each.id))[:limit])
 
 
-def cosines(desk: Place, message: str, scopes: Sequence[str]) -> dict[str, float]:
+def cosines(workspace: Place, message: str, scopes: Sequence[str]) -> dict[str, float]:
     """The cosines of the active memories of these scopes that are nearest to a message, by id, the nearest first; those below the floor are
     left out. Without words, for a hook that looks for those itself. Raises what :func:`search` raises.
     """
-    asked, recall = _asked(desk, message), desk.settings.recall
+    asked, recall = _asked(workspace, message), workspace.settings.recall
     if asked is None:
         return {}
     vectors, question = asked
     near = {item: each for item, each in vectors.near(Kind.MEMORY, question, _POOL).items() if each.similarity >= recall.floor}
-    with opened(desk.home.store) as index:
+    with opened(workspace.paths.store) as index:
         units = index.units(Kind.MEMORY, near)
     held = [units[item] for item in near if item in units and near[item].mark == mark_of(units[item].text)]
     fits = [each for each in held if each.status == "active" and each.scope in scopes]
@@ -172,17 +172,17 @@ def cosines(desk: Place, message: str, scopes: Sequence[str]) -> dict[str, float
 class _Look:
     """One question put to an index: its words, its meaning, its limits; and what makes a hit of what is found."""
 
-    def __init__(self, desk: Place, index: Index, query: str, filters: Filters, *, meaning: bool) -> None:
+    def __init__(self, workspace: Place, index: Index, query: str, filters: Filters, *, meaning: bool) -> None:
         self._index = index
         self._projects = {directory: (scope, name) for directory, scope, name in index.projects()}
         self._names = dict(self._projects.values())
         self._words = telling_words(query)
         self._joined = joined(query)
         self._phrases = phrases(self._words, self._joined)
-        self._limits, self._open = self._bounded(filters, to_text(desk.clock()))
-        self._when = self._resolved(when(query, desk.clock(), desk.zone))
-        self._floor = desk.settings.recall.floor
-        self._asked = _asked(desk, query) if meaning else None
+        self._limits, self._open = self._bounded(filters, to_text(workspace.clock()))
+        self._when = self._resolved(when(query, workspace.clock(), workspace.zone))
+        self._floor = workspace.settings.recall.floor
+        self._asked = _asked(workspace, query) if meaning else None
 
     def hits(self, kind: Kind, most: int) -> list[Hit]:
         """The best units of a kind."""
@@ -330,17 +330,17 @@ class _Look:
         return self._projects.get(directory or (folder_of(path) if path else ""), ("", ""))
 
 
-def _asked(desk: Place, query: str) -> "tuple[Vectors, Floats] | None":
+def _asked(workspace: Place, query: str) -> "tuple[Vectors, Floats] | None":
     """The vectors there are and the question as one; none where nothing could be compared."""
-    if not desk.home.vectors.exists() or not query.strip():
+    if not workspace.paths.vectors.exists() or not query.strip():
         return None
-    recall = desk.settings.recall
-    model = embedder(recall.embeddings, recall.embeddings_model, desk.env)
+    recall = workspace.settings.recall
+    model = embedder(recall.embeddings, recall.embeddings_model, workspace.env)
     if model is None:
         return None
     from kept.recall.index.vectors import Vectors  # noqa: PLC0415 - numpy is heavy, and only wanted where there are vectors
 
-    vectors = Vectors(desk.home.vectors, model.name)
+    vectors = Vectors(workspace.paths.vectors, model.name)
     if not vectors.dimensions:
         return None
     (question,) = model.embed([query[-_LONGEST:]])

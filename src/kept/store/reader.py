@@ -68,7 +68,7 @@ class Written(NamedTuple):
     kind: str
 
 
-class Glance:
+class StoreReader:
     """An open store file, for reading until ``seconds`` have passed.
 
     Raises StoreError, from every method, where it cannot be read now: there is none, it is damaged, busy, or the deadline has passed.

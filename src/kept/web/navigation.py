@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter
 
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,5 +19,5 @@ class Page:
     path: str
     key: str
     router: APIRouter
-    count: Callable[[Desk], int] | None = None
-    mark: Callable[[Desk], str] | None = None
+    count: Callable[[Workspace], int] | None = None
+    mark: Callable[[Workspace], str] | None = None

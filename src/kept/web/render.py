@@ -26,7 +26,7 @@ from kept.profiles.profile import title_of
 from kept.web.assets import address
 from kept.web.navigation import Page
 from kept.web.room import room_of
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 
 def is_part(request: Request) -> bool:
@@ -34,18 +34,18 @@ def is_part(request: Request) -> bool:
     return request.headers.get("hx-request") == "true" and "hx-history-restore-request" not in request.headers
 
 
-def page(request: Request, desk: Desk, template: str, *, here: str, status: int = 200, **values: Any) -> Response:
+def page(request: Request, workspace: Workspace, template: str, *, here: str, status: int = 200, **values: Any) -> Response:
     """A page out of a template; ``here`` is the id of the page the navigation marks."""
-    nav = [(each, each.count(desk) if each.count else 0) for each in _pages(request)]
-    marks = {each.id: each.mark(desk) for each in _pages(request) if each.mark}
+    nav = [(each, each.count(workspace) if each.count else 0) for each in _pages(request)]
+    marks = {each.id: each.mark(workspace) for each in _pages(request) if each.mark}
     frame = {"nav": nav, "marks": marks, "here": here, "version": __version__, "sample": _in_sample(request)}
-    frame["failures"] = standing_failures(str(desk.home.state))
-    return _html(template, status, _of_desk(desk) | values | frame)
+    frame["failures"] = standing_failures(str(workspace.paths.state))
+    return _html(template, status, _of_desk(workspace) | values | frame)
 
 
-def part(desk: Desk, template: str, *, status: int = 200, **values: Any) -> Response:
+def part(workspace: Workspace, template: str, *, status: int = 200, **values: Any) -> Response:
     """A part of a page out of a template of its own, for htmx to put somewhere."""
-    return _html(template, status, _of_desk(desk) | values)
+    return _html(template, status, _of_desk(workspace) | values)
 
 
 def problem_page(request: Request, status: int, problem: dict[str, str]) -> Response:
@@ -56,12 +56,12 @@ def problem_page(request: Request, status: int, problem: dict[str, str]) -> Resp
 
 
 def page_without_desk(request: Request, template: str, *, here: str, **values: Any) -> Response:
-    """A page for when there is no desk to be had: the navigation counts nothing."""
+    """A page for when there is no workspace to be had: the navigation counts nothing."""
     return _html(template, HTTPStatus.OK, values | _frame(request) | {"here": here})
 
 
 def _frame(request: Request) -> dict[str, Any]:
-    """What stands around a page where there is no desk that could count."""
+    """What stands around a page where there is no workspace that could count."""
     nav = [(each, 0) for each in _pages(request)]
     told = standing_failures(str(room_of(request).home.state))
     return {"nav": nav, "marks": {}, "here": "", "version": __version__, "sample": _in_sample(request), "failures": told}
@@ -143,20 +143,20 @@ def _marked(text: str, words: Sequence[str]) -> Markup:
     return made + escape(text[at:])
 
 
-def _of_desk(desk: Desk) -> dict[str, Callable[..., str]]:
-    """How templates name what the desk knows: days and moments in its zone, scopes and categories by their titles."""
+def _of_desk(workspace: Workspace) -> dict[str, Callable[..., str]]:
+    """How templates name what the workspace knows: days and moments in its zone, scopes and categories by their titles."""
     names: dict[str, str] = {}
 
     def scope(which: str) -> str:
         if not names:
-            names.update({"": "", **desk.names()})
+            names.update({"": "", **workspace.names()})
         return "everywhere" if which == USER_SCOPE else names.get(which, which.removeprefix(PROJECT))
 
     return {
-        "day": lambda instant: day(instant, desk.zone),
-        "moment": lambda instant: moment(instant, desk.zone),
+        "day": lambda instant: day(instant, workspace.zone),
+        "moment": lambda instant: moment(instant, workspace.zone),
         "scope": scope,
-        "kind": lambda memory: title_of(desk.profiles, memory.profile, memory.category),
+        "kind": lambda memory: title_of(workspace.profiles, memory.profile, memory.category),
     }
 
 

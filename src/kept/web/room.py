@@ -1,6 +1,6 @@
-"""What the pages and the API share: how a desk is opened, how a change is made, where the page is served.
+"""What the pages and the API share: how a workspace is opened, how a change is made, where the page is served.
 
-Each request opens a desk of its own, in the thread that answers it. Changes are made one after the other.
+Each request opens a workspace of its own, in the thread that answers it. Changes are made one after the other.
 """
 
 import hmac
@@ -16,9 +16,9 @@ from fastapi import Request
 from kept.changes import settle
 from kept.pipeline.sample_run import sample_home
 from kept.web.work import Work
-from kept.workspace import Desk, Home
+from kept.workspace import Paths, Workspace
 
-OpenDesk = Callable[[], AbstractContextManager[Desk]]
+OpenDesk = Callable[[], AbstractContextManager[Workspace]]
 T = TypeVar("T")
 
 NAMES = ("127.0.0.1", "localhost", "[::1]")
@@ -28,12 +28,12 @@ NAMES = ("127.0.0.1", "localhost", "[::1]")
 class Room:
     """``key`` lets in whoever started the page, ``port`` is where it is served.
 
-    ``open_sample`` opens a desk of the bundled sample, which stands in for the person's own while ``in_sample`` is set. ``work`` is
+    ``open_sample`` opens a workspace of the bundled sample, which stands in for the person's own while ``in_sample`` is set. ``work`` is
     the run that the page has under way.
     """
 
     open_desk: OpenDesk
-    home: Home
+    home: Paths
     key: str
     port: int
     writing: Lock = field(default_factory=Lock)
@@ -43,7 +43,7 @@ class Room:
 
     @property
     def shown(self) -> OpenDesk:
-        """How a desk of what is shown is opened: the sample's while that is, else the person's own."""
+        """How a workspace of what is shown is opened: the sample's while that is, else the person's own."""
         instead = self.open_sample if self.in_sample.is_set() else None
         return instead or self.open_desk
 
@@ -77,17 +77,17 @@ def room_of(request: Request) -> Room:
     return room
 
 
-def home_of(request: Request) -> Home:
+def home_of(request: Request) -> Paths:
     """The home a request is about: the sample's while that is shown."""
     room = room_of(request)
     return sample_home(room.home) if room.in_sample.is_set() else room.home
 
 
 @contextmanager
-def at_desk(request: Request) -> Iterator[Desk]:
-    """The desk of a request. Open it and use it in one thread: ask for it in the body of a handler that is no coroutine."""
-    with room_of(request).shown() as desk:
-        yield desk
+def at_desk(request: Request) -> Iterator[Workspace]:
+    """The workspace of a request. Open it and use it in one thread: ask for it in the body of a handler that is no coroutine."""
+    with room_of(request).shown() as workspace:
+        yield workspace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,11 +99,11 @@ class Settled(Generic[T]):
     problems: Sequence[str]
 
 
-def settled(desk: Desk, act: Callable[[], T]) -> Settled[T]:
+def settled(workspace: Workspace, act: Callable[[], T]) -> Settled[T]:
     """Make a change as every front door does: hand edits are absorbed before, files are written after. Raises what it raises."""
-    last = _last(desk)
-    result, written = settle(desk, act)
-    made = sorted(each.id for each in desk.store.log.runs(_RUNS) if each.id > last and each.command in _OWN)
+    last = _last(workspace)
+    result, written = settle(workspace, act)
+    made = sorted(each.id for each in workspace.store.log.runs(_RUNS) if each.id > last and each.command in _OWN)
     return Settled(result=result, undo=",".join(f"r{each}" for each in made), problems=tuple(written.problems))
 
 
@@ -111,5 +111,5 @@ _RUNS = 1_100  # a change of many memories at once makes as many runs
 _OWN = frozenset({"add", "edit", "retire", "keep", "approve", "reject", "pin", "unpin", "resolve", "merge", "admit"})
 
 
-def _last(desk: Desk) -> int:
-    return max((each.id for each in desk.store.log.runs(1)), default=0)
+def _last(workspace: Workspace) -> int:
+    return max((each.id for each in workspace.store.log.runs(1)), default=0)

@@ -32,7 +32,7 @@ from kept.web.patience import PatientProtocol
 from kept.web.problems import DOCUMENTED, problem_of, status_of
 from kept.web.render import part, problem_page, sign_in_page
 from kept.web.room import OpenDesk, Room, at_desk, room_of
-from kept.workspace import Home
+from kept.workspace import Paths
 
 _GRACE = 2  # seconds that open requests may take once the server is to stop
 
@@ -69,8 +69,8 @@ def _waiting(request: Request, name: str) -> Response:
     found = next((each.count for each in PAGES if each.id == name and each.count), None)
     if found is None:
         raise HTTPException(404)
-    with at_desk(request) as desk:
-        return part(desk, "waiting.html", count=found(desk))
+    with at_desk(request) as workspace:
+        return part(workspace, "waiting.html", count=found(workspace))
 
 
 def _told(request: Request, error: Exception) -> Response:
@@ -131,7 +131,13 @@ def listen(port: int) -> socket.socket:
 
 
 def serve(
-    open_desk: OpenDesk, home: Home, *, key: str, own: socket.socket, ready: Callable[[], None], open_sample: OpenDesk | None = None
+    open_desk: OpenDesk,
+    home: Paths,
+    *,
+    key: str,
+    own: socket.socket,
+    ready: Callable[[], None],
+    open_sample: OpenDesk | None = None,
 ) -> None:
     """Serve on a socket of :func:`listen` until the process is told to stop; ``ready`` is called when it answers."""
     room = Room(open_desk=open_desk, home=home, key=key, port=own.getsockname()[1], open_sample=open_sample)

@@ -13,7 +13,7 @@ from typing import Any
 from kept.core.errors import BusyError, KeptError
 from kept.install.error_log import error_line, note_error
 from kept.pipeline.run import Options, run
-from kept.workspace import Desk, Home
+from kept.workspace import Paths, Workspace
 
 STAGES: Mapping[str, str] = {
     "": "beginning", "discovering": "looking for transcripts", "reading": "reading transcripts", "extracting": "finding what is worth it",
@@ -48,7 +48,7 @@ class Now:
 
 
 class Work:
-    """Runs, one at a time, each in a thread and at a desk of its own."""
+    """Runs, one at a time, each in a thread and at a workspace of its own."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -61,7 +61,7 @@ class Work:
         """How the run stands that is under way, or that was last."""
         return self._now
 
-    def start(self, home: Home, open_desk: Callable[[], AbstractContextManager[Desk]], options: Options) -> Now:
+    def start(self, home: Paths, open_desk: Callable[[], AbstractContextManager[Workspace]], options: Options) -> Now:
         """Begin a run; ``home`` is where an unexpected error of it is logged. Raises BusyError where one is under way here."""
         with self._lock:
             if self._now.running:
@@ -91,13 +91,13 @@ class Work:
     def _tell(self, sentence: str) -> None:
         self._now = replace(self._now, told=(*self._now.told, sentence))
 
-    def _run(self, home: Home, open_desk: Callable[[], AbstractContextManager[Desk]], options: Options) -> None:
+    def _run(self, home: Paths, open_desk: Callable[[], AbstractContextManager[Workspace]], options: Options) -> None:
         ended: dict[str, Any] = {"running": False}
         try:
-            with open_desk() as desk:
-                if desk.asking is not None:
-                    desk.asking.tell = self._tell
-                ended["report"] = run(desk, [], options, progress=self._step).body()
+            with open_desk() as workspace:
+                if workspace.llm is not None:
+                    workspace.llm.tell = self._tell
+                ended["report"] = run(workspace, [], options, progress=self._step).body()
         except KeyboardInterrupt:
             ended |= {"stopped": True, "problem": "it was stopped; what was done is done, and the next run goes on from there"}
         except KeptError as error:

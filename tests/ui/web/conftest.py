@@ -21,7 +21,7 @@ from kept.memories import person
 from kept.pipeline.sample_run import sample_home
 from kept.web.room import Room
 from kept.web.server import Server, config_of, listen, make
-from kept.workspace import find_home, opened
+from kept.workspace import find_paths, opened
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [
@@ -42,9 +42,9 @@ class Served:
     def url(self):
         return f"http://127.0.0.1:{self.port}"
 
-    def desk(self):
-        """A desk of the home that is served."""
-        return opened(find_home(str(self.home), os.environ))
+    def workspace(self):
+        """A workspace of the home that is served."""
+        return opened(find_paths(str(self.home), os.environ))
 
     def ask(self, method, path, body=None, *, headers=None, key=True):
         """Status, headers and body (JSON where it is some) of a request over the wire."""
@@ -61,18 +61,18 @@ class Served:
 
     def memory(self, words):
         """The memory that says these words."""
-        with self.desk() as desk:
-            return next(each for each in desk.store.log.memories() if words in each.content)
+        with self.workspace() as workspace:
+            return next(each for each in workspace.store.log.memories() if words in each.content)
 
     def add(self, text, category="decision", **more):
         """A memory that a person adds."""
-        with self.desk() as desk:
-            return person.add(desk, text, category, **more)
+        with self.workspace() as workspace:
+            return person.add(workspace, text, category, **more)
 
     def hold(self, text, category="constraint"):
         """A memory that waits for a decision."""
-        with self.desk() as desk:
-            made = person.add(desk, text, category, agent=True)
+        with self.workspace() as workspace:
+            made = person.add(workspace, text, category, agent=True)
         assert made.status is Status.HELD
         return made
 
@@ -86,7 +86,7 @@ def _read(answer):
 def serving(home):
     """Serve a home in a thread of this process."""
     own = listen(0)
-    found = find_home(str(home), os.environ)
+    found = find_paths(str(home), os.environ)
     ready = threading.Event()
     there = sample_home(found)
     open_sample = partial(opened, there, env={"HOME": str(there.root), "KEPT_EMBEDDINGS": "hashing"})

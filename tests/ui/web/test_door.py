@@ -14,7 +14,7 @@ from kept.core.errors import BusyError, UsageError
 from kept.install.serving import announced, running
 from kept.web import listen
 from kept.web.door import HEADERS, MOST
-from kept.workspace import find_home
+from kept.workspace import find_paths
 
 HOST = "127.0.0.1:{port}"
 WRITE = "{method} /api/memories HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {key}\r\n"
@@ -135,7 +135,7 @@ def test_what_goes_wrong_is_one_line_and_no_traceback(served):
 
 def test_a_store_that_is_gone_is_told_in_one_line(served):
     served.add("The walnut harvest is on Tuesday.")
-    store = find_home(str(served.home), os.environ).store
+    store = find_paths(str(served.home), os.environ).store
     store.write_bytes(b"x" * 5000)
     status, _, body = served.ask("GET", "/api/memories")
     assert status == 503
@@ -152,7 +152,7 @@ def test_it_listens_on_this_machine_only(served):
 
 
 def test_the_key_is_new_with_every_start_lies_in_a_file_for_its_user_alone_and_goes_with_the_process(home):
-    found, keys = find_home(str(home), os.environ), []
+    found, keys = find_paths(str(home), os.environ), []
     for port in (1111, 2222):
         with announced(found, port) as key:
             path = found.state / "web.key"

@@ -19,8 +19,8 @@ def written(served):
     """A page over two memories and the file that tells them."""
     served.add(UV, "constraint")
     served.add(ISO, "convention")
-    with served.desk() as desk:
-        run(desk, [], Options())
+    with served.workspace() as workspace:
+        run(workspace, [], Options())
     return served
 
 
@@ -116,8 +116,8 @@ def test_emptying_a_file_is_asked_about_first(browse, written):
 
 def test_markup_in_a_memory_and_in_a_file_is_only_words(browse, served):
     served.add("Never run <script>alert('a')</script> or <img src=x onerror=alert(1)> in `</textarea><script>alert(2)</script>`.")
-    with served.desk() as desk:
-        run(desk, [], Options())
+    with served.workspace() as workspace:
+        run(workspace, [], Options())
     page = browse(EDIT)
     page.on("dialog", lambda dialog: pytest.fail(dialog.message))
     assert "onerror" in page.get_by_label("Text").input_value()
@@ -138,8 +138,8 @@ def test_markup_in_the_name_of_a_file_is_only_words(browse, served):
     folder.mkdir()
     (folder / "CLAUDE.md").write_text("# Mine\n")
     say(served.home, cwd=str(folder))
-    with served.desk() as desk:
-        run(desk, [], Options())
+    with served.workspace() as workspace:
+        run(workspace, [], Options())
     page = browse("/files")
     page.get_by_role("link", name="onerror").click()
     page.wait_for_url("**/files/edit?name=**")

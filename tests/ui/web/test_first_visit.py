@@ -18,8 +18,8 @@ def test_somebody_finds_understands_corrects_and_undoes_a_wrong_memory_in_the_sa
     page = browse()
     page.get_by_role("button", name="Look around in a sample first").click()
     page.get_by_text("This is kept’s bundled sample.").wait_for()
-    with served.desk() as desk:
-        assert desk.store.log.ids() == frozenset()
+    with served.workspace() as workspace:
+        assert workspace.store.log.ids() == frozenset()
     page.get_by_label("Search what is remembered").fill("parquet")
     page.get_by_text("1 memory that fits").wait_for()
     page.locator(".row .says a").click()

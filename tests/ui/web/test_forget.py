@@ -27,12 +27,12 @@ def large(served, home, tmp_path):
     """A store of 1,000 memories, with a journal entry, a daily backup and one made by hand."""
     say(home, "a", SAID, "Please rewrite the tide reader in `tides.py` so that it reads all gauges.", day=DAY.isoformat())
     say(home, "b", f"As I said: {SAID.upper()} So wait.", day="2026-01-06")
-    with served.desk() as desk:
-        run(desk, [], Options())
-        if not any(each.content == SAID for each in desk.store.log.memories()):
-            person.add(desk, SAID, "constraint")
-        person.add(desk, NEAR, "decision")
-        now = desk.clock()
+    with served.workspace() as workspace:
+        run(workspace, [], Options())
+        if not any(each.content == SAID for each in workspace.store.log.memories()):
+            person.add(workspace, SAID, "constraint")
+        person.add(workspace, NEAR, "decision")
+        now = workspace.clock()
         memories = [
             Memory(
                 id=f"{number:010x}", profile="coding", category="decision", scope="user", status=Status.ACTIVE,
@@ -42,16 +42,16 @@ def large(served, home, tmp_path):
             for number in range(1, 1_001)
         ]  # fmt: skip
         adds = tuple(Add(memory=each.id, at=now, reason="told", value=each) for each in memories)
-        number = desk.store.log.start_run("import", now)
-        desk.store.log.commit(
+        number = workspace.store.log.start_run("import", now)
+        workspace.store.log.commit(
             Draft(run=number, stage="import", subject="", actor=Actor.PERSON, recorded_at=now, operations=adds)
         )  # fmt: skip
-        desk.store.log.end_run(number, now, {})
-        settle(desk, lambda: None)
-    with served.desk() as desk:
-        write(desk, work_of(desk), DAY)
-        safeguard(desk)
-        backup(desk, tmp_path / "by-hand.db")
+        workspace.store.log.end_run(number, now, {})
+        settle(workspace, lambda: None)
+    with served.workspace() as workspace:
+        write(workspace, work_of(workspace), DAY)
+        safeguard(workspace)
+        backup(workspace, tmp_path / "by-hand.db")
     return served
 
 
@@ -83,9 +83,9 @@ def test_a_memory_that_backups_and_entries_hold_is_forgotten_with_the_copy_that_
     dialog.get_by_role("button", name="Erase for good").click()
     page.get_by_text("Forgotten for good.").wait_for()
     assert held(home, "tide crew is away") == []
-    with large.desk() as desk:
-        assert len([each for each in desk.store.log.memories() if "Warehouse" in each.content]) == 1_000
-        assert desk.store.damage() == ()
+    with large.workspace() as workspace:
+        assert len([each for each in workspace.store.log.memories() if "Warehouse" in each.content]) == 1_000
+        assert workspace.store.damage() == ()
 
 
 def test_what_would_be_erased_is_told_over_the_api_and_nothing_is(large):

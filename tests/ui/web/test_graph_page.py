@@ -4,12 +4,12 @@ from kept.pipeline.run import Options, run
 
 
 def many(served, count):
-    with served.desk() as desk:
+    with served.workspace() as workspace:
         from kept.memories.person import add  # noqa: PLC0415 - only this test fills a store
 
         for number in range(count):
             add(
-                desk,
+                workspace,
                 f"Step {number} uses `module_{number % 40}.py` with `tool_{number % 25}`.",
                 "decision",
                 scope=f"project:p{number % 12}-abc",
@@ -57,8 +57,8 @@ def test_a_page_of_knowledge_is_a_click_away(browse, served):
     (served.home / ".config" / "kept").mkdir(parents=True, exist_ok=True)
     (served.home / ".config" / "kept" / "config.toml").write_text('profile = "workspace"\n')
     served.add("Always check the size in `upload.py`.", "rules")
-    with served.desk() as desk:
-        run(desk, [], Options())
+    with served.workspace() as workspace:
+        run(workspace, [], Options())
     page = browse("/graph")
     page.get_by_role("button", name="You", exact=True).click()
     page.locator("#node").get_by_role("link", name="Its page").click()

@@ -127,8 +127,8 @@ def test_forgetting_says_what_it_does_before_and_does_nothing_on_no(harvest, bro
     row.get_by_role("button", name="Forget …").click()
     dialog.get_by_role("button", name="Erase for good").click()
     page.get_by_text("Forgotten for good.").wait_for()
-    with harvest.desk() as desk:
-        assert not any("almond" in each.content for each in desk.store.log.memories())
+    with harvest.workspace() as workspace:
+        assert not any("almond" in each.content for each in workspace.store.log.memories())
 
 
 def test_several_are_changed_at_once_and_one_undo_takes_all_of_it_back(harvest, browse):
@@ -173,10 +173,10 @@ def test_a_new_one_is_remembered(harvest, browse):
 def test_a_stale_tab_changes_nothing_and_shows_what_is_so_now(harvest, browse):
     page = browse("/?q=tuesday")
     page.watched.expected.append("412")
-    with harvest.desk() as desk:
+    with harvest.workspace() as workspace:
         from kept.memories import person  # noqa: PLC0415 - what somebody else does meanwhile
 
-        person.edit(desk, harvest.memory("Tuesday").id, "The walnut harvest is on Thursday.")
+        person.edit(workspace, harvest.memory("Tuesday").id, "The walnut harvest is on Thursday.")
     page.keyboard.press("j")
     page.keyboard.press("r")
     page.get_by_text("this memory was changed meanwhile").wait_for()
@@ -225,8 +225,8 @@ def test_whatever_a_memory_says_it_is_only_words_on_every_page(served, browse):
     page.get_by_label("What it says").wait_for()
     page.goto(f"{served.url}/review")
     assert page.locator(".decide").count() == len(HOSTILE)
-    with served.desk() as desk:
-        ids = {memory.content: memory.id for memory in desk.store.log.memories()}
+    with served.workspace() as workspace:
+        ids = {memory.content: memory.id for memory in workspace.store.log.memories()}
     for each in HOSTILE:
         page.goto(f"{served.url}/memories/{ids[each]}")
         assert page.locator("h1").inner_text() == each.replace("`", "")
@@ -236,7 +236,7 @@ def test_whatever_a_memory_says_it_is_only_words_on_every_page(served, browse):
 
 def test_what_nobody_sees_is_not_in_a_page(served, browse):
     served.add("The walnut harvest is on Tuesday.")
-    with served.desk() as desk:
-        text = desk.store.log.memories()[0].content
+    with served.workspace() as workspace:
+        text = workspace.store.log.memories()[0].content
     page = browse(f"/?q={text[:6]}\u202e\u200b")
     assert "\u202e" not in page.content()

@@ -28,8 +28,8 @@ def test_a_category_of_ones_own_is_declared_and_taken_out(browse, served):
     page.get_by_role("button", name="Add").click()
     page.get_by_text("Override active.").wait_for()
     page.get_by_text("What concerns <b>my</b> health").first.wait_for()
-    with served.desk() as desk:
-        assert desk.kind("health")[1].belongs == "What concerns <b>my</b> health: and nobody else's."
+    with served.workspace() as workspace:
+        assert workspace.kind("health")[1].belongs == "What concerns <b>my</b> health: and nobody else's."
     page.get_by_role("button", name="Take out").click()
     page.get_by_role("button", name="Take it out").click()
     page.get_by_text("None. The profile has").wait_for()

@@ -56,8 +56,8 @@ def test_a_decision_is_taken_back_on_its_card_when_the_note_is_gone_and_others_s
     first.get_by_role("button", name="Undo").click()
     page.locator(".decide:focus:not(.done)").wait_for()
     assert page.locator(".decide.done").get_by_role("button", name="Undo").count() == 1
-    with queue.desk() as desk:
-        assert sorted(each.status.value for each in desk.store.log.memories()) == ["active", "held", "held"]
+    with queue.workspace() as workspace:
+        assert sorted(each.status.value for each in workspace.store.log.memories()) == ["active", "held", "held"]
 
 
 def test_what_a_person_turned_down_is_told_beside_what_was_refused(queue, browse):
@@ -83,8 +83,8 @@ def test_a_decision_is_taken_back_by_one_key(queue, browse):
     page.locator(".decide:focus .says", has_text=first).wait_for()
     page.keyboard.press("u")
     page.get_by_text("Nothing was done here just now").wait_for()
-    with queue.desk() as desk:
-        assert [each.status for each in desk.store.log.memories()] == [Status.HELD] * 3
+    with queue.workspace() as workspace:
+        assert [each.status for each in workspace.store.log.memories()] == [Status.HELD] * 3
 
 
 def test_edit_and_keep_is_one_undo(queue, browse):
@@ -111,8 +111,8 @@ def test_each_page_of_review_says_what_it_is_for_when_it_is_empty(served, browse
 
 def test_a_decision_and_its_card_read_no_archived_text(served, home, monkeypatch):
     say(home, "a", "In this project we always write dates as ISO 8601 in UTC, never in local time.")
-    with served.desk() as desk:
-        run(desk, [], Options())
+    with served.workspace() as workspace:
+        run(workspace, [], Options())
     held = served.hold(WORDS[0])
     unpacked = []
     monkeypatch.setattr(blocks, "unpack", lambda body: unpacked.append(body) or unpack(body))

@@ -13,7 +13,7 @@ from kept.pipeline.run import Options, run
 from kept.pipeline.status import runs, stops
 from kept.store import Draft
 from kept.web.work import Work
-from kept.workspace import find_home
+from kept.workspace import find_paths
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -62,26 +62,26 @@ def test_a_trial_run_changes_nothing(served, home):
     transcript(home, RULE)
     served.ask("POST", "/api/runs", {"dry": True})
     assert over(served)["dry"]
-    with served.desk() as desk:
-        assert desk.store.log.memories() == ()
+    with served.workspace() as workspace:
+        assert workspace.store.log.memories() == ()
 
 
 def test_what_a_guard_stopped_is_told_and_let_through_only_with_a_persons_word(served, home):
     transcript(home, RULE)
-    with served.desk() as desk:
-        run(desk, [], Options())
-        (memory,) = desk.store.log.memories()
-        number = desk.store.log.start_run("run", desk.clock())
+    with served.workspace() as workspace:
+        run(workspace, [], Options())
+        (memory,) = workspace.store.log.memories()
+        number = workspace.store.log.start_run("run", workspace.clock())
         subject = f"{memory.profile} · {memory.scope}"
         note = f"stopped by the guard: it would lose {EVIL}"
-        desk.store.log.commit(
-            Draft(run=number, stage=GUARD, subject=subject, actor=Actor.MACHINE, recorded_at=desk.clock(), note=note)
+        workspace.store.log.commit(
+            Draft(run=number, stage=GUARD, subject=subject, actor=Actor.MACHINE, recorded_at=workspace.clock(), note=note)
         )
-        assert stops(desk) == ()  # nothing waits there any more
+        assert stops(workspace) == ()  # nothing waits there any more
     transcript(home, RULE, "In this project we always write dates as ISO 8601 in UTC, never in local time.", name="s2")
-    with served.desk() as desk:
-        desk.store.log.dirty = lambda: ((memory.profile, memory.scope),)
-        (stop,) = stops(desk)
+    with served.workspace() as workspace:
+        workspace.store.log.dirty = lambda: ((memory.profile, memory.scope),)
+        (stop,) = stops(workspace)
         assert (stop.scope, stop.why) == (memory.scope, f"it would lose {EVIL}")
     status, _, problem = served.ask("POST", "/api/runs", {"allow": True})
     assert status == 409
@@ -102,13 +102,13 @@ def test_a_run_that_makes_no_sense_is_not_begun(served, body, status):
 def test_one_run_at_a_time_and_a_stopped_one_says_so(home, monkeypatch):
     work, began = Work(), []
 
-    def endless(desk, paths, options, *, progress):
+    def endless(workspace, paths, options, *, progress):
         began.append(options)
         while True:
             progress("reading", len(began), 9)
             time.sleep(0.01)
 
-    class Desk:
+    class Workspace:
         asking = None
 
         def __enter__(self):
@@ -118,9 +118,9 @@ def test_one_run_at_a_time_and_a_stopped_one_says_so(home, monkeypatch):
             return False
 
     monkeypatch.setattr("kept.web.work.run", endless)
-    work.start(find_home(str(home), os.environ), Desk, Options())
+    work.start(find_paths(str(home), os.environ), Workspace, Options())
     with pytest.raises(BusyError):
-        work.start(find_home(str(home), os.environ), Desk, Options())
+        work.start(find_paths(str(home), os.environ), Workspace, Options())
     work.stop()
     now = work.wait(10)
     assert (now.running, now.stopped, len(began)) == (False, True, 1)
@@ -139,14 +139,14 @@ def test_in_the_browser_a_run_is_begun_and_taken_back_and_brought_back(browse, s
     row.get_by_role("button", name="Take back").first.click()
     page.get_by_role("button", name="Take it back").click()
     page.locator(".row.gone", has_text="run: 1 added").wait_for()
-    with served.desk() as desk:
-        assert not [each for each in desk.store.log.memories() if each.status == "active"]
-        assert any(each.undone for each in runs(desk, 5))
+    with served.workspace() as workspace:
+        assert not [each for each in workspace.store.log.memories() if each.status == "active"]
+        assert any(each.undone for each in runs(workspace, 5))
     page.locator(".row.gone").hover()
     page.locator(".row.gone").get_by_role("button", name="Bring back").first.click()
     page.locator(".row:not(.gone)", has_text="run: 1 added").wait_for()
-    with served.desk() as desk:
-        assert [each for each in desk.store.log.memories() if each.status == "active"]
+    with served.workspace() as workspace:
+        assert [each for each in workspace.store.log.memories() if each.status == "active"]
 
 
 def test_in_the_browser_what_a_guard_stopped_is_shown_as_text_and_asked_about(browse, served, home, monkeypatch):
@@ -195,6 +195,6 @@ def test_the_charts_tell_cost_coverage_and_self_reference_without_a_script(brows
 
 def test_the_list_is_told_whatever_a_run_reported(served):
     served.add("The walnut harvest is on Tuesday.")
-    with served.desk() as desk:
-        desk.store.log.start_run("run", desk.clock())  # cut short: it has no report
+    with served.workspace() as workspace:
+        workspace.store.log.start_run("run", workspace.clock())  # cut short: it has no report
     assert "cut short" in served.ask("GET", "/runs/list")[2]

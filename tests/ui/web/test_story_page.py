@@ -9,7 +9,7 @@ import pytest
 
 from kept.core.memory import Status
 from kept.pipeline.run import Options, run
-from kept.workspace import find_home, opened
+from kept.workspace import find_paths, opened
 
 RULE = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 
@@ -31,8 +31,8 @@ def told(served):
         )  # fmt: skip
     path.parent.mkdir()
     path.write_text("".join(json.dumps(each) + "\n" for each in records))
-    with opened(find_home(str(served.home), os.environ)) as desk:
-        run(desk, [path], Options())
+    with opened(find_paths(str(served.home), os.environ)) as workspace:
+        run(workspace, [path], Options())
     return served.memory("ISO 8601")
 
 
@@ -103,8 +103,8 @@ def test_more_of_the_conversation_comes_when_asked_for(told, browse):
 
 def test_words_that_stand_near_each_other_are_marked_in_one_conversation(served, browse):
     path = Path(str(files("kept"))) / "sample"
-    with opened(find_home(str(served.home), os.environ)) as desk:
-        run(desk, sorted(path.rglob("*.jsonl")), Options())
+    with opened(find_paths(str(served.home), os.environ)) as workspace:
+        run(workspace, sorted(path.rglob("*.jsonl")), Options())
     memory = served.memory("Parquet")
     assert len(memory.evidence) == 2
     page = browse(f"/memories/{memory.id}")

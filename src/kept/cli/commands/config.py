@@ -15,7 +15,7 @@ from kept.core.errors import UsageError
 from kept.memories import configure
 from kept.memories.configure import Setting
 from kept.pipeline.probe import Coming, coming, try_out
-from kept.workspace import find_home
+from kept.workspace import find_paths
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 _ACTIONS = {"show": 0, "list": 0, "try": 0, "get": 1, "set": 2}
@@ -41,7 +41,7 @@ def config(
         raise UsageError("that is no call of config", hint="kept config [show] | list | get NAME | set NAME VALUE | try")
     if action == "try":
         return _try(context, yes=yes, as_json=as_json)
-    home = find_home(asked(context).home, os.environ)
+    home = find_paths(asked(context).home, os.environ)
     if action == "list":
         found = configure.listed(home)
         show.write_json([dump(each) for each in found]) if as_json else show.write(_listed(found))
@@ -63,14 +63,14 @@ def config(
 
 def _try(context: typer.Context, *, yes: bool, as_json: bool) -> int:
     """Show what would be sent to the language model, and where; send it once a person at the terminal says so."""
-    with at_desk(context) as desk:
+    with at_desk(context) as workspace:
         if not yes:
             if not on_terminal():
                 raise UsageError("a trial sends a question to the language model, so it needs a yes", hint="add --yes")
-            show.write(_coming(coming(desk)))
+            show.write(_coming(coming(workspace)))
             if key("yn") != "y":
                 raise UsageError("nothing was sent")
-        tried = try_out(desk)
+        tried = try_out(workspace)
     if as_json:
         show.write_json(dump(tried))
     else:

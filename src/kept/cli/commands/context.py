@@ -34,9 +34,9 @@ def context(
     """What a hook would put before a session, or before this message; nothing where nothing is near to it."""
     words = " ".join(message or ())
     one_of(client, CLIENTS, "--client")
-    with at_desk(context) as desk:
+    with at_desk(context) as workspace:
         directory = os.path.abspath(os.path.expanduser(project)) if project else ""  # noqa: PTH100, PTH111 - a name, not a file: links stay
-        found = preview(desk, words, directory=directory, budget=budget, client=client)
+        found = preview(workspace, words, directory=directory, budget=budget, client=client)
     if as_json:
         show.write_json(
             {

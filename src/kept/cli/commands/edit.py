@@ -18,7 +18,7 @@ from kept.memories import person
 from kept.memories.browse import exported
 from kept.outputs.write import Written
 from kept.pipeline import tools
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="One sentence.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or its first characters.")]
@@ -44,9 +44,9 @@ def add(
 ) -> int:
     """Remember a sentence, at once."""
 
-    def act(desk: Desk) -> list[Memory]:
-        ends = desk.moment(until) if until else None
-        return [person.add(desk, text, kind, project=_folder(project), until=ends)]
+    def act(workspace: Workspace) -> list[Memory]:
+        ends = workspace.moment(until) if until else None
+        return [person.add(workspace, text, kind, project=_folder(project), until=ends)]
 
     return _changed(context, "Remembered:", act, as_json=as_json)
 
@@ -70,20 +70,22 @@ def suggest(
     """
     del replaces  # read from the transcript, where it is known which session it speaks of
 
-    def act(desk: Desk) -> list[Memory]:
-        return [tools.suggest(desk, text, kind, _folder(project or Path()))]
+    def act(workspace: Workspace) -> list[Memory]:
+        return [tools.suggest(workspace, text, kind, _folder(project or Path()))]
 
     if as_json or not on_terminal():
         return _changed(context, "Waits until the session is read, or for you in `kept review`:", act, as_json=as_json)
 
-    def decide(desk: Desk) -> list[Memory]:
-        (memory,) = act(desk)
-        show.write([memory_line(memory, desk.zone), line("Remember this? ", ("y/n  (s: decide later in `kept review`)", "dim"))])
+    def decide(workspace: Workspace) -> list[Memory]:
+        (memory,) = act(workspace)
+        show.write(
+            [memory_line(memory, workspace.zone), line("Remember this? ", ("y/n  (s: decide later in `kept review`)", "dim"))]
+        )
         match key("yns"):
             case "y":
-                return [person.approve(desk, memory.id)]
+                return [person.approve(workspace, memory.id)]
             case "n":
-                return [person.reject(desk, memory.id)]
+                return [person.reject(workspace, memory.id)]
             case _:
                 return [memory]
 
@@ -101,8 +103,8 @@ def edit(
 ) -> int:
     """Change the words of a memory, or its category."""
 
-    def act(desk: Desk) -> list[Memory]:
-        memory = person.find(desk, number)
+    def act(workspace: Workspace) -> list[Memory]:
+        memory = person.find(workspace, number)
         words, seen = text or (memory.content if kind else ""), if_match
         if not words and on_terminal():
             words, seen = revised(memory.content), if_match or person.revision(memory)
@@ -110,7 +112,7 @@ def edit(
             raise UsageError("there are no new words", hint=f'kept edit {memory.id} "…"')
         if words == memory.content and kind in ("", memory.category):
             return [memory]
-        return [person.edit(desk, memory.id, words, category=kind or None, if_match=seen)]
+        return [person.edit(workspace, memory.id, words, category=kind or None, if_match=seen)]
 
     return _changed(context, "Its words are yours now:", act, as_json=as_json)
 
@@ -125,8 +127,8 @@ def retire(
 ) -> int:
     """A memory no longer holds. It stays in the log, and the same proposal does not bring it back."""
 
-    def act(desk: Desk) -> list[Memory]:
-        return [person.retire(desk, each, reason, if_match=if_match) for each in _all(desk, numbers, if_match)]
+    def act(workspace: Workspace) -> list[Memory]:
+        return [person.retire(workspace, each, reason, if_match=if_match) for each in _all(workspace, numbers, if_match)]
 
     return _changed(
         context, "It no longer holds, and the same proposal does not bring it back (`kept undo` does):", act, as_json=as_json
@@ -144,8 +146,8 @@ def resolve(
 ) -> int:
     """Answer an open question: it is closed, and the answer is remembered in its place."""
 
-    def act(desk: Desk) -> list[Memory]:
-        return [person.resolve(desk, number, category, text, if_match=if_match)[1]]
+    def act(workspace: Workspace) -> list[Memory]:
+        return [person.resolve(workspace, number, category, text, if_match=if_match)[1]]
 
     return _changed(context, "The question is closed; the answer is remembered:", act, as_json=as_json)
 
@@ -160,8 +162,8 @@ def merge(
 ) -> int:
     """Make several memories one: the first takes in the others, with all the words they rest on."""
 
-    def act(desk: Desk) -> list[Memory]:
-        return [person.merge(desk, numbers, text, category=kind or None)]
+    def act(workspace: Workspace) -> list[Memory]:
+        return [person.merge(workspace, numbers, text, category=kind or None)]
 
     return _changed(context, "They are one now, with all they rest on:", act, as_json=as_json)
 
@@ -176,23 +178,25 @@ def pin(
 ) -> int:
     """Always show a memory, and let no machine touch it."""
 
-    def act(desk: Desk) -> list[Memory]:
-        return [person.pin(desk, each, on=not off, if_match=if_match) for each in _all(desk, numbers, if_match)]
+    def act(workspace: Workspace) -> list[Memory]:
+        return [person.pin(workspace, each, on=not off, if_match=if_match) for each in _all(workspace, numbers, if_match)]
 
     return _changed(
         context, "No longer pinned:" if off else "Pinned; always shown, and no machine changes it:", act, as_json=as_json
     )
 
 
-def _changed(context: typer.Context, told: str, act: Callable[[Desk], list[Memory]], *, as_json: bool) -> int:
-    with at_desk(context) as desk:
-        memories, written = settle(desk, lambda: act(desk))
+def _changed(context: typer.Context, told: str, act: Callable[[Workspace], list[Memory]], *, as_json: bool) -> int:
+    with at_desk(context) as workspace:
+        memories, written = settle(workspace, lambda: act(workspace))
         if as_json:
-            bodies = [exported(desk, each) for each in memories]
+            bodies = [exported(workspace, each) for each in memories]
             show.write_json(bodies[0] if len(bodies) == 1 else bodies)
         elif not asked(context).quiet:
-            moment = desk.clock()
-            show.write([line((told, "green")), *(memory_line(each, desk.zone, each.status_at(moment).value) for each in memories)])
+            moment = workspace.clock()
+            show.write(
+                [line((told, "green")), *(memory_line(each, workspace.zone, each.status_at(moment).value) for each in memories)]
+            )
         return told_problems(written)
 
 
@@ -202,11 +206,11 @@ def told_problems(written: Written) -> int:
     return int(bool(written.problems))
 
 
-def _all(desk: Desk, numbers: list[str], if_match: str) -> list[str]:
+def _all(workspace: Workspace, numbers: list[str], if_match: str) -> list[str]:
     """Every id checked before the first is changed. Raises UsageError."""
     if if_match and numbers[1:]:
         raise UsageError("--if-match is of one memory", hint="change them one by one")
-    return [person.find(desk, each).id for each in numbers]
+    return [person.find(workspace, each).id for each in numbers]
 
 
 def _folder(project: Path | None) -> str:

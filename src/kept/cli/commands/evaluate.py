@@ -18,7 +18,7 @@ from kept.evaluation.extraction import Judged, annotated
 from kept.evaluation.retrieval import Learnt, Retrieved, extraction, retrieval
 from kept.local.progress import Progress, silent
 from kept.pipeline.safety import put
-from kept.workspace import Desk, Home, opened
+from kept.workspace import Paths, Workspace, opened
 
 _MEANING = {
     "found": "% of the facts have a memory from the same source",
@@ -61,8 +61,8 @@ def eval_(
     """
     call = asked(context)
 
-    def open_desk(folder: Path) -> AbstractContextManager[Desk]:
-        return opened(Home(root=folder, user=folder), profile=call.profile, zone=call.zone or "UTC")
+    def open_desk(folder: Path) -> AbstractContextManager[Workspace]:
+        return opened(Paths(root=folder, user=folder), profile=call.profile, zone=call.zone or "UTC")
 
     one_of(level, ("turn", "session"), "--level")
     one_of(what, ("retrieval", "extraction"), "WHAT")

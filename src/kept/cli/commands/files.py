@@ -27,18 +27,18 @@ def files(
 
     The files are yours to edit in any editor: what you change, delete or add is taken over by the next run.
     """
-    with at_desk(context) as desk:
+    with at_desk(context) as workspace:
         match action:
             case "list":
-                told = edit_file.catalogue(desk)
+                told = edit_file.catalogue(workspace)
                 body: Any = [_file_body(each, whole=False) for each in told]
                 lines = [_file_line(each) for each in told]
             case "show":
-                file = edit_file.look(desk, name)
+                file = edit_file.look(workspace, name)
                 body = _file_body(file, whole=True)
                 lines = [line(each) for each in file.text.splitlines()] or [line((file.problem or file.condition.value, "dim"))]
             case "preview":
-                seen = edit_file.preview(desk)
+                seen = edit_file.preview(workspace)
                 body = preview_body(seen)
                 lines = list(_preview_lines(seen))
             case other:

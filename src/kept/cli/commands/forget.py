@@ -15,7 +15,7 @@ from kept.core.erasure import Place
 from kept.core.errors import UsageError
 from kept.memories import person
 from kept.pipeline.erase.forget import Gone, Request, forget, places, request_of
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _SHOWN = 6  # places of one holder that are shown
 
@@ -43,7 +43,7 @@ def command(
     Shows first where the words stand. Near copies (almost the same in other words) stay unless you choose them. It cannot be undone.
     What stays is that there was one, and a keyed fingerprint that keeps it from coming back.
     """
-    with at_desk(context) as desk:
+    with at_desk(context) as workspace:
         named = source or session
         if source and session:
             raise UsageError("--source and --session do not go together", hint="forget them one after the other")
@@ -54,18 +54,18 @@ def command(
         if not (numbers or words or named or project or since or until):
             raise UsageError("say what to forget", hint="give ids, --words, --session, --source, --project or --since")
         request = request_of(
-            desk,
-            [person.find(desk, number) for number in numbers or []],
+            workspace,
+            [person.find(workspace, number) for number in numbers or []],
             said=words or [],
             source=named,
-            project=desk.scope_named(project) if project else "",
-            since=desk.span(desk.day(since))[0] if since else None,
-            until=desk.span(desk.day(until))[1] if until else None,
+            project=workspace.scope_named(project) if project else "",
+            since=workspace.span(workspace.day(since))[0] if since else None,
+            until=workspace.span(workspace.day(until))[1] if until else None,
         )
         chosen = list(also or [])
         if not yes:
-            chosen += _confirm(desk, request, as_json=as_json)
-        gone = forget(desk, request, also=chosen)
+            chosen += _confirm(workspace, request, as_json=as_json)
+        gone = forget(workspace, request, also=chosen)
         if named and not (gone.memories or gone.sessions or gone.items or gone.problems):
             hint = "name a source of `kept sources`, a file, or a session by 8 characters of its id or more"
             raise UsageError(f"nothing that was read is of {named!r}", hint=hint)
@@ -116,8 +116,8 @@ def _near(found: Sequence[Place]) -> Iterator[Line]:
     )
 
 
-def _preview(desk: Desk, request: Request, found: Sequence[Place]) -> Iterator[Line]:
-    yield from (memory_line(memory, desk.zone) for memory in request.memories)
+def _preview(workspace: Workspace, request: Request, found: Sequence[Place]) -> Iterator[Line]:
+    yield from (memory_line(memory, workspace.zone) for memory in request.memories)
     exact = [place for place in found if not place.near]
     for holder, group in groupby(sorted(exact, key=lambda place: place.holder), key=lambda place: place.holder):
         members = list(group)
@@ -132,9 +132,9 @@ def _preview(desk: Desk, request: Request, found: Sequence[Place]) -> Iterator[L
         yield from _near(near)
 
 
-def _confirm(desk: Desk, request: Request, *, as_json: bool) -> list[str]:
+def _confirm(workspace: Workspace, request: Request, *, as_json: bool) -> list[str]:
     """Show what would be erased and ask. Returns the near copies that are chosen. Raises UsageError where the answer is no."""
-    found = places(desk, request)
+    found = places(workspace, request)
     if not on_terminal():
         if as_json:
             show.write_json(
@@ -144,9 +144,9 @@ def _confirm(desk: Desk, request: Request, *, as_json: bool) -> list[str]:
                 ]
             )
         else:
-            show.write(_preview(desk, request, found))
+            show.write(_preview(workspace, request, found))
         raise UsageError("forgetting cannot be undone, so it needs a yes; nothing was erased", hint="add --yes")
-    show.write(_preview(desk, request, found))
+    show.write(_preview(workspace, request, found))
     count = len([place for place in found if not place.near])
     question = f"Erase all of it ({counted(count, 'place')}), in backups too? This cannot be undone. "
     show.write([line((question, "bold red"), ("y/n", "dim"))])

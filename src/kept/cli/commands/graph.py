@@ -33,8 +33,8 @@ def graph(
     as_json: Annotated[bool, typer.Option("--json", help="Print nodes and edges as JSON.")] = False,
 ) -> None:
     """People, projects, files, tools and the memories that tie them together."""
-    with at_desk(context) as desk:
-        found = knowledge(desk, project=project, most=most)
+    with at_desk(context) as workspace:
+        found = knowledge(workspace, project=project, most=most)
     if as_json:
         show.write_json(graph_body(found))
     elif dot:

@@ -24,7 +24,7 @@ from kept.memories.history import redo as bring_back
 from kept.memories.history import undo as take_back
 from kept.pipeline.usage import costs
 from kept.store import Run
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _CHANGES_SHOWN = 20
 What = Annotated[list[str] | None, typer.Argument(metavar="PASS|RUN", help="A pass by its number, or a run as r3; see `kept log`.")]
@@ -39,35 +39,35 @@ def log(
     as_json: AsJson = False,
 ) -> None:
     """The runs that changed something, newest first, with their passes."""
-    with at_desk(context) as desk:
-        found = history(desk, limit)
+    with at_desk(context) as workspace:
+        found = history(workspace, limit)
         if cost:
-            _show_costs(desk, [each.run for each in found], as_json=as_json)
+            _show_costs(workspace, [each.run for each in found], as_json=as_json)
         elif as_json:
             show.write_json([_entry_body(each) for each in found])
         else:
-            names = desk.names()
+            names = workspace.names()
             show.write(
-                [each for one in found for each in _entry_lines(desk, one, names)]
+                [each for one in found for each in _entry_lines(workspace, one, names)]
                 or [line("Nothing happened yet.", (" → kept run", "dim"))]
             )
 
 
-def _show_costs(desk: Desk, runs: Sequence[Run], *, as_json: bool) -> None:
-    spent = costs(desk)
+def _show_costs(workspace: Workspace, runs: Sequence[Run], *, as_json: bool) -> None:
+    spent = costs(workspace)
     if as_json:
         ever = [{"purpose": each.purpose, "model": each.model} | usage_body(each.usage) for each in spent.ever]
         rows = [{"run": each.id, "started_at": to_text(each.started_at), "llm": each.report.get("llm", {})} for each in runs]
         show.write_json({"runs": rows, "ever": ever, "today": usage_body(spent.today), "total": usage_body(spent.total)})
     else:
-        show.write(cost_lines([(each, show.moment(each.started_at, desk.zone)) for each in runs], spent))
+        show.write(cost_lines([(each, show.moment(each.started_at, workspace.zone)) for each in runs], spent))
 
 
-def _entry_lines(desk: Desk, one: Entry, names: Mapping[str, str]) -> Iterator[Line]:
+def _entry_lines(workspace: Workspace, one: Entry, names: Mapping[str, str]) -> Iterator[Line]:
     run = one.run
     all_off = all(off for _, off in one.passes)
     state = (("  undone", "yellow"),) if all_off else (("  cut short", "yellow"),) if run.ended_at is None else ()
-    yield line((f"run {run.id}", "bold"), f"  {show.moment(run.started_at, desk.zone)}  {run.command}", *state)
+    yield line((f"run {run.id}", "bold"), f"  {show.moment(run.started_at, workspace.zone)}  {run.command}", *state)
     quiet = [each for each, _ in one.passes if not _told(each)]
     for each, off in one.passes:
         if told := _told(each):
@@ -118,7 +118,7 @@ def _entry_body(one: Entry) -> dict[str, Any]:
 
 def undo(context: typer.Context, what: What = None, *, as_json: AsJson = False) -> int:
     """Take back the last run with all its passes, or a pass or run of your choice. `kept redo` brings it back."""
-    return _switch(context, take_back, lambda desk: " ".join(what or ()) or last_run(desk), "Took back", as_json=as_json)
+    return _switch(context, take_back, lambda workspace: " ".join(what or ()) or last_run(workspace), "Took back", as_json=as_json)
 
 
 def redo(context: typer.Context, what: What = None, *, as_json: AsJson = False) -> int:
@@ -127,24 +127,24 @@ def redo(context: typer.Context, what: What = None, *, as_json: AsJson = False) 
 
 
 def _switch(
-    context: typer.Context, act: Callable[[Desk, str], Undone], what: Callable[[Desk], str], told: str, *, as_json: bool
+    context: typer.Context, act: Callable[[Workspace, str], Undone], what: Callable[[Workspace], str], told: str, *, as_json: bool
 ) -> int:
-    with at_desk(context) as desk:
-        chosen = what(desk)  # before edits made by hand are taken over: what is meant is the run before them
-        done, written = settle(desk, lambda: act(desk, chosen))
+    with at_desk(context) as workspace:
+        chosen = what(workspace)  # before edits made by hand are taken over: what is meant is the run before them
+        done, written = settle(workspace, lambda: act(workspace, chosen))
         if as_json:
             later = [_later_body(each) for each in done.later]
-            show.write_json({"passes": list(done.passes), "changed": _changes_body(desk, done.changed), "later": later})
+            show.write_json({"passes": list(done.passes), "changed": _changes_body(workspace, done.changed), "later": later})
         elif not asked(context).quiet:
-            show.write([line((f"{told} {_done_in(desk, done.passes)}", "green"), (f" ({_passes(done.passes)})", "dim"))])
+            show.write([line((f"{told} {_done_in(workspace, done.passes)}", "green"), (f" ({_passes(done.passes)})", "dim"))])
             show.write(_changes(done.changed, _CHANGES_SHOWN))
             show.write(_later_lines(done.later))
         return told_problems(written)
 
 
-def _done_in(desk: Desk, passes: Sequence[int]) -> str:
+def _done_in(workspace: Workspace, passes: Sequence[int]) -> str:
     """What passes did, in words: ``1 retire, 2 add``; what they are called where they did nothing to a memory."""
-    made = tuple(desk.store.log.passes(passes))
+    made = tuple(workspace.store.log.passes(passes))
     kinds = Counter(type(operation).__name__.lower() for each in made for operation in each.operations)
     return ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or ", ".join(sorted({each.stage for each in made}))
 
@@ -180,10 +180,10 @@ def diff(
     as_json: AsJson = False,
 ) -> None:
     """What changed between two dates."""
-    with at_desk(context) as desk:
-        found = difference(desk, *sorted((desk.moment(earlier), desk.moment(later))), recorded=recorded)
+    with at_desk(context) as workspace:
+        found = difference(workspace, *sorted((workspace.moment(earlier), workspace.moment(later))), recorded=recorded)
         if as_json:
-            show.write_json({"changed": _changes_body(desk, found.changed)})
+            show.write_json({"changed": _changes_body(workspace, found.changed)})
         else:
             show.write(_changes(found.changed))
 
@@ -217,8 +217,12 @@ def _status(memory: Memory | None) -> Status | None:
     return memory.status if memory is not None else None
 
 
-def _changes_body(desk: Desk, changed: Mapping[str, tuple[Memory | None, Memory | None]]) -> list[dict[str, Any]]:
+def _changes_body(workspace: Workspace, changed: Mapping[str, tuple[Memory | None, Memory | None]]) -> list[dict[str, Any]]:
     return [
-        {"id": number, "before": exported(desk, before) if before else None, "after": exported(desk, after) if after else None}
+        {
+            "id": number,
+            "before": exported(workspace, before) if before else None,
+            "after": exported(workspace, after) if after else None,
+        }
         for number, (before, after) in changed.items()
     ]

@@ -30,18 +30,18 @@ def jobs(
     """
     if action not in _ACTIONS or bool(number) != (action == "show"):
         raise UsageError("that is no call of jobs", hint="kept jobs prepare | list | show ID | commit")
-    with at_desk(context) as desk:
+    with at_desk(context) as workspace:
         match action:
             case "show":
-                text = use.text_of(desk, number)
+                text = use.text_of(workspace, number)
                 if as_json:
                     show.write_json({"id": number, "text": text})
                 else:
                     show.write(line(each) for each in text.splitlines())
             case "commit":
-                return _told(use.commit(desk), as_json=as_json)
+                return _told(use.commit(workspace), as_json=as_json)
             case _:
-                found, more = use.prepare(desk, most=most) if action == "prepare" else (use.listed(desk), 0)
+                found, more = use.prepare(workspace, most=most) if action == "prepare" else (use.listed(workspace), 0)
                 if as_json:
                     show.write_json({"jobs": [_body(each) for each in found], "more": more})
                 else:

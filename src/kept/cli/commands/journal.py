@@ -19,7 +19,7 @@ from kept.journal.templates import templates
 from kept.pipeline import write_journal as use
 from kept.pipeline.run import Options, run
 from kept.pipeline.write_journal import Outcome, Plan, State, Work
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _ACTIONS = ("write", "backfill", "stats", "templates")
 _BAR = 20
@@ -58,48 +58,48 @@ def journal(
         raise UsageError(
             "that is no call of journal", hint="kept journal write | backfill --from DATE --to DATE | stats | templates"
         )
-    with at_desk(context, also=("journal",)) as desk:
+    with at_desk(context, also=("journal",)) as workspace:
         match action:
             case "stats":
-                return _stats(desk, as_json=as_json)
+                return _stats(workspace, as_json=as_json)
             case "templates":
-                names = templates(desk.home.config)
+                names = templates(workspace.paths.config)
                 if as_json:
                     show.write_json(list(names))
                 else:
                     show.write(line(each) for each in names)
                 return 0
             case _:
-                work = use.work_of(desk, template, model=not no_llm)
+                work = use.work_of(workspace, template, model=not no_llm)
                 if not estimate:
-                    _bring_up_to_date(desk, model=work.model)
+                    _bring_up_to_date(workspace, model=work.model)
                 if action == "backfill":
-                    plan = use.plan(desk, work, desk.day(first), desk.day(last))
-                    return _backfill(context, desk, work, plan, concurrency, estimate=estimate, as_json=as_json)
-                spans = _span(desk, work, day, first, last)
-                done = use.write(desk, work, *spans)
+                    plan = use.plan(workspace, work, workspace.day(first), workspace.day(last))
+                    return _backfill(context, workspace, work, plan, concurrency, estimate=estimate, as_json=as_json)
+                spans = _span(workspace, work, day, first, last)
+                done = use.write(workspace, work, *spans)
                 return _told([done], as_json=as_json)
 
 
-def _span(desk: Desk, work: Work, day: str, first: str, last: str) -> tuple[date, date]:
+def _span(workspace: Workspace, work: Work, day: str, first: str, last: str) -> tuple[date, date]:
     if first or last:
-        chosen = desk.day(first or last), desk.day(last or first)
+        chosen = workspace.day(first or last), workspace.day(last or first)
         if chosen[0] > chosen[1]:
             raise UsageError(f"{chosen[0]} is after {chosen[1]}", hint="give the earlier day with --from")
         return chosen
-    which = desk.day(day)
+    which = workspace.day(day)
     return week(which) if work.template.span == "week" else (which, which)
 
 
-def _bring_up_to_date(desk: Desk, *, model: bool) -> None:
+def _bring_up_to_date(workspace: Workspace, *, model: bool) -> None:
     """Read what is new on this machine and what external sources brought, and tell what could not be."""
-    report = run(desk, [], Options(model=model))
-    problems = [*report.written.problems, *collect(desk)]
+    report = run(workspace, [], Options(model=model))
+    problems = [*report.written.problems, *collect(workspace)]
     show.write((line((each, "yellow")) for each in problems), sys.stderr)
 
 
 def _backfill(
-    context: typer.Context, desk: Desk, work: Work, found: Plan, concurrency: int, *, estimate: bool, as_json: bool
+    context: typer.Context, workspace: Workspace, work: Work, found: Plan, concurrency: int, *, estimate: bool, as_json: bool
 ) -> int:
     quiet = asked(context).quiet or as_json
     if not as_json and (estimate or not quiet):
@@ -120,7 +120,7 @@ def _backfill(
             rest += f", about {money * (len(found.days) - done) / len(found.days):.2f} USD left" if money else ""
             show.write([line((f"{each.first}  {each.state.value}", ""), (f"  {rest}", "dim"))], sys.stderr)
 
-    return _told(use.backfill(desk, work, found.days, tell, concurrency=concurrency), as_json=as_json, days=len(found.days))
+    return _told(use.backfill(workspace, work, found.days, tell, concurrency=concurrency), as_json=as_json, days=len(found.days))
 
 
 def _planned(found: Plan) -> str:
@@ -200,9 +200,9 @@ def _head_body(head: Head) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _stats(desk: Desk, *, as_json: bool) -> int:
-    found = use.heads(desk)
-    target = desk.settings.journal.self_reference
+def _stats(workspace: Workspace, *, as_json: bool) -> int:
+    found = use.heads(workspace)
+    target = workspace.settings.journal.self_reference
     if as_json:
         show.write_json({"target_self_reference": target, "entries": [_head_body(each) for each in found]})
         return 0

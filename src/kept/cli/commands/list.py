@@ -19,7 +19,7 @@ from kept.memories.browse import Filter, chosen, exported, plain, refused
 from kept.memories.history import memories_at
 from kept.memories.person import find
 from kept.profiles.profile import kind_of, title_of
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 TRUST = {Origin.USER: "your own words", Origin.ASSISTANT: "the assistant's words", Origin.TOOL: "what tools and files said"}
 
@@ -37,36 +37,36 @@ def list_(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
     """The memories: the active ones, by project and category, newest first."""
-    with at_desk(context) as desk:
+    with at_desk(context) as workspace:
         if recorded and not at:
             raise UsageError("--recorded needs --at DATE", hint="kept list --at 2026-01-31 --recorded")
-        moment = desk.moment(at) if at else desk.clock()
+        moment = workspace.moment(at) if at else workspace.clock()
         if refused_:
-            _list_refused(desk, as_json=as_json)
+            _list_refused(workspace, as_json=as_json)
             return
-        memories = memories_at(desk, moment, recorded=recorded) if at else desk.store.log.memories()
-        _check_category(desk, category, memories)
+        memories = memories_at(workspace, moment, recorded=recorded) if at else workspace.store.log.memories()
+        _check_category(workspace, category, memories)
         statuses = (Status.HELD,) if held else (Status.ACTIVE,)
         which = Filter(statuses=statuses, category=category, project=project, everything=everything)
-        found = chosen(desk, memories, which, moment)
+        found = chosen(workspace, memories, which, moment)
         if as_json:
-            show.write_json([exported(desk, each, moment) for each in found])
+            show.write_json([exported(workspace, each, moment) for each in found])
         elif found:
-            show.write(grouped(found, desk.profiles, desk.names(), desk.zone, None if held else moment))
+            show.write(grouped(found, workspace.profiles, workspace.names(), workspace.zone, None if held else moment))
         else:
             show.write([line("Nothing to show.", ("" if memories else " → kept run", "dim"))])
 
 
-def _check_category(desk: Desk, category: str, memories: Sequence[Memory]) -> None:
-    known = {name for each in desk.profiles for one in each.categories for name in (one.id, kind_of(each.id, one.id))}
+def _check_category(workspace: Workspace, category: str, memories: Sequence[Memory]) -> None:
+    known = {name for each in workspace.profiles for one in each.categories for name in (one.id, kind_of(each.id, one.id))}
     known |= {name for each in memories for name in (each.category, kind_of(each.profile, each.category))}
     if category and category not in known:
         known = {each for each in known if "." not in each}
         one_of(category, tuple(sorted(known)), "--category")
 
 
-def _list_refused(desk: Desk, *, as_json: bool) -> None:
-    found = sorted(refused(desk), key=lambda each: (_reason(each), each.candidate.content))
+def _list_refused(workspace: Workspace, *, as_json: bool) -> None:
+    found = sorted(refused(workspace), key=lambda each: (_reason(each), each.candidate.content))
     if as_json:
         show.write_json([plain(each.candidate) | {"reason": _reason(each), "detail": _detail(each)} for each in found])
         return
@@ -105,27 +105,29 @@ def show_(
     """One memory, with everything that is known about it; or the archived turns of a session."""
     if bool(number) == bool(session):
         raise UsageError("give the id of a memory, or --session ID", hint="kept show 3fa2 --turns, or kept show --session 7f3a")
-    with at_desk(context) as desk:
+    with at_desk(context) as workspace:
         if session:
-            show_session(desk, session, as_json=as_json)
+            show_session(workspace, session, as_json=as_json)
             return
-        memory = find(desk, number)
-        past = desk.store.log.operations_on(memory.id) if history else ()
+        memory = find(workspace, number)
+        past = workspace.store.log.operations_on(memory.id) if history else ()
         if as_json:
-            extra = ({"history": happened_body(past)} if history else {}) | ({"turns": turns_body(desk, memory)} if turns else {})
-            show.write_json(exported(desk, memory) | extra)
+            extra = ({"history": happened_body(past)} if history else {}) | (
+                {"turns": turns_body(workspace, memory)} if turns else {}
+            )
+            show.write_json(exported(workspace, memory) | extra)
         else:
-            show.write(card(desk, memory))
-            show.write(happened(desk, past) if history else ())
-            show.write(turns_around(desk, memory) if turns else ())
+            show.write(card(workspace, memory))
+            show.write(happened(workspace, past) if history else ())
+            show.write(turns_around(workspace, memory) if turns else ())
             show.write([line((f"{counted(len(memory.evidence), 'piece')} of evidence → kept why {memory.id}", "dim"))])
 
 
-def card(desk: Desk, memory: Memory) -> Iterator[Line]:
+def card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     """A memory with its particulars."""
-    status, zone = memory.status_at(desk.clock()), desk.zone
+    status, zone = memory.status_at(workspace.clock()), workspace.zone
     marks = (status.value, "pinned" if memory.pinned else "", "yours" if memory.owned else "")
-    place = f"  {title_of(desk.profiles, memory.profile, memory.category)} · {scope_name(memory.scope, desk.names())} · {', '.join(filter(None, marks))}"
+    place = f"  {title_of(workspace.profiles, memory.profile, memory.category)} · {scope_name(memory.scope, workspace.names())} · {', '.join(filter(None, marks))}"
     yield line((memory.id, "yellow"), (place, "dim"))
     yield line((memory.content or FORGOTTEN, "bold"))
     seen = f"first seen {show.day(memory.first_seen, zone)}, last seen {show.day(memory.last_seen, zone)}, in {counted(memory.observations, 'session')}"
@@ -143,16 +145,16 @@ def card(desk: Desk, memory: Memory) -> Iterator[Line]:
             yield line((f"{words} {ids}", "dim"))
     if memory.reason and status is not Status.ACTIVE:
         yield line((f"because: {memory.reason}", "dim"))
-    yield from _before_and_after(desk, memory)
+    yield from _before_and_after(workspace, memory)
 
 
-def _before_and_after(desk: Desk, memory: Memory) -> Iterator[Line]:
+def _before_and_after(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     """What stands in the place of a memory now, and what stood in its place before."""
-    now = desk.store.log.memory(memory.superseded_by) if memory.superseded_by else None
+    now = workspace.store.log.memory(memory.superseded_by) if memory.superseded_by else None
     if now is not None:
         yield line(("now: ", "dim"), now.content or FORGOTTEN)
     for number in memory.supersedes:
-        old = desk.store.log.memory(number)
+        old = workspace.store.log.memory(number)
         if old is not None and old.superseded_by == memory.id and old.content != memory.content:
             since = f" {old.reason}" if old.reason.startswith("it was so until") else ""
             yield line(("before: ", "dim"), old.content or FORGOTTEN, (since, "dim"))

@@ -20,7 +20,7 @@ from kept.local import files
 from kept.memories import configure
 from kept.memories.migrate import Migrated, migrate
 from kept.profiles.profile import INTENTS, Category, Occasion, Profile
-from kept.workspace import Home, find_home
+from kept.workspace import Paths, find_paths
 
 _NAMES = {"list": (0, 0), "show": (0, 1), "new": (1, 1), "check": (0, 1), "migrate": (2, 2)}
 
@@ -47,7 +47,7 @@ def profiles(
         raise UsageError(
             "that is no call of profiles", hint="kept profiles [list] | show [NAME] | new NAME | check [NAME] | migrate FROM TO"
         )
-    home = find_home(asked(context).home, os.environ)
+    home = find_paths(asked(context).home, os.environ)
     match action:
         case "new":
             return _new(home, given[0], like)
@@ -61,15 +61,15 @@ def profiles(
             return _list(context, home, as_json=as_json)
 
 
-def _chosen(context: typer.Context, home: Home) -> str:
+def _chosen(context: typer.Context, home: Paths) -> str:
     return asked(context).profile or str(configure.setting(home, "profile"))
 
 
-def _folder(home: Home) -> Path:
+def _folder(home: Paths) -> Path:
     return home.config / "profiles"
 
 
-def _list(context: typer.Context, home: Home, *, as_json: bool) -> int:
+def _list(context: typer.Context, home: Paths, *, as_json: bool) -> int:
     folder, chosen = _folder(home), _chosen(context, home)
     known.profile(chosen, folder)  # says what is wrong with it
     used = {chosen, *configure.setting(home, "profiles"), *(each["profile"] for each in configure.setting(home, "use"))}
@@ -110,7 +110,7 @@ def _categories(each: Profile) -> list[Line]:
     ]
 
 
-def _show(home: Home, name: str, *, as_json: bool) -> int:
+def _show(home: Paths, name: str, *, as_json: bool) -> int:
     found = known.profile(name, _folder(home))
     if as_json:
         show.write_json(dump(found))
@@ -173,7 +173,7 @@ def _category(found: Profile, each: Category) -> Iterator[Line]:
         yield entry([("  filed    ", "cyan")], "; ".join(filed))
 
 
-def _new(home: Home, name: str, like: str) -> int:
+def _new(home: Paths, name: str, like: str) -> int:
     if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
         raise UsageError(f"a profile cannot be called {name!r}", hint="letters, digits, - and _")
     refuse_secrets(name)
@@ -200,7 +200,7 @@ def _new(home: Home, name: str, like: str) -> int:
 _HEAD = 12  # lines within which a profile says its id
 
 
-def _check(home: Home, given: list[str], *, as_json: bool) -> int:
+def _check(home: Paths, given: list[str], *, as_json: bool) -> int:
     folder = _folder(home)
     found = {name: (known.source(name, folder)) for name in (given or known.names(folder))}
     wrong = {name: known.check(text) for name, (text, _) in found.items()}
@@ -239,8 +239,8 @@ def _check(home: Home, given: list[str], *, as_json: bool) -> int:
 
 def _migrate(context: typer.Context, given: list[str], mapping: list[str], *, dry: bool, as_json: bool) -> int:
     wanted = dict(_pair(each) for each in mapping)
-    with at_desk(context) as desk:
-        done, written = settle(desk, lambda: migrate(desk, given[0], given[1], wanted, dry=dry))
+    with at_desk(context) as workspace:
+        done, written = settle(workspace, lambda: migrate(workspace, given[0], given[1], wanted, dry=dry))
         if as_json:
             show.write_json({"mapping": dict(done.mapping), "moved": dict(done.moved), "stayed": dict(done.stayed), "dry": dry})
         else:

@@ -13,7 +13,7 @@ from kept.core.errors import UsageError
 from kept.intake.kinship import suggestions
 from kept.intake.projects import Family, families, family
 from kept.memories.configure import map_projects
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _SHOWN = 5
 
@@ -30,11 +30,11 @@ def projects(
 
     Example: kept projects join ~/old/harbor ~/code/harbor
     """
-    with at_desk(context) as desk:
+    with at_desk(context) as workspace:
         if not action:
-            _list(desk, as_json=as_json)
+            _list(workspace, as_json=as_json)
             return
-        changes = _changes(desk, one_of(action, ("join", "undo"), "the action"), project, other)
+        changes = _changes(workspace, one_of(action, ("join", "undo"), "the action"), project, other)
     map_projects(home_of(context), changes)
     if as_json:
         show.write_json({"projects": changes})
@@ -44,13 +44,13 @@ def projects(
         show.write([line((show.place(directory), "bold"), told, (" → kept run", "dim"))])
 
 
-def _changes(desk: Desk, action: str, project: str, other: str) -> dict[str, str]:
+def _changes(workspace: Workspace, action: str, project: str, other: str) -> dict[str, str]:
     """What the settings are to say of directories. Raises UsageError."""
-    said = desk.settings.projects
+    said = workspace.settings.projects
     if action == "undo":
         if not said:
             raise UsageError("no projects were joined", hint="kept projects")
-        directories = family(desk, project).directories if project else (list(said)[-1],)
+        directories = family(workspace, project).directories if project else (list(said)[-1],)
         chosen = {directory: "" for directory in said if directory in directories}
         target = said[directories[0]] if not project else ""
         chosen |= {directory: "" for directory, place in said.items() if target and place == target}
@@ -59,28 +59,30 @@ def _changes(desk: Desk, action: str, project: str, other: str) -> dict[str, str
         return chosen
     if not (project and other):
         raise UsageError("`kept projects join` needs two projects", hint="kept projects join PROJECT PROJECT")
-    one, two = family(desk, project), family(desk, other)
+    one, two = family(workspace, project), family(workspace, other)
     if one.scope == two.scope:
         raise UsageError("they are one project already", where=one.name)
     return dict.fromkeys(one.directories, two.directories[0])
 
 
-def _list(desk: Desk, *, as_json: bool) -> None:
-    known = families(desk)
+def _list(workspace: Workspace, *, as_json: bool) -> None:
+    known = families(workspace)
     by_identity = {each.identity: each for each in known}
     pairs = [
         (by_identity[one], by_identity[two], why)
-        for one, two, why in suggestions(desk.store.archive.projects())
+        for one, two, why in suggestions(workspace.store.archive.projects())
         if one in by_identity and two in by_identity
     ]
     if as_json:
         told = [{"project": one.directories[0], "other": two.directories[0], "evidence": why} for one, two, why in pairs]
-        show.write_json({"projects": [asdict(each) for each in known], "suggestions": told, "joined": dict(desk.settings.projects)})
+        show.write_json(
+            {"projects": [asdict(each) for each in known], "suggestions": told, "joined": dict(workspace.settings.projects)}
+        )
     else:
-        show.write(_lines(desk, known, pairs))
+        show.write(_lines(workspace, known, pairs))
 
 
-def _lines(desk: Desk, known: tuple[Family, ...], pairs: list[tuple[Family, Family, str]]) -> Iterator[Line]:
+def _lines(workspace: Workspace, known: tuple[Family, ...], pairs: list[tuple[Family, Family, str]]) -> Iterator[Line]:
     if not known:
         yield line("No project was seen yet.", (" → kept run", "dim"))
     for each in known:
@@ -92,7 +94,7 @@ def _lines(desk: Desk, known: tuple[Family, ...], pairs: list[tuple[Family, Fami
         yield line()
         yield line((f"{one.name} and {two.name} may be one: {why}", "yellow"))
         yield line((f"  → kept projects join {show.place(one.directories[0])} {show.place(two.directories[0])}", "dim"))
-    for directory, other in desk.settings.projects.items():
+    for directory, other in workspace.settings.projects.items():
         yield line(
             (f"{show.place(directory)} belongs to {show.place(other)}, because you said so", "dim"),
             (" → kept projects undo", "dim"),

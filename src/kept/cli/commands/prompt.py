@@ -17,7 +17,7 @@ from kept.extraction import prompt_override
 from kept.extraction.prompt_override import InForce
 from kept.extraction.questions import weigh
 from kept.profiles.prompts import Prompt
-from kept.workspace import Home
+from kept.workspace import Paths
 
 _ACTIONS = ("show", "edit", "reset", "diff", "declare", "withdraw")
 _EDITORS = ("VISUAL", "EDITOR")
@@ -71,7 +71,7 @@ def prompt(
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def _edit(home: Home, profile: str) -> None:
+def _edit(home: Paths, profile: str) -> None:
     path = prompt_override.begin(home, profile)
     editor = next((os.environ[each] for each in _EDITORS if os.environ.get(each)), "")
     if not on_terminal() or not editor:

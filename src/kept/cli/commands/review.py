@@ -19,7 +19,7 @@ from kept.memories import person
 from kept.memories.browse import WHOSE, Filter, by_session, chosen, exported
 from kept.pipeline.sleep import lingering
 from kept.profiles.profile import title_of
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _QUOTES = 3
 _CHOICES = line(
@@ -49,56 +49,60 @@ def review(
 
     With --stale on what lingers: y keep it as yours, n retire it.
     """
-    with at_desk(context) as desk:
+    with at_desk(context) as workspace:
         if approve or reject or admit:
-            return _decide(context, desk, approve or [], reject or [], admit or [])
+            return _decide(context, workspace, approve or [], reject or [], admit or [])
         if stale:
-            return _review_stale(desk, list_=list_, as_json=as_json)
-        queue = by_session(chosen(desk, desk.store.log.memories(), Filter(statuses=(Status.HELD,)), desk.clock()))
+            return _review_stale(workspace, list_=list_, as_json=as_json)
+        queue = by_session(chosen(workspace, workspace.store.log.memories(), Filter(statuses=(Status.HELD,)), workspace.clock()))
         if as_json:
-            show.write_json([exported(desk, each) for each in queue])
+            show.write_json([exported(workspace, each) for each in queue])
         elif not queue:
             show.write([line("Nothing waits for you.")])
         elif list_ or not on_terminal():
-            show.write(each for memory in queue for each in _card(desk, memory))
+            show.write(each for memory in queue for each in _card(workspace, memory))
         else:
-            return _ask(desk, queue)
+            return _ask(workspace, queue)
         return 0
 
 
-def _review_stale(desk: Desk, *, list_: bool, as_json: bool) -> int:
-    found = {each.memory.id: each for each in lingering(desk)}
+def _review_stale(workspace: Workspace, *, list_: bool, as_json: bool) -> int:
+    found = {each.memory.id: each for each in lingering(workspace)}
     queue = tuple(each.memory for each in found.values())
     if as_json:
         show.write_json(
-            [exported(desk, each.memory) | {"faded": round(each.faded, 3), "why": each.reason} for each in found.values()]
+            [exported(workspace, each.memory) | {"faded": round(each.faded, 3), "why": each.reason} for each in found.values()]
         )
     elif not queue:
         show.write([line("Nothing lingers.")])
     elif list_ or not on_terminal():
-        show.write(each for memory in queue for each in (*_card(desk, memory), line((f"    {found[memory.id].reason}", "dim"))))
+        show.write(
+            each for memory in queue for each in (*_card(workspace, memory), line((f"    {found[memory.id].reason}", "dim")))
+        )
     else:
-        return _ask(desk, queue, {number: each.reason for number, each in found.items()})
+        return _ask(workspace, queue, {number: each.reason for number, each in found.items()})
     return 0
 
 
-def _decide(context: typer.Context, desk: Desk, approve: list[str], reject: list[str], admit: list[str]) -> int:
-    wanted = [person.find(desk, each).id for each in (*approve, *reject)]
+def _decide(context: typer.Context, workspace: Workspace, approve: list[str], reject: list[str], admit: list[str]) -> int:
+    wanted = [person.find(workspace, each).id for each in (*approve, *reject)]
 
     def act() -> list[Memory]:
-        decided = [(person.approve if number < len(approve) else person.reject)(desk, each) for number, each in enumerate(wanted)]
-        return decided + [person.admit(desk, each) for each in admit]
+        decided = [
+            (person.approve if number < len(approve) else person.reject)(workspace, each) for number, each in enumerate(wanted)
+        ]
+        return decided + [person.admit(workspace, each) for each in admit]
 
-    done, written = settle(desk, act)
+    done, written = settle(workspace, act)
     if not asked(context).quiet:
         show.write(line((f"{each.status.value}  ", "green"), (each.id, "yellow"), f"  {each.content}") for each in done)
     return told_problems(written)
 
 
-def _ask(desk: Desk, queue: tuple[Memory, ...], why: Mapping[str, str] | None = None) -> int:
+def _ask(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str] | None = None) -> int:
     """Ask for a decision on each memory; ``why`` says of active ones, which are kept or retired, why they are here."""
     reasons = why or {}
-    answers, written = settle(desk, lambda: _answers(desk, queue, reasons))
+    answers, written = settle(workspace, lambda: _answers(workspace, queue, reasons))
     kept, rejected = answers["y"] + answers["e"], answers["n"]
     waiting = len(queue) - kept - rejected
     rest = (f"; {counted(waiting, 'memory waits', 'memories wait')}" if waiting else "", "dim")
@@ -106,18 +110,18 @@ def _ask(desk: Desk, queue: tuple[Memory, ...], why: Mapping[str, str] | None = 
     return told_problems(written)
 
 
-def _answers(desk: Desk, queue: tuple[Memory, ...], why: Mapping[str, str]) -> Counter[str]:
+def _answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str]) -> Counter[str]:
     answers: Counter[str] = Counter()
     for number, memory in enumerate(queue, start=1):
         reason = [line((f"    {why[memory.id]}", "dim"))] if memory.id in why else []
         choices = _STALE_CHOICES if memory.id in why else _CHOICES
-        show.write([line(), line((f"{number} of {len(queue)}", "dim")), *_card(desk, memory), *reason, choices])
+        show.write([line(), line((f"{number} of {len(queue)}", "dim")), *_card(workspace, memory), *reason, choices])
         while (answer := key("ynesoq")) == "o":
-            show.write([*turns_around(desk, memory), *_card(desk, memory), choices])
+            show.write([*turns_around(workspace, memory), *_card(workspace, memory), choices])
         if answer == "q":
             break
         try:
-            _apply(desk, memory, answer)
+            _apply(workspace, memory, answer)
         except StaleError as error:
             show.write([line((f"kept: {error}", "yellow"))])
             answer = "s"
@@ -125,33 +129,33 @@ def _answers(desk: Desk, queue: tuple[Memory, ...], why: Mapping[str, str]) -> C
     return answers
 
 
-def _apply(desk: Desk, memory: Memory, answer: str) -> None:
+def _apply(workspace: Workspace, memory: Memory, answer: str) -> None:
     seen, active = person.revision(memory), memory.status is Status.ACTIVE
     match answer:
         case "y" | "e" if active:
             words = revised(memory.content) if answer == "e" else memory.content
             changed = words != memory.content
-            person.edit(desk, memory.id, words, if_match=seen) if changed else person.keep(desk, memory.id, if_match=seen)
+            person.edit(workspace, memory.id, words, if_match=seen) if changed else person.keep(workspace, memory.id, if_match=seen)
         case "n" if active:
-            person.retire(desk, memory.id, if_match=seen)
+            person.retire(workspace, memory.id, if_match=seen)
         case "y":
-            person.approve(desk, memory.id, if_match=seen)
+            person.approve(workspace, memory.id, if_match=seen)
         case "n":
-            person.reject(desk, memory.id, if_match=seen)
+            person.reject(workspace, memory.id, if_match=seen)
         case "e":
             words = revised(memory.content)
             if words != memory.content:
-                seen = person.revision(person.edit(desk, memory.id, words, if_match=seen))
-            person.approve(desk, memory.id, if_match=seen)
+                seen = person.revision(person.edit(workspace, memory.id, words, if_match=seen))
+            person.approve(workspace, memory.id, if_match=seen)
 
 
-def _card(desk: Desk, memory: Memory) -> Iterator[Line]:
+def _card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     """What a person needs for a decision: the memory, the words and whose they are, and why it was held."""
-    place = f"{title_of(desk.profiles, memory.profile, memory.category)} · {scope_name(memory.scope, desk.names())}"
+    place = f"{title_of(workspace.profiles, memory.profile, memory.category)} · {scope_name(memory.scope, workspace.names())}"
     yield entry([(memory.id, "yellow"), ("  ", "")], (memory.content, "bold"), (f"  ({place})", "dim"))
     for each in memory.evidence[:_QUOTES]:
         who = WHOSE.get(each.author, each.author or each.origin.value)
-        yield entry([("    ", ""), (f"{who}, {show.day(each.at, desk.zone)}: ", "cyan")], f"“{each.quote}”")
+        yield entry([("    ", ""), (f"{who}, {show.day(each.at, workspace.zone)}: ", "cyan")], f"“{each.quote}”")
     if len(memory.evidence) > _QUOTES:
         yield line((f"    … and {len(memory.evidence) - _QUOTES} more → kept why {memory.id}", "dim"))
     yield line((f"    {memory.reason}", "dim"))

@@ -23,7 +23,7 @@ from kept.pipeline.run import Options, Report
 from kept.pipeline.run import run as run_all
 from kept.pipeline.sample_run import sample_files, sample_home
 from kept.profiles.profile import Occasion
-from kept.workspace import Desk, Home, now, opened
+from kept.workspace import Paths, Workspace, now, opened
 
 
 def run(
@@ -55,21 +55,21 @@ def run(
     """
     call = asked(context)
     try:
-        with _noted(home_of(context), occasion), at_desk(context) as desk:
+        with _noted(home_of(context), occasion), at_desk(context) as workspace:
             options = Options(
                 dry=dry_run, force=force, allow=accept_loss, model=not no_llm,
                 occasion=Occasion(one_of(occasion, tuple(each.value for each in Occasion), "--occasion")),
-                since=desk.day(since) if since else None, until=desk.day(until) if until else None,
+                since=workspace.day(since) if since else None, until=workspace.day(until) if until else None,
             )  # fmt: skip
-            report = _run(desk, paths or [], options, call, as_json=as_json)
+            report = _run(workspace, paths or [], options, call, as_json=as_json)
             if not dry_run:
-                note_program(desk.home)
-            if not _empty(desk, report, paths):
-                code = _tell(desk, report, options, call, as_json=as_json)
+                note_program(workspace.paths)
+            if not _empty(workspace, report, paths):
+                code = _tell(workspace, report, options, call, as_json=as_json)
                 if report.sources and not dry_run:
-                    _offer(desk, paths or [], follow=follow, told=not (as_json or call.quiet))
+                    _offer(workspace, paths or [], follow=follow, told=not (as_json or call.quiet))
                 return code
-            home = desk.home
+            home = workspace.paths
         return _on_sample(home, options, call, as_json=as_json)
     except BusyError as busy:
         if as_json:
@@ -78,15 +78,15 @@ def run(
         raise
 
 
-def _offer(desk: Desk, paths: Sequence[Path], *, follow: bool, told: bool) -> None:
+def _offer(workspace: Workspace, paths: Sequence[Path], *, follow: bool, told: bool) -> None:
     """Follow the folders a person named, where they said so or say so now."""
-    for place in unfollowed(desk, paths):
+    for place in unfollowed(workspace, paths):
         wanted = follow
         if not follow and told and on_terminal():
             show.write([line(f"Read {show.place(place)} at every run from now on? ", ("[y/n] ", "dim"))])
             wanted = key("yn") == "y"
         if wanted:
-            follow_root(desk.home, place)
+            follow_root(workspace.paths, place)
             if told:
                 show.write([line((show.place(place), "bold"), " is read by every run from now on.")])
         elif told:
@@ -94,7 +94,7 @@ def _offer(desk: Desk, paths: Sequence[Path], *, follow: bool, told: bool) -> No
 
 
 @contextmanager
-def _noted(home: Home, occasion: str) -> Iterator[None]:
+def _noted(home: Paths, occasion: str) -> Iterator[None]:
     """A run at a session's end has nobody to tell: what stopped it is noted until one goes well."""
     wrong = {}
     try:
@@ -109,26 +109,28 @@ def _noted(home: Home, occasion: str) -> Iterator[None]:
             note_failures(home, SESSION, wrong, now())
 
 
-def _run(desk: Desk, paths: list[Path], options: Options, call: Call, *, as_json: bool, sample: bool = False) -> Report:
-    if desk.asking is not None and not (call.quiet or as_json):
-        desk.asking.tell = lambda sentence: show.write([line((sentence, "yellow"))], sys.stderr)
+def _run(workspace: Workspace, paths: list[Path], options: Options, call: Call, *, as_json: bool, sample: bool = False) -> Report:
+    if workspace.llm is not None and not (call.quiet or as_json):
+        workspace.llm.tell = lambda sentence: show.write([line((sentence, "yellow"))], sys.stderr)
     with _progress(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
-        return run_all(desk, paths, options, sample=sample, progress=progress)
+        return run_all(workspace, paths, options, sample=sample, progress=progress)
 
 
-def _empty(desk: Desk, report: Report, paths: list[Path] | None) -> bool:
+def _empty(workspace: Workspace, report: Report, paths: list[Path] | None) -> bool:
     """Whether there is nothing at all on this machine that kept could read or has read."""
-    read = paths or report.sources or report.reading.skipped or any(desk.store.archive.files()) or desk.settings.sources_off
-    return not (read or desk.store.log.memories())
+    read = (
+        paths or report.sources or report.reading.skipped or any(workspace.store.archive.files()) or workspace.settings.sources_off
+    )
+    return not (read or workspace.store.log.memories())
 
 
-def _on_sample(home: Home, options: Options, call: Call, *, as_json: bool) -> int:
+def _on_sample(home: Paths, options: Options, call: Call, *, as_json: bool) -> int:
     if not sample_files():
         show.write([line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))])
         return 0
     there = sample_home(home)
-    with opened(there, profile=call.profile, zone=call.zone, env={"HOME": str(there.root)}) as desk:
-        report = _run(desk, sample_files(), options, call, as_json=as_json, sample=True)
+    with opened(there, profile=call.profile, zone=call.zone, env={"HOME": str(there.root)}) as workspace:
+        report = _run(workspace, sample_files(), options, call, as_json=as_json, sample=True)
         if not (as_json or call.quiet):
             show.write(
                 [
@@ -140,13 +142,13 @@ def _on_sample(home: Home, options: Options, call: Call, *, as_json: bool) -> in
                     )
                 ]
             )
-        code = _tell(desk, report, options, call, as_json=as_json)
+        code = _tell(workspace, report, options, call, as_json=as_json)
         if not (as_json or call.quiet):
             show.write([line((f"Look around in the sample: kept list --home {show.place(there.root)}", "dim"))])
         return code
 
 
-def _tell(desk: Desk, report: Report, options: Options, call: Call, *, as_json: bool) -> int:
+def _tell(workspace: Workspace, report: Report, options: Options, call: Call, *, as_json: bool) -> int:
     if as_json:
         show.write_json(report.body())
     elif call.quiet:
@@ -154,7 +156,9 @@ def _tell(desk: Desk, report: Report, options: Options, call: Call, *, as_json: 
     elif idle(report):
         show.write([idle_line(report), *outdated_lines(report)])
     else:
-        lines = report_lines(report, options, profiles=desk.profiles, names=desk.names(), zone=desk.zone, verbose=call.verbose)
+        lines = report_lines(
+            report, options, profiles=workspace.profiles, names=workspace.names(), zone=workspace.zone, verbose=call.verbose
+        )
         show.write(lines)
     return int(report.partly)
 

@@ -23,7 +23,7 @@ from kept.pipeline.safety import export_archive, import_file, put
 from kept.pipeline.safety import rebuild as recreate
 from kept.pipeline.safety import restore as put_back
 from kept.profiles.profile import title_of
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _FORMATS = ("jsonl", "json", "md", "archive")
 
@@ -35,8 +35,8 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
 
     A memory file that you edited by hand is not damaged: the next run takes your edit over.
     """
-    with at_desk(context) as desk:
-        found = prove(desk)
+    with at_desk(context) as workspace:
+        found = prove(workspace)
         if as_json:
             outputs = [{"path": path, "state": state.value, "reason": reason} for path, state, reason in found.outputs]
             show.write_json({"ok": not found.damage, "damage": list(found.damage), "outputs": outputs})
@@ -57,8 +57,8 @@ def backup(
     context: typer.Context, file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file; nothing is overwritten.")]
 ) -> None:
     """Copy everything kept knows into one file, as of one moment, verified; other commands may go on meanwhile."""
-    with at_desk(context) as desk:
-        made = make_backup(desk, file)
+    with at_desk(context) as workspace:
+        made = make_backup(workspace, file)
         if not asked(context).quiet:
             size = f" ({made.stat().st_size / 1e6:.1f} MB; as private as your memories)"
             show.write([line(("Backed up and verified: ", "green"), show.place(made), (size, "dim"))])
@@ -79,10 +79,10 @@ def restore(
 
 def rebuild(context: typer.Context) -> int:
     """Recreate the memories, their index and the files from the log alone."""
-    with at_desk(context) as desk:
-        written = recreate(desk)
+    with at_desk(context) as workspace:
+        written = recreate(workspace)
         if not asked(context).quiet:
-            show.write([line(("Rebuilt: ", "green"), counted(len(desk.store.log.memories()), "memory", "memories"))])
+            show.write([line(("Rebuilt: ", "green"), counted(len(workspace.store.log.memories()), "memory", "memories"))])
         return told_problems(written)
 
 
@@ -99,16 +99,18 @@ def export(
     `--format archive` writes the whole store (history, archived turns, what was forgotten as fingerprints), for `kept import` elsewhere.
     """
     one_of(kind, _FORMATS, "--format")
-    with at_desk(context) as desk:
+    with at_desk(context) as workspace:
         if kind == "archive":
             if output is None:
                 raise UsageError("an archive goes to a file", hint="kept export --format archive --output kept.jsonl.gz")
-            rows = export_archive(desk, output)
+            rows = export_archive(workspace, output)
             show.write([line(("Wrote ", "green"), show.place(output.absolute()), (f" ({counted(rows, 'row')})", "dim"))])
             return
         which = Filter(everything=kind != "md")
-        memories = tuple(each for each in chosen(desk, desk.store.log.memories(), which, desk.clock()) if each.content)
-        text = _text(desk, memories, kind)
+        memories = tuple(
+            each for each in chosen(workspace, workspace.store.log.memories(), which, workspace.clock()) if each.content
+        )
+        text = _text(workspace, memories, kind)
         if output is None:
             show.write_text(text)
         else:
@@ -145,8 +147,8 @@ def import_(
     """
     if (file is None) == (not source):
         raise UsageError("give a file, or a tool with --from", hint="kept import FILE, or kept import --from claude")
-    with at_desk(context) as desk:
-        done, written = settle(desk, lambda: import_file(desk, file) if file else adopt(desk, source))
+    with at_desk(context) as workspace:
+        done, written = settle(workspace, lambda: import_file(workspace, file) if file else adopt(workspace, source))
         if as_json:
             show.write_json({"whole": done.whole, "added": dict(done.added), "left_out": dict(done.left_out)})
         elif not asked(context).quiet:
@@ -156,26 +158,26 @@ def import_(
         return told_problems(written)
 
 
-def _text(desk: Desk, memories: tuple[Memory, ...], kind: str) -> str:
+def _text(workspace: Workspace, memories: tuple[Memory, ...], kind: str) -> str:
     match kind:
         case "jsonl":
-            return "".join(f"{show.json_text(exported(desk, each), indent=None)}\n" for each in memories)
+            return "".join(f"{show.json_text(exported(workspace, each), indent=None)}\n" for each in memories)
         case "json":
-            return f"{show.json_text([exported(desk, each) for each in memories])}\n"
+            return f"{show.json_text([exported(workspace, each) for each in memories])}\n"
         case _:
-            return _markdown(desk, memories)
+            return _markdown(workspace, memories)
 
 
-def _markdown(desk: Desk, memories: tuple[Memory, ...]) -> str:
-    names, above = desk.names(), ("", "")
+def _markdown(workspace: Workspace, memories: tuple[Memory, ...]) -> str:
+    names, above = workspace.names(), ("", "")
     lines = ["# Memory"]
     for each in memories:
         if each.scope != above[0]:
             lines += ["", f"## {sentence(scope_name(each.scope, names))}"]
-        title = title_of(desk.profiles, each.profile, each.category)
+        title = title_of(workspace.profiles, each.profile, each.category)
         if (each.scope, title) != above:
             lines += ["", f"### {title}", ""]
         above = (each.scope, title)
-        seen = each.last_seen.astimezone(desk.zone).date() if each.last_seen else None
+        seen = each.last_seen.astimezone(workspace.zone).date() if each.last_seen else None
         lines.append(fact_line(sentence(each.content or FORGOTTEN), seen))
     return "\n".join(lines) + "\n"

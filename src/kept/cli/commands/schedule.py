@@ -46,8 +46,8 @@ def schedule(
             show.write_json(list(told)) if as_json else show.write(_gone_lines(told))
         case "run":
             try:
-                with at_desk(context) as desk:
-                    night = nightly(desk)
+                with at_desk(context) as workspace:
+                    night = nightly(workspace)
             except (KeptError, OSError) as error:
                 not_begun(home, now(), error)
                 raise

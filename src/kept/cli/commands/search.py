@@ -15,7 +15,7 @@ from kept.memories.browse import plain
 from kept.recall.index import Kind
 from kept.recall.search import Filters, Hit
 from kept.recall.search import search as recall
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _LAYERS = {"memories": Kind.MEMORY, "summaries": Kind.SUMMARY, "turns": Kind.TURN}
 
@@ -36,19 +36,19 @@ def search(
 ) -> None:
     """Find what answers a question, best first; identifiers and paths also by their parts."""
     layers = dict.fromkeys(_LAYERS[one_of(each.strip(), tuple(_LAYERS), "--in")] for each in within.split(",") if each.strip())
-    with at_desk(context) as desk:
+    with at_desk(context) as workspace:
         words = " ".join(query)
         filters = Filters(
             project=project,
             category=category,
-            since=desk.span(desk.day(since))[0] if since else None,
-            until=desk.span(desk.day(until))[1] if until else None,
+            since=workspace.span(workspace.day(since))[0] if since else None,
+            until=workspace.span(workspace.day(until))[1] if until else None,
         )
-        hits = recall(desk, words, where=_layers(layers, category), limit=limit, filters=filters)
+        hits = recall(workspace, words, where=_layers(layers, category), limit=limit, filters=filters)
         if as_json:
             show.write_json({"query": words, "hits": [plain(each) for each in hits]})
         else:
-            show.write([_hit_line(desk, each) for each in hits] or [line("Nothing found.")])
+            show.write([_hit_line(workspace, each) for each in hits] or [line("Nothing found.")])
 
 
 def _layers(layers: dict[Kind, None], category: str) -> Sequence[Kind]:
@@ -56,14 +56,16 @@ def _layers(layers: dict[Kind, None], category: str) -> Sequence[Kind]:
     return [each for each in layers if each is Kind.MEMORY or not category]
 
 
-def _hit_line(desk: Desk, hit: Hit) -> Line:
+def _hit_line(workspace: Workspace, hit: Hit) -> Line:
     why = (f"  [{', '.join(hit.reasons)}]", "dim")
     match hit.kind:
-        case Kind.MEMORY if (memory := desk.store.log.memory(hit.id)) is not None:
+        case Kind.MEMORY if (memory := workspace.store.log.memory(hit.id)) is not None:
             state = "" if hit.status == Status.ACTIVE else hit.status
-            found = memory_line(memory, desk.zone, ", ".join(filter(None, (state, scope_name(memory.scope, desk.names())))))
-        case Kind.TURN if (turn := desk.store.archive.event(hit.id)) is not None:
-            found = turn_line(desk, turn)
+            found = memory_line(
+                memory, workspace.zone, ", ".join(filter(None, (state, scope_name(memory.scope, workspace.names()))))
+            )
+        case Kind.TURN if (turn := workspace.store.archive.event(hit.id)) is not None:
+            found = turn_line(workspace, turn)
         case _:
-            found = entry([(f"    {show.day(hit.first_at, desk.zone)}  ", "dim")], hit.text)
+            found = entry([(f"    {show.day(hit.first_at, workspace.zone)}  ", "dim")], hit.text)
     return Line(head=found.head, body=(*found.body, why))

@@ -31,7 +31,7 @@ from kept.intake.discovery import survey
 from kept.local.clients import Client
 from kept.memories.configure import change, setting
 from kept.pipeline.importing import on_offer
-from kept.workspace import Desk, Home
+from kept.workspace import Paths, Workspace
 
 
 def setup(
@@ -51,8 +51,8 @@ def setup(
 ) -> int:
     """Find what there is, say exactly what will be written where, do it, and run for the first time."""
     home = home_of(context)
-    with at_desk(context, dry=show_) as desk:
-        show.write(_found_lines(desk))
+    with at_desk(context, dry=show_) as workspace:
+        show.write(_found_lines(workspace))
     changes = planned(home, hooks=hooks, allow=allow and setting(home, "handover") != "off")
     readers = tuple(each for each in sectioned(home) if sections and each.name not in setting(home, "sections"))
     show.write(_planned_lines(home, changes, readers, hooks=hooks, nightly=nightly, at=at, whole=show_))
@@ -70,7 +70,7 @@ def setup(
     return _done(context, home, changes, nightly=nightly and not standing(home, os.environ), at=at)
 
 
-def _done(context: typer.Context, home: Home, changes: tuple[Change, ...], *, nightly: bool, at: str) -> int:
+def _done(context: typer.Context, home: Paths, changes: tuple[Change, ...], *, nightly: bool, at: str) -> int:
     code = 0
     for each in install_hooks(home, changes):
         show.write([line("Wrote ", show.place(each.path), (f"  {each.what}", "dim"))])
@@ -88,8 +88,8 @@ def _done(context: typer.Context, home: Home, changes: tuple[Change, ...], *, ni
     return code
 
 
-def _found_lines(desk: Desk) -> Iterator[Line]:
-    found = survey(desk)
+def _found_lines(workspace: Workspace) -> Iterator[Line]:
+    found = survey(workspace)
     total = sum(each.size for each in found.tools)
     read = [each for each in found.tools if each.files]
     yield line(
@@ -97,7 +97,7 @@ def _found_lines(desk: Desk) -> Iterator[Line]:
     )
     for each in read:
         yield line(f"  {each.name:<16}{each.files:>7,} files  {show.size(each.size):>9}")
-    for tool, count in on_offer(desk).items():
+    for tool, count in on_offer(workspace).items():
         what = f"{counted(count, 'note')} {_OWN[tool]}, never read by itself"
         yield line(f"  {what}", (f" → kept import --from {tool} takes them up once, to be decided on", "dim"))
     yield line((f"Reading them for the first time takes about {max(1, round(total / 2_000_000)):,} s; no key, no network.", "dim"))
@@ -112,7 +112,7 @@ _OWN = {
 
 
 def _planned_lines(
-    home: Home, changes: tuple[Change, ...], readers: tuple[Client, ...], *, hooks: bool, nightly: bool, at: str, whole: bool
+    home: Paths, changes: tuple[Change, ...], readers: tuple[Client, ...], *, hooks: bool, nightly: bool, at: str, whole: bool
 ) -> Iterator[Line]:
     yield line(("This will be written:", "bold"))
     for each in changes:
@@ -182,11 +182,11 @@ def uninstall(
     return 0
 
 
-def _left(context: typer.Context, home: Home) -> Left:
+def _left(context: typer.Context, home: Paths) -> Left:
     if not home.store.exists():  # half of kept is gone already: what needs no store goes all the same
         return leave_system(home, os.environ)
-    with at_desk(context) as desk:
-        return leave(desk, os.environ)
+    with at_desk(context) as workspace:
+        return leave(workspace, os.environ)
 
 
 PLUGIN_OUT = {

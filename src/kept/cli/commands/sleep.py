@@ -17,8 +17,8 @@ def sleep(
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> int:
     """Retire what its project stopped naming, name what lingers, bring the files up to date. Nothing to do writes nothing."""
-    with at_desk(context) as desk:
-        done = do_sleep(desk, allow=accept_loss)
+    with at_desk(context) as workspace:
+        done = do_sleep(workspace, allow=accept_loss)
         if as_json:
             show.write_json(
                 {

@@ -19,7 +19,7 @@ from kept.local.settings.roots import Root
 from kept.memories import configure
 from kept.memories.browse import plain
 from kept.pipeline import follow_roots
-from kept.workspace import Desk, find_home
+from kept.workspace import Workspace, find_paths
 
 _ACTIONS = {
     "disable": ("sources_off", True),
@@ -66,15 +66,15 @@ def sources(
     if action:
         _switch(context, action, item, as_json=as_json)
         return
-    with at_desk(context) as desk:
+    with at_desk(context) as workspace:
         if session:
-            show_session(desk, session, as_json=as_json)
+            show_session(workspace, session, as_json=as_json)
             return
-        found = survey(desk)
+        found = survey(workspace)
         if as_json:
-            show.write_json(_body(desk, found))
+            show.write_json(_body(workspace, found))
         else:
-            show.write(_lines(desk, found, verbose=asked(context).verbose))
+            show.write(_lines(workspace, found, verbose=asked(context).verbose))
 
 
 def _follow(context: typer.Context, action: str, item: str, wanted: Root, *, as_json: bool) -> None:
@@ -123,7 +123,7 @@ def _switch(context: typer.Context, action: str, item: str, *, as_json: bool) ->
         one_of(item, tuple(each.name for each in SOURCES), f"{action}:")
     else:
         item = str(Path(item).expanduser())
-    home = find_home(asked(context).home, os.environ)
+    home = find_paths(asked(context).home, os.environ)
     listed = configure.include(home, name, item, there=there)
     if as_json:
         show.write_json({name: list(listed)})
@@ -146,27 +146,27 @@ def _switch(context: typer.Context, action: str, item: str, *, as_json: bool) ->
     )
 
 
-def _lines(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
+def _lines(workspace: Workspace, found: Survey, *, verbose: bool) -> Iterator[Line]:
     here = [each for each in found.tools if each.known and each.enabled]
     if here:
         yield line(("What `kept run` reads", "bold"), ("  each time, what is new of it", "dim"))
     for tool in here:
-        yield from _tool_lines(desk, tool, verbose=verbose)
-    if desk.settings.root:
+        yield from _tool_lines(workspace, tool, verbose=verbose)
+    if workspace.settings.root:
         yield line(("Followed", "bold"), ("  because you said so", "dim"))
-        yield from _root_lines(desk.settings.root, desk.home.user)
+        yield from _root_lines(workspace.settings.root, workspace.paths.user)
     if not here:
         yield line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))
-    if desk.home.store.exists():
-        yield line((f"What was read is archived in {show.place(desk.home.store)}", "dim"))
-    yield from _not_read(desk, found, verbose=verbose)
+    if workspace.paths.store.exists():
+        yield line((f"What was read is archived in {show.place(workspace.paths.store)}", "dim"))
+    yield from _not_read(workspace, found, verbose=verbose)
     yield from _project_lines(found, verbose=verbose)
     if verbose:
-        yield from _file_lines(desk)
+        yield from _file_lines(workspace)
 
 
-def _tool_lines(desk: Desk, tool: Tool, *, verbose: bool) -> Iterator[Line]:
-    span = f", {show.day(tool.first_at, desk.zone)} – {show.day(tool.last_at, desk.zone)}" if tool.first_at else ""
+def _tool_lines(workspace: Workspace, tool: Tool, *, verbose: bool) -> Iterator[Line]:
+    span = f", {show.day(tool.first_at, workspace.zone)} – {show.day(tool.last_at, workspace.zone)}" if tool.first_at else ""
     there = [f"{counted(tool.files, 'file')}, {show.size(tool.size)}"] if tool.files else []
     there += [f"{counted(tool.elsewhere, 'file')} elsewhere that you named"] if tool.elsewhere else []
     aside = tool.account.records - tool.account.kept
@@ -224,7 +224,7 @@ def _account_lines(account: Account) -> Iterator[Line]:
         yield line((f"  … and {account.malformed - len(account.problems):,} more malformed records", "dim"))
 
 
-def _not_read(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
+def _not_read(workspace: Workspace, found: Survey, *, verbose: bool) -> Iterator[Line]:
     """What is not read, and why: for a reader who has never seen this."""
     absent = [each for each in found.tools if not each.known and each.places]
     given = [_meant(each) for each in found.tools if not each.known and not each.places]
@@ -255,11 +255,11 @@ def _not_read(desk: Desk, found: Survey, *, verbose: bool) -> Iterator[Line]:
             ", ".join(paths),
             (more, "dim"),
         )
-    for pattern in desk.settings.exclude:
+    for pattern in workspace.settings.exclude:
         count = found.excluded[pattern]
         what = f"excluded by you, {counted(count, 'file')}" if count else "excluded by you, though no file fits it"
         yield line(f"  {pattern}: {what}", (f" → kept sources include '{pattern}'", "dim"))
-    for name in desk.settings.sources_off:
+    for name in workspace.settings.sources_off:
         before = next((each.sessions for each in found.tools if each.name == name), 0)
         read = f" ({counted(before, 'session')} read before)" if before else ""
         yield line(f"  {name}: switched off by you{read}", (f" → kept sources enable {name}", "dim"))
@@ -299,8 +299,8 @@ def _project_lines(found: Survey, *, verbose: bool) -> Iterator[Line]:
     yield line(("  Are two of them one?", "dim"), (" → kept projects", "dim"))
 
 
-def _file_lines(desk: Desk) -> Iterator[Line]:
-    for number, each in enumerate(desk.store.archive.files()):
+def _file_lines(workspace: Workspace) -> Iterator[Line]:
+    for number, each in enumerate(workspace.store.archive.files()):
         if number == 0:
             yield line()
             yield line(("Every file", "bold"))
@@ -309,23 +309,23 @@ def _file_lines(desk: Desk) -> Iterator[Line]:
         yield line("  ", show.place(each.path), (told, "dim"))
 
 
-def _body(desk: Desk, found: Survey) -> dict[str, Any]:
+def _body(workspace: Workspace, found: Survey) -> dict[str, Any]:
     return {
         "sources": [_tool_body(each) for each in found.tools if each.known or not each.enabled],
         "not_found": [
             {"name": each.name, "places": [str(place) for place, _ in each.places]} for each in found.tools if not each.known
         ],
         "other_files": dict(found.others),
-        "roots": [follow_roots.root_body(root, desk.home.user) for root in desk.settings.root],
+        "roots": [follow_roots.root_body(root, workspace.paths.user) for root in workspace.settings.root],
         "not_read": [{"path": path, "reason": reason} for path, reason in found.unread.items()],
         "other_files_named": [{"path": path, "reason": reason} for path, reason in found.named],
-        "excluded": {each: found.excluded[each] for each in desk.settings.exclude},
+        "excluded": {each: found.excluded[each] for each in workspace.settings.exclude},
         "opted_out": [plain(each) for each in found.opted_out],
         "projects": {name: list(directories) for name, directories in found.projects.items()},
         "plugins_left_out": [{"name": name, "reason": reason} for name, reason in found.plugins_left_out],
         "files": [
             {"path": each.path, "source": each.source, "bytes_read": each.offset} | _account_body(each.account)
-            for each in desk.store.archive.files()
+            for each in workspace.store.archive.files()
         ],
     }
 

@@ -37,28 +37,31 @@ from kept.pipeline.usage import costs, set_aside
 from kept.profiles.profile import title_of
 from kept.recall.indexing import Standing, standing
 from kept.store import Run, Sitting
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 
 def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
     """How things stand: what is remembered, what was read, the last runs, what waits for you."""
-    with at_desk(context) as desk:
-        found = state(desk)
-        due = doomed(desk)
-        missed = unread(desk.home)
+    with at_desk(context) as workspace:
+        found = state(workspace)
+        due = doomed(workspace)
+        missed = unread(workspace.paths)
         if as_json:
             not_read = [{"path": path, "reason": reason} for path, reason in missed.items()]
-            show.write_json(_state_body(desk, found, due) | {"not_read": not_read})
+            show.write_json(_state_body(workspace, found, due) | {"not_read": not_read})
         else:
-            show.write(_state_lines(desk, found, due, missed))
+            show.write(_state_lines(workspace, found, due, missed))
 
 
-def _state_lines(desk: Desk, found: State, due: Sequence[Doomed], missed: Mapping[str, str]) -> Iterator[Line]:
-    titles = {one.id: one.title for each in reversed(desk.profiles) for one in each.categories}
+def _state_lines(workspace: Workspace, found: State, due: Sequence[Doomed], missed: Mapping[str, str]) -> Iterator[Line]:
+    titles = {one.id: one.title for each in reversed(workspace.profiles) for one in each.categories}
     active = found.statuses[Status.ACTIVE]
     yield line(
         (counted(active, "memory", "memories"), "bold"),
-        (f" · {'profiles' if len(desk.profiles) > 1 else 'profile'} {', '.join(each.id for each in desk.profiles)}", "dim"),
+        (
+            f" · {'profiles' if len(workspace.profiles) > 1 else 'profile'} {', '.join(each.id for each in workspace.profiles)}",
+            "dim",
+        ),
     )
     for category, count in sorted(found.categories.items(), key=lambda each: (-each[1], each[0])):
         yield line(f"  {count:>5,}  {titles.get(category, category)}")
@@ -67,11 +70,11 @@ def _state_lines(desk: Desk, found: State, due: Sequence[Doomed], missed: Mappin
     )
     if others:
         yield line((f"  {others} → kept list --all", "dim"))
-    yield from _due_lines(desk, due)
+    yield from _due_lines(workspace, due)
     if missed:
         yield line((f"{counted(len(missed), 'file')} could not be read", "yellow"), (" → kept sources", "dim"))
     for profile, count in sorted(found.shelved.items()):
-        others = ",".join((*desk.settings.profiles, profile))
+        others = ",".join((*workspace.settings.profiles, profile))
         told = f"{counted(count, 'memory', 'memories')} of the profile {profile}, which is not at work, so nothing shows them"
         yield line((told, "yellow"), (f" → kept config set profiles {others}", "dim"))
     if held := found.statuses[Status.HELD]:
@@ -82,19 +85,19 @@ def _state_lines(desk: Desk, found: State, due: Sequence[Doomed], missed: Mappin
         yield line((f"{counted(found.unread, 'session')} archived but not analysed yet", "yellow"), (" → kept run", "dim"))
     if found.unheard:
         yield line((f"{counted(found.unheard, 'session')} not read by the language model yet", "yellow"), (" → kept run", "dim"))
-    if aside := set_aside(desk):
+    if aside := set_aside(workspace):
         told = f"{counted(len(aside), 'session')} set aside: the language model's reply could not be used ({', '.join(sorted(set(aside.values())))})"
         yield line((told, "yellow"), (" → kept run --force", "dim"))
     for each in found.prompts:
-        if each.overridden or desk.asking is not None:
+        if each.overridden or workspace.llm is not None:
             yield origin_line(each)
-    yield from standing_lines(desk.settings.llm, costs(desk))
-    yield _meaning_line(standing(desk))
-    yield _handover_line(desk)
-    night = last_night(desk.home)
+    yield from standing_lines(workspace.settings.llm, costs(workspace))
+    yield _meaning_line(standing(workspace))
+    yield _handover_line(workspace)
+    night = last_night(workspace.paths)
     for step in night.failed if night else ():
         yield line((f"Last night, {step.name}: {step.detail}", "red"), (" → kept doctor", "dim"))
-    for failure in standing_failures(str(desk.home.state)):
+    for failure in standing_failures(str(workspace.paths.state)):
         if not failure.what.startswith(NIGHT):
             yield line((f"At the end of a session: {failure.detail}", "red"), (" → kept doctor", "dim"))
     for path in found.outputs:
@@ -104,24 +107,24 @@ def _state_lines(desk: Desk, found: State, due: Sequence[Doomed], missed: Mappin
     for number, run in enumerate(found.last_runs):
         yield line(
             (f"{'Last runs' if number == 0 else '':<11}", ""),
-            f"{show.moment(run.started_at, desk.zone)}  {run.command:<9}",
+            f"{show.moment(run.started_at, workspace.zone)}  {run.command:<9}",
             *ending(run),
         )
 
 
-def _handover_line(desk: Desk) -> Line:
+def _handover_line(workspace: Workspace) -> Line:
     """What it cost to tell agents about handing over."""
-    if desk.settings.handover == OFF:
+    if workspace.settings.handover == OFF:
         return line("Agents are not asked to hand over your words", (" → kept config set handover remind", "dim"))
-    told = handover_costs(str(desk.home.state))
+    told = handover_costs(str(workspace.paths.state))
     times, tokens = told.get("reminder", (0, 0))[0], sum(spent for _, spent in told.values())
     return line("Agents hand over your words", (f": {counted(times, 'reminder')}, {counted(tokens, 'token')} in all", "dim"))
 
 
-def _due_lines(desk: Desk, due: Sequence[Doomed]) -> Iterator[Line]:
+def _due_lines(workspace: Workspace, due: Sequence[Doomed]) -> Iterator[Line]:
     """What is lost soon unless it is read."""
     for each in due:
-        when = f"from {show.day(each.since, desk.zone)} on" if each.since > desk.clock() else "at any moment"
+        when = f"from {show.day(each.since, workspace.zone)} on" if each.since > workspace.clock() else "at any moment"
         what = counted(each.files, "transcript")
         yield line((f"{what} not archived will be deleted by {each.source} itself, {when}", "red"), (" → kept run", "dim"))
 
@@ -147,7 +150,7 @@ def ending(run: Run) -> tuple[tuple[str, str], ...]:
     return ((", ".join(parts), "dim"), *stopped)
 
 
-def _state_body(desk: Desk, found: State, due: Sequence[Doomed]) -> dict[str, Any]:
+def _state_body(workspace: Workspace, found: State, due: Sequence[Doomed]) -> dict[str, Any]:
     return {
         "memories": {each.value: count for each, count in sorted(found.statuses.items())},
         "categories": dict(sorted(found.categories.items())),
@@ -157,30 +160,33 @@ def _state_body(desk: Desk, found: State, due: Sequence[Doomed]) -> dict[str, An
         "undated_events": found.undated,
         "unread_sessions": found.unread,
         "unheard_sessions": found.unheard,
-        "set_aside": dict(set_aside(desk)),
+        "set_aside": dict(set_aside(workspace)),
         "prompts": [
             {"profile": each.profile, "origin": each.origin, "overridden": each.overridden, "version": each.version}
             for each in found.prompts
         ],
         "deleted_soon": [{"source": each.source, "files": each.files, "from": to_text(each.since)} for each in due],
         "outputs": list(found.outputs),
-        "meaning": _meaning_body(standing(desk)),
+        "meaning": _meaning_body(standing(workspace)),
         "handover": {
-            "setting": desk.settings.handover,
-            **{kind: {"times": times, "tokens": tokens} for kind, (times, tokens) in handover_costs(str(desk.home.state)).items()},
+            "setting": workspace.settings.handover,
+            **{
+                kind: {"times": times, "tokens": tokens}
+                for kind, (times, tokens) in handover_costs(str(workspace.paths.state)).items()
+            },
         },
-        "profile": desk.profile.id,
-        "profiles": [each.id for each in desk.profiles],
-        "timezone": str(desk.zone),
-        "home": str(desk.home.root),
-        "llm": _llm_body(desk),
-        "failures": [each._asdict() for each in standing_failures(str(desk.home.state))],
+        "profile": workspace.profile.id,
+        "profiles": [each.id for each in workspace.profiles],
+        "timezone": str(workspace.zone),
+        "home": str(workspace.paths.root),
+        "llm": _llm_body(workspace),
+        "failures": [each._asdict() for each in standing_failures(str(workspace.paths.state))],
         "runs": [run_body(each) for each in found.last_runs],
     }
 
 
-def _llm_body(desk: Desk) -> dict[str, Any]:
-    found, settings = costs(desk), desk.settings.llm
+def _llm_body(workspace: Workspace) -> dict[str, Any]:
+    found, settings = costs(workspace), workspace.settings.llm
     return {
         "adapter": settings.adapter,
         "model": settings.model,
@@ -221,35 +227,35 @@ def day(
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """What a day was: what was worked on, decided and learnt, and what is still open."""
-    with at_desk(context) as desk:
-        chosen = desk.day(which)
+    with at_desk(context) as workspace:
+        chosen = workspace.day(which)
         if whole_month:
-            calendar = month(desk, chosen.replace(day=1))
+            calendar = month(workspace, chosen.replace(day=1))
             if as_json:
                 show.write_json(_month_body(calendar))
             else:
                 show.write(_month_lines(calendar))
             return
-        found = look_at(desk, *(week(chosen) if whole_week else (chosen,)))
+        found = look_at(workspace, *(week(chosen) if whole_week else (chosen,)))
         if routing:
-            whole = extracted(desk, found.day, found.last)
-            told = routed(desk, whole.memories)
+            whole = extracted(workspace, found.day, found.last)
+            told = routed(workspace, whole.memories)
             if as_json:
                 show.write_json(
                     [
                         {
-                            "id": each.id, "content": each.content, "status": each.status_at(desk.clock()).value, "reason": each.reason,
+                            "id": each.id, "content": each.content, "status": each.status_at(workspace.clock()).value, "reason": each.reason,
                             "routes": [dump(one) for one in told.get(each.id, ())],
                         }
                         for each in whole.memories
                     ]
                 )  # fmt: skip
             else:
-                show.write(_routing_lines(desk, found, whole, told))
+                show.write(_routing_lines(workspace, found, whole, told))
         elif as_json:
-            show.write_json(_day_body(desk, found))
+            show.write_json(_day_body(workspace, found))
         else:
-            show.write(_day_lines(desk, found, detailed=detailed))
+            show.write(_day_lines(workspace, found, detailed=detailed))
 
 
 def _month_body(found: Month) -> dict[str, Any]:
@@ -279,13 +285,13 @@ def _month_lines(found: Month) -> Iterator[Line]:
         yield line((f"  {';  '.join(others)}", "dim"))
 
 
-def _routing_lines(desk: Desk, found: Day, whole: Extracted, told: Mapping[str, Sequence[Route]]) -> Iterator[Line]:
+def _routing_lines(workspace: Workspace, found: Day, whole: Extracted, told: Mapping[str, Sequence[Route]]) -> Iterator[Line]:
     """Where each thing extracted of a day went: every memory output by output, and what was refused by its reason."""
     what = f"{counted(len(whole.memories), 'memory', 'memories')}, {len(whole.refused):,} refused"
     yield line((show.weekday(found.day), "bold"), (f"  {what}", "dim"))
     for each in whole.memories:
-        yield memory_line(each, desk.zone, title_of(desk.profiles, each.profile, each.category))
-        if each.status_at(desk.clock()) is not Status.ACTIVE:
+        yield memory_line(each, workspace.zone, title_of(workspace.profiles, each.profile, each.category))
+        if each.status_at(workspace.clock()) is not Status.ACTIVE:
             reason = each.reason.removeprefix(f"{each.status.value}: ")
             yield line((f"      {each.status.value:<7} ", "yellow"), (f" {reason}", "dim"))
         yield from route_lines([one for one in told.get(each.id, ()) if one.where or each.status is Status.ACTIVE])
@@ -294,35 +300,37 @@ def _routing_lines(desk: Desk, found: Day, whole: Extracted, told: Mapping[str, 
         yield entry([("    refused     ", "dim")], judged.candidate.content, (f"  {reason}", "dim"))
 
 
-def _day_lines(desk: Desk, found: Day, *, detailed: bool) -> Iterator[Line]:
+def _day_lines(workspace: Workspace, found: Day, *, detailed: bool) -> Iterator[Line]:
     yield line((show.weekday(found.day) + (f" to {show.weekday(found.last)}" if found.last != found.day else ""), "bold"))
     if not (found.sittings or found.learnt or found.confirmed):
-        before = max((each for each in days(desk) if each < found.day), default=None)
+        before = max((each for each in days(workspace) if each < found.day), default=None)
         yield line("Nothing happened.", (f" The day before it on which something did: kept day {before}" if before else "", "dim"))
     if found.sittings:
         yield line((counted(len(found.sittings), "session"), "cyan"))
     if found.last != found.day:
-        counts = Counter(desk.scope(each.project, each.path) for each in found.sittings)
+        counts = Counter(workspace.scope(each.project, each.path) for each in found.sittings)
         for scope, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
-            yield line(f"  {count:>4,}  {scope_name(scope, desk.names())}")
+            yield line(f"  {count:>4,}  {scope_name(scope, workspace.names())}")
     for each in found.sittings if found.last == found.day else ():
-        spent = f"  {each.first_at.astimezone(desk.zone):%H:%M}–{each.last_at.astimezone(desk.zone):%H:%M}  "
+        spent = f"  {each.first_at.astimezone(workspace.zone):%H:%M}–{each.last_at.astimezone(workspace.zone):%H:%M}  "
         what = f"  {counted(each.prompts, 'prompt')}, {counted(each.events, 'event')}"
         yield entry(
-            [(spent, "")], scope_name(desk.scope(each.project, each.path), desk.names()), (f"{what}  {each.session}", "dim")
+            [(spent, "")],
+            scope_name(workspace.scope(each.project, each.path), workspace.names()),
+            (f"{what}  {each.session}", "dim"),
         )
-    yield from _worked_lines(desk, found, detailed=detailed)
+    yield from _worked_lines(workspace, found, detailed=detailed)
     for title, memories in (("Learnt", found.learnt), ("Confirmed", found.confirmed)):
         if memories:
             yield line((f"{title}: {counted(len(memories), 'memory', 'memories')}", "cyan"))
-            yield from grouped(memories, desk.profiles, desk.names(), desk.zone)
-    yield from missed_lines(found.covered, desk.zone, whole=True)
+            yield from grouped(memories, workspace.profiles, workspace.names(), workspace.zone)
+    yield from missed_lines(found.covered, workspace.zone, whole=True)
 
 
 _PARTS = {Part.WORKED: "Worked on", Part.DECIDED: "Decided", Part.OPEN: "Left open"}
 
 
-def _worked_lines(desk: Desk, found: Day, *, detailed: bool) -> Iterator[Line]:
+def _worked_lines(workspace: Workspace, found: Day, *, detailed: bool) -> Iterator[Line]:
     """What a day came to, by project: what was worked on, and what a model or the person says was decided and stayed open.
 
     In short unless ``detailed``. Memories are told by themselves.
@@ -336,13 +344,13 @@ def _worked_lines(desk: Desk, found: Day, *, detailed: bool) -> Iterator[Line]:
             rest = f" ({len(shown)} of {len(told)}, all with --detailed)" if len(shown) < len(told) else ""
             yield line((title, "cyan"), (f"  {by_whom(shown)}{rest}", "dim"))
         for scope, bullets in groupby(shown, key=lambda each: each.scope):
-            yield line(f"  {scope_name(scope, desk.names())}")
+            yield line(f"  {scope_name(scope, workspace.names())}")
             for each in bullets:
-                when = f"{each.at.astimezone(desk.zone):%a %H:%M}" if each.at and found.last != found.day else ""
+                when = f"{each.at.astimezone(workspace.zone):%a %H:%M}" if each.at and found.last != found.day else ""
                 yield entry([("    - ", "dim")], each.text, (f"  {when}".rstrip(), "dim"))
 
 
-def _day_body(desk: Desk, found: Day) -> dict[str, Any]:
+def _day_body(workspace: Workspace, found: Day) -> dict[str, Any]:
     return {
         "day": found.day.isoformat(),
         "last": found.last.isoformat(),
@@ -352,8 +360,8 @@ def _day_body(desk: Desk, found: Day) -> dict[str, Any]:
             "written_by": sorted({each.by for each in found.summary.condensed if each.by}),
         },
         "sessions": [_sitting_body(each) for each in found.sittings],
-        "learnt": [exported(desk, each) for each in found.learnt],
-        "confirmed": [exported(desk, each) for each in found.confirmed],
+        "learnt": [exported(workspace, each) for each in found.learnt],
+        "confirmed": [exported(workspace, each) for each in found.confirmed],
         "coverage": found.covered.body(),
     }
 

@@ -19,8 +19,8 @@ def upgrade(
     as_json: Annotated[bool, typer.Option("--json", help="Print what is changed as one JSON object.")] = False,
 ) -> int:
     """Retire what rules of earlier versions made and today's would not, and give people's own words back. Shown first; undone as one run."""
-    with at_desk(context) as desk:
-        found = preview(desk)
+    with at_desk(context) as workspace:
+        found = preview(workspace)
         if not as_json:
             show.write(_lines(found, everything=not asked(context).quiet))
         if (found.retired or found.made) and not yes:
@@ -30,7 +30,7 @@ def upgrade(
             if not on_terminal() or not typer.confirm("Do this now?", default=False):
                 show.write([line(("Nothing was changed.", ""), (" → kept upgrade --yes", "dim"))])
                 return 0
-        done = make_anew(desk) if found.retired or found.made else found
+        done = make_anew(workspace) if found.retired or found.made else found
         if as_json:
             show.write_json(_body(done))
         elif done.run:

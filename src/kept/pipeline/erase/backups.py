@@ -12,20 +12,20 @@ from kept.pipeline.erase.files import traces
 from kept.pipeline.erase.store import StoreHolder, erase_written
 from kept.store import SqliteStore
 from kept.store.backups import copy_in, copy_over, has_turns
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True)
 class Backups:
     """Every copy of the store that kept knows of: made by itself, by hand, before a migration, put aside."""
 
-    desk: Desk
+    workspace: Workspace
     name: str = "backups"
     claims: tuple[str, ...] = ("backups/*", "aside/*.db", "aside/*.db.*", "aside/*.db-journal", "erasing/**/*")
 
     def find(self, words: Words) -> Iterator[Place]:
         """One place a copy that holds the words, or cannot be read."""
-        for path in backups(self.desk):
+        for path in backups(self.workspace):
             if self._holds(path, words):
                 yield Place(holder=self.name, where=str(path), text="")
 
@@ -35,12 +35,12 @@ class Backups:
         Raises StoreError, after all of them were seen to, where one that a person made could be neither rewritten nor read.
         """
         left: list[str] = []
-        held = [path for path in backups(self.desk) if self._holds(path, words)]
+        held = [path for path in backups(self.workspace) if self._holds(path, words)]
         for path in held:
             try:
                 self._rewrite(path, words)
             except (KeptError, OSError) as error:
-                if path.is_relative_to(self.desk.home.state):
+                if path.is_relative_to(self.workspace.paths.state):
                     path.unlink(missing_ok=True)
                 else:
                     left.append(f"{path} ({error})")
@@ -50,12 +50,14 @@ class Backups:
 
     def _rewrite(self, path: Path, words: Words) -> None:
         """Erase in a copy of the copy, and put that in its place. Raises KeptError, OSError; the copy is as it was then."""
-        stage = self.desk.home.state / "erasing"
+        stage = self.workspace.paths.state / "erasing"
         try:
             staged = copy_in(path, stage)
             with SqliteStore(staged) as store:
                 StoreHolder(
-                    store=store, clock=self.desk.clock, profile=(self.desk.profile.id, self.desk.profile.categories[0].id)
+                    store=store,
+                    clock=self.workspace.clock,
+                    profile=(self.workspace.profile.id, self.workspace.profile.categories[0].id),
                 ).erase(words)
                 erase_written(store, words)
                 store.compact()

@@ -20,7 +20,7 @@ from kept.pipeline.erase.models import RecordingFile, ReplyFile
 from kept.pipeline.erase.proof import out_of_reach, remains
 from kept.pipeline.erase.words import words_of
 from kept.recall.indexing import drop_stale
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _LEAST = 12  # letters of an external item that are looked for elsewhere: fewer are said by chance
 
@@ -53,7 +53,7 @@ class Gone:
 
 
 def request_of(
-    desk: Desk,
+    workspace: Workspace,
     memories: Sequence[Memory] = (),
     *,
     said: Iterable[str] = (),
@@ -67,17 +67,19 @@ def request_of(
     Raises UsageError where nothing is asked for.
     """  # fmt: skip
     if not (source or project or since or until):
-        return Request(memories=tuple(memories), words=words_of(desk, memories, said=said))
-    chosen = conversations(desk, source=source, project=project, since=since, until=until)
-    found = derived(desk, source=source, project=project, since=since, until=until)
+        return Request(memories=tuple(memories), words=words_of(workspace, memories, said=said))
+    chosen = conversations(workspace, source=source, project=project, since=since, until=until)
+    found = derived(workspace, source=source, project=project, since=since, until=until)
     sessions = chosen.sessions if not (since or until) else frozenset[str]()
-    words = words_of(desk, found, said=said, sessions=sessions, events=chosen.events)
+    words = words_of(workspace, found, said=said, sessions=sessions, events=chosen.events)
     return Request(memories=found, words=replace(words, about=words.about | chosen.sessions), source=source)
 
 
-def places(desk: Desk, request: Request) -> tuple[Place, ...]:
+def places(workspace: Workspace, request: Request) -> tuple[Place, ...]:
     """Every place that holds the words, exact ones first, each once; a holder that cannot be read is one. Changes nothing."""
-    found = dict.fromkeys(place for holder in holders(desk) for place in _found(holder, request.words)) if request.words else {}
+    found = (
+        dict.fromkeys(place for holder in holders(workspace) for place in _found(holder, request.words)) if request.words else {}
+    )
     near = {place.id: place for place in found if place.near}
     return (*(place for place in found if not place.near), *near.values())
 
@@ -89,34 +91,34 @@ def _found(holder: Holder, words: Words) -> Iterator[Place]:
         yield Place(holder=holder.name, where=f"cannot be read: {error}", text="")
 
 
-def forget(desk: Desk, request: Request, *, also: Collection[str] = ()) -> Gone:
+def forget(workspace: Workspace, request: Request, *, also: Collection[str] = ()) -> Gone:
     """Erase what is asked for everywhere, and prove it. ``also`` are near copies (:attr:`Place.id`) to be erased as well. No undo.
 
     What one holder refuses is told in the result, and the others are erased. Raises BusyError while a run is under way, UsageError
     where nothing holds what is asked for, StoreError.
     """
-    with locked(desk.home.lock):
-        before = places(desk, request)
+    with locked(workspace.paths.lock):
+        before = places(workspace, request)
         near = tuple(place for place in before if place.near)
         unknown = set(also) - {place.id for place in near}
         if unknown:
             raise UsageError(f"no near copy {', '.join(sorted(unknown))}", hint="see what `kept forget` shows without --yes")
         words = request.words.with_sentences(place.text for place in near if place.id in also)
-        erasing = _Erasing(desk=desk, words=words)
-        transcripts = {event.pointer.path for event in desk.store.archive.holding(words)}
-        ids = desk.store.log.ids()
-        standing = {memory.id for memory in desk.store.log.memories() if memory.content}
-        items = erasing.tried("external sources", lambda: _forget_feed(desk, request.source)) if request.source else 0
-        _, written = settle(desk, erasing.everywhere)
-        gone = {memory.id for memory in desk.store.log.memories() if not memory.content}
+        erasing = _Erasing(workspace=workspace, words=words)
+        transcripts = {event.pointer.path for event in workspace.store.archive.holding(words)}
+        ids = workspace.store.log.ids()
+        standing = {memory.id for memory in workspace.store.log.memories() if memory.content}
+        items = erasing.tried("external sources", lambda: _forget_feed(workspace, request.source)) if request.source else 0
+        _, written = settle(workspace, erasing.everywhere)
+        gone = {memory.id for memory in workspace.store.log.memories() if not memory.content}
         return Gone(
             memories=tuple(sorted(gone & (standing | (gone - ids)))),
             sessions=tuple(sorted(words.sessions)),
             items=items + erasing.places["external sources"],
             places=erasing.places,
             near=tuple(place for place in near if place.id not in also),
-            remains=remains(desk, words),
-            out_of_reach=out_of_reach(desk, words, tuple(transcripts)),
+            remains=remains(workspace, words),
+            out_of_reach=out_of_reach(workspace, words, tuple(transcripts)),
             problems=(*erasing.problems, *written.problems),
         )
 
@@ -125,17 +127,17 @@ def forget(desk: Desk, request: Request, *, also: Collection[str] = ()) -> Gone:
 class _Erasing:
     """One erasing under way: what was erased by which holder, and what could not be."""
 
-    desk: Desk
+    workspace: Workspace
     words: Words
     places: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
 
     def everywhere(self) -> None:
         """Have every holder erase, then what derives from the store."""
-        for holder in holders(self.desk):
+        for holder in holders(self.workspace):
             self.places[holder.name] += self.tried(holder.name, partial(holder.erase, self.words))
-        summarise(self.desk)
-        drop_stale(self.desk)
+        summarise(self.workspace)
+        drop_stale(self.workspace)
 
     def tried(self, name: str, erase: Callable[[], int]) -> int:
         """What a holder erased; where it cannot, that is a problem and the others go on."""
@@ -146,11 +148,11 @@ class _Erasing:
             return 0
 
 
-def _forget_feed(desk: Desk, source: str) -> int:
+def _forget_feed(workspace: Workspace, source: str) -> int:
     """Empty the items of an external source, and take what they said out of entries and replies."""
-    found = erase_source(desk, source)
+    found = erase_source(workspace, source)
     said = Words(sentences=tuple(text for text in found.texts if len(text) >= _LEAST))
-    for holder in (ReplyFile(path=desk.home.replies), RecordingFile(desk=desk)):
+    for holder in (ReplyFile(path=workspace.paths.replies), RecordingFile(workspace=workspace)):
         holder.erase(said)
-    forget_outside(desk, found.name, said)
+    forget_outside(workspace, found.name, said)
     return found.items

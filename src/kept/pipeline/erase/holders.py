@@ -17,7 +17,7 @@ from kept.pipeline.erase.models import RecordingFile, ReplyFile
 from kept.pipeline.erase.outputs import Outputs
 from kept.pipeline.erase.store import StoreHolder
 from kept.pipeline.sample_run import sample_home
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 _WORDLESS = (
     "*.lock", "web.key", "web.port", "*.sock", "vectors.bin*", "used.log", "used.taken", "program", ".*.new", "*.restoring*",
@@ -28,51 +28,51 @@ _WORDLESS = (
 class Feeds:
     """What external sources brought."""
 
-    desk: Desk
+    workspace: Workspace
     name: str = "external sources"
     claims: tuple[str, ...] = ("feeds/*.jsonl",)
 
     def find(self, words: Words) -> Iterator[Place]:
         """The items that hold the words."""
-        for item in items_that(self.desk, words.stand_in):
+        for item in items_that(self.workspace, words.stand_in):
             yield Place(holder=self.name, where=item.source, text=words.excerpt(f"{item.title} {item.text}"))
 
     def erase(self, words: Words) -> int:
         """Empty those items. Raises KeptError."""
-        return erase_items(self.desk, words.stand_in)
+        return erase_items(self.workspace, words.stand_in)
 
 
-def holders(desk: Desk) -> tuple[Holder, ...]:
+def holders(workspace: Workspace) -> tuple[Holder, ...]:
     """All of them, in the order of erasing."""
-    state, root = desk.home.state, desk.home.root
-    main = (desk.profile.id, desk.profile.categories[0].id)
+    state, root = workspace.paths.state, workspace.paths.root
+    main = (workspace.profile.id, workspace.profile.categories[0].id)
 
     def texts(name: str, *claims: str, removable: bool = False) -> TextFiles:
         return TextFiles(name=name, folder=state, claims=claims, root=root, removable=removable)
 
     return (
-        Entries(desk=desk),
-        Feeds(desk=desk),
-        ReplyFile(path=desk.home.replies),
-        RecordingFile(desk=desk),
+        Entries(workspace=workspace),
+        Feeds(workspace=workspace),
+        ReplyFile(path=workspace.paths.replies),
+        RecordingFile(workspace=workspace),
         texts("what agents observed", "agents/**/*"),
         texts("questions for the user's own agent", "jobs/*", removable=True),
         texts("logs and notes of runs", "night.log*", "errors.log*", "night.json", "failures.json", "setup.json", "unread.json"),
         texts("what hooks left", "hooks/*"),
         texts("files put aside", "aside/*", "prompts/*"),
-        Sample(folder=sample_home(desk.home).root),
+        Sample(folder=sample_home(workspace.paths).root),
         Wordless(name="locks, keys and vectors", claims=_WORDLESS),
-        Backups(desk=desk),
-        StoreHolder(store=desk.store, clock=desk.clock, profile=main),
-        Outputs(desk=desk),
+        Backups(workspace=workspace),
+        StoreHolder(store=workspace.store, clock=workspace.clock, profile=main),
+        Outputs(workspace=workspace),
     )
 
 
-def unclaimed(desk: Desk) -> tuple[Path, ...]:
+def unclaimed(workspace: Workspace) -> tuple[Path, ...]:
     """The files below the state folder that no holder answers for: one that writes text is not registered."""
-    claims = [claim for holder in holders(desk) for claim in holder.claims]
-    found = (path for path in sorted(desk.home.state.rglob("*")) if not path.is_dir())
-    return tuple(path for path in found if not _claimed(PurePosixPath(path.relative_to(desk.home.state).as_posix()), claims))
+    claims = [claim for holder in holders(workspace) for claim in holder.claims]
+    found = (path for path in sorted(workspace.paths.state.rglob("*")) if not path.is_dir())
+    return tuple(path for path in found if not _claimed(PurePosixPath(path.relative_to(workspace.paths.state).as_posix()), claims))
 
 
 def _claimed(path: PurePosixPath, claims: list[str]) -> bool:

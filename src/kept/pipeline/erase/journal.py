@@ -9,20 +9,20 @@ from kept.core.event import FORGOTTEN_MARK
 from kept.journal.narrate import edited, head_of, stamped
 from kept.journal.narrate.page import OUTSIDE, OUTSIDE_END, clean_line
 from kept.local import files
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entries:
     """The entries that kept wrote."""
 
-    desk: Desk
+    workspace: Workspace
     name: str = "the journal"
     claims: tuple[str, ...] = ()
 
     def find(self, words: Words) -> Iterator[Place]:
         """The lines of entries that hold the words, or nearly."""
-        for path, text, _ in _entries(self.desk):
+        for path, text, _ in _entries(self.workspace):
             held = words.lines_held(text)
             for line, holds in zip(text.split("\n"), held, strict=True):
                 if holds:
@@ -31,10 +31,10 @@ class Entries:
 
     def erase(self, words: Words) -> int:
         """Put a mark in the place of every line that holds the words. Raises KeptError where an entry cannot be written."""
-        return _rewrite(self.desk, words.lines_held)
+        return _rewrite(self.workspace, words.lines_held)
 
 
-def forget_outside(desk: Desk, source: str, words: Words) -> int:
+def forget_outside(workspace: Workspace, source: str, words: Words) -> int:
     """Take out of the entries what they tell of an external source: by its name or by its words, where they tell what came from outside."""
 
     def told(text: str) -> list[bool]:
@@ -44,24 +44,24 @@ def forget_outside(desk: Desk, source: str, words: Words) -> int:
             found.append(inside and (line.startswith(f"- {clean_line(source)}: ") or holds))
         return found
 
-    return _rewrite(desk, told)
+    return _rewrite(workspace, told)
 
 
-def _entries(desk: Desk) -> Iterator[tuple[Path, str, files.Stamp]]:
-    for path in sorted((desk.home.root / desk.settings.journal.folder).rglob("*.md")):
+def _entries(workspace: Workspace) -> Iterator[tuple[Path, str, files.Stamp]]:
+    for path in sorted((workspace.paths.root / workspace.settings.journal.folder).rglob("*.md")):
         content = files.read(path)
         text = content.data.decode("utf-8", "replace")
         if head_of(text) is not None:
             yield path, text, content.stamp
 
 
-def _rewrite(desk: Desk, told: Callable[[str], Sequence[bool]]) -> int:
+def _rewrite(workspace: Workspace, told: Callable[[str], Sequence[bool]]) -> int:
     count = 0
-    for path, text, stamp in _entries(desk):
+    for path, text, stamp in _entries(workspace):
         held = told(text)
         if any(held):
             lines = zip(text.split("\n"), held, strict=True)
             left = "\n".join(f"- {FORGOTTEN_MARK}" if gone else line for line, gone in lines)
-            files.write(path, (left if edited(text) else stamped(left)).encode(), expect=stamp, root=desk.home.root)
+            files.write(path, (left if edited(text) else stamped(left)).encode(), expect=stamp, root=workspace.paths.root)
             count += sum(held)
     return count

@@ -9,7 +9,7 @@ from kept.core.erasure import Place, Words
 from kept.llm.adapters import without
 from kept.llm.replies import Replies
 from kept.local import files
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,14 +36,14 @@ class ReplyFile:
 class RecordingFile:
     """The recording of a model that the settings name."""
 
-    desk: Desk
+    workspace: Workspace
     name: str = "the recording of a model"
     claims: tuple[str, ...] = ()
 
     @property
     def path(self) -> Path | None:
         """Where it lies; None where there is none."""
-        named = self.desk.settings.llm.recording
+        named = self.workspace.settings.llm.recording
         path = Path(named).expanduser().resolve() if named else None
         return path if path is not None and path.is_file() else None
 

@@ -11,7 +11,7 @@ from kept.outputs.view_file import is_as_written, views
 from kept.outputs.write import inside_of
 from kept.pipeline.erase.store import erase_written
 from kept.store.erasing import json_without
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +21,7 @@ class Outputs:
     The store comes before them and their writing after: a line that is taken out here is neither taken for an edit nor written again.
     """
 
-    desk: Desk
+    workspace: Workspace
     name: str = "the files kept writes"
     claims: tuple[str, ...] = ("outputs.lock",)
 
@@ -45,24 +45,26 @@ class Outputs:
                 count += sum(held)
         for path, content in self._views():
             data = json_without(content.data.decode("utf-8", "surrogateescape"), words).encode("utf-8", "surrogateescape")
-            if data != content.data and not is_as_written(self.desk, path, content):  # as written, it is written anew by itself
+            if data != content.data and not is_as_written(
+                self.workspace, path, content
+            ):  # as written, it is written anew by itself
                 self._write(path, content, data)
                 count += 1
-        return count + erase_written(self.desk.store, words)
+        return count + erase_written(self.workspace.store, words)
 
     def _write(self, path: Path, content: files.Content, data: bytes) -> None:
-        files.write(path, data, expect=content.stamp, root=self.desk.home.root)
+        files.write(path, data, expect=content.stamp, root=self.workspace.paths.root)
 
     def _insides(self) -> Iterator[tuple[Path, files.Content, bytes]]:
         """Each Markdown file that is there, and the part of it that is kept's."""
-        for target in written_before(self.desk):
+        for target in written_before(self.workspace):
             content = files.read(target.path)
             inside = inside_of(target, content)
             if inside:
                 yield target.path, content, inside
 
     def _views(self) -> Iterator[tuple[Path, files.Content]]:
-        for path, _ in views(self.desk):
+        for path, _ in views(self.workspace):
             content = files.read(path)
             if content.data:
                 yield path, content

@@ -9,45 +9,45 @@ from kept.memories.backups import backups
 from kept.pipeline.erase.files import traces
 from kept.pipeline.erase.models import RecordingFile
 from kept.pipeline.erase.outputs import Outputs
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 
-def remains(desk: Desk, words: Words) -> tuple[str, ...]:
+def remains(workspace: Workspace, words: Words) -> tuple[str, ...]:
     """Where the words still stand in anything of kept's: below the state folder, in its backups, the journal, a recording, its files."""
-    return tuple(sorted(dict.fromkeys(_remains(desk, words))))
+    return tuple(sorted(dict.fromkeys(_remains(workspace, words))))
 
 
-def _remains(desk: Desk, words: Words) -> Iterator[str]:
-    for path in _own_files(desk):
+def _remains(workspace: Workspace, words: Words) -> Iterator[str]:
+    for path in _own_files(workspace):
         for place in traces(path, words):
             yield f"{path} ({place})"
-    yield from (place.where for place in Outputs(desk=desk).find(words))
+    yield from (place.where for place in Outputs(workspace=workspace).find(words))
 
 
-def _own_files(desk: Desk) -> Iterator[Path]:
-    recording = RecordingFile(desk=desk).path
-    folders = (desk.home.state, desk.home.root / desk.settings.journal.folder)
+def _own_files(workspace: Workspace) -> Iterator[Path]:
+    recording = RecordingFile(workspace=workspace).path
+    folders = (workspace.paths.state, workspace.paths.root / workspace.settings.journal.folder)
     found = {path for folder in folders for path in folder.rglob("*") if path.is_file() and not path.is_symlink()}
-    yield from sorted(found | set(backups(desk)) | ({recording} if recording else set()))
+    yield from sorted(found | set(backups(workspace)) | ({recording} if recording else set()))
 
 
-def out_of_reach(desk: Desk, words: Words, transcripts: Iterable[str]) -> tuple[str, ...]:
+def out_of_reach(workspace: Workspace, words: Words, transcripts: Iterable[str]) -> tuple[str, ...]:
     """What holds the words, or may, and is not kept's to change, in words: transcripts, settings, exports, the history of repositories."""
-    return tuple(_out_of_reach(desk, words, transcripts))
+    return tuple(_out_of_reach(workspace, words, transcripts))
 
 
-def _out_of_reach(desk: Desk, words: Words, transcripts: Iterable[str]) -> Iterator[str]:
+def _out_of_reach(workspace: Workspace, words: Words, transcripts: Iterable[str]) -> Iterator[str]:
     for name in sorted(set(transcripts)):
         path = Path(name)
-        if path.is_file() and not path.is_relative_to(desk.home.state) and next(traces(path, words), None):
+        if path.is_file() and not path.is_relative_to(workspace.paths.state) and next(traces(path, words), None):
             yield f"{path} still says it: the file belongs to another program"
-    for path in sorted(desk.home.config.rglob("*")):
+    for path in sorted(workspace.paths.config.rglob("*")):
         if path.is_file() and next(traces(path, words), None):
             yield f"{path} still says it: your own settings"
-    for run in desk.store.log.runs():
+    for run in workspace.store.log.runs():
         path = Path(str(run.report.get("path", "")))
         if run.command == "export" and path.is_file():
             yield f"{path} is an export of {run.started_at.date()}: it may say it, and so may copies of it"
-    roots = {checkout.root for name in desk.store.outputs() if (checkout := checkout_of(str(Path(name).parent)))}
+    roots = {checkout.root for name in workspace.store.outputs() if (checkout := checkout_of(str(Path(name).parent)))}
     for root in sorted(roots):
         yield f"the history of the repository {root} may say it: kept writes a file there"

@@ -4,11 +4,16 @@ from collections.abc import Iterable, Sequence
 
 from kept.core.erasure import Words
 from kept.core.memory import Memory
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 
 def words_of(
-    desk: Desk, memories: Sequence[Memory], *, said: Iterable[str] = (), sessions: Iterable[str] = (), events: Iterable[str] = ()
+    workspace: Workspace,
+    memories: Sequence[Memory],
+    *,
+    said: Iterable[str] = (),
+    sessions: Iterable[str] = (),
+    events: Iterable[str] = (),
 ) -> Words:
     """What must not remain of ``memories``, of sentences that are given as such (``said``), of whole sessions and single events.
 
@@ -16,10 +21,10 @@ def words_of(
     not where another memory that stays says the same. Raises StoreError.
     """
     gone = {memory.id for memory in memories}
-    stay = (memory.content for memory in desk.store.log.memories() if memory.content and memory.id not in gone)
+    stay = (memory.content for memory in workspace.store.log.memories() if memory.content and memory.id not in gone)
     quotes = {(quote.event, quote.quote) for memory in memories for quote in memory.evidence if quote.quote}
     return Words(
-        sentences=tuple(dict.fromkeys((*said, *(text for memory in memories for text in _contents(desk, memory))))),
+        sentences=tuple(dict.fromkeys((*said, *(text for memory in memories for text in _contents(workspace, memory))))),
         passages=tuple(sorted({quote for _, quote in quotes})),
         spared=tuple(dict.fromkeys(stay)),
         cited=tuple(sorted(quotes)),
@@ -30,11 +35,11 @@ def words_of(
     )
 
 
-def _contents(desk: Desk, memory: Memory) -> list[str]:
+def _contents(workspace: Workspace, memory: Memory) -> list[str]:
     """What a memory says now, and what its operations made it say before."""
     values = (
         getattr(operation, "value", None) or getattr(operation, "facts", None)
-        for _, operation in desk.store.log.operations_on(memory.id)
+        for _, operation in workspace.store.log.operations_on(memory.id)
         if operation.memory == memory.id
     )
     return [text for text in dict.fromkeys((memory.content, *(value.content for value in values if value))) if text]

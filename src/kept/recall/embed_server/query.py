@@ -1,7 +1,7 @@
 """Which facts are near to a message by meaning: asked of a warm process, else in this one where a person waits for it.
 
 Tells ids and cosines only: the texts are read from the store by whoever shows them. A hook in a process of its own may wait for this, so
-it does not import the desk.
+it does not import the workspace.
 """
 
 from collections.abc import Mapping
@@ -33,9 +33,9 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Spot:
-    """What a search needs of a desk, without the desk."""
+    """What a search needs of a workspace, without the workspace."""
 
-    home: Files
+    paths: Files
     settings: Choice
     zone: ZoneInfo
     env: Mapping[str, str]
@@ -48,7 +48,7 @@ class Spot:
 def spot(state: Path | str, recall: Recall, env: Mapping[str, str]) -> Spot:
     """The place of a search, by the folder of kept's state."""
     home = Files(store=Path(state, "kept.db"), vectors=Path(state, "vectors.bin"))
-    return Spot(home=home, settings=Choice(recall=recall), zone=ZoneInfo("UTC"), env=env)
+    return Spot(paths=home, settings=Choice(recall=recall), zone=ZoneInfo("UTC"), env=env)
 
 
 def recall_of(table: Mapping[str, object]) -> Recall:

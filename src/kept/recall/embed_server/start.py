@@ -8,17 +8,17 @@ from kept.recall.embed import embedder
 from kept.recall.embed_server.query import spot
 from kept.recall.embed_server.server import Answer, served
 from kept.recall.search import cosines
-from kept.workspace import Home
+from kept.workspace import Paths
 
 
 @contextmanager
-def kept_warm(home: Home, env: Mapping[str, str]) -> Iterator[None]:
+def kept_warm(home: Paths, env: Mapping[str, str]) -> Iterator[None]:
     """Answer the hooks of this home while the body runs, by a socket that only its user can reach."""
     with served(str(home.state), lambda: _ready(home, env)):
         yield
 
 
-def _ready(home: Home, env: Mapping[str, str]) -> Answer:
+def _ready(home: Paths, env: Mapping[str, str]) -> Answer:
     """What a warm process answers, by the settings as they are at each question. Loads the model now. Raises KeptError."""
     config = home.config / "config.toml"
     recall = settings.read(config).recall

@@ -13,7 +13,7 @@ from kept.pipeline import edit_file
 from kept.pipeline.edit_file import Saved
 from kept.web.api.forms import Body, Id, revision_of
 from kept.web.room import at_desk, room_of
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 router = APIRouter(tags=["files"])
 
@@ -108,8 +108,8 @@ class SavedOut(BaseModel):
 @router.get("/files", response_model=FilesOut)
 def list_files(request: Request) -> dict[str, Any]:
     """Every file that kept writes."""
-    with at_desk(request) as desk:
-        told = edit_file.catalogue(desk)
+    with at_desk(request) as workspace:
+        told = edit_file.catalogue(workspace)
         return {
             "files": [
                 {
@@ -124,8 +124,8 @@ def list_files(request: Request) -> dict[str, Any]:
 @router.get("/files/file", response_model=FileOut)
 def one_file(request: Request, answer: Response, name: Which) -> dict[str, Any]:
     """One file as it stands; its revision is the ETag."""
-    with at_desk(request) as desk:
-        found = edit_file.look(desk, name)
+    with at_desk(request) as workspace:
+        found = edit_file.look(workspace, name)
         answer.headers["etag"] = f'"{found.revision}"'
         return body_of(found)
 
@@ -133,8 +133,8 @@ def one_file(request: Request, answer: Response, name: Which) -> dict[str, Any]:
 @router.post("/files/preview", response_model=PreviewOut)
 def preview_file(request: Request, name: Which, body: Text) -> dict[str, Any]:
     """What saving a text would do, to memories and to every file. Changes nothing."""
-    with room_of(request).writing, at_desk(request) as desk:
-        found = edit_file.preview(desk, name, body.text)
+    with room_of(request).writing, at_desk(request) as workspace:
+        found = edit_file.preview(workspace, name, body.text)
         return {"changes": [asdict(each) for each in found.changes], "files": found.files, "problems": found.problems}
 
 
@@ -142,21 +142,23 @@ def preview_file(request: Request, name: Which, body: Text) -> dict[str, Any]:
 def save_file(request: Request, answer: Response, name: Which, body: Edit, if_match: Seen) -> dict[str, Any]:
     """Save an edited text: it does what the same edit on the disk would do."""
     seen = revision_of(if_match)
-    return _saved(request, answer, lambda desk: edit_file.save(desk, name, body.text, if_match=seen, accept_loss=body.accept_loss))
+    return _saved(
+        request, answer, lambda workspace: edit_file.save(workspace, name, body.text, if_match=seen, accept_loss=body.accept_loss)
+    )
 
 
 @router.delete("/files/entries/{number}", response_model=SavedOut)
 def delete_entry(request: Request, answer: Response, number: Id, name: Which, if_match: Seen) -> dict[str, Any]:
     """Take the lines of one memory out of a file, as a person would: it retires."""
     seen = revision_of(if_match)
-    return _saved(request, answer, lambda desk: edit_file.delete(desk, name, number, if_match=seen))
+    return _saved(request, answer, lambda workspace: edit_file.delete(workspace, name, number, if_match=seen))
 
 
-def _saved(request: Request, answer: Response, act: Callable[[Desk], Saved]) -> dict[str, Any]:
-    with room_of(request).writing, at_desk(request) as desk:
-        before = last_run(desk)
-        done = act(desk)
-        now = last_run(desk)
+def _saved(request: Request, answer: Response, act: Callable[[Workspace], Saved]) -> dict[str, Any]:
+    with room_of(request).writing, at_desk(request) as workspace:
+        before = last_run(workspace)
+        done = act(workspace)
+        now = last_run(workspace)
         answer.headers["etag"] = f'"{done.file.revision}"'
         return {
             "file": body_of(done.file), "operations": done.operations, "undo": now if now != before else "", "problems": done.problems,

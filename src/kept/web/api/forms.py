@@ -11,7 +11,7 @@ from kept.core.memory import Memory
 from kept.memories.browse import exported
 from kept.memories.person import MOST, revision
 from kept.web.room import at_desk, room_of, settled
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 Id = Annotated[str, Path(pattern="^[0-9a-zA-Z]{4,64}$", description="The id of a memory, or an unambiguous beginning of it.")]
 IfMatch = Annotated[
@@ -85,9 +85,9 @@ class Changed(BaseModel):
     problems: list[str] = Field(default=[], description="What could not be written to files; the next run does it.")
 
 
-def memory_out(desk: Desk, memory: Memory) -> MemoryOut:
+def memory_out(workspace: Workspace, memory: Memory) -> MemoryOut:
     """A memory as the API tells it."""
-    return MemoryOut.model_validate(exported(desk, memory))
+    return MemoryOut.model_validate(exported(workspace, memory))
 
 
 def revision_of(if_match: str | None) -> str:
@@ -96,14 +96,14 @@ def revision_of(if_match: str | None) -> str:
     return "" if given == "*" else given
 
 
-def change(request: Request, answer: Response, act: Callable[[Desk], Sequence[Memory]]) -> dict[str, Any]:
+def change(request: Request, answer: Response, act: Callable[[Workspace], Sequence[Memory]]) -> dict[str, Any]:
     """Make a change and tell what came of it; one memory's revision goes into the ETag. Raises what it raises."""
-    with room_of(request).writing, at_desk(request) as desk:
-        done = settled(desk, lambda: act(desk))
+    with room_of(request).writing, at_desk(request) as workspace:
+        done = settled(workspace, lambda: act(workspace))
         if len(done.result) == 1:
             answer.headers["etag"] = f'"{revision(done.result[0])}"'
         return {
-            "memories": [exported(desk, each) for each in done.result],
+            "memories": [exported(workspace, each) for each in done.result],
             "undo": done.undo,
             "problems": list(done.problems),
         }

@@ -45,17 +45,19 @@ def bring_back(request: Request, body: Which) -> dict[str, Any]:
 
 def _switched(request: Request, body: Which, *, undoing: bool) -> dict[str, Any]:
     wanted = body.what.split(",")
-    with room_of(request).writing, at_desk(request) as desk:
+    with room_of(request).writing, at_desk(request) as workspace:
 
         def act() -> list[Undone]:
-            with desk.store.transaction():
-                return [undo(desk, each) for each in reversed(wanted)] if undoing else [redo(desk, each) for each in wanted]
+            with workspace.store.transaction():
+                return (
+                    [undo(workspace, each) for each in reversed(wanted)] if undoing else [redo(workspace, each) for each in wanted]
+                )
 
-        found, written = settle(desk, act)
-        now = [desk.store.log.memory(number) for number in dict.fromkeys(one for each in found for one in each.changed)]
+        found, written = settle(workspace, act)
+        now = [workspace.store.log.memory(number) for number in dict.fromkeys(one for each in found for one in each.changed)]
         return {
             "passes": [one for each in found for one in each.passes],
-            "memories": [exported(desk, each) for each in now if each is not None],
+            "memories": [exported(workspace, each) for each in now if each is not None],
             "later": sum(len(each.later) for each in found),
             "problems": list(written.problems),
         }

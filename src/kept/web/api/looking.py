@@ -18,7 +18,7 @@ from kept.outputs.knowledge_graph import MOST, knowledge
 from kept.recall.preview import preview
 from kept.web.api.forms import Body, MemoryOut, whole
 from kept.web.room import at_desk
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 router = APIRouter(tags=["looking"])
 
@@ -156,8 +156,8 @@ def the_graph(
     most: Annotated[int, Query(ge=1, le=5_000, description="Nodes at most.")] = MOST,
 ) -> dict[str, Any]:
     """The knowledge graph of what is remembered."""
-    with at_desk(request) as desk:
-        found = knowledge(desk, project=project, most=most)
+    with at_desk(request) as workspace:
+        found = knowledge(workspace, project=project, most=most)
         left_out = {kind.value: count for kind, count in found.left_out.items()}
         return {
             "nodes": [asdict(each) for each in found.nodes],
@@ -171,8 +171,8 @@ def one_month(
     request: Request, month: Annotated[str, Path(pattern=r"^[1-9]\d{3}-(0[1-9]|1[0-2])$", description="YYYY-MM.")]
 ) -> dict[str, Any]:
     """How much each day of a month held."""
-    with at_desk(request) as desk:
-        found: dict[str, Any] = asdict(calendar.month(desk, date.fromisoformat(f"{month}-01")))
+    with at_desk(request) as workspace:
+        found: dict[str, Any] = asdict(calendar.month(workspace, date.fromisoformat(f"{month}-01")))
         return found
 
 
@@ -191,20 +191,20 @@ def _date(day: str) -> date:
 
 
 def _day(request: Request, day: date) -> dict[str, Any]:
-    with at_desk(request) as desk:
-        found = look_at(desk, day)
-        entry = calendar.diary(desk, day)
+    with at_desk(request) as workspace:
+        found = look_at(workspace, day)
+        entry = calendar.diary(workspace, day)
         return {
             "day": day, "condensed": [_bullet(each) for each in found.summary.condensed],
             "detailed": [_bullet(each) for each in found.summary.detailed],
-            "sessions": [_session(each) for each in calendar.sessions(desk, day)],
-            "learnt": _memories(desk, found.learnt), "confirmed": _memories(desk, found.confirmed),
-            "open": _memories(desk, calendar.still_open(desk, day)), "entry": entry.text if entry else None,
+            "sessions": [_session(each) for each in calendar.sessions(workspace, day)],
+            "learnt": _memories(workspace, found.learnt), "confirmed": _memories(workspace, found.confirmed),
+            "open": _memories(workspace, calendar.still_open(workspace, day)), "entry": entry.text if entry else None,
         }  # fmt: skip
 
 
-def _memories(desk: Desk, memories: Any) -> list[dict[str, Any]]:
-    return [exported(desk, each) for each in memories]
+def _memories(workspace: Workspace, memories: Any) -> list[dict[str, Any]]:
+    return [exported(workspace, each) for each in memories]
 
 
 def _bullet(each: Bullet) -> dict[str, Any]:
@@ -232,8 +232,8 @@ def _session(each: calendar.Session) -> dict[str, Any]:
 @router.post("/context", response_model=ContextOut)
 def the_context(request: Request, body: Said) -> dict[str, Any]:
     """What would be put before a session now, line by line with its reason. Changes nothing."""
-    with at_desk(request) as desk:
-        found = preview(desk, body.message, directory=body.directory, budget=body.budget, client=body.client)
+    with at_desk(request) as workspace:
+        found = preview(workspace, body.message, directory=body.directory, budget=body.budget, client=body.client)
         return {
             "tokens": found.tokens, "block": block(found.pieces), "lines": [_piece(each) for each in found.pieces],
             "omitted": [_piece(each, why) for each, why in found.omitted], "left_out": found.left_out,

@@ -12,7 +12,7 @@ from kept.memories import person
 from kept.memories.browse import Filter, chosen, exported
 from kept.web.api.forms import Body, Changed, Id, IfMatch, MemoryOut, Name, Sentence, change, revision_of
 from kept.web.room import at_desk
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 router = APIRouter(tags=["memories"])
 
@@ -83,27 +83,27 @@ def list_memories(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> dict[str, Any]:
     """The memories, by project and category, newest first."""
-    with at_desk(request) as desk:
+    with at_desk(request) as workspace:
         which = Filter(
             statuses=(Status(status),) if status != "any" else (), everything=status == "any", category=category, project=project,
             words=q, origin=origin, pinned=pinned,
         )  # fmt: skip
-        now = desk.clock()
-        found = chosen(desk, desk.store.log.memories(), which, now)
-        return {"total": len(found), "memories": [exported(desk, each, now) for each in found[offset : offset + limit]]}
+        now = workspace.clock()
+        found = chosen(workspace, workspace.store.log.memories(), which, now)
+        return {"total": len(found), "memories": [exported(workspace, each, now) for each in found[offset : offset + limit]]}
 
 
 @router.post("/memories", status_code=201, response_model=Changed)
 def add_memory(request: Request, answer: Response, body: Added) -> dict[str, Any]:
     """Remember a sentence, at once."""
-    return change(request, answer, lambda desk: [person.add(desk, body.text, body.category, scope=body.scope)])
+    return change(request, answer, lambda workspace: [person.add(workspace, body.text, body.category, scope=body.scope)])
 
 
 @router.get("/memories/{number}", response_model=MemoryOut)
 def one_memory(request: Request, answer: Response, number: Id) -> dict[str, Any]:
     """One memory; its revision is the ETag."""
-    with at_desk(request) as desk:
-        found = exported(desk, person.find(desk, number))
+    with at_desk(request) as workspace:
+        found = exported(workspace, person.find(workspace, number))
         answer.headers["etag"] = f'"{found["revision"]}"'
         return found
 
@@ -115,9 +115,13 @@ def edit_memory(request: Request, answer: Response, number: Id, body: Edited, if
     return change(
         request,
         answer,
-        lambda desk: [
+        lambda workspace: [
             person.edit(
-                desk, number, body.content or person.find(desk, number).content, category=body.category or None, if_match=seen
+                workspace,
+                number,
+                body.content or person.find(workspace, number).content,
+                category=body.category or None,
+                if_match=seen,
             )
         ],
     )
@@ -127,14 +131,14 @@ def edit_memory(request: Request, answer: Response, number: Id, body: Edited, if
 def pin_memory(request: Request, answer: Response, number: Id, body: Pinned, if_match: IfMatch = None) -> dict[str, Any]:
     """Always show it, and let no machine touch it; or take that back."""
     seen = revision_of(if_match)
-    return change(request, answer, lambda desk: [person.pin(desk, number, on=body.on, if_match=seen)])
+    return change(request, answer, lambda workspace: [person.pin(workspace, number, on=body.on, if_match=seen)])
 
 
 @router.post("/memories/{number}/retire", response_model=Changed)
 def retire_memory(request: Request, answer: Response, number: Id, body: Reason, if_match: IfMatch = None) -> dict[str, Any]:
     """It no longer holds. It stays in the log, and the same proposal does not bring it back."""
     seen = revision_of(if_match)
-    return change(request, answer, lambda desk: [person.retire(desk, number, body.reason, if_match=seen)])
+    return change(request, answer, lambda workspace: [person.retire(workspace, number, body.reason, if_match=seen)])
 
 
 @router.post("/memories/{number}/approve", response_model=Changed)
@@ -142,14 +146,14 @@ def approve_memory(request: Request, answer: Response, number: Id, body: Approve
     """Make a held, retired or rejected memory active, in other words where some are given."""
     seen = revision_of(if_match)
 
-    def act(desk: Desk) -> list[Memory]:
-        with desk.store.transaction():
-            memory = person.find(desk, number)
+    def act(workspace: Workspace) -> list[Memory]:
+        with workspace.store.transaction():
+            memory = person.find(workspace, number)
             words, category = body.content or memory.content, body.category or memory.category
             if (words, category) == (memory.content, memory.category):
-                return [person.approve(desk, number, if_match=seen)]
-            edited = person.edit(desk, number, words, category=category, if_match=seen)
-            return [edited if edited.status is Status.ACTIVE else person.approve(desk, edited.id)]
+                return [person.approve(workspace, number, if_match=seen)]
+            edited = person.edit(workspace, number, words, category=category, if_match=seen)
+            return [edited if edited.status is Status.ACTIVE else person.approve(workspace, edited.id)]
 
     return change(request, answer, act)
 
@@ -158,18 +162,18 @@ def approve_memory(request: Request, answer: Response, number: Id, body: Approve
 def reject_memory(request: Request, answer: Response, number: Id, body: Nothing, if_match: IfMatch = None) -> dict[str, Any]:
     """Turn down a held memory; the same proposal does not come back."""
     seen = revision_of(if_match)
-    return change(request, answer, lambda desk: [person.reject(desk, number, if_match=seen)])
+    return change(request, answer, lambda workspace: [person.reject(workspace, number, if_match=seen)])
 
 
 @router.post("/memories/{number}/keep", response_model=Changed)
 def keep_memory(request: Request, answer: Response, number: Id, body: Nothing, if_match: IfMatch = None) -> dict[str, Any]:
     """Confirm that it still holds: it is the person's own from now on."""
     seen = revision_of(if_match)
-    return change(request, answer, lambda desk: [person.keep(desk, number, if_match=seen)])
+    return change(request, answer, lambda workspace: [person.keep(workspace, number, if_match=seen)])
 
 
 @router.post("/memories/{number}/resolve", response_model=Changed)
 def resolve_memory(request: Request, answer: Response, number: Id, body: Answered, if_match: IfMatch = None) -> dict[str, Any]:
     """Answer an open question: it is closed, and the answer is remembered in its place."""
     seen = revision_of(if_match)
-    return change(request, answer, lambda desk: person.resolve(desk, number, body.category, body.text, if_match=seen))
+    return change(request, answer, lambda workspace: person.resolve(workspace, number, body.category, body.text, if_match=seen))

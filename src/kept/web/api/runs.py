@@ -103,9 +103,11 @@ def list_runs(
     before: Annotated[int, Query(ge=0, le=10**15, description="Only runs before that of this number.")] = 0,
 ) -> dict[str, Any]:
     """The last runs that changed something, with their passes."""
-    with at_desk(request) as desk:
-        waiting = [{"profile": each.profile, "scope": each.scope, "at": to_text(each.at), "why": each.why} for each in stops(desk)]
-        return {"runs": [_run_body(each) for each in runs(desk, limit, before=before)], "stops": waiting}
+    with at_desk(request) as workspace:
+        waiting = [
+            {"profile": each.profile, "scope": each.scope, "at": to_text(each.at), "why": each.why} for each in stops(workspace)
+        ]
+        return {"runs": [_run_body(each) for each in runs(workspace, limit, before=before)], "stops": waiting}
 
 
 def _run_body(happened: Happened) -> dict[str, Any]:

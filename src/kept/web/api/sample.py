@@ -36,9 +36,9 @@ def show_sample(request: Request, body: Shown) -> dict[str, Any]:
         return {"on": False, "memories": 0}
     if room.open_sample is None:
         raise MissingError("there is no sample here", hint="run `kept run PATH` on your own transcripts")
-    with room.writing, room.open_sample() as desk:
-        if not desk.store.log.ids():
-            run_sample(desk, Options(model=False))
-        count = len(desk.store.log.ids())
+    with room.writing, room.open_sample() as workspace:
+        if not workspace.store.log.ids():
+            run_sample(workspace, Options(model=False))
+        count = len(workspace.store.log.ids())
     room.in_sample.set()
     return {"on": True, "memories": count}

@@ -13,7 +13,7 @@ from kept.memories import person
 from kept.pipeline.erase.forget import Gone, forget, places, request_of
 from kept.web.api.forms import Body, Changed, Id, Name, change
 from kept.web.room import at_desk, room_of
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 router = APIRouter(tags=["several"])
 
@@ -87,26 +87,26 @@ class Erased(BaseModel):
 def change_several(request: Request, answer: Response, body: Several) -> dict[str, Any]:
     """Do the same to several memories: to all of them, or, where one of them cannot be changed so, to none."""
 
-    def act(desk: Desk) -> list[Memory]:
-        with desk.store.transaction():
-            return [_done(desk, body.act, each) for each in body.memories]
+    def act(workspace: Workspace) -> list[Memory]:
+        with workspace.store.transaction():
+            return [_done(workspace, body.act, each) for each in body.memories]
 
     return change(request, answer, act)
 
 
-def _done(desk: Desk, act: Act, seen: Seen) -> Memory:
+def _done(workspace: Workspace, act: Act, seen: Seen) -> Memory:
     number, revision = seen.id, seen.revision
     match act:
         case Act.PIN | Act.UNPIN:
-            return person.pin(desk, number, on=act is Act.PIN, if_match=revision)
+            return person.pin(workspace, number, on=act is Act.PIN, if_match=revision)
         case Act.RETIRE:
-            return person.retire(desk, number, if_match=revision)
+            return person.retire(workspace, number, if_match=revision)
         case Act.KEEP:
-            return person.keep(desk, number, if_match=revision)
+            return person.keep(workspace, number, if_match=revision)
         case Act.APPROVE:
-            return person.approve(desk, number, if_match=revision)
+            return person.approve(workspace, number, if_match=revision)
         case Act.REJECT:
-            return person.reject(desk, number, if_match=revision)
+            return person.reject(workspace, number, if_match=revision)
     assert_never(act)
 
 
@@ -115,7 +115,9 @@ def merge_memories(request: Request, answer: Response, body: Merged) -> dict[str
     """Make several memories one. The first takes in the others, with all the words they rest on."""
     numbers, seen = [each.id for each in body.memories], [each.revision for each in body.memories]
     return change(
-        request, answer, lambda desk: [person.merge(desk, numbers, body.content, category=body.category or None, if_match=seen)]
+        request,
+        answer,
+        lambda workspace: [person.merge(workspace, numbers, body.content, category=body.category or None, if_match=seen)],
     )
 
 
@@ -125,11 +127,11 @@ def forget_memories(request: Request, body: Forgotten) -> dict[str, Any]:
 
     Where ``sure`` is false, nothing is erased and the answer tells what would be.
     """
-    with room_of(request).writing, at_desk(request) as desk:
-        asked = request_of(desk, [person.find(desk, number) for number in dict.fromkeys(body.memories)])
+    with room_of(request).writing, at_desk(request) as workspace:
+        asked = request_of(workspace, [person.find(workspace, number) for number in dict.fromkeys(body.memories)])
         if body.sure:
-            return _erased(forget(desk, asked, also=body.also))
-        found = places(desk, asked)
+            return _erased(forget(workspace, asked, also=body.also))
+        found = places(workspace, asked)
         counts = Counter(place.holder for place in found if not place.near)
         memories = tuple(memory.id for memory in asked.memories)
         return _erased(Gone(memories=memories, places=counts, near=tuple(place for place in found if place.near)))
@@ -151,4 +153,4 @@ class Admitted(Body):
 @router.post("/refused/{number}/admit", status_code=201, response_model=Changed)
 def admit_refused(request: Request, answer: Response, number: Id, body: Admitted) -> dict[str, Any]:
     """Remember a proposal that was refused: it was right after all."""
-    return change(request, answer, lambda desk: [person.admit(desk, number)])
+    return change(request, answer, lambda workspace: [person.admit(workspace, number)])

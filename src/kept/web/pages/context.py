@@ -32,22 +32,22 @@ def context(
 
     Where no project is named (the form names "none" as an empty one) it is the only one, if there is but one.
     """
-    with at_desk(request) as desk:
-        known = directories(desk)
+    with at_desk(request) as workspace:
+        known = directories(workspace)
         paths = [each for each, _ in known]
         wanted = paths[0] if project is None and len(paths) == 1 else project
         directory = wanted if wanted in paths else ""
         most = min(int(budget), 100_000) if budget.isdecimal() else 0
-        found = preview(desk, message, directory=directory, client=client, budget=most)
+        found = preview(workspace, message, directory=directory, client=client, budget=most)
         values: dict[str, Any] = {
-            "message": message, "project": directory, "client": client, "budget": most or desk.settings.context_tokens, "found": found,
+            "message": message, "project": directory, "client": client, "budget": most or workspace.settings.context_tokens, "found": found,
             "layers": _layers(found), "omitted": _omitted(found), "block": block(found.pieces),
             "about": any(each.layer != CORE for each in found.pieces),
-            "stored": bool(desk.store.log.ids()), "is_memory": frozenset(desk.store.log.ids()).__contains__,
+            "stored": bool(workspace.store.log.ids()), "is_memory": frozenset(workspace.store.log.ids()).__contains__,
         }  # fmt: skip
         if is_part(request):
-            return part(desk, "context_shown.html", **values)
-        return page(request, desk, "context.html", here=PAGE.id, known=known, **values)
+            return part(workspace, "context_shown.html", **values)
+        return page(request, workspace, "context.html", here=PAGE.id, known=known, **values)
 
 
 def _layers(found: Context) -> list[tuple[str, list[tuple[Piece, int]]]]:

@@ -30,13 +30,13 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": False}).disable(["link", "autolink
 @router.get("/days")
 def days(request: Request, month: Annotated[str, Query(max_length=10)] = "") -> Response:
     """The calendar of a month: the one that is asked for, else the last in which something happened."""
-    with at_desk(request) as desk:
-        today = desk.clock().astimezone(desk.zone).date()
-        first = calendar.month_of(month, calendar.latest(desk) or today)
-        found = calendar.month(desk, first)
+    with at_desk(request) as workspace:
+        today = workspace.clock().astimezone(workspace.zone).date()
+        first = calendar.month_of(month, calendar.latest(workspace) or today)
+        found = calendar.month(workspace, first)
         return page(
             request,
-            desk,
+            workspace,
             "days.html",
             here=PAGE.id,
             found=found,
@@ -61,19 +61,19 @@ def _busiest(cells: Iterable[Cell]) -> int:
 @router.get("/days/{day}")
 def one_day(request: Request, day: str) -> Response:
     """What a day was."""
-    with at_desk(request) as desk:
-        which = desk.day(day)
-        found = look_at(desk, which)
-        entry = calendar.diary(desk, which)
+    with at_desk(request) as workspace:
+        which = workspace.day(day)
+        found = look_at(workspace, which)
+        entry = calendar.diary(workspace, which)
         values: dict[str, Any] = {
-            "which": which, "found": found, "sessions": calendar.sessions(desk, which), "open": calendar.still_open(desk, which),
+            "which": which, "found": found, "sessions": calendar.sessions(workspace, which), "open": calendar.still_open(workspace, which),
             "entry": entry, "html": Markup(_MARKDOWN.render(visible(_kept(entry.text)))) if entry else "",  # noqa: S704 - made with html off
             "told": _told(found.summary.condensed), "everything": _told(found.summary.detailed),
             "decided": [each for each in found.learnt if _is(each.id, found.summary.detailed, Part.DECIDED)],
             "learnt": [each for each in found.learnt if _is(each.id, found.summary.detailed, Part.LEARNT)],
             "before": which - timedelta(days=1), "after": which + timedelta(days=1), "month": which.strftime("%Y-%m"),
         }  # fmt: skip
-        return page(request, desk, "day.html", here=PAGE.id, **values)
+        return page(request, workspace, "day.html", here=PAGE.id, **values)
 
 
 def _kept(text: str) -> str:

@@ -15,7 +15,7 @@ from kept.pipeline.edit_file import Condition, Entry, File
 from kept.web.navigation import Page
 from kept.web.render import page, part
 from kept.web.room import at_desk
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 router = APIRouter()
 PAGE = Page(id="files", title="Files", path="/files", key="f", router=router)
@@ -30,22 +30,24 @@ Which = Annotated[str, Query(max_length=1_000)]
 @router.get("/files")
 def files(request: Request) -> Response:
     """Every file that kept writes, by what it is, and those that the next writing would change."""
-    with at_desk(request) as desk:
+    with at_desk(request) as workspace:
         order = list(FORMS)
-        told = sorted(edit_file.catalogue(desk), key=lambda each: order.index(each.form))
+        told = sorted(edit_file.catalogue(workspace), key=lambda each: order.index(each.form))
         groups = [(FORMS[form], *_listed(form, list(inside))) for form, inside in groupby(told, key=lambda each: each.form)]
-        return page(request, desk, "files.html", here=PAGE.id, groups=groups, there=Condition.THERE, home=str(desk.home.root))
+        return page(
+            request, workspace, "files.html", here=PAGE.id, groups=groups, there=Condition.THERE, home=str(workspace.paths.root)
+        )
 
 
 @router.get("/files/coming")
 def coming(request: Request) -> Response:
     """What the next writing would change; asked for after the list is there, for it composes every file."""
-    with at_desk(request) as desk:
+    with at_desk(request) as workspace:
         try:
-            found = edit_file.preview(desk)
+            found = edit_file.preview(workspace)
         except (BusyError, StoreError) as error:  # a run is writing them just now: what would change shows itself soon
             found = edit_file.Preview(changes=(), files={}, problems=(str(error),))
-        return part(desk, "files_coming.html", coming=found)
+        return part(workspace, "files_coming.html", coming=found)
 
 
 def _listed(form: str, inside: list[File]) -> tuple[str, list[File]]:
@@ -57,19 +59,21 @@ def _listed(form: str, inside: list[File]) -> tuple[str, list[File]]:
 @router.get("/files/edit")
 def edit(request: Request, name: Which) -> Response:
     """One file as text."""
-    with at_desk(request) as desk:
-        file = edit_file.look(desk, name)
-        return page(request, desk, "file.html", here=PAGE.id, form=FORMS[file.form], text=escape(file.text), **_values(desk, file))
+    with at_desk(request) as workspace:
+        file = edit_file.look(workspace, name)
+        return page(
+            request, workspace, "file.html", here=PAGE.id, form=FORMS[file.form], text=escape(file.text), **_values(workspace, file)
+        )
 
 
 @router.get("/files/entries")
 def entries(request: Request, name: Which) -> Response:
     """What a file tells, entry by entry, for the list beside its text."""
-    with at_desk(request) as desk:
-        return part(desk, "file_entries.html", **_values(desk, edit_file.look(desk, name)))
+    with at_desk(request) as workspace:
+        return part(workspace, "file_entries.html", **_values(workspace, edit_file.look(workspace, name)))
 
 
-def _values(desk: Desk, file: File) -> dict[str, Any]:
-    known = ((each, desk.store.log.memory(each.memory)) for each in file.entries)
+def _values(workspace: Workspace, file: File) -> dict[str, Any]:
+    known = ((each, workspace.store.log.memory(each.memory)) for each in file.entries)
     told: list[tuple[Entry, Memory]] = [(each, memory) for each, memory in known if memory is not None and memory.content]
     return {"file": file, "told": told, "there": Condition.THERE}

@@ -25,15 +25,15 @@ _TIES = 8
 @router.get("/graph")
 def graph(request: Request, project: Annotated[str, Query(max_length=200)] = "") -> Response:
     """Who and what memories are about, and what ties them together; of one project where its name is given."""
-    with at_desk(request) as desk:
-        found = knowledge(desk, project=project)
+    with at_desk(request) as workspace:
+        found = knowledge(workspace, project=project)
         values: dict[str, Any] = {
             "project": project, "things": _things(found), "kinds": {kind.value: title for kind, title in KINDS.items()},
             "counts": {kind.value: sum(each.kind is kind for each in found.nodes) for kind in NodeKind},
             "left_out": sum(found.left_out.values()),
-            "projects": sorted(set(desk.names().values()), key=str.casefold),
+            "projects": sorted(set(workspace.names().values()), key=str.casefold),
         }  # fmt: skip
-        return page(request, desk, "graph.html", here=PAGE.id, **values)
+        return page(request, workspace, "graph.html", here=PAGE.id, **values)
 
 
 def _things(found: Graph) -> list[tuple[str, list[tuple[Any, list[Any]]]]]:

@@ -21,7 +21,7 @@ from kept.profiles.profile import kind_of, title_of
 from kept.web.navigation import Page
 from kept.web.render import is_part, page, part
 from kept.web.room import at_desk
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 router = APIRouter()
 _PLACES = 4  # places of one holder that are shown before something is forgotten
@@ -82,22 +82,22 @@ def memories(
 ) -> Response:
     """The page; or, for htmx, the list alone."""
     wish = Wish(q=q.strip(), status=status, category=category, project=project, age=age, sure=sure, origin=origin)
-    with at_desk(request) as desk:
-        every = desk.store.log.memories()
-        found = chosen(desk, every, _filter(desk, wish), desk.clock())
+    with at_desk(request) as workspace:
+        every = workspace.store.log.memories()
+        found = chosen(workspace, every, _filter(workspace, wish), workspace.clock())
         values: dict[str, Any] = {
             "wish": wish, "total": len(found), "shown": shown, "stretch": _STRETCH, "groups": _groups(found[:shown]),
-            **shown_with(desk, wish.q.casefold().split()),
+            **shown_with(workspace, wish.q.casefold().split()),
         }  # fmt: skip
         if is_part(request):
-            return part(desk, "memories_list.html", **values)
+            return part(workspace, "memories_list.html", **values)
         return page(
             request,
-            desk,
+            workspace,
             "memories.html",
             here=PAGE.id,
             stored=len(every),
-            choices=_choices(desk, every),
+            choices=_choices(workspace, every),
             **values,
         )
 
@@ -105,86 +105,86 @@ def memories(
 @router.get("/found")
 def found(request: Request) -> Response:
     """How many transcripts there are, for a first visit; it may take a while to look."""
-    with at_desk(request) as desk:
-        tools = [each for each in survey(desk).tools if each.files]
-        return part(desk, "memories_found.html", tools=tools)
+    with at_desk(request) as workspace:
+        tools = [each for each in survey(workspace).tools if each.files]
+        return part(workspace, "memories_found.html", tools=tools)
 
 
 @router.get("/memories/new")
 def new(request: Request) -> Response:
     """The form for something to remember."""
-    with at_desk(request) as desk:
+    with at_desk(request) as workspace:
         kinds = [
-            (kind_of(each.id, one.id), title_of(desk.profiles, each.id, one.id))
-            for each in desk.profiles
+            (kind_of(each.id, one.id), title_of(workspace.profiles, each.id, one.id))
+            for each in workspace.profiles
             for one in each.categories
         ]
-        scopes = sorted(desk.names().items(), key=lambda each: each[1])
-        return part(desk, "memory_new.html", kinds=kinds, scopes=scopes, most=MOST)
+        scopes = sorted(workspace.names().items(), key=lambda each: each[1])
+        return part(workspace, "memory_new.html", kinds=kinds, scopes=scopes, most=MOST)
 
 
 @router.get("/memories/merge")
 def merge(request: Request, number: Ids) -> Response:
     """The form that makes several one."""
-    with at_desk(request) as desk:
-        memories = [find(desk, each) for each in number]
+    with at_desk(request) as workspace:
+        memories = [find(workspace, each) for each in number]
         body = json.dumps({"memories": [{"id": each.id, "revision": revision(each)} for each in memories]})
-        return part(desk, "memories_merge.html", memories=memories, body=body, most=MOST)
+        return part(workspace, "memories_merge.html", memories=memories, body=body, most=MOST)
 
 
 @router.get("/memories/forget")
 def forget(request: Request, number: Ids) -> Response:
     """Where the words stand that forgetting would erase, and what says nearly the same, before it does."""
-    with at_desk(request) as desk:
-        asked = request_of(desk, [find(desk, each) for each in dict.fromkeys(number)])
-        found = places(desk, asked)
+    with at_desk(request) as workspace:
+        asked = request_of(workspace, [find(workspace, each) for each in dict.fromkeys(number)])
+        found = places(workspace, asked)
         exact = sorted((place for place in found if not place.near), key=lambda place: place.holder)
         held = [(holder, list(group)) for holder, group in groupby(exact, key=lambda place: place.holder)]
         near = [place for place in found if place.near]
-        return part(desk, "memories_forget.html", memories=asked.memories, held=held, near=near, shown=_PLACES)
+        return part(workspace, "memories_forget.html", memories=asked.memories, held=held, near=near, shown=_PLACES)
 
 
 @router.get("/memories/{number}/row")
 def row(request: Request, number: str) -> Response:
     """One memory as the list shows it."""
-    with at_desk(request) as desk:
-        return part(desk, "memory_row.html", memory=find(desk, number), **shown_with(desk))
+    with at_desk(request) as workspace:
+        return part(workspace, "memory_row.html", memory=find(workspace, number), **shown_with(workspace))
 
 
 @router.get("/memories/{number}/edit")
 def edit(request: Request, number: str) -> Response:
     """The form that changes it in its place."""
-    with at_desk(request) as desk:
-        return form(desk, find(desk, number), "memory_edit.html")
+    with at_desk(request) as workspace:
+        return form(workspace, find(workspace, number), "memory_edit.html")
 
 
 @router.get("/memories/{number}/answer")
 def answer(request: Request, number: str) -> Response:
     """The form that answers it in its place."""
-    with at_desk(request) as desk:
-        return form(desk, find(desk, number), "memory_answer.html")
+    with at_desk(request) as workspace:
+        return form(workspace, find(workspace, number), "memory_answer.html")
 
 
-def form(desk: Desk, memory: Memory, template: str, row: str = "") -> Response:
+def form(workspace: Workspace, memory: Memory, template: str, row: str = "") -> Response:
     """A form about a memory, in the place of the row that ``row`` gives."""
-    profile = desk.profile_of(memory) or desk.profile
+    profile = workspace.profile_of(memory) or workspace.profile
     kinds = [(each.id, each.title) for each in profile.categories]
     where = row or f"/memories/{memory.id}/row"
-    return part(desk, template, memory=memory, revision=revision, kinds=kinds, row=where, most=MOST)
+    return part(workspace, template, memory=memory, revision=revision, kinds=kinds, row=where, most=MOST)
 
 
-def shown_with(desk: Desk, words: Sequence[str] = ()) -> dict[str, Any]:
+def shown_with(workspace: Workspace, words: Sequence[str] = ()) -> dict[str, Any]:
     """What a row needs besides its memory; ``words`` are marked in it."""
-    now = desk.clock()
-    filed = {(each.id, one.id) for each in desk.profiles if (one := each.category_for("open_question"))}
+    now = workspace.clock()
+    filed = {(each.id, one.id) for each in workspace.profiles if (one := each.category_for("open_question"))}
     return {
         "revision": revision, "status_of": lambda each: each.status_at(now).value, "trust": TRUST, "words": words,
         "asks": lambda each: (each.profile, each.category) in filed,
     }  # fmt: skip
 
 
-def _filter(desk: Desk, wish: Wish) -> Filter:
-    now = desk.clock()
+def _filter(workspace: Workspace, wish: Wish) -> Filter:
+    now = workspace.clock()
     _, within, longer = AGES.get(wish.age, ("", 0, 0))
     _, least, most = SURE.get(wish.sure, ("", 0.0, 2.0))
     known = {each.value: each for each in Status}
@@ -205,15 +205,15 @@ def _groups(found: tuple[Memory, ...]) -> list[tuple[str, list[tuple[Memory, lis
     return made
 
 
-def _choices(desk: Desk, every: tuple[Memory, ...]) -> dict[str, list[tuple[str, str]]]:
+def _choices(workspace: Workspace, every: tuple[Memory, ...]) -> dict[str, list[tuple[str, str]]]:
     """What can be chosen in each field, as it is in the address and as a person reads it; only what would find something."""
-    names = desk.names()
+    names = workspace.names()
     used = {(each.profile, each.category) for each in every}
-    kinds = [(each.id, one.id) for each in desk.profiles for one in each.categories if (each.id, one.id) in used]
+    kinds = [(each.id, one.id) for each in workspace.profiles for one in each.categories if (each.id, one.id) in used]
     projects = sorted({names[each.scope] for each in every if each.scope in names})
-    statuses = {each.status for each in every} | {each.status_at(desk.clock()) for each in every}
+    statuses = {each.status for each in every} | {each.status_at(workspace.clock()) for each in every}
     return {
-        "category": [(f"{profile}.{category}", title_of(desk.profiles, profile, category)) for profile, category in kinds],
+        "category": [(f"{profile}.{category}", title_of(workspace.profiles, profile, category)) for profile, category in kinds],
         "project": [(each, each) for each in projects],
         "status": [("pinned", "pinned"), *((each.value, each.value) for each in Status if each in statuses and each is not Status.ACTIVE), ("any", "any status")],
         "age": [(each, label) for each, (label, _, _) in AGES.items()],

@@ -15,14 +15,14 @@ from kept.profiles.prompts import overlaid
 from kept.web.navigation import Page
 from kept.web.render import page, page_without_desk
 from kept.web.room import at_desk, home_of
-from kept.workspace import Desk, Home
+from kept.workspace import Paths, Workspace
 
 router = APIRouter()
 
 
-def _mark(desk: Desk) -> str:
+def _mark(workspace: Workspace) -> str:
     """That a text of the person's own is in force, for everybody to see."""
-    return "override" if any(desk.prompt(each).overridden for each in desk.profiles) else ""
+    return "override" if any(workspace.prompt(each).overridden for each in workspace.profiles) else ""
 
 
 PAGE = Page(id="prompt", title="Extraction prompt", path="/prompt", key="p", router=router, mark=_mark)
@@ -33,9 +33,9 @@ def prompt(request: Request, profile: Annotated[str, Query(max_length=80)] = "")
     """The prompt of a profile at work, the default one's where none is named. One that cannot be followed is shown all the same."""
     home = home_of(request)
     try:
-        with at_desk(request) as desk:
-            values = _values(home, [each.id for each in desk.profiles], profile)
-            return page(request, desk, "prompt.html", here=PAGE.id, **values)
+        with at_desk(request) as workspace:
+            values = _values(home, [each.id for each in workspace.profiles], profile)
+            return page(request, workspace, "prompt.html", here=PAGE.id, **values)
     except ConfigError:
         values = _values(home, prompt_override.at_work(home), profile)
         if not any(each.problem for each in values["drafts"]):
@@ -43,7 +43,7 @@ def prompt(request: Request, profile: Annotated[str, Query(max_length=80)] = "")
         return page_without_desk(request, "prompt.html", here=PAGE.id, **values)
 
 
-def _values(home: Home, known: Sequence[str], profile: str) -> dict[str, Any]:
+def _values(home: Paths, known: Sequence[str], profile: str) -> dict[str, Any]:
     drafts = [prompt_override.look(home, each) for each in known]
     draft = next(
         (each for each in drafts if each.profile.id == profile), next((each for each in drafts if each.problem), drafts[0])

@@ -18,20 +18,20 @@ from kept.web.pages.memories import form, shown_with
 from kept.web.render import page, part
 from kept.web.room import at_desk
 from kept.web.turns import conversations
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 router = APIRouter()
 _STRETCH = 40
 _QUOTES = 3
 
 
-def waiting(desk: Desk) -> int:
+def waiting(workspace: Workspace) -> int:
     """How many memories wait for a decision."""
-    return _how_many(desk, Status.HELD)
+    return _how_many(workspace, Status.HELD)
 
 
-def _how_many(desk: Desk, wanted: Status) -> int:
-    return sum(count for (status, _, _), count in desk.store.log.census(desk.clock()).items() if status is wanted)
+def _how_many(workspace: Workspace, wanted: Status) -> int:
+    return sum(count for (status, _, _), count in workspace.store.log.census(workspace.clock()).items() if status is wanted)
 
 
 PAGE = Page(id="review", title="Review", path="/review", key="v", router=router, count=waiting)
@@ -63,31 +63,37 @@ WHY: Mapping[str, str] = {  # what stands behind the name of a refusal
 @router.get("/review")
 def review(request: Request, shown: Annotated[int, Query(ge=1, le=10_000)] = _STRETCH) -> Response:
     """The queue, what was said in one session together, the latest session first."""
-    with at_desk(request) as desk:
-        held = chosen(desk, desk.store.log.memories(), Filter(statuses=(Status.HELD,)), desk.clock())
+    with at_desk(request) as workspace:
+        held = chosen(workspace, workspace.store.log.memories(), Filter(statuses=(Status.HELD,)), workspace.clock())
         queue = by_session(held)
         sessions = [(_session(each[0]), each) for each in _by_session(queue[:shown])]
         values: dict[str, Any] = {"sessions": sessions, "total": len(queue), "shown": shown, "stretch": _STRETCH}
-        return page(request, desk, "review.html", here=PAGE.id, tab="held", **values, **_shown(desk, queue[:shown]))
+        return page(request, workspace, "review.html", here=PAGE.id, tab="held", **values, **_shown(workspace, queue[:shown]))
 
 
 @router.get("/review/lingering")
 def old(request: Request) -> Response:
     """What lingers: old and never confirmed, or fading."""
-    with at_desk(request) as desk:
-        found = lingering(desk)
+    with at_desk(request) as workspace:
+        found = lingering(workspace)
         why = {each.memory.id: each.reason for each in found}
         memories = [each.memory for each in found]
         return page(
-            request, desk, "review_lingering.html", here=PAGE.id, tab="lingering", queue=memories, **_shown(desk, memories, why)
+            request,
+            workspace,
+            "review_lingering.html",
+            here=PAGE.id,
+            tab="lingering",
+            queue=memories,
+            **_shown(workspace, memories, why),
         )
 
 
 @router.get("/review/refused")
 def turned_down(request: Request, reason: str = "", shown: Annotated[int, Query(ge=1, le=10_000)] = _STRETCH) -> Response:
     """What kept refused, by the reason; a person may say that it was right after all."""
-    with at_desk(request) as desk:
-        every = refused(desk)
+    with at_desk(request) as workspace:
+        every = refused(workspace)
         reasons = Counter(_reason(each) for each in every)
         found = sorted((each for each in every if reason in ("", _reason(each))), key=_place)
         values: dict[str, Any] = {
@@ -98,42 +104,42 @@ def turned_down(request: Request, reason: str = "", shown: Annotated[int, Query(
             "stretch": _STRETCH,
             "why": WHY,
         }
-        taken = {one for each in desk.store.log.memories() for one in each.candidates if each.content}
+        taken = {one for each in workspace.store.log.memories() for one in each.candidates if each.content}
         return page(
-            request, desk, "review_refused.html", here=PAGE.id, tab="refused", found=found[:shown], reason_of=_reason, taken=taken,
-            declined=_how_many(desk, Status.REJECTED), **values, **shown_with(desk),
+            request, workspace, "review_refused.html", here=PAGE.id, tab="refused", found=found[:shown], reason_of=_reason, taken=taken,
+            declined=_how_many(workspace, Status.REJECTED), **values, **shown_with(workspace),
         )  # fmt: skip
 
 
 @router.get("/review/{number}/card")
 def card(request: Request, number: str) -> Response:
     """One memory as the queue shows it; once it is decided, in short."""
-    with at_desk(request) as desk:
-        memory = find(desk, number)
-        why = "" if memory.owned else why_lingering(desk, memory)
-        return part(desk, "review_card.html", memory=memory, **_shown(desk, [memory], {memory.id: why} if why else {}))
+    with at_desk(request) as workspace:
+        memory = find(workspace, number)
+        why = "" if memory.owned else why_lingering(workspace, memory)
+        return part(workspace, "review_card.html", memory=memory, **_shown(workspace, [memory], {memory.id: why} if why else {}))
 
 
 @router.get("/review/{number}/edit")
 def edit(request: Request, number: str) -> Response:
     """The form that changes its words; it is kept with them."""
-    with at_desk(request) as desk:
-        return form(desk, find(desk, number), "review_edit.html", row=f"/review/{number}/card")
+    with at_desk(request) as workspace:
+        return form(workspace, find(workspace, number), "review_edit.html", row=f"/review/{number}/card")
 
 
 @router.get("/review/{number}/conversation")
 def conversation(request: Request, number: str) -> Response:
     """The card with the conversation around every quote."""
-    with at_desk(request) as desk:
-        memory = find(desk, number)
-        found = conversations(trace(desk, memory, context=5).evidence[:_QUOTES], memory.evidence)
-        return part(desk, "review_card.html", memory=memory, **_shown(desk, [memory]) | {"evidence": found})
+    with at_desk(request) as workspace:
+        memory = find(workspace, number)
+        found = conversations(trace(workspace, memory, context=5).evidence[:_QUOTES], memory.evidence)
+        return part(workspace, "review_card.html", memory=memory, **_shown(workspace, [memory]) | {"evidence": found})
 
 
-def _shown(desk: Desk, memories: Sequence[Memory], lingers: Mapping[str, str] | None = None) -> dict[str, Any]:
-    proposed = {each.id: words for each in memories if (words := _revision(desk, each))}
+def _shown(workspace: Workspace, memories: Sequence[Memory], lingers: Mapping[str, str] | None = None) -> dict[str, Any]:
+    proposed = {each.id: words for each in memories if (words := _revision(workspace, each))}
     return {
-        **shown_with(desk),
+        **shown_with(workspace),
         "quotes": _QUOTES,
         "lingers": lingers or {},
         "proposed": proposed,
@@ -143,13 +149,13 @@ def _shown(desk: Desk, memories: Sequence[Memory], lingers: Mapping[str, str] | 
     }
 
 
-def _revision(desk: Desk, memory: Memory) -> tuple[Change, ...]:
+def _revision(workspace: Workspace, memory: Memory) -> tuple[Change, ...]:
     """What the words were before, where the last thing that happened to a memory put it in others."""
     if memory.status is not Status.HELD:
         return ()
     said = [
         facts.content
-        for _, each in desk.store.log.operations_on(memory.id)
+        for _, each in workspace.store.log.operations_on(memory.id)
         if each.memory == memory.id and (facts := getattr(each, "facts", None) or getattr(each, "value", None))
     ]
     before = next((each for each in reversed(said) if each != memory.content), "")

@@ -12,7 +12,7 @@ from kept.web.navigation import Page
 from kept.web.render import page, part
 from kept.web.room import at_desk, room_of
 from kept.web.work import STAGES
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 router = APIRouter()
 _SHOWN, _DAYS, _TRACED = 20, 30, 60
@@ -22,8 +22,8 @@ KINDS = {
 }  # fmt: skip
 
 
-def _waiting(desk: Desk) -> int:
-    return len(stops(desk))
+def _waiting(workspace: Workspace) -> int:
+    return len(stops(workspace))
 
 
 PAGE = Page(id="runs", title="Runs", path="/runs", key="u", router=router, count=_waiting)
@@ -32,17 +32,17 @@ PAGE = Page(id="runs", title="Runs", path="/runs", key="u", router=router, count
 @router.get("/runs")
 def all_runs(request: Request) -> Response:
     """The page."""
-    with at_desk(request) as desk:
+    with at_desk(request) as workspace:
         return page(
-            request, desk, "runs.html", here=PAGE.id, charts=_charts(desk), model=desk.asking is not None, **(_listed(desk) | _now(request))
+            request, workspace, "runs.html", here=PAGE.id, charts=_charts(workspace), model=workspace.llm is not None, **(_listed(workspace) | _now(request))
         )  # fmt: skip
 
 
 @router.get("/runs/now")
 def now(request: Request, *, follow: bool = False) -> Response:
     """How the run stands; asked for every second while one is under way."""
-    with at_desk(request) as desk:
-        answer = part(desk, "runs_now.html", **_now(request))
+    with at_desk(request) as workspace:
+        answer = part(workspace, "runs_now.html", **_now(request))
     if follow and not room_of(request).work.now.running:
         answer.headers["hx-trigger"] = "kept:changed"
     return answer
@@ -51,25 +51,25 @@ def now(request: Request, *, follow: bool = False) -> Response:
 @router.get("/runs/list")
 def listing(request: Request, *, before: Annotated[int, Query(ge=0, le=10**15)] = 0) -> Response:
     """The runs alone; those before one of them."""
-    with at_desk(request) as desk:
-        return part(desk, "runs_more.html" if before else "runs_list.html", **_listed(desk, before=before))
+    with at_desk(request) as workspace:
+        return part(workspace, "runs_more.html" if before else "runs_list.html", **_listed(workspace, before=before))
 
 
 @router.get("/runs/charts")
 def figures(request: Request) -> Response:
     """The charts alone."""
-    with at_desk(request) as desk:
-        return part(desk, "runs_charts.html", charts=_charts(desk))
+    with at_desk(request) as workspace:
+        return part(workspace, "runs_charts.html", charts=_charts(workspace))
 
 
 @router.get("/runs/{number}/row")
 def row(request: Request, number: Annotated[int, Path(ge=0, le=10**15)]) -> Response:
     """One run as the list shows it."""
-    with at_desk(request) as desk:
-        found = next(iter(runs(desk, 1, before=number + 1)), None)
+    with at_desk(request) as workspace:
+        found = next(iter(runs(workspace, 1, before=number + 1)), None)
         if found is None or found.run.id != number:
             raise MissingError(f"there is no run {number} that changed anything", hint="see `kept log`")
-        return part(desk, "runs_row.html", each=found, **_told())
+        return part(workspace, "runs_row.html", each=found, **_told())
 
 
 def _now(request: Request) -> dict[str, Any]:
@@ -80,12 +80,12 @@ def _told() -> dict[str, Any]:
     return {"changes": changes, "cost": cost}
 
 
-def _listed(desk: Desk, *, before: int = 0) -> dict[str, Any]:
-    found = runs(desk, _SHOWN + 1, before=before)
+def _listed(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
+    found = runs(workspace, _SHOWN + 1, before=before)
     return {
         "found": found[:_SHOWN],
         "more": found[_SHOWN - 1].run.id if len(found) > _SHOWN else 0,
-        "stops": stops(desk),
+        "stops": stops(workspace),
         **_told(),
     }
 
@@ -103,14 +103,14 @@ def cost(value: float | None) -> str:
     return "price unknown" if value is None else f"{value:.2f} USD" if value >= 0.01 or not value else "under 0.01 USD"
 
 
-def _charts(desk: Desk) -> list[Chart]:
-    target = desk.settings.journal.self_reference
+def _charts(workspace: Workspace) -> list[Chart]:
+    target = workspace.settings.journal.self_reference
     found = (
-        chart("Cost of the model", f"by day, the last {_DAYS}", spending(desk, _DAYS), share=False),
-        chart("Coverage", "share of topics that something is remembered of, by run", coverage(desk, _TRACED), share=True),
+        chart("Cost of the model", f"by day, the last {_DAYS}", spending(workspace, _DAYS), share=False),
+        chart("Coverage", "share of topics that something is remembered of, by run", coverage(workspace, _TRACED), share=True),
         chart(
             "Self-reference of the journal", f"share of sentences about memory itself, by entry; the line is {target:.0%}",
-            self_reference(desk, _TRACED), share=True, target=target,
+            self_reference(workspace, _TRACED), share=True, target=target,
         ),
     )  # fmt: skip
     return [each for each in found if each is not None]

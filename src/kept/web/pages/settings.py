@@ -16,7 +16,7 @@ from kept.pipeline.nightly import last_night
 from kept.web.navigation import Page
 from kept.web.render import page, page_without_desk, part
 from kept.web.room import at_desk, home_of
-from kept.workspace import Desk, Home
+from kept.workspace import Paths, Workspace
 
 router = APIRouter()
 PAGE = Page(id="settings", title="Settings", path="/settings", key="s", router=router)
@@ -28,9 +28,16 @@ def settings(request: Request) -> Response:
     home = home_of(request)
     try:
         found = configure.listed(home)
-        with at_desk(request) as desk:
+        with at_desk(request) as workspace:
             return page(
-                request, desk, "settings.html", here=PAGE.id, groups=_groups(found), **_around(desk), **_file(home), **_shown(home)
+                request,
+                workspace,
+                "settings.html",
+                here=PAGE.id,
+                groups=_groups(found),
+                **_around(workspace),
+                **_file(home),
+                **_shown(home),
             )
     except ConfigError as error:
         problem = {"error": error.what, "where": error.where, "hint": error.hint}
@@ -41,22 +48,24 @@ def settings(request: Request) -> Response:
 def row(request: Request, name: Annotated[str, Path(max_length=100)]) -> Response:
     """One setting as the page shows it."""
     home = home_of(request)
-    with at_desk(request) as desk:
-        return part(desk, "settings_row.html", each=configure.told(home, name), **_shown(home))
+    with at_desk(request) as workspace:
+        return part(workspace, "settings_row.html", each=configure.told(home, name), **_shown(home))
 
 
 @router.get("/settings/sources")
 def sources(request: Request) -> Response:
     """What is on this machine, tool by tool; it takes a look at every file, so the page asks for it when it is there."""
-    with at_desk(request) as desk:
-        return part(desk, "settings_sources.html", tools=[each for each in survey(desk).tools if each.known or not each.enabled])
+    with at_desk(request) as workspace:
+        return part(
+            workspace, "settings_sources.html", tools=[each for each in survey(workspace).tools if each.known or not each.enabled]
+        )
 
 
 @router.get("/settings/night")
 def night(request: Request) -> Response:
     """How the night's job stands."""
-    with at_desk(request) as desk:
-        return part(desk, "settings_night.html", **_night(desk.home))
+    with at_desk(request) as workspace:
+        return part(workspace, "settings_night.html", **_night(workspace.paths))
 
 
 def _groups(found: tuple[Setting, ...]) -> list[tuple[str, str, list[Setting]]]:
@@ -67,22 +76,22 @@ def _groups(found: tuple[Setting, ...]) -> list[tuple[str, str, list[Setting]]]:
     return [(number, title, by_title[title]) for number, title in configure.groups() if title in by_title]
 
 
-def _shown(home: Home) -> dict[str, Any]:
+def _shown(home: Paths) -> dict[str, Any]:
     """What a row needs besides its setting."""
     known = sorted(profiles.names(home.config / "profiles"))
     return {"known_profiles": known, "plain": _plain}
 
 
-def _around(desk: Desk) -> dict[str, Any]:
+def _around(workspace: Workspace) -> dict[str, Any]:
     """What stands beside the settings: whether a model is set, what is written where, and the night's job."""
-    return {"model": desk.asking is not None, "outputs": tuple(desk.store.outputs()), **_night(desk.home)}
+    return {"model": workspace.llm is not None, "outputs": tuple(workspace.store.outputs()), **_night(workspace.paths)}
 
 
-def _night(home: Home) -> dict[str, Any]:
+def _night(home: Paths) -> dict[str, Any]:
     return {"entries": schedule.standing(home, os.environ), "last": last_night(home), "trial_home": home.root != home.user}
 
 
-def _file(home: Home) -> dict[str, Any]:
+def _file(home: Paths) -> dict[str, Any]:
     text, revision = configure.text(home)
     return {"file": str(home.settings), "text": text, "file_revision": revision}
 

@@ -16,7 +16,7 @@ from kept.web.pages.memories import PAGE, form, shown_with
 from kept.web.render import page, part
 from kept.web.room import at_desk
 from kept.web.turns import conversations
-from kept.workspace import Desk
+from kept.workspace import Workspace
 
 router = APIRouter()
 
@@ -33,65 +33,65 @@ _FIRST = 5  # pieces of evidence that are shown at once
 @router.get("/memories/{number}")
 def whole(request: Request, number: str) -> Response:
     """The page."""
-    with at_desk(request) as desk:
-        memory = find(desk, number)
-        return page(request, desk, "story.html", here=PAGE.id, **_told(desk, memory))
+    with at_desk(request) as workspace:
+        memory = find(workspace, number)
+        return page(request, workspace, "story.html", here=PAGE.id, **_told(workspace, memory))
 
 
 @router.get("/memories/{number}/head")
 def head(request: Request, number: str) -> Response:
     """The sentence and what can be done to it."""
-    with at_desk(request) as desk:
-        return part(desk, "story_head.html", **_told(desk, find(desk, number)))
+    with at_desk(request) as workspace:
+        return part(workspace, "story_head.html", **_told(workspace, find(workspace, number)))
 
 
 @router.get("/memories/{number}/rest")
 def rest(request: Request, number: str, every: Annotated[bool, Query(alias="all")] = False) -> Response:  # noqa: FBT002 - from the address
     """Everything below the sentence."""
-    with at_desk(request) as desk:
-        return part(desk, "story_rest.html", **_told(desk, find(desk, number), most=None if every else _FIRST))
+    with at_desk(request) as workspace:
+        return part(workspace, "story_rest.html", **_told(workspace, find(workspace, number), most=None if every else _FIRST))
 
 
 @router.get("/memories/{number}/routes")
 def shown(request: Request, number: str) -> Response:
     """Where it is shown, and why; every file is composed for that."""
-    with at_desk(request) as desk:
-        memory = find(desk, number)
-        return part(desk, "story_routes.html", routes=routed(desk, [memory]).get(memory.id, ()))
+    with at_desk(request) as workspace:
+        memory = find(workspace, number)
+        return part(workspace, "story_routes.html", routes=routed(workspace, [memory]).get(memory.id, ()))
 
 
 @router.get("/memories/{number}/head/{what}")
 def change(request: Request, number: str, what: str) -> Response:
     """A form in the place of the sentence: ``edit`` or ``answer``."""
-    with at_desk(request) as desk:
+    with at_desk(request) as workspace:
         template = "memory_answer.html" if what == "answer" else "memory_edit.html"
-        memory = find(desk, number)
-        return form(desk, memory, template, row=f"/memories/{memory.id}/head")
+        memory = find(workspace, number)
+        return form(workspace, memory, template, row=f"/memories/{memory.id}/head")
 
 
 @router.get("/memories/{number}/evidence/{place}")
 def evidence(request: Request, number: str, place: int, around: Annotated[int, Query(ge=0, le=200)] = 10) -> Response:
     """One piece of evidence with more of its conversation."""
-    with at_desk(request) as desk:
-        memory = find(desk, number)
-        found = trace(desk, memory, context=around).evidence[place : place + 1]
+    with at_desk(request) as workspace:
+        memory = find(workspace, number)
+        found = trace(workspace, memory, context=around).evidence[place : place + 1]
         shown = conversations(found, memory.evidence, first=place)
-        return part(desk, "story_turns.html", memory=memory, evidence=shown, around=around)
+        return part(workspace, "story_turns.html", memory=memory, evidence=shown, around=around)
 
 
 @router.get("/undo/{what}")
 def before_undo(request: Request, what: str) -> Response:
     """What taking back a pass or run would change, found by trying it and leaving everything as it is."""
-    with at_desk(request) as desk:
-        with desk.store.trial():
-            found = undo(desk, what)
+    with at_desk(request) as workspace:
+        with workspace.store.trial():
+            found = undo(workspace, what)
         changes = [
             (before, after, changed_words(before.content, after.content) if before and after else ())
             for before, after in found.changed.values()
             if _seen(before) != _seen(after)
         ]
         unseen = len(found.changed) - len(changes)
-        return part(desk, "before_undo.html", changes=changes, unseen=unseen, later=found.later, passes=found.passes)
+        return part(workspace, "before_undo.html", changes=changes, unseen=unseen, later=found.later, passes=found.passes)
 
 
 def _seen(memory: Memory | None) -> Any:
@@ -105,11 +105,11 @@ def _teller(found: Story) -> str:
     return first.made.actor.value if first is not None and direct else ""
 
 
-def _told(desk: Desk, memory: Memory, most: int | None = _FIRST) -> dict[str, Any]:
-    found = story(desk, memory, context=_AROUND)
+def _told(workspace: Workspace, memory: Memory, most: int | None = _FIRST) -> dict[str, Any]:
+    found = story(workspace, memory, context=_AROUND)
     chapters = [(each, changed_words(each.before, each.after) if each.changed else ()) for each in found.chapters]
     return {
         "memory": memory, "story": found, "chapters": chapters[::-1], "who": WHO, "what": WHAT, "around": _AROUND,
         "evidence": conversations(found.trace.evidence[:most], memory.evidence), "rest": len(found.trace.evidence[most:]) if most else 0,
-        "origin": _teller(found), **shown_with(desk),
+        "origin": _teller(found), **shown_with(workspace),
     }  # fmt: skip
