@@ -8,7 +8,8 @@ from claude_lines import read
 
 from kept.core.errors import SourceError
 from kept.core.event import Account, Author
-from kept.sources import SOURCES, Skipped, examine, find_files
+from kept.sources import Skipped, examine, find_files
+from kept.sources.formats.claude_code.reader import ClaudeCode
 
 
 def read_all(folder):
@@ -75,7 +76,7 @@ def test_hostile_files_are_read_as_their_index_says(shared):
     assert files
     for entry in files:
         path = shared / "hostile" / entry["file"]
-        assert examine(path) is SOURCES[0], entry["id"]
+        assert isinstance(examine(path), ClaudeCode), entry["id"]
         if entry.get("file_error"):
             with pytest.raises(SourceError):
                 read(path)

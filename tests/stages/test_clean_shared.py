@@ -20,7 +20,7 @@ def size(one: Event) -> int:
 def test_real_sessions_shrink_to_less_than_half_and_stay_clean(shared: Path) -> None:
     conceal = partial(redact, key=b"key")
     before = after = 0
-    for path in sorted((shared / "transcripts" / "inputs" / "claude-code-jsonl").rglob("*.jsonl")):
+    for path in sorted((shared / "transcripts" / "inputs" / "claude-code-jsonl" / "entireio-cli").rglob("*.jsonl")):
         for piece in ClaudeCode().read(path, Cursor()):
             for one in piece.events:
                 done = clean(one, redact=conceal, limits=Limits())

@@ -19,6 +19,7 @@ from kept.local.settings.roots import Root
 from kept.memories import configure
 from kept.memories.browse import plain
 from kept.pipeline import follow_roots
+from kept.sources.entries import ENTRY
 from kept.workspace import Workspace, find_paths
 
 _ACTIONS = {
@@ -32,7 +33,6 @@ _MEANT = {
     "chatgpt": "an export",
     "claude-ai": "an export",
     "console": "saved screens of Claude Code and Codex",
-    "entry": "kept's own journal",
     "generic": "JSONL or Markdown of your own making",
     "journal": "dated notes",
     "vault": "conversations in Markdown",
@@ -226,8 +226,11 @@ def _account_lines(account: Account) -> Iterator[Line]:
 
 def _not_read(workspace: Workspace, found: Survey, *, verbose: bool) -> Iterator[Line]:
     """What is not read, and why: for a reader who has never seen this."""
-    absent = [each for each in found.tools if not each.known and each.places]
-    given = [_meant(each) for each in found.tools if not each.known and not each.places]
+    # The journal kept writes itself is no tool a reader may have forgotten, and saved screens are the rarest thing to name.
+    absent = [each for each in found.tools if not each.known and each.places and each.name != ENTRY]
+    given = [
+        _meant(each) for each in sorted(found.tools, key=lambda tool: tool.name == "console") if not each.known and not each.places
+    ]
     yield line()
     yield line(("Not read", "bold"))
     central = [each for each in absent if each.name not in _IN_PROJECTS]
