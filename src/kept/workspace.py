@@ -5,11 +5,12 @@ Every path kept writes to lies below one home; a trial run with ``--home`` touch
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from zoneinfo import ZoneInfo
 
 import tzlocal
@@ -36,7 +37,6 @@ from kept.profiles.profile import Category, Profile, Use, choose, read_kind
 from kept.profiles.prompts import Prompt, overlaid, prompt
 from kept.sources.entries import ENTRY, entries
 from kept.store import SqliteStore, Store
-from kept.store.in_memory import InMemoryStore
 from kept.store.moved_home import rehome
 
 VAULT, VAULT_MARKER = "vault", ".memory-loop.json"
@@ -343,7 +343,7 @@ def opened(
         raise RefusedPathError("a link lies in kept's own folder", where=str(link), hint="put what it leads to in its place")
     if not anew:
         _miss(home)
-    with InMemoryStore() if dry and not home.store.exists() else SqliteStore(home.store, redact=_redactor()) as store:
+    with _store(home, dry=dry) as store:
         if not dry:
             rehome(store, home.root, [each.outputs.memory_file for each in made])
         asking = asker(
@@ -366,6 +366,15 @@ def _miss(home: Paths) -> None:
     if copies and not home.store.exists():
         hint = f"bring it back: kept restore {copies[-1]} (or begin with an empty one: --new-store)"
         raise StoreError("the store is gone, but backups of it are there", where=str(home.store), hint=hint)
+
+
+@contextmanager
+def _store(home: Paths, *, dry: bool) -> Iterator[SqliteStore]:
+    """Open the store; a dry call that finds none works on an empty one in a temporary folder."""
+    with TemporaryDirectory(prefix="kept-") if dry and not home.store.exists() else nullcontext() as folder:
+        path = Path(folder) / home.store.name if folder else home.store
+        with SqliteStore(path, redact=_redactor()) as store:
+            yield store
 
 
 def _redactor() -> Callable[[str, bytes], str]:

@@ -10,17 +10,12 @@ from kept.core.erasure import Words
 from kept.core.event import FORGOTTEN_MARK, Author, Kind, Pointer, Precision
 from kept.core.project import Project
 from kept.store import SqliteStore, Store
-from kept.store.in_memory import InMemoryStore
 
 
-def opened(kind, path):
-    return SqliteStore(path) if kind == "sqlite" else InMemoryStore()
-
-
-@pytest.fixture(params=("sqlite", "memory"))
-def store(request, tmp_path):
-    with opened(request.param, tmp_path / "kept.db") as found:
-        yield found
+@pytest.fixture
+def store(tmp_path):
+    with SqliteStore(tmp_path / "kept.db") as opened:
+        yield opened
 
 
 def at(one, path):
@@ -158,12 +153,11 @@ def test_directories_are_those_of_threads_and_the_files_of_threads_without_one(s
     assert store.archive.directories() == (("", "g"), ("/p", ""))
 
 
-@pytest.mark.parametrize("into", ["sqlite", "memory"])
-def test_projects_and_opted_out_conversations_travel_with_a_store(store, tmp_path, into):
+def test_projects_and_opted_out_conversations_travel_with_a_store(store, tmp_path):
     archived(store, NATIVE, path="a")
     store.archive.put_project(Project(directory="/p", identity="dir:/p", name="p", scope="project:p-1"))
     store.archive.opt_out("s", "a")
-    with opened(into, tmp_path / "other.db") as other:
+    with SqliteStore(tmp_path / "other.db") as other:
         other.load(store.rows())
         assert tuple(other.rows()) == tuple(store.rows())
         assert archived(other, COPY, path="b") == archived(store, COPY, path="b")

@@ -18,13 +18,12 @@ from kept.core.memory import Evidence, Refused, Status
 from kept.core.operation import Add, Forget, Merge, Pin, Retire, Supersede, as_facts
 from kept.core.summary import Form, Note, Passage
 from kept.store import IMPORTED, Output, Span, SqliteStore, Store
-from kept.store.in_memory import InMemoryStore
 
-KINDS = ("sqlite", "memory")
+KINDS = ("sqlite",)  # every store there is keeps this contract
 
 
 def opened(kind: str, path: Path) -> Store:
-    return SqliteStore(path) if kind == "sqlite" else InMemoryStore()
+    return {"sqlite": SqliteStore}[kind](path)
 
 
 @pytest.fixture(params=KINDS)

@@ -19,7 +19,6 @@ from kept.recall.context import assemble
 from kept.recall.nearby import Asked, Place
 from kept.recall.search import Kind, search
 from kept.store import SqliteStore
-from kept.store.in_memory import InMemoryStore
 from talking import RULE, forget_ids, say
 
 DAY = date(2026, 1, 5)
@@ -232,11 +231,8 @@ def test_a_rebuilt_a_copied_and_a_written_out_store_have_the_daybook(desk_at, ho
         rebuild(workspace)
         assert workspace.store.days.passages() == before
         assert SUM in [each.text for each in search(workspace, "rates.csv offline", where=[Kind.SUMMARY])]
-        other = InMemoryStore()
-        other.load(workspace.store.rows())
-        assert other.days.passages() == before
-        with SqliteStore(tmp_path / "other.db") as third:
-            third.load(other.rows())
-            assert third.days.passages() == before
-            assert third.damage() == ()
-            assert third.days.points(datetime(2026, 1, 5, tzinfo=UTC), datetime(2026, 1, 5, tzinfo=UTC) + timedelta(days=1))
+        with SqliteStore(tmp_path / "other.db") as other:
+            other.load(workspace.store.rows())
+            assert other.days.passages() == before
+            assert other.damage() == ()
+            assert other.days.points(datetime(2026, 1, 5, tzinfo=UTC), datetime(2026, 1, 5, tzinfo=UTC) + timedelta(days=1))

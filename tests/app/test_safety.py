@@ -4,7 +4,6 @@ import json
 import os
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -23,7 +22,7 @@ from kept.pipeline.run import Options, run
 from kept.pipeline.safety import check, export_archive, import_file, restore
 from kept.store import SqliteStore
 from kept.store.backups import is_intact
-from kept.store.in_memory import InMemoryStore
+from kept.workspace import Paths, opened
 from talking import forget_ids
 
 
@@ -37,23 +36,6 @@ def forms(workspace) -> list[str]:
 
 def export_lines(workspace, path) -> None:
     path.write_text("".join(f"{json.dumps(exported(workspace, each))}\n" for each in workspace.store.log.memories()))
-
-
-def test_the_whole_job_runs_over_a_store_in_memory(desk_at, home, tmp_path, transcripts):
-    with desk_at(home) as workspace:
-        run(workspace, [transcripts], Options())
-        expected = forms(workspace)
-    with desk_at(tmp_path / "other") as workspace:
-        trial = replace(workspace, store=InMemoryStore())
-        report = run(trial, [transcripts], Options())
-        assert report.active >= 4
-        assert forms(trial) == expected
-        assert trial.store.damage() == ()
-        again = run(trial, [transcripts], Options())
-        assert again.body()["operations"] == {}
-        settle(trial, lambda: undo(trial))
-        assert not [each for each in trial.store.log.memories() if each.status is Status.ACTIVE]
-        assert workspace.store.log.memories() == ()
 
 
 def test_a_backup_is_a_store_of_its_owner_and_overwrites_nothing(desk_at, home, transcripts):
@@ -348,3 +330,12 @@ def test_an_empty_file_is_no_import(desk_at, home, data):
     (home / "empty.jsonl").write_bytes(data)
     with desk_at(home) as workspace, pytest.raises(UsageError, match="nothing in the file"):
         import_file(workspace, home / "empty.jsonl")
+
+
+def test_a_dry_call_without_a_store_works_and_makes_none(home):
+    place = Paths(root=home, user=home)
+    with opened(place, zone="UTC", dry=True) as workspace:
+        assert workspace.store.log.memories() == ()
+        scratch = workspace.store.path
+    assert not place.store.exists()
+    assert not scratch.parent.exists()

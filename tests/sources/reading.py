@@ -4,7 +4,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from kept.core.event import Account, Author, Cursor
+from kept.core.event import Account, Author, Cursor, Kind
+from kept.store.threads import Tree, abandoned, link
 
 
 def lines(*records):
@@ -61,3 +62,12 @@ def files(folder: Path, pattern: str) -> list[Path]:
     found = sorted(path for path in folder.rglob(pattern) if path.is_file())
     assert found
     return found
+
+
+def abandoned_texts(events):
+    """The texts of the events that lie on a branch the user went back behind."""
+    tree = Tree()
+    for event in events:
+        human = event.kind is Kind.PROMPT and event.author in (Author.HUMAN, Author.ABANDONED)
+        tree.add(link(event.record), link(event.parent), link(event.turn), human=human, output=event.kind is Kind.TOOL_OUTPUT)
+    return [event.text for event, gone in zip(events, abandoned(tree), strict=True) if gone]

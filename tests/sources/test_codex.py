@@ -9,12 +9,11 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reading import at_once, files, human, lines, read, read_bytes, read_in_pieces, said
+from reading import abandoned_texts, at_once, files, human, lines, read, read_bytes, read_in_pieces, said
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Kind, Precision
 from kept.sources.formats.codex.reader import Codex
-from kept.store.threads import abandoned, tree_of
 
 CODEX = Codex()
 
@@ -132,10 +131,6 @@ def test_arguments_that_are_no_json_are_the_target_as_they_stand(tmp_path):
     broken = {"type": "function_call", "name": "shell", "arguments": '{"command": ["ls"', "call_id": "c"}
     (found,) = read_bytes(CODEX, tmp_path / "r.jsonl", lines(meta(), row("response_item", broken)))
     assert found.tool.target == '{"command": ["ls"'
-
-
-def abandoned_texts(events):
-    return [each.text for each, gone in zip(events, abandoned(tree_of(events)), strict=True) if gone]
 
 
 def test_a_rollback_gives_up_the_last_turns_even_where_nothing_follows(tmp_path):

@@ -6,12 +6,11 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reading import at_once, files, human, lines, read, read_bytes, read_in_pieces, said
+from reading import abandoned_texts, at_once, files, human, lines, read, read_bytes, read_in_pieces, said
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Kind, Precision
 from kept.sources.formats.gemini import Gemini
-from kept.store.threads import abandoned, tree_of
 
 GEMINI = Gemini()
 HEAD = {"sessionId": "abc", "projectHash": "p", "startTime": "2026-08-10T09:15:00.000Z", "kind": "main"}
@@ -95,19 +94,15 @@ def test_what_a_compression_puts_in_place_is_its_own_and_nothing_is_forgotten(tm
     assert "[masked]" not in [each.text for each in events]
 
 
-def abandoned_texts(events):
-    return [each.text for each, gone in zip(events, abandoned(tree_of(events)), strict=True) if gone and each.text]
-
-
 def test_a_rewind_gives_up_what_it_took_back_even_where_nothing_follows(tmp_path):
-    assert abandoned_texts(read_bytes(GEMINI, tmp_path / "s.jsonl", a_chat())) == ["wrong idea", "ok"]
+    assert abandoned_texts(read_bytes(GEMINI, tmp_path / "s.jsonl", a_chat())) == ["wrong idea", "ok", ""]
     last = lines(HEAD, user("m1", "one"), reply("m2", "1"), user("m3", "two"), {"$rewindTo": "m3"})
     assert abandoned_texts(read_bytes(GEMINI, tmp_path / "s.jsonl", last)) == ["two"]
 
 
 def test_a_rewind_to_an_unknown_message_takes_back_all(tmp_path):
     data = lines(HEAD, user("m1", "one"), reply("m2", "1"), {"$rewindTo": "nowhere"}, user("m3", "anew", 9))
-    assert abandoned_texts(read_bytes(GEMINI, tmp_path / "s.jsonl", data)) == ["one", "1"]
+    assert abandoned_texts(read_bytes(GEMINI, tmp_path / "s.jsonl", data)) == ["one", "1", ""]
 
 
 @pytest.mark.parametrize("text", ["/help", "/chat save x", "?"])

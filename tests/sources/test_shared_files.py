@@ -9,7 +9,7 @@ from reading import at_once, read, read_in_pieces
 
 from kept.core.event import Account, Cursor
 from kept.sources import Skipped, examine, find_files
-from kept.store.in_memory import InMemoryStore
+from kept.store import SqliteStore
 
 GROWING = {"claude-code", "codex", "gemini-cli", "pi", "copilot-cli", "cursor-agent", "generic"}
 LARGEST = 200_000  # bytes of a file that is grown: each length is read on its own
@@ -24,9 +24,9 @@ def claimed(shared: Path):
 
 
 @pytest.mark.shared
-def test_every_record_of_every_file_is_kept_or_set_aside_by_a_reason_and_reading_it_again_adds_nothing(shared):
+def test_every_record_of_every_file_is_kept_or_set_aside_by_a_reason_and_reading_it_again_adds_nothing(shared, tmp_path):
     formats = set()
-    with InMemoryStore() as store:
+    with SqliteStore(tmp_path / "kept.db") as store:
         for source, path in claimed(shared):
             events, _, cursor = read(source, path)  # asserts that the account adds up
             assert all(each.at is not None or each.precision == "none" for each in events), path
@@ -39,8 +39,8 @@ def test_every_record_of_every_file_is_kept_or_set_aside_by_a_reason_and_reading
 
 @pytest.mark.shared
 @pytest.mark.slow
-def test_reading_everything_twice_adds_nothing_and_an_untouched_file_gives_no_slice(shared):
-    with InMemoryStore() as store:
+def test_reading_everything_twice_adds_nothing_and_an_untouched_file_gives_no_slice(shared, tmp_path):
+    with SqliteStore(tmp_path / "kept.db") as store:
         cursors = {}
         for turn in range(2):
             for source, path in claimed(shared):

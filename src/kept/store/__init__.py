@@ -1,4 +1,4 @@
-"""Stores: what they must do (:class:`Store`), one in SQLite; :mod:`kept.store.in_memory` has one in memory."""
+"""Stores: what they must do (:class:`Store`), and the one in SQLite."""
 
 from kept.store.check import IMPORTED
 from kept.store.protocol import Archive, Log, Store

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from kept.core.errors import DamagedError, StoreError
-from kept.core.fold import apply, undone
+from kept.core.fold import apply
 from kept.core.memory import Memory, Status
 from kept.core.operation import Operation, Pass, mentioned
 from kept.store.records import ERASED, chain, judged_body, operation_body, read_judged, read_operation, seal, unseal, verdict_slug
@@ -140,21 +140,3 @@ def put_together(heads: Iterable[Pass], rows: Iterable[OperationRow]) -> Iterato
             operations = tuple(operation_of(row) for row in group)
             number, group = next(groups, (0, iter(())))
         yield replace(head, operations=operations) if operations else head
-
-
-def relived(passes: Iterable[PassRow], candidates: Iterable[CandidateRow]) -> Iterator[CandidateRow]:
-    """Candidates with whether they are live: of a pass that counts, and not covered by a later span of the same stage that counts."""
-    rows = tuple(passes)
-    off = undone(each.head for each in rows)
-    spans: dict[int, list[tuple[int, int, str]]] = {}
-    stages = {each.head.id: each.head.stage for each in rows}
-    for each in rows:
-        for thread, start in each.covers:
-            if each.head.id not in off:
-                spans.setdefault(thread, []).append((each.head.id, start, each.head.stage))
-    for row in candidates:
-        covered = any(
-            made > row.pass_id and start <= row.ordinal and stage == stages[row.pass_id]
-            for made, start, stage in spans.get(row.thread, ())
-        )
-        yield replace(row, live=row.pass_id not in off and not covered)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from kept.core.codec import digest
-from kept.core.event import Author, Event, Kind
 
 _NONE = -1
 
@@ -64,15 +63,6 @@ class _Family:
         while each != _NONE:
             yield each
             each = self.sibling[each]
-
-
-def tree_of(events: Iterable[Event]) -> Tree:
-    """The tree of events in their order. A prompt that its client marks as abandoned is a prompt of the user all the same."""
-    tree = Tree()
-    for each in events:
-        human = each.kind is Kind.PROMPT and each.author in (Author.HUMAN, Author.ABANDONED)
-        tree.add(link(each.record), link(each.parent), link(each.turn), human=human, output=each.kind is Kind.TOOL_OUTPUT)
-    return tree
 
 
 def abandoned(tree: Tree) -> bytearray:
