@@ -79,7 +79,14 @@ def _turn(number: int, topics: int) -> dict[str, object]:
     message = {"role": role, "content": content} | ({"id": f"msg-{number}"} if role == "assistant" else {})
     moment = datetime(2026, 1, 5, 8, tzinfo=UTC) + timedelta(seconds=20 * number)
     return {
-        "type": role, "uuid": f"turn-{number}", "parentUuid": f"turn-{number - 1}" if number else None, "sessionId": "one-long-conversation",
-        "cwd": "/home/u/harbor", "version": "2.1.0", "userType": "external", "isSidechain": False,
-        "timestamp": f"{moment:%Y-%m-%dT%H:%M:%S}.000Z", "message": message,
-    }  # fmt: skip
+        "type": role,
+        "uuid": f"turn-{number}",
+        "parentUuid": f"turn-{number - 1}" if number else None,
+        "sessionId": "one-long-conversation",
+        "cwd": "/home/u/harbor",
+        "version": "2.1.0",
+        "userType": "external",
+        "isSidechain": False,
+        "timestamp": f"{moment:%Y-%m-%dT%H:%M:%S}.000Z",
+        "message": message,
+    }

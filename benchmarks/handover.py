@@ -216,11 +216,25 @@ def is_certain(words: str, turn: Row) -> bool:
     )
     events = [
         Event(
-            key=str(place), twin="", session="replay", record="", parent="", turn="", kind=kind, author=author, label_reason="", text=text,
-            at=None, precision=Precision.NONE, project="", branch="", tool=tool, pointer=Pointer(path="", line=place, start=0, end=0),
+            key=str(place),
+            twin="",
+            session="replay",
+            record="",
+            parent="",
+            turn="",
+            kind=kind,
+            author=author,
+            label_reason="",
+            text=text,
+            at=None,
+            precision=Precision.NONE,
+            project="",
+            branch="",
+            tool=tool,
+            pointer=Pointer(path="", line=place, start=0, end=0),
         )
         for place, (kind, author, text, tool) in enumerate(said)
-    ]  # fmt: skip
+    ]
     made = propose(events, 0, len(events), profile=profile("coding"), scope=lambda _: "project:replay")
     return any(candidate.trigger == CAUSE and candidate.confidence > 0.9 for candidate in made)
 

@@ -79,9 +79,18 @@ def fill(home: Path, lines: list[str], count: int) -> int:
 def fact(text: str, number: int) -> Memory:
     seen = NOW - timedelta(hours=number)
     return Memory(
-        id=digest(text, str(number), size=5), profile="coding", category="project_fact", scope=SCOPE, status=Status.ACTIVE, content=text,
-        confidence=0.8, origin=Origin.USER, first_seen=seen, last_seen=seen, artifacts=artifacts(text),
-    )  # fmt: skip
+        id=digest(text, str(number), size=5),
+        profile="coding",
+        category="project_fact",
+        scope=SCOPE,
+        status=Status.ACTIVE,
+        content=text,
+        confidence=0.8,
+        origin=Origin.USER,
+        first_seen=seen,
+        last_seen=seen,
+        artifacts=artifacts(text),
+    )
 
 
 def mean(home: Path, lines: list[str], count: int) -> None:

@@ -99,10 +99,12 @@ def injected(home: str, *, meaning: bool, days: bool = False) -> Iterator[tuple[
             client="codex",
         )
         found = assemble(
-            Place(path, "/", seconds=60.0), asked, now=datetime.fromisoformat(each.at),
+            Place(path, "/", seconds=60.0),
+            asked,
+            now=datetime.fromisoformat(each.at),
             scope=scopes.get(each.project) or scopes.get(folder_of(each.path)) or "",
             nearest=near_here(place, each.text) if meaning else None,
-        )  # fmt: skip
+        )
         yield from ((each, piece) for piece in found.pieces if piece.layer != CORE)
 
 

@@ -89,8 +89,14 @@ def _night(home: Path, there: Path, profile: str, day: str) -> tuple[str, ...]:
     wrong = f"; exit {run.returncode}/{sleep.returncode}: {run.stderr.strip()[-200:]}" if run.returncode or sleep.returncode else ""
     sizes = ", ".join(f"{path} {size:,}" for path, size in _outputs(home))
     return (
-        day, str(state["active"]), str(state["held"]), str(operations["add"]), f"{others}{faded}{wrong}" or "-", f"{seconds:.1f}", sizes,
-    )  # fmt: skip
+        day,
+        str(state["active"]),
+        str(state["held"]),
+        str(operations["add"]),
+        f"{others}{faded}{wrong}" or "-",
+        f"{seconds:.1f}",
+        sizes,
+    )
 
 
 def _outputs(home: Path) -> Iterator[tuple[str, int]]:

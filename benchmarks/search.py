@@ -132,11 +132,23 @@ def filled(workspace: Workspace, size: int, talk: Talk) -> None:
 def turn(number: int, text: str) -> Event:
     reply, session = number % 3 == 2, f"s{number // SESSION}"
     return Event(
-        key=str(number), twin="", session=session, record=str(number), parent="", turn="", kind=What.RESPONSE if reply else What.PROMPT,
-        author=Author.ASSISTANT if reply else Author.HUMAN, label_reason="made up", text=text,
-        at=START + timedelta(minutes=number), precision=Precision.SESSION, project="", branch="", tool=None,
+        key=str(number),
+        twin="",
+        session=session,
+        record=str(number),
+        parent="",
+        turn="",
+        kind=What.RESPONSE if reply else What.PROMPT,
+        author=Author.ASSISTANT if reply else Author.HUMAN,
+        label_reason="made up",
+        text=text,
+        at=START + timedelta(minutes=number),
+        precision=Precision.SESSION,
+        project="",
+        branch="",
+        tool=None,
         pointer=Pointer(path=session, line=1, start=0, end=0),
-    )  # fmt: skip
+    )
 
 
 class Random:

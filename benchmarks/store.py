@@ -62,26 +62,59 @@ def sentence(chance: random.Random) -> str:
 
 def event(number: int, text: str) -> Event:
     return Event(
-        key=f"event-{number:026}", twin="", session=f"session-{number // 50}", record=f"r{number}", parent="", turn="",
-        kind=Kind.PROMPT, author=Author.HUMAN, label_reason="typed", text=text, at=START + timedelta(minutes=number),
-        precision=Precision.MESSAGE, project=f"/home/u/project-{number % 40}", branch="", tool=None,
+        key=f"event-{number:026}",
+        twin="",
+        session=f"session-{number // 50}",
+        record=f"r{number}",
+        parent="",
+        turn="",
+        kind=Kind.PROMPT,
+        author=Author.HUMAN,
+        label_reason="typed",
+        text=text,
+        at=START + timedelta(minutes=number),
+        precision=Precision.MESSAGE,
+        project=f"/home/u/project-{number % 40}",
+        branch="",
+        tool=None,
         pointer=Pointer(path="f", line=number, start=0, end=1),
-    )  # fmt: skip
+    )
 
 
 def memory(number: int, said: Event) -> tuple[Judged, Memory]:
     quote = Evidence(
         quote=said.text, event=said.key, session=said.session, path="f", at=said.at, author="human", origin=Origin.USER
-    )  # fmt: skip
+    )
     scope = f"project:p-{number % 40}"
     candidate = Candidate(
-        id=f"{number:032x}", profile="coding", category="decision", scope=scope, content=said.text, confidence=0.8, trigger="rule",
-        at=said.at, origin=Origin.USER, artifacts=(), evidence=(quote,), reasoning="typed by the user",
-    )  # fmt: skip
+        id=f"{number:032x}",
+        profile="coding",
+        category="decision",
+        scope=scope,
+        content=said.text,
+        confidence=0.8,
+        trigger="rule",
+        at=said.at,
+        origin=Origin.USER,
+        artifacts=(),
+        evidence=(quote,),
+        reasoning="typed by the user",
+    )
     value = Memory(
-        id=f"{number:010x}", profile="coding", category="decision", scope=scope, status=Status.ACTIVE, content=said.text, confidence=0.8,
-        origin=Origin.USER, first_seen=said.at, last_seen=said.at, evidence=(quote,), candidates=(candidate.id,), trigger="rule",
-    )  # fmt: skip
+        id=f"{number:010x}",
+        profile="coding",
+        category="decision",
+        scope=scope,
+        status=Status.ACTIVE,
+        content=said.text,
+        confidence=0.8,
+        origin=Origin.USER,
+        first_seen=said.at,
+        last_seen=said.at,
+        evidence=(quote,),
+        candidates=(candidate.id,),
+        trigger="rule",
+    )
     return Judged(candidate=candidate, verdict=Accepted()), value
 
 
@@ -131,9 +164,18 @@ def measure(path: Path, size: int) -> tuple[str, ...]:
         assert store.damage() == () if size < 5_000 else True
         rebuild = seconds(store.log.rebuild)
     return (
-        f"{size:,}", f"{build:.1f}", f"{reading:.2f}", f"{counting * 1e3:.1f}", f"{APPENDS / single:.0f}", f"{1 / batch:.1f}",
-        f"{undo * 1e3:.1f}", f"{search * 1e3:.1f}", f"{check:.1f}", f"{rebuild:.1f}", f"{stored / size:.0f}",
-    )  # fmt: skip
+        f"{size:,}",
+        f"{build:.1f}",
+        f"{reading:.2f}",
+        f"{counting * 1e3:.1f}",
+        f"{APPENDS / single:.0f}",
+        f"{1 / batch:.1f}",
+        f"{undo * 1e3:.1f}",
+        f"{search * 1e3:.1f}",
+        f"{check:.1f}",
+        f"{rebuild:.1f}",
+        f"{stored / size:.0f}",
+    )
 
 
 def pin(number: str) -> Pin:

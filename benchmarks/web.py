@@ -86,11 +86,21 @@ def served(home: Paths) -> Iterator[tuple[int, str]]:
 
 def server(port: int, key: str, some: str, rounds: int) -> None:
     paths = {
-        "the list": "/", "a search": "/?q=deploy1", "a filter": "/?project=project-7&category=coding.decision", "a row": f"/memories/{some}/row",
-        "a story": f"/memories/{some}", "review": "/review", "as JSON": "/api/memories?limit=100",
-        "knowledge": "/graph", "drawn of it": "/api/graph", "days": "/days", "before": "/context?message=deploy1+fails", "files": "/files",
-        "one file": "/files/edit?name=.claude/rules/memory.md", "the prompt": "/prompt",
-    }  # fmt: skip
+        "the list": "/",
+        "a search": "/?q=deploy1",
+        "a filter": "/?project=project-7&category=coding.decision",
+        "a row": f"/memories/{some}/row",
+        "a story": f"/memories/{some}",
+        "review": "/review",
+        "as JSON": "/api/memories?limit=100",
+        "knowledge": "/graph",
+        "drawn of it": "/api/graph",
+        "days": "/days",
+        "before": "/context?message=deploy1+fails",
+        "files": "/files",
+        "one file": "/files/edit?name=.claude/rules/memory.md",
+        "the prompt": "/prompt",
+    }
     print(f"{'server':<14}{'CPU ms':>10}{'first ms':>10}{'kB':>8}")
     for name, path in paths.items():
         costs, size = [], 0

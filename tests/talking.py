@@ -20,13 +20,17 @@ def say(home, session, *prompts, cwd="/x/harbor", day="2026-01-05", start=0, nam
                 file.write(
                     json.dumps(
                         {
-                            "type": role, "uuid": uuid, "parentUuid": None, "sessionId": session, "cwd": str(cwd),
+                            "type": role,
+                            "uuid": uuid,
+                            "parentUuid": None,
+                            "sessionId": session,
+                            "cwd": str(cwd),
                             "timestamp": f"{day}T10:{number:02}:0{int(role == 'assistant')}.250Z",
                             "message": {"role": role, "content": content, **({"id": uuid} if role == "assistant" else {})},
                         }
                     )
                     + "\n"
-                )  # fmt: skip
+                )
     return path
 
 
@@ -41,11 +45,15 @@ def converse(home, session, *turns, cwd="/x/harbor", day="2026-01-05"):
         minute, second = divmod(70 * number, 60)
         records.append(
             {
-                "type": role, "uuid": uuid, "parentUuid": f"{session}-{number - 1}" if number else None, "sessionId": session,
-                "cwd": str(cwd), "timestamp": f"{day}T{9 + minute // 60:02}:{minute % 60:02}:{second:02}.000Z",
+                "type": role,
+                "uuid": uuid,
+                "parentUuid": f"{session}-{number - 1}" if number else None,
+                "sessionId": session,
+                "cwd": str(cwd),
+                "timestamp": f"{day}T{9 + minute // 60:02}:{minute % 60:02}:{second:02}.000Z",
                 "message": {"role": role, "content": content, **({"id": uuid} if role == "assistant" else {})},
             }
-        )  # fmt: skip
+        )
     path = home / ".claude" / "projects" / "p" / f"{session}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{json.dumps(each)}\n" for each in records))

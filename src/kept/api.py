@@ -89,9 +89,13 @@ class Memory:
         if entry.get("role") not in _ROLES or not isinstance(content, str):
             raise UsageError("an entry needs a role (user, assistant, tool or system) and a text as content")
         body = {
-            "timestamp": to_text(self._desk.clock()), "id": uuid4().hex, **entry, "content": content[:_LONGEST],
-            "session_id": self.session, "cwd": self._project,
-        }  # fmt: skip
+            "timestamp": to_text(self._desk.clock()),
+            "id": uuid4().hex,
+            **entry,
+            "content": content[:_LONGEST],
+            "session_id": self.session,
+            "cwd": self._project,
+        }
         self._append(_redacted(body, self._desk.store.key("redaction")))
         return self._take()
 
@@ -144,7 +148,7 @@ def rolled(workspace: Workspace, window: Window, event: Event, *, most: int = MO
     older = entries[:-keep]
     return Window(
         notes=(*window.notes, *_notes(workspace, older, window.told)), entries=entries[-keep:], told=window.told + len(older)
-    )  # fmt: skip
+    )
 
 
 def _notes(workspace: Workspace, events: Sequence[Event], base: int) -> Iterator[Note]:

@@ -327,7 +327,7 @@ def opened(
     ``also`` are profiles that are at work whatever the settings say; that of the journal is where kept has written an entry.
 
     Raises ConfigError for settings, profile or zone that cannot be followed, StoreError where the store cannot be opened.
-    """  # fmt: skip
+    """
     chosen = settings_file.read(home.settings)
     if profile:  # for this call one profile remembers everything, whatever the rules say
         chosen = replace(chosen, use=(Use(profile=profile),))
@@ -347,14 +347,15 @@ def opened(
         if not dry:
             rehome(store, home.root, [each.outputs.memory_file for each in made])
         asking = asker(
-            chosen.llm, replies=home.replies, env=given, clock=clock, redact=_redaction(store),
+            chosen.llm,
+            replies=home.replies,
+            env=given,
+            clock=clock,
+            redact=_redaction(store),
             day_start=lambda: datetime.combine(clock().astimezone(local).date(), time(), local).astimezone(UTC),
-        )  # fmt: skip
+        )
         try:
-            yield Workspace(
-                paths=home, settings=chosen, profiles=made, zone=local, store=store, clock=clock, env=given,
-                llm=asking,
-            )  # fmt: skip
+            yield Workspace(paths=home, settings=chosen, profiles=made, zone=local, store=store, clock=clock, env=given, llm=asking)
         finally:
             if asking is not None:
                 asking.close()

@@ -17,17 +17,39 @@ def event(
     key: str, *, session: str = "s", text: str = "words", twin: str = "", at: datetime | None = AT, project: str = "/p"
 ) -> Event:
     return Event(
-        key=key, twin=twin, session=session, record=key, parent="", turn="", kind=Kind.PROMPT, author=Author.HUMAN, label_reason="typed",
-        text=text, at=at, precision=Precision.MESSAGE, project=project, branch="", tool=None,
+        key=key,
+        twin=twin,
+        session=session,
+        record=key,
+        parent="",
+        turn="",
+        kind=Kind.PROMPT,
+        author=Author.HUMAN,
+        label_reason="typed",
+        text=text,
+        at=at,
+        precision=Precision.MESSAGE,
+        project=project,
+        branch="",
+        tool=None,
         pointer=Pointer(path="f", line=1, start=0, end=1),
-    )  # fmt: skip
+    )
 
 
 def memory(number: str, content: str = "something") -> Memory:
     return Memory(
-        id=number, profile="coding", category="decision", scope="user", status=Status.ACTIVE, content=content, confidence=0.8,
-        origin=Origin.USER, first_seen=AT, last_seen=AT, candidates=(f"c-{number}",),
-    )  # fmt: skip
+        id=number,
+        profile="coding",
+        category="decision",
+        scope="user",
+        status=Status.ACTIVE,
+        content=content,
+        confidence=0.8,
+        origin=Origin.USER,
+        first_seen=AT,
+        last_seen=AT,
+        candidates=(f"c-{number}",),
+    )
 
 
 ACCEPTED = Accepted()
@@ -36,9 +58,19 @@ ACCEPTED = Accepted()
 def judged(number: str, verdict=ACCEPTED) -> Judged:
     quote = Evidence(quote=f"quote {number}", event="e", session="s", path="f", at=AT, author="human", origin=Origin.USER)
     candidate = Candidate(
-        id=number, profile="coding", category="decision", scope="user", content=f"content {number}", confidence=0.8, trigger="t", at=AT,
-        origin=Origin.USER, artifacts=(), evidence=(quote,), reasoning="r",
-    )  # fmt: skip
+        id=number,
+        profile="coding",
+        category="decision",
+        scope="user",
+        content=f"content {number}",
+        confidence=0.8,
+        trigger="t",
+        at=AT,
+        origin=Origin.USER,
+        artifacts=(),
+        evidence=(quote,),
+        reasoning="r",
+    )
     return Judged(candidate=candidate, verdict=verdict)
 
 

@@ -113,11 +113,24 @@ def test_a_leap_day_returns_in_leap_years_alone():
 @pytest.mark.parametrize(
     "text",
     [
-        "", "FREQ=HOURLY", "FREQ=DAILY;BYSETPOS=1", "FREQ=DAILY;INTERVAL=0", "FREQ=DAILY;INTERVAL=x", "FREQ=WEEKLY;BYDAY=XX",
-        "FREQ=WEEKLY;BYDAY=2MO", "FREQ=MONTHLY;BYDAY=9MO", "FREQ=MONTHLY;BYMONTHDAY=0", "FREQ=YEARLY;BYDAY=MO", "FREQ=YEARLY;BYWEEKNO=1",
-        "FREQ=DAILY;UNTIL=soon", "FREQ=DAILY;COUNT=-1", "FREQ=YEARLY;BYMONTH=13", "nonsense", "FREQ=WEEKLY;BYMONTHDAY=3",
+        "",
+        "FREQ=HOURLY",
+        "FREQ=DAILY;BYSETPOS=1",
+        "FREQ=DAILY;INTERVAL=0",
+        "FREQ=DAILY;INTERVAL=x",
+        "FREQ=WEEKLY;BYDAY=XX",
+        "FREQ=WEEKLY;BYDAY=2MO",
+        "FREQ=MONTHLY;BYDAY=9MO",
+        "FREQ=MONTHLY;BYMONTHDAY=0",
+        "FREQ=YEARLY;BYDAY=MO",
+        "FREQ=YEARLY;BYWEEKNO=1",
+        "FREQ=DAILY;UNTIL=soon",
+        "FREQ=DAILY;COUNT=-1",
+        "FREQ=YEARLY;BYMONTH=13",
+        "nonsense",
+        "FREQ=WEEKLY;BYMONTHDAY=3",
     ],
-)  # fmt: skip
+)
 def test_a_rule_that_is_not_understood_whole_is_not_followed_by_half(text, calendar):
     assert rule(text) is None
     found = calendar(["UID:1", "DTSTART:20260105T090000Z", f"RRULE:{text}", "SUMMARY:Watch"])
@@ -133,9 +146,12 @@ def test_a_series_keeps_its_local_hour_over_the_change_of_clocks(calendar):
 
 def test_a_series_ends_where_it_is_said_to_and_leaves_out_what_was_taken_out_or_moved(calendar):
     series = [
-        "UID:1", "DTSTART;TZID=Europe/Berlin:20260105T100000", "RRULE:FREQ=DAILY;UNTIL=20260109T090000Z",
-        "EXDATE;TZID=Europe/Berlin:20260106T100000,20260107T100000", "SUMMARY:Watch",
-    ]  # fmt: skip
+        "UID:1",
+        "DTSTART;TZID=Europe/Berlin:20260105T100000",
+        "RRULE:FREQ=DAILY;UNTIL=20260109T090000Z",
+        "EXDATE;TZID=Europe/Berlin:20260106T100000,20260107T100000",
+        "SUMMARY:Watch",
+    ]
     moved = [
         "UID:1",
         "RECURRENCE-ID;TZID=Europe/Berlin:20260108T100000",

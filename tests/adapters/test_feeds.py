@@ -70,10 +70,17 @@ def test_a_feed_that_did_not_change_gives_nothing_and_keeps_its_cursor(tmp_path)
 @pytest.mark.parametrize(
     "text",
     [
-        BOMB, "", "<rss><channel>", "<html><body>no feed</body></html>", b"\xff\xfe\x00", b"\0" * 50, "<a>" * 500,
-        '<?xml version="1.0" encoding="nonsense"?><rss/>', BOMB.encode("utf-16"),
+        BOMB,
+        "",
+        "<rss><channel>",
+        "<html><body>no feed</body></html>",
+        b"\xff\xfe\x00",
+        b"\0" * 50,
+        "<a>" * 500,
+        '<?xml version="1.0" encoding="nonsense"?><rss/>',
+        BOMB.encode("utf-16"),
     ],
-)  # fmt: skip
+)
 def test_a_malformed_feed_or_one_that_declares_a_document_type_is_refused_whole(tmp_path, text):
     with pytest.raises(SourceError):
         brought("rss", file(tmp_path, "f.xml", text))
@@ -274,10 +281,14 @@ def test_a_maildir_is_read_as_well(tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        b"From x\n", b"From x\nSubject: a\n\nno date", b"From x\nDate: never\nSubject: \xff\xfe\n\nx", b"From x\n" + b"\0" * 5000,
-        b"From x\nContent-Type: multipart/mixed\nSubject: =?x?q?=\n\n--\n", b"From x\nContent-Type: text/plain; charset=none\nDate: Mon, 05 Jan 2026 08:00:00 +0000\n\nx",
+        b"From x\n",
+        b"From x\nSubject: a\n\nno date",
+        b"From x\nDate: never\nSubject: \xff\xfe\n\nx",
+        b"From x\n" + b"\0" * 5000,
+        b"From x\nContent-Type: multipart/mixed\nSubject: =?x?q?=\n\n--\n",
+        b"From x\nContent-Type: text/plain; charset=none\nDate: Mon, 05 Jan 2026 08:00:00 +0000\n\nx",
     ],
-)  # fmt: skip
+)
 def test_malformed_messages_are_skipped_and_counted(tmp_path, text):
     found = brought("mail", file(tmp_path, "box", text + b"\n\n" + MAIL.encode()))
     assert [each.title for each in found.items] == ["Tides of the week"]
@@ -429,11 +440,22 @@ def test_a_pipe_or_a_missing_file_is_refused_without_waiting(tmp_path, kind):
 
 
 GARBAGE = (
-    b"", b"\0" * 5_000, b"\xff\xfe" + bytes(range(256)) * 8, b"<" * 50_000, b"[" * 50_000, b"{" * 50_000, b"\n" * 50_000, b"a" * 200_000,
-    b"From \nDate: \xff\nSubject: =?x?q?\n\n" * 50, b"BEGIN:VCALENDAR\nBEGIN:VEVENT\n" * 500, b"commit 1234567\nDate: x\n" * 500,
-    b"<rss><channel><item><pubDate>99 Foo 99999</pubDate></item></channel></rss>", b"SQLite format 3\0" + b"\0" * 4_000,
-    b'{"roots": [{"children": null, "url": 7, "date_added": 1e400}]}', b"<a href='x' add_date='" + b"9" * 5_000 + b"'>x</a>",
-)  # fmt: skip
+    b"",
+    b"\0" * 5_000,
+    b"\xff\xfe" + bytes(range(256)) * 8,
+    b"<" * 50_000,
+    b"[" * 50_000,
+    b"{" * 50_000,
+    b"\n" * 50_000,
+    b"a" * 200_000,
+    b"From \nDate: \xff\nSubject: =?x?q?\n\n" * 50,
+    b"BEGIN:VCALENDAR\nBEGIN:VEVENT\n" * 500,
+    b"commit 1234567\nDate: x\n" * 500,
+    b"<rss><channel><item><pubDate>99 Foo 99999</pubDate></item></channel></rss>",
+    b"SQLite format 3\0" + b"\0" * 4_000,
+    b'{"roots": [{"children": null, "url": 7, "date_added": 1e400}]}',
+    b"<a href='x' add_date='" + b"9" * 5_000 + b"'>x</a>",
+)
 
 
 @pytest.mark.parametrize("kind", ["git", "rss", "opml", "notes", "calendar", "mail", "bookmarks", "history", "pages"])

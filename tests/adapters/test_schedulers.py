@@ -97,15 +97,24 @@ def test_each_machine_is_started_at_the_hour_of_its_own_zone():
         for zone in ("Asia/Tokyo", "America/New_York", "")
     }
     assert lines == {
-        "Asia/Tokyo": "*-*-* 02:30:00 Asia/Tokyo", "America/New_York": "*-*-* 02:30:00 America/New_York", "": "*-*-* 02:30:00",
-    }  # fmt: skip
+        "Asia/Tokyo": "*-*-* 02:30:00 Asia/Tokyo",
+        "America/New_York": "*-*-* 02:30:00 America/New_York",
+        "": "*-*-* 02:30:00",
+    }
 
 
 def test_the_agent_of_launchd_has_only_keys_that_launchd_knows_each_of_its_kind():
     kinds = {
-        "Label": str, "ProgramArguments": list, "ProcessType": str, "LowPriorityIO": bool, "Nice": int, "StartCalendarInterval": dict,
-        "RunAtLoad": bool, "StandardOutPath": str, "StandardErrorPath": str,
-    }  # fmt: skip
+        "Label": str,
+        "ProgramArguments": list,
+        "ProcessType": str,
+        "LowPriorityIO": bool,
+        "Nice": int,
+        "StartCalendarInterval": dict,
+        "RunAtLoad": bool,
+        "StandardOutPath": str,
+        "StandardErrorPath": str,
+    }
     agent = plistlib.loads(schedulers.agent_text(ODD).encode())
     assert {name: type(value) for name, value in agent.items()} == kinds
     assert agent["ProcessType"] == "Background"

@@ -63,11 +63,20 @@ def test_every_setting_has_a_name() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        '[journal]\nfolder = "/etc"', '[journal]\nfolder = "../x"', '[journal]\nfolder = ""', "[journal]\noutside = 1.5", "[journal]\nspam = 1",
-        '[[feed]]\nkind = "telepathy"\npath = "x"', '[[feed]]\nkind = "rss"', '[[feed]]\nkind = "rss"\npath = "x"\nurl = "https://example.org"',
-        '[[feed]]\nkind = "git"\nurl = "https://example.org"', '[[feed]]\nkind = "rss"\nurl = "file:///etc/passwd"', "feed = 1", "feed = [1]",
+        '[journal]\nfolder = "/etc"',
+        '[journal]\nfolder = "../x"',
+        '[journal]\nfolder = ""',
+        "[journal]\noutside = 1.5",
+        "[journal]\nspam = 1",
+        '[[feed]]\nkind = "telepathy"\npath = "x"',
+        '[[feed]]\nkind = "rss"',
+        '[[feed]]\nkind = "rss"\npath = "x"\nurl = "https://example.org"',
+        '[[feed]]\nkind = "git"\nurl = "https://example.org"',
+        '[[feed]]\nkind = "rss"\nurl = "file:///etc/passwd"',
+        "feed = 1",
+        "feed = [1]",
     ],
-)  # fmt: skip
+)
 def test_a_journal_or_a_feed_that_cannot_be_followed_is_refused(tmp_path, text):
     path = tmp_path / "config.toml"
     path.write_text(text)

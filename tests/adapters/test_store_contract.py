@@ -336,8 +336,11 @@ def test_words_are_taken_out_of_events_rows_and_reports_and_the_hashes_hold(stor
     words = Words(sentences=(SENTENCE,))
     assert [found.key for found in store.archive.holding(words)] == ["a"]
     assert {name for name, text in store.log.texts() if words.stand_in(text)} == {
-        "proposal c1", "the history of memory m1", f"pass {made.id}", f"the report of run {made.run}",
-    }  # fmt: skip
+        "proposal c1",
+        "the history of memory m1",
+        f"pass {made.id}",
+        f"the report of run {made.run}",
+    }
     assert store.archive.erase_words(words) == {"a"}
     assert store.log.amend(words) == 3
     assert store.archive.event("a").text == f"ok, **{FORGOTTEN_MARK} then"
@@ -350,8 +353,10 @@ def test_words_are_taken_out_of_events_rows_and_reports_and_the_hashes_hold(stor
 
 def test_words_that_an_event_does_not_say_are_damage_unless_they_were_imported(store):
     archive(store, event("a", text="what was said"))
-    quotes = [Evidence(quote=quote, event=key, session="s", path="f", at=AT, author="human", origin=Origin.USER)
-              for quote, key in (("was said", "a"), ("never said", "a"), ("lost", "b"))]  # fmt: skip
+    quotes = [
+        Evidence(quote=quote, event=key, session="s", path="f", at=AT, author="human", origin=Origin.USER)
+        for quote, key in (("was said", "a"), ("never said", "a"), ("lost", "b"))
+    ]
     for number, quote in enumerate(quotes):
         commit(store, Add(memory=f"m{number}", at=AT, reason="new", value=replace(memory(f"m{number}"), evidence=(quote,))))
     value = replace(memory("m9"), evidence=tuple(quotes), trigger=IMPORTED)
@@ -496,8 +501,11 @@ def test_the_threads_of_a_project_come_by_when_they_ended_and_by_when_they_began
     for number, (name, project) in enumerate((("a", "/x"), ("b", "/x"), ("c", "/y"), ("d", "/x"), ("e", ""))):
         began = AT + timedelta(hours=number)
         archive(
-            store, event(name, session=name, project=project, at=began), event(f"{name}2", session=name, at=began + timedelta(minutes=5)), path=name
-        )  # fmt: skip
+            store,
+            event(name, session=name, project=project, at=began),
+            event(f"{name}2", session=name, at=began + timedelta(minutes=5)),
+            path=name,
+        )
     ended = store.archive.ended(["/x"], AT, AT + timedelta(hours=3), 2)
     assert [each.session for each in ended] == ["b", "a"]
     assert [each.session for each in store.archive.ended(["/x", "/y"], AT, AT + timedelta(hours=9), 2)] == ["d", "c"]

@@ -114,11 +114,19 @@ def test_who_sends_a_byte_now_and_then_is_not_waited_for(tmp_path):
 @pytest.mark.parametrize(
     "reply",
     [
-        b"", b"\n", b"no JSON\n", b"[1, 2]\n", b'{"a": "words", "b": null, "c": [1]}\n', b'{"a": 7, "b": -1, "c": NaN, "d": Infinity}\n',
-        b"x" * (embed_server.MOST + 1) + b"\n", b"[" * 30_000 + b"\n", b"\xff\xfe\n", b'{"a": 0.5}',
+        b"",
+        b"\n",
+        b"no JSON\n",
+        b"[1, 2]\n",
+        b'{"a": "words", "b": null, "c": [1]}\n',
+        b'{"a": 7, "b": -1, "c": NaN, "d": Infinity}\n',
+        b"x" * (embed_server.MOST + 1) + b"\n",
+        b"[" * 30_000 + b"\n",
+        b"\xff\xfe\n",
+        b'{"a": 0.5}',
     ],
     ids=["gone", "empty", "no-json", "a-list", "words", "no-cosines", "too-long", "too-deep", "no-utf8", "cut-off"],
-)  # fmt: skip
+)
 def test_what_a_liar_tells_counts_for_nothing(tmp_path, reply):
     with pretending(tmp_path / "s", lambda connection: connection.sendall(reply)):
         assert ask(tmp_path / "s", seconds=1.0) == {}
@@ -160,8 +168,9 @@ def test_who_asks_as_another_user_gets_nothing(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "question", [b"\n", b"no JSON\n", b"[]\n", b'{"message": 1, "scopes": []}\n', b'{"message": "x", "scopes": "user"}\n', b"x" * 100_000, b""]
-)  # fmt: skip
+    "question",
+    [b"\n", b"no JSON\n", b"[]\n", b'{"message": 1, "scopes": []}\n', b'{"message": "x", "scopes": "user"}\n', b"x" * 100_000, b""],
+)
 def test_who_asks_wrongly_gets_nothing_and_the_next_is_answered(tmp_path, question):
     with serving(tmp_path, lambda _, __: {"a": 0.9}):
         with socket(AF_UNIX, SOCK_STREAM) as rude:

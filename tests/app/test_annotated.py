@@ -158,8 +158,10 @@ def test_memories_stand_as_the_scorer_of_the_annotations_says(shared: Path, tmp_
     lines(tmp_path / "m.jsonl", memories)
     out = subprocess.run(
         [sys.executable, shared / "gold" / "score_memories.py", "--gold", folder, "--memories", tmp_path / "m.jsonl"],
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     found = standing(gold, negatives, memories)
     assert f"memories {found.active}  gold-matched {found.matched}  junk-marked {len(found.junk)} " in out
     assert f"held {found.held}\n" in out

@@ -27,10 +27,13 @@ def days_of(home, *projects):
     """A day of work in each of the projects, one after the other."""
     for number, project in enumerate(projects):
         say(
-            home, f"s{number}", f"Please add the page number {number} of the {project} to `{project}.py`, with its tables and its map.",
+            home,
+            f"s{number}",
+            f"Please add the page number {number} of the {project} to `{project}.py`, with its tables and its map.",
             f"We decided to keep the {project} tables {number} in `{project}{number}.sqlite` instead of CSV files.",
-            cwd=f"/x/{project}", day=day(number).isoformat(),
-        )  # fmt: skip
+            cwd=f"/x/{project}",
+            day=day(number).isoformat(),
+        )
 
 
 class Author:

@@ -80,10 +80,17 @@ def full(home, desk_at, tmp_path):
     (home / "feed.xml").write_text(f"<rss><channel>{item.format(f'They say: {SAID}')}</channel></rss>")
     (home / "recording.jsonl").write_text(json.dumps({"key": "k", "text": json.dumps({"facts": [SAID]})}) + "\n")
     converse(
-        home, "a", ("user", SAID), ("agent", f"Understood: {SAID} I will wait."), ("run", "cat notes.txt"),
+        home,
+        "a",
+        ("user", SAID),
+        ("agent", f"Understood: {SAID} I will wait."),
+        ("run", "cat notes.txt"),
         ("out", '{"notes": "one\\nNever deploy the harbour service\\non Fridays, because the tide crew is away."}'),
-        ("user", LOUD), ("agent", "Yes."), ("user", f"{OTHER} And {NEAR}"), ("agent", "Done."),
-    )  # fmt: skip
+        ("user", LOUD),
+        ("agent", "Yes."),
+        ("user", f"{OTHER} And {NEAR}"),
+        ("agent", "Done."),
+    )
     say(home, "b", f"> {SAID}\n\nWhy did we say this?", OTHER, day="2026-01-06")
     with desk_at(home, also=("journal",)) as workspace:
         run(workspace, [], Options())
@@ -132,9 +139,19 @@ def the_memory(workspace):
 
 
 KINDS = {
-    "the store", "backups", "the journal", "external sources", "what models replied", "the recording of a model", "what hooks left",
-    "logs and notes of runs", "files put aside", "what agents observed", "questions for the user's own agent", "the files kept writes",
-}  # fmt: skip
+    "the store",
+    "backups",
+    "the journal",
+    "external sources",
+    "what models replied",
+    "the recording of a model",
+    "what hooks left",
+    "logs and notes of runs",
+    "files put aside",
+    "what agents observed",
+    "questions for the user's own agent",
+    "the files kept writes",
+}
 
 
 def test_one_sentence_in_every_kind_of_place_leaves_none(full, home, tmp_path):
@@ -293,7 +310,7 @@ def test_a_session_a_project_and_a_span_of_time_are_forgotten_whole(two_projects
             event.text
             for thread in workspace.store.archive.threads()
             for event in workspace.store.archive.events(thread.id, 0, thread.events)
-        ]  # fmt: skip
+        ]
         for words in left:
             assert any(words in text for text in texts), words
     for words in gone:

@@ -16,7 +16,16 @@ from kept.pipeline.run import Options, run
 from kept.profiles import profile
 from talking import converse
 
-FAILING = [("user", "make the thumbnails"), ("run", "npm run thumbs"), ("failed", "> thumbs\nError: Cannot find module 'sharp'"), ("run", "npm install sharp"), ("out", "added 1 package"), ("run", "npm run thumbs"), ("out", "12 thumbnails"), ("agent", "They work now.")]  # fmt: skip
+FAILING = [
+    ("user", "make the thumbnails"),
+    ("run", "npm run thumbs"),
+    ("failed", "> thumbs\nError: Cannot find module 'sharp'"),
+    ("run", "npm install sharp"),
+    ("out", "added 1 package"),
+    ("run", "npm run thumbs"),
+    ("out", "12 thumbnails"),
+    ("agent", "They work now."),
+]
 DECIDED = (
     "we decided to keep every amount in cents in `orders.total`, because floats round wrongly",
     "ok. we decided to keep every amount in `orders.total` in cents because floats round wrongly",
@@ -156,8 +165,12 @@ def test_the_same_transcripts_give_the_same_memories_whatever_order_the_process_
         env = os.environ | {"PYTHONHASHSEED": seed, "KEPT_EMBEDDINGS": "off", "HOME": str(home)}
         for command in (["run", str(home / ".claude"), "--quiet"], ["export"]):
             done = subprocess.run(
-                [sys.executable, "-m", "kept", "--home", str(tmp_path / seed), *command], env=env, capture_output=True, text=True, check=True
-            )  # fmt: skip
+                [sys.executable, "-m", "kept", "--home", str(tmp_path / seed), *command],
+                env=env,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
         told.append(done.stdout)
     assert told[0] == told[1] == told[2]
     assert told[0].count("\n") == 4

@@ -363,9 +363,10 @@ def test_secrets_in_a_reply_are_refused_and_kept_nowhere(desk_at, home):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     say(home, "one", "The deploy token must be rotated monthly.")
     memory = {
-        "category": "constraint", "content": f"The deploy token must be rotated monthly: {token}",
+        "category": "constraint",
+        "content": f"The deploy token must be rotated monthly: {token}",
         "evidence": [{"event": "e0", "quote": "The deploy token must be rotated monthly"}],
-    }  # fmt: skip
+    }
     with desk_at(home) as workspace:
         run(with_model(workspace, Obedient(lambda _: NOTHING | {"memories": [memory]})), [], Options())
         assert token not in json.dumps([str(each) for each in workspace.store.log.every_proposal()])

@@ -18,9 +18,18 @@ JAN, MAR, MAY = (datetime(2026, month, 1, 12, tzinfo=UTC) for month in (1, 3, 5)
 def memory(number: str, seen: datetime | None, content: str = "words") -> Memory:
     quote = Evidence(quote=f"{number} {seen}", event="", session="s", path="f", at=seen, author="human", origin=Origin.USER)
     return Memory(
-        id=number, profile="coding", category="decision", scope="user", status=Status.ACTIVE, content=content, confidence=0.8,
-        origin=Origin.USER, first_seen=seen, last_seen=seen, evidence=(quote,),
-    )  # fmt: skip
+        id=number,
+        profile="coding",
+        category="decision",
+        scope="user",
+        status=Status.ACTIVE,
+        content=content,
+        confidence=0.8,
+        origin=Origin.USER,
+        first_seen=seen,
+        last_seen=seen,
+        evidence=(quote,),
+    )
 
 
 def add(number: str, seen: datetime | None = MAR, content: str = "words") -> Add:

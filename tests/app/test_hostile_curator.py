@@ -51,11 +51,19 @@ def test_a_month_of_taking_away_a_tenth_a_night_leaves_half(desk_at, clock, home
         scope = workspace.store.log.memories()[0].scope
         added = tuple(
             Memory(
-                id=f"{number:010x}", profile="coding", category="decision", scope=scope, status=Status.ACTIVE, confidence=0.8,
-                content=f"Crate {number} goes to dock {number * 7}.", origin=Origin.USER, first_seen=workspace.clock(), last_seen=workspace.clock(),
+                id=f"{number:010x}",
+                profile="coding",
+                category="decision",
+                scope=scope,
+                status=Status.ACTIVE,
+                confidence=0.8,
+                content=f"Crate {number} goes to dock {number * 7}.",
+                origin=Origin.USER,
+                first_seen=workspace.clock(),
+                last_seen=workspace.clock(),
             )
             for number in range(MEMORIES)
-        )  # fmt: skip
+        )
         operations = tuple(Add(memory=each.id, at=each.first_seen, reason="accepted", value=each) for each in added)
         started = workspace.store.log.start_run("run", workspace.clock())
         workspace.store.log.commit(

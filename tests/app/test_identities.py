@@ -11,9 +11,14 @@ SAME = "11111111-1111-4111-8111-111111111111"
 
 def record(words, *, uuid=SAME, session="s1", at="2026-01-05T10:00:00.000Z"):
     body = {
-        "type": "user", "uuid": uuid, "parentUuid": None, "sessionId": session, "cwd": "/x/harbor", "timestamp": at,
+        "type": "user",
+        "uuid": uuid,
+        "parentUuid": None,
+        "sessionId": session,
+        "cwd": "/x/harbor",
+        "timestamp": at,
         "message": {"role": "user", "content": words},
-    }  # fmt: skip
+    }
     return json.dumps(body) + "\n"
 
 

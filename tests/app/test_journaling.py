@@ -94,10 +94,18 @@ def test_an_entry_contains_nothing_from_after_its_day_whatever_was_read_before(j
 def test_what_was_answered_after_midnight_is_not_in_the_entry_of_the_day_before(journal_at, home):
     path = say(home, "late", "Please rewrite the tide reader in `tides.py` tonight.", day="2026-01-05")
     after = {
-        "type": "assistant", "uuid": "late-answer", "parentUuid": None, "sessionId": "late", "cwd": "/x/harbor",
+        "type": "assistant",
+        "uuid": "late-answer",
+        "parentUuid": None,
+        "sessionId": "late",
+        "cwd": "/x/harbor",
         "timestamp": "2026-01-06T03:00:00.000Z",
-        "message": {"role": "assistant", "id": "late-answer", "content": [{"type": "text", "text": "The reader now skips herons entirely in tides.py."}]},
-    }  # fmt: skip
+        "message": {
+            "role": "assistant",
+            "id": "late-answer",
+            "content": [{"type": "text", "text": "The reader now skips herons entirely in tides.py."}],
+        },
+    }
     with path.open("a") as file:
         file.write(json.dumps(after) + "\n")
     with journal_at() as workspace:
@@ -165,8 +173,12 @@ def test_what_an_entry_recalls_is_not_learnt_from_it_again(journal_at, home):
     with journal_at() as workspace:
         _, second = write_all(workspace, [day(0), day(1)])
         assert "uv sync` instead" in second.path.read_text()
-        events = [each for thread in workspace.store.archive.threads() if thread.path == str(second.path)
-                  for each in workspace.store.archive.events(thread.id, 0, thread.events)]  # fmt: skip
+        events = [
+            each
+            for thread in workspace.store.archive.threads()
+            if thread.path == str(second.path)
+            for each in workspace.store.archive.events(thread.id, 0, thread.events)
+        ]
         assert events
         assert not any("uv sync` instead" in each.text for each in events)
 
@@ -476,8 +488,9 @@ def test_entries_bring_the_journals_profile_to_work_without_a_second_copy_in_the
 
 
 @pytest.mark.parametrize(
-    ("name", "heading"), [("journal", "# 2026-01-05"), ("weekly", "# Week of"), ("release-notes", "# Changes,"), ("project-update", "# Update,")]
-)  # fmt: skip
+    ("name", "heading"),
+    [("journal", "# 2026-01-05"), ("weekly", "# Week of"), ("release-notes", "# Changes,"), ("project-update", "# Update,")],
+)
 def test_every_form_that_comes_with_kept_gives_an_entry_of_its_own(journal_at, home, name, heading):
     days_of_work(home, 2)
     with journal_at() as workspace:

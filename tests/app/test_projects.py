@@ -146,9 +146,15 @@ def pushed(path, cwd, words, remote="git@example.org:office/harbor.git"):
     records = [("user", words), ("assistant", [{"type": "text", "text": "Done."}, call]), ("user", [result])]
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [
-        base | {"type": role, "uuid": f"{path.stem}-{n}", "parentUuid": f"{path.stem}-{n - 1}" if n else None, "message": {"role": role, "content": content}}
+        base
+        | {
+            "type": role,
+            "uuid": f"{path.stem}-{n}",
+            "parentUuid": f"{path.stem}-{n - 1}" if n else None,
+            "message": {"role": role, "content": content},
+        }
         for n, (role, content) in enumerate(records)
-    ]  # fmt: skip
+    ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 

@@ -370,7 +370,13 @@ def test_what_a_guard_stopped_is_noted_once_waits_and_is_let_through_by_a_person
 
 def said(words: str) -> str:
     record = {
-        "type": "user", "uuid": "11111111-aaaa-4aaa-8aaa-111111111111", "parentUuid": None, "sessionId": "s", "isSidechain": False,
-        "timestamp": "2026-09-25T10:00:00.000Z", "cwd": "/home/sam/code/harbor", "message": {"role": "user", "content": words},
-    }  # fmt: skip
+        "type": "user",
+        "uuid": "11111111-aaaa-4aaa-8aaa-111111111111",
+        "parentUuid": None,
+        "sessionId": "s",
+        "isSidechain": False,
+        "timestamp": "2026-09-25T10:00:00.000Z",
+        "cwd": "/home/sam/code/harbor",
+        "message": {"role": "user", "content": words},
+    }
     return json.dumps(record) + "\n"

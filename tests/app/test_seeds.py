@@ -32,9 +32,12 @@ def test_every_rule_names_a_test_that_exists():
 
 def test_what_is_said_of_the_agent_and_its_memory_is_not_remembered(desk_at, home):
     say(
-        home, "one", "I have a search_memory tool that finds facts, remember that.", "Your memory file is read at every start.",
+        home,
+        "one",
+        "I have a search_memory tool that finds facts, remember that.",
+        "Your memory file is read at every start.",
         "Remember: I live in Lisbon and work as a translator.",
-    )  # fmt: skip
+    )
     with desk_at(home, profile="companion") as workspace:
         run(workspace, [], Options())
         assert not [each for each in active(workspace) if "memory" in each]

@@ -86,10 +86,14 @@ def test_other_sessions_may_lie_between(desk_at, home, between):
         (WENT_ON, "/x/elsewhere", "2026-03-03"),
         (WENT_ON, "/x/harbor", "2026-03-30"),
         ([("user", "go on"), ("run", "npm run lint"), ("out", "0 problems")], "/x/harbor", "2026-03-03"),
-        ([("user", "go on"), ("run", "git pull"), ("out", "ok"), ("run", "npm run thumbs"), ("out", "12 thumbnails")], "/x/harbor", "2026-03-03"),
+        (
+            [("user", "go on"), ("run", "git pull"), ("out", "ok"), ("run", "npm run thumbs"), ("out", "12 thumbnails")],
+            "/x/harbor",
+            "2026-03-03",
+        ),
     ],
     ids=["another project", "weeks later", "another check", "nothing that names what was missing"],
-)  # fmt: skip
+)
 def test_what_passes_later_is_not_the_fix_of_whatever_failed_before(desk_at, home, later, cwd, day):
     converse(home, "a", *BROKE, day="2026-03-02")
     converse(home, "b", *later, cwd=cwd, day=day)

@@ -34,10 +34,18 @@ def record(role, content, **fields):
     number = next(_NUMBERS)
     message = {"role": role, "content": content} | ({"id": f"msg_{number}"} if role == "assistant" else {})
     value = {
-        "type": role, "uuid": f"00000000-0000-4000-8000-{number:012x}", "parentUuid": None, "sessionId": "hostile", "cwd": CWD,
-        "gitBranch": "main", "isSidechain": False, "userType": "external", "version": "2.1.0",
-        "timestamp": f"2026-03-{1 + number // 1440 % 28:02}T{number // 60 % 24:02}:{number % 60:02}:00.000Z", "message": message,
-    }  # fmt: skip
+        "type": role,
+        "uuid": f"00000000-0000-4000-8000-{number:012x}",
+        "parentUuid": None,
+        "sessionId": "hostile",
+        "cwd": CWD,
+        "gitBranch": "main",
+        "isSidechain": False,
+        "userType": "external",
+        "version": "2.1.0",
+        "timestamp": f"2026-03-{1 + number // 1440 % 28:02}T{number // 60 % 24:02}:{number % 60:02}:00.000Z",
+        "message": message,
+    }
     return {name: each for name, each in (value | fields).items() if each is not None or name == "parentUuid"}
 
 

@@ -49,9 +49,13 @@ def run_with_model(home, path, monkeypatch):
 
 def call_hook(home, event, raw):
     done = subprocess.run(
-        [sys.executable, "-m", "kept", "hook", event], input=raw, capture_output=True, check=False, timeout=300,
+        [sys.executable, "-m", "kept", "hook", event],
+        input=raw,
+        capture_output=True,
+        check=False,
+        timeout=300,
         env={**os.environ, "HOME": str(home), "KEPT_HOME": str(home)},
-    )  # fmt: skip
+    )
     assert done.returncode == 0
     return done.stdout + done.stderr
 

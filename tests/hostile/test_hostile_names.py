@@ -23,10 +23,38 @@ from hostile_world import (
 )
 
 NAMES = [
-    ".", "..", "../../etc", "a/../../b", "-rf", "--help", "$HOME", "`id`", "a\nb", "a\0b", "NUL.md", "x" * 300, "e\u0301", "\u00e9",
-    "a", "A", "a.", "%2e%2e%2f", "\uff0e\uff0e\uff0f", ".claude", "memory.md/../../x", "~", "~root", "C:\\Windows\\..\\..", "\\\\host\\x",
-    "\u202etxt.exe", "[red]x[/]", "<!-- kept -->", "# Rules", "- fact", "\ud800",
-]  # fmt: skip
+    ".",
+    "..",
+    "../../etc",
+    "a/../../b",
+    "-rf",
+    "--help",
+    "$HOME",
+    "`id`",
+    "a\nb",
+    "a\0b",
+    "NUL.md",
+    "x" * 300,
+    "e\u0301",
+    "\u00e9",
+    "a",
+    "A",
+    "a.",
+    "%2e%2e%2f",
+    "\uff0e\uff0e\uff0f",
+    ".claude",
+    "memory.md/../../x",
+    "~",
+    "~root",
+    "C:\\Windows\\..\\..",
+    "\\\\host\\x",
+    "\u202etxt.exe",
+    "[red]x[/]",
+    "<!-- kept -->",
+    "# Rules",
+    "- fact",
+    "\ud800",
+]
 
 
 def rule(number: int) -> str:
@@ -43,8 +71,18 @@ def test_no_working_directory_leads_anywhere_but_to_a_name_and_a_key(tmp_path):
     with_sections(home)
     (home / "link").symlink_to(outside)
     (home / "own").mkdir()
-    places = [*NAMES, *(f"/home/u/{name}" for name in NAMES), *(f"{home}/{name}" for name in NAMES), f"{home}/../outside",
-              str(outside), f"{home}/link", f"{home}/own/../../outside", "/", "/etc", "/proc/self"]  # fmt: skip
+    places = [
+        *NAMES,
+        *(f"/home/u/{name}" for name in NAMES),
+        *(f"{home}/{name}" for name in NAMES),
+        f"{home}/../outside",
+        str(outside),
+        f"{home}/link",
+        f"{home}/own/../../outside",
+        "/",
+        "/etc",
+        "/proc/self",
+    ]
     path = write(tmp_path / "in", lines(*(human(rule(n), cwd=each, sessionId=f"s{n}") for n, each in enumerate(places))))
     before = snapshot(tmp_path / "in"), snapshot(outside)
     report = run_at(home, path)
@@ -132,9 +170,15 @@ def odd_things(folder):
             os.chdir(here)
     os.close(os.open(os.fsencode(folder) + b"/\xff.jsonl", os.O_CREAT | os.O_WRONLY))
     return {
-        "pipe.jsonl": "regular", "self.jsonl": "link", "up": "link", "zero.jsonl": "link", "away.jsonl": "link", "holes.jsonl": "sparse",
-        "door.jsonl": "regular", r"\xff.jsonl": "UTF-8",
-    }  # fmt: skip
+        "pipe.jsonl": "regular",
+        "self.jsonl": "link",
+        "up": "link",
+        "zero.jsonl": "link",
+        "away.jsonl": "link",
+        "holes.jsonl": "sparse",
+        "door.jsonl": "regular",
+        r"\xff.jsonl": "UTF-8",
+    }
 
 
 def test_what_is_no_transcript_is_skipped_with_its_reason_and_nothing_waits(tmp_path):

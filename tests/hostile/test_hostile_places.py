@@ -61,9 +61,10 @@ def test_an_empty_home_is_told_so_and_shown_the_sample(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("env", "drop"), [({}, ("HOME", "USERPROFILE")), ({"HOME": "/tmp/a\nb"}, ()), ({"HOME": "/tmp/\x1b[31m"}, ()), ({"HOME": ""}, ())],
+    ("env", "drop"),
+    [({}, ("HOME", "USERPROFILE")), ({"HOME": "/tmp/a\nb"}, ()), ({"HOME": "/tmp/\x1b[31m"}, ()), ({"HOME": ""}, ())],
     ids=["unset", "with a newline", "with an escape", "empty"],
-)  # fmt: skip
+)
 def test_without_a_usable_home_nothing_is_done_and_one_line_says_so(tmp_path, env, drop):
     done = kept("run", home=tmp_path, env=env, drop=drop)
     assert done.code == 2
@@ -215,9 +216,12 @@ def test_a_run_that_is_interrupted_says_so_and_the_next_one_goes_on(tmp_path, tr
         "main(sys.argv[1:])\n"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", code, "run", transcripts, "--home", home], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-c", code, "run", transcripts, "--home", home],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         env=os.environ | {"HOME": str(tmp_path)},
-    )  # fmt: skip
+    )
     (tmp_path / "ready").read_text()
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)

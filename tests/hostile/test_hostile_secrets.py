@@ -60,15 +60,41 @@ SECRETS = {
 def everywhere(text: str) -> bytes:
     """A text in every place where a transcript can hold one."""
     return lines(
-        human(RULE), answer("Done."),
-        human(f"Always use this one: {text}"), answer(f"The value {text} works; I'll keep using it."),
-        call(f"deploy --with '{text}'"), output(f"ok\n{text}\nbye"),
-        record("assistant", [{"type": "tool_use", "id": "t2", "name": "Edit", "input": {
-            "file_path": f"/home/u/{text[:90]}", "old_string": text, "new_string": f"x = {text}"}}]),
-        record("user", [{"type": "tool_result", "tool_use_id": "t2", "is_error": True, "content": [{"type": "text", "text": f"Error: {text}"}]}],
-               toolUseResult={"stdout": text, "stderr": text, "filePath": text}),
-        call("go", name=text[:100], number="t3"), output(text, "t3"), output(text, "t3"),
-        human(f"<system-reminder>{text}</system-reminder>"), human(text, isMeta=True), human(text, isSidechain=True),
+        human(RULE),
+        answer("Done."),
+        human(f"Always use this one: {text}"),
+        answer(f"The value {text} works; I'll keep using it."),
+        call(f"deploy --with '{text}'"),
+        output(f"ok\n{text}\nbye"),
+        record(
+            "assistant",
+            [
+                {
+                    "type": "tool_use",
+                    "id": "t2",
+                    "name": "Edit",
+                    "input": {"file_path": f"/home/u/{text[:90]}", "old_string": text, "new_string": f"x = {text}"},
+                }
+            ],
+        ),
+        record(
+            "user",
+            [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "t2",
+                    "is_error": True,
+                    "content": [{"type": "text", "text": f"Error: {text}"}],
+                }
+            ],
+            toolUseResult={"stdout": text, "stderr": text, "filePath": text},
+        ),
+        call("go", name=text[:100], number="t3"),
+        output(text, "t3"),
+        output(text, "t3"),
+        human(f"<system-reminder>{text}</system-reminder>"),
+        human(text, isMeta=True),
+        human(text, isSidechain=True),
         human(text, isCompactSummary=True),
         human("here", cwd=f"/home/u/{text}", gitBranch=text),
         {"type": "queue-operation", "operation": "enqueue", "content": text, "sessionId": "hostile"},
@@ -76,10 +102,13 @@ def everywhere(text: str) -> bytes:
         {"type": "queue-operation", "operation": "enqueue", "content": f"later: {text}", "sessionId": "hostile"},
         {"type": "attachment", "attachment": {"type": "queued_command", "prompt": text}, "sessionId": "hostile"},
         {"type": "attachment", "attachment": {"type": "hook_additional_context", "content": [text]}, "sessionId": "hostile"},
-        {"type": "summary", "summary": text}, {"type": text, "text": text}, {text: text, "type": "user"},
+        {"type": "summary", "summary": text},
+        {"type": text, "text": text},
+        {text: text, "type": "user"},
         json.dumps(human(text)).encode()[:-5] + b"\n",
-        human(OTHER), answer("Done."),
-    )  # fmt: skip
+        human(OTHER),
+        answer("Done."),
+    )
 
 
 @pytest.mark.parametrize("name", SECRETS)

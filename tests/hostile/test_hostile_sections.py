@@ -22,7 +22,7 @@ FILES = {
     "own notes in another tool's section": f"# P\n{HEADING}\n- theirs\n### My own notes\nkeep me\n## Next\nkeep me too\n",
     "two sections": f"# P\n{HEADING}\n- theirs\n## Next\nkeep me\n{HEADING}\n- again\n",
     "marks of kept's that kept did not write": "# P\n<!-- kept: user constraint 0000000000 -->\n<!-- memory:end -->\nkeep me\n",
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -83,8 +83,13 @@ def test_what_a_person_writes_around_and_into_the_section_stays(project):
 
 @pytest.mark.parametrize("name", ["own", "other", "dotted", "slashed", "round"])
 def test_a_project_that_goes_by_several_names_has_one_section(project, name):
-    ways = {"own": project, "other": project.parent / "link", "dotted": f"{project}/../harbor", "slashed": f"{project}//./",
-            "round": f"{project}/loop"}  # fmt: skip
+    ways = {
+        "own": project,
+        "other": project.parent / "link",
+        "dotted": f"{project}/../harbor",
+        "slashed": f"{project}//./",
+        "round": f"{project}/loop",
+    }
     (project.parent / "link").symlink_to(project)
     (project / "loop").symlink_to(project / "loop")
     learn(project, RULE, session="s")

@@ -180,8 +180,14 @@ def test_the_shared_hostile_transcripts_behave_as_their_index_says(shared, tmp_p
 def told_of(entry) -> Threat:
     spans = (each.split("-") for each in entry.get("must_not_codepoints", ()))
     return Threat(
-        name=entry["id"], data=b"", accept=entry.get("accept"), reject=entry.get("reject"), pending=entry.get("pending_tail", False),
-        refused=entry.get("file_error", False), never=tuple(entry.get("must_not_reach_memory", ())),
+        name=entry["id"],
+        data=b"",
+        accept=entry.get("accept"),
+        reject=entry.get("reject"),
+        pending=entry.get("pending_tail", False),
+        refused=entry.get("file_error", False),
+        never=tuple(entry.get("must_not_reach_memory", ())),
         without=tuple((int(first, 16), int(last, 16)) for first, last in spans),
-        read=tuple(entry.get("must_reach", ())), learnt=entry.get("new_memories"),
-    )  # fmt: skip
+        read=tuple(entry.get("must_reach", ())),
+        learnt=entry.get("new_memories"),
+    )

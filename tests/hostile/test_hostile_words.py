@@ -33,14 +33,31 @@ USUAL = {
 }
 # What commands with actions take besides their first words.
 MORE = (
-    ("config", "set", "exclude", "{}"), ("config", "set", "llm.command", "program --key {}"), ("config", "set", "timezone", "{}"),
-    ("config", "set", "llm.key_env", "{}"), ("config", "set", "journal.folder", "{}"), ("config", "get", "{}"),
-    ("profiles", "new", "{}"), ("profiles", "new", "own", "--like", "{}"), ("profiles", "use", "{}"), ("profiles", "show", "{}"),
-    ("prompt", "show", "{}"), ("prompt", "edit", "{}"), ("prompt", "diff", "{}"), ("jobs", "show", "{}"), ("jobs", "done", "{}"),
-    ("sources", "off", "{}"), ("sources", "on", "{}"), ("sources", "forget", "--session", "{}"), ("files", "show", "{}"),
-    ("journal", "write", "--date", "{}"), ("journal", "write", "--template", "{}"), ("journal", "backfill", "--from", "{}"),
-    ("review", "--approve", "{}"), ("import", "--from", "{}"),
-)  # fmt: skip
+    ("config", "set", "exclude", "{}"),
+    ("config", "set", "llm.command", "program --key {}"),
+    ("config", "set", "timezone", "{}"),
+    ("config", "set", "llm.key_env", "{}"),
+    ("config", "set", "journal.folder", "{}"),
+    ("config", "get", "{}"),
+    ("profiles", "new", "{}"),
+    ("profiles", "new", "own", "--like", "{}"),
+    ("profiles", "use", "{}"),
+    ("profiles", "show", "{}"),
+    ("prompt", "show", "{}"),
+    ("prompt", "edit", "{}"),
+    ("prompt", "diff", "{}"),
+    ("jobs", "show", "{}"),
+    ("jobs", "done", "{}"),
+    ("sources", "off", "{}"),
+    ("sources", "on", "{}"),
+    ("sources", "forget", "--session", "{}"),
+    ("files", "show", "{}"),
+    ("journal", "write", "--date", "{}"),
+    ("journal", "write", "--template", "{}"),
+    ("journal", "backfill", "--from", "{}"),
+    ("review", "--approve", "{}"),
+    ("import", "--from", "{}"),
+)
 
 
 def token(place):
@@ -243,10 +260,18 @@ RECORDS = (
     answer("Looking.", requestId="req_2"),
     call("ls -la", agentId="agent-1"),
     output("Error: no such file", toolUseResult={"stdout": "a", "stderr": "b", "filePath": "/tmp/a", "agentId": "agent-2"}),
-    {"type": "system", "subtype": "local_command", "content": "<command-name>/x</command-name>", "uuid": "s1", "sessionId": "hostile", "cwd": "/home/u/harbor", "timestamp": "2026-03-01T00:00:00.000Z"},
+    {
+        "type": "system",
+        "subtype": "local_command",
+        "content": "<command-name>/x</command-name>",
+        "uuid": "s1",
+        "sessionId": "hostile",
+        "cwd": "/home/u/harbor",
+        "timestamp": "2026-03-01T00:00:00.000Z",
+    },
     human(OTHER),
     call("make test", number="t9"),
-)  # fmt: skip
+)
 
 
 def test_no_place_of_a_transcripts_metadata_keeps_a_secret(tmp_path):
@@ -291,9 +316,12 @@ def test_the_remote_of_a_checkout_keeps_no_credentials(tmp_path):
 def test_a_file_of_exported_memories_brings_no_secret(home, elsewhere):
     places = ("content", "quote", "event", "session", "source", "author", "artifact")
     body = {
-        "content": f"Always use {token('content')} there.", "category": "decision", "origin": "user", "artifacts": [token("artifact")],
+        "content": f"Always use {token('content')} there.",
+        "category": "decision",
+        "origin": "user",
+        "artifacts": [token("artifact")],
         "evidence": [{name: f"x {token(name)}" for name in places[1:-1]} | {"origin": "user"}],
-    }  # fmt: skip
+    }
     (elsewhere / "given.jsonl").write_text(json.dumps(body) + "\n")
     kept("import", elsewhere / "given.jsonl")
     with desk_at(home) as workspace:

@@ -8,9 +8,11 @@ from kept.llm.client import LlmClient
 from kept.llm.retry import Pace
 
 SCHEMA = {
-    "type": "object", "required": ["facts"], "additionalProperties": False,
+    "type": "object",
+    "required": ["facts"],
+    "additionalProperties": False,
     "properties": {"facts": {"type": "array", "items": {"type": "string"}}},
-}  # fmt: skip
+}
 GOOD = '{"facts": ["a"]}'
 
 

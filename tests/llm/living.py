@@ -24,13 +24,43 @@ KEPT = Path(sys.executable).with_name("kept")
 ROOT = Path(__file__).parents[2]
 # What the clients keep for themselves: their state, caches and logs, and the transcripts.
 THEIRS = (
-    ".claude.json", ".claude/backups", ".claude/cache", ".claude/debug", ".claude/history.jsonl", ".claude/plugins", ".claude/projects",
-    ".claude/session-env", ".claude/sessions", ".claude/shell-snapshots", ".claude/statsig", ".claude/telemetry", ".claude/todos",
-    ".claude/daemon", ".claude/jobs", ".claude/tasks", ".claude/file-history", ".claude/paste-cache", ".claude/plans",
-    ".codex/sessions", ".codex/log", ".codex/skills", ".codex/shell_snapshots", ".codex/installation_id", ".codex/history.jsonl",
-    ".codex/plugins", ".codex/thread-writer-locks", ".codex/.tmp", ".codex/tmp", ".codex/memories", ".codex/models_cache.json",
-    ".cache", ".npm", ".config/mimeapps.list", ".local/share/applications", ".codex/.sandbox_migration",
-)  # fmt: skip
+    ".claude.json",
+    ".claude/backups",
+    ".claude/cache",
+    ".claude/debug",
+    ".claude/history.jsonl",
+    ".claude/plugins",
+    ".claude/projects",
+    ".claude/session-env",
+    ".claude/sessions",
+    ".claude/shell-snapshots",
+    ".claude/statsig",
+    ".claude/telemetry",
+    ".claude/todos",
+    ".claude/daemon",
+    ".claude/jobs",
+    ".claude/tasks",
+    ".claude/file-history",
+    ".claude/paste-cache",
+    ".claude/plans",
+    ".codex/sessions",
+    ".codex/log",
+    ".codex/skills",
+    ".codex/shell_snapshots",
+    ".codex/installation_id",
+    ".codex/history.jsonl",
+    ".codex/plugins",
+    ".codex/thread-writer-locks",
+    ".codex/.tmp",
+    ".codex/tmp",
+    ".codex/memories",
+    ".codex/models_cache.json",
+    ".cache",
+    ".npm",
+    ".config/mimeapps.list",
+    ".local/share/applications",
+    ".codex/.sandbox_migration",
+)
 
 
 NAMES = ["".join(each).capitalize() for each in product(("bor", "kel", "mun", "tas", "vir", "zul"), repeat=3)]
@@ -55,9 +85,14 @@ def kept(*words, code=0):
 def claude_env(server):
     """What points Claude Code to the server on this machine, and nowhere else."""
     return {
-        **os.environ, "ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_AUTH_TOKEN": "none", "CLAUDE_CODE_MAX_RETRIES": "1",
-        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1", "TERM": "xterm-256color",
-    }  # fmt: skip
+        **os.environ,
+        "ANTHROPIC_BASE_URL": server.url,
+        "ANTHROPIC_AUTH_TOKEN": "none",
+        "CLAUDE_CODE_MAX_RETRIES": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "TERM": "xterm-256color",
+    }
 
 
 def at_claude(server, project, words):

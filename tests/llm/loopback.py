@@ -183,9 +183,15 @@ class Handler(BaseHTTPRequestHandler):
             stop = "tool_use"
         usage = {"input_tokens": 11, "output_tokens": 7, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 0}
         return {
-            "id": f"msg_{uuid4().hex[:20]}", "type": "message", "role": "assistant", "model": body.get("model"),
-            "content": [content], "stop_reason": stop, "stop_sequence": None, "usage": usage,
-        }  # fmt: skip
+            "id": f"msg_{uuid4().hex[:20]}",
+            "type": "message",
+            "role": "assistant",
+            "model": body.get("model"),
+            "content": [content],
+            "stop_reason": stop,
+            "stop_sequence": None,
+            "usage": usage,
+        }
 
     def _message_events(self, message: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         block = message["content"][0]
@@ -210,9 +216,13 @@ class Handler(BaseHTTPRequestHandler):
         message = {"role": "assistant", "content": self._text(schema), "refusal": None}
         usage = {"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 14, "prompt_tokens_details": {"cached_tokens": 4}}
         return {
-            "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": body.get("model"), "usage": usage,
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": body.get("model"),
+            "usage": usage,
             "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        }  # fmt: skip
+        }
 
     def _response(self, body: dict[str, Any]) -> dict[str, Any]:
         schema = ((body.get("text") or {}).get("format") or {}).get("schema")
@@ -222,13 +232,24 @@ class Handler(BaseHTTPRequestHandler):
         if self.loopback.act and not answered:
             item = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "status": "completed"} | self.loopback.act
         usage = {
-            "input_tokens": 9, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 5,
-            "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 14,
-        }  # fmt: skip
+            "input_tokens": 9,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": 5,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": 14,
+        }
         return {
-            "id": f"resp_{uuid4().hex[:12]}", "object": "response", "created_at": 1, "status": "completed", "model": body.get("model"),
-            "output": [item], "parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "usage": usage,
-        }  # fmt: skip
+            "id": f"resp_{uuid4().hex[:12]}",
+            "object": "response",
+            "created_at": 1,
+            "status": "completed",
+            "model": body.get("model"),
+            "output": [item],
+            "parallel_tool_calls": True,
+            "tool_choice": "auto",
+            "tools": [],
+            "usage": usage,
+        }
 
     def _response_events(self, response: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         item = response["output"][0]
@@ -248,11 +269,17 @@ class Handler(BaseHTTPRequestHandler):
         count, done = len(self.loopback.batches[batch]), self.loopback.done
         counts = {"processing": 0 if done else count, "succeeded": count if done else 0, "errored": 0, "canceled": 0, "expired": 0}
         return {
-            "id": batch, "type": "message_batch", "processing_status": "ended" if done else "in_progress", "request_counts": counts,
-            "ended_at": "2026-11-20T12:00:00Z" if done else None, "created_at": "2026-11-20T11:00:00Z",
-            "expires_at": "2026-11-21T11:00:00Z", "archived_at": None, "cancel_initiated_at": None,
+            "id": batch,
+            "type": "message_batch",
+            "processing_status": "ended" if done else "in_progress",
+            "request_counts": counts,
+            "ended_at": "2026-11-20T12:00:00Z" if done else None,
+            "created_at": "2026-11-20T11:00:00Z",
+            "expires_at": "2026-11-21T11:00:00Z",
+            "archived_at": None,
+            "cancel_initiated_at": None,
             "results_url": f"{self.loopback.url}/v1/messages/batches/{batch}/results" if done else None,
-        }  # fmt: skip
+        }
 
     def _openai_batch(self, batch: str) -> dict[str, Any]:
         done = self.loopback.done
@@ -267,9 +294,15 @@ class Handler(BaseHTTPRequestHandler):
             ]
             self.loopback.files[f"out-{batch}"] = "".join(json.dumps(row) + "\n" for row in rows).encode()
         return {
-            "id": batch, "object": "batch", "endpoint": "/v1/chat/completions", "input_file_id": "file_1", "completion_window": "24h",
-            "status": "completed" if done else "in_progress", "created_at": 1, "output_file_id": f"out-{batch}" if done else None,
-        }  # fmt: skip
+            "id": batch,
+            "object": "batch",
+            "endpoint": "/v1/chat/completions",
+            "input_file_id": "file_1",
+            "completion_window": "24h",
+            "status": "completed" if done else "in_progress",
+            "created_at": 1,
+            "output_file_id": f"out-{batch}" if done else None,
+        }
 
     def _take_file(self, raw: bytes) -> None:
         name = f"file_{uuid4().hex[:8]}"

@@ -95,8 +95,12 @@ def words(lines) -> str:
 
 def test_amounts_are_told_as_exactly_as_they_are_small() -> None:
     assert [money(each) for each in (None, 0.0, 0.00123, 0.25, 12.345)] == [
-        "cost unknown", "0.00 USD", "0.0012 USD", "0.2500 USD", "12.35 USD",
-    ]  # fmt: skip
+        "cost unknown",
+        "0.00 USD",
+        "0.0012 USD",
+        "0.2500 USD",
+        "12.35 USD",
+    ]
     usage = Usage(calls=2, input_tokens=1200, output_tokens=30, cached_tokens=500, cost=0.5)
     assert usage_text(usage) == "2 calls, 1,200 tokens in (500 from the provider's cache), 30 out, 0.5000 USD"
 

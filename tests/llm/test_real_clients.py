@@ -59,9 +59,15 @@ def hooks(*options):
 
 def run(server, harbor, *command, **env):
     done = subprocess.run(
-        command, cwd=harbor, capture_output=True, text=True, check=False, timeout=120, stdin=subprocess.DEVNULL,
+        command,
+        cwd=harbor,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
         env={**os.environ, **env},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     return [json.dumps(body, ensure_ascii=False) for body in server.questions]
 
@@ -81,9 +87,17 @@ def test_what_the_hooks_give_claude_code_is_in_its_request(server, home, harbor)
     claude = client("claude")
     (home / ".claude" / "settings.json").write_text(json.dumps(hooks("--client", "none")), encoding="utf-8")
     asked = run(
-        server, harbor, claude, "-p", PROMPT, ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY="none", CLAUDE_CODE_MAX_RETRIES="1",
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", CLAUDE_CONFIG_DIR=str(home / ".claude"),
-    )  # fmt: skip
+        server,
+        harbor,
+        claude,
+        "-p",
+        PROMPT,
+        ANTHROPIC_BASE_URL=server.url,
+        ANTHROPIC_API_KEY="none",
+        CLAUDE_CODE_MAX_RETRIES="1",
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
+        CLAUDE_CONFIG_DIR=str(home / ".claude"),
+    )
     text = "\n".join(asked)
     assert f"<{TAG}>\\n{NOTICE}" in text
     assert FACT in text
@@ -117,8 +131,15 @@ def test_claude_code_reads_memory_md_itself_so_that_its_hooks_do_not_repeat_it(s
     assert FACT in (home / ".claude" / "rules" / "memory.md").read_text(encoding="utf-8")
     (home / ".claude" / "settings.json").write_text(json.dumps(hooks()), encoding="utf-8")
     asked = run(
-        server, harbor, claude, "-p", PROMPT, ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY="none", CLAUDE_CODE_MAX_RETRIES="1",
+        server,
+        harbor,
+        claude,
+        "-p",
+        PROMPT,
+        ANTHROPIC_BASE_URL=server.url,
+        ANTHROPIC_API_KEY="none",
+        CLAUDE_CODE_MAX_RETRIES="1",
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
-    )  # fmt: skip
+    )
     assert FACT in asked[-1]
     assert TAG not in asked[-1]

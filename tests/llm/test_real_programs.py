@@ -31,9 +31,13 @@ def program(name: str) -> str:
 
 def command(name: str, server: Loopback, home: Path, **more: Any) -> Command:
     env = {
-        "HOME": str(home), "PATH": os.environ["PATH"], "ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "k",
-        "OPENAI_API_KEY": "k", "NO_PROXY": "127.0.0.1",
-    }  # fmt: skip
+        "HOME": str(home),
+        "PATH": os.environ["PATH"],
+        "ANTHROPIC_BASE_URL": server.url,
+        "ANTHROPIC_API_KEY": "k",
+        "OPENAI_API_KEY": "k",
+        "NO_PROXY": "127.0.0.1",
+    }
     options = f" -c model_provider=loop -c 'model_providers.loop={PROVIDER.format(url=server.url)}'" if name == "codex" else ""
     model = "gpt-6-luna" if name == "codex" else "claude-haiku-5-5"
     return Command(f"{program(name)}{options}", model=model, env=env, **{"timeout": 90.0} | more)

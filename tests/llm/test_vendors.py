@@ -71,8 +71,16 @@ def test_a_busy_server_is_asked_again_after_the_pause_it_names(server: Loopback,
 @both
 @pytest.mark.parametrize(
     ("fault", "kind"),
-    [(429, Fault.RATE_LIMIT), (529, Fault.OVERLOADED), (503, Fault.OVERLOADED), ("cut", Fault.CONNECTION), ("no json", Fault.FAILED), ("other json", Fault.FAILED), (400, Fault.FAILED)],
-)  # fmt: skip
+    [
+        (429, Fault.RATE_LIMIT),
+        (529, Fault.OVERLOADED),
+        (503, Fault.OVERLOADED),
+        ("cut", Fault.CONNECTION),
+        ("no json", Fault.FAILED),
+        ("other json", Fault.FAILED),
+        (400, Fault.FAILED),
+    ],
+)
 def test_a_server_that_does_not_answer_is_unreachable_and_told(server: Loopback, vendor: str, fault, kind: Fault) -> None:
     server.faults = [fault] * 10
     (reply,) = asker(MADE[vendor](server.url))([ask()])

@@ -54,10 +54,23 @@ def dump_judged(value: Judged) -> dict:
 
 def test_an_event_with_a_tool_survives_the_way_through_json():
     event = Event(
-        key="k", twin="", session="s", record="r", parent="", turn="", kind=Kind.TOOL_CALL, author=Author.ASSISTANT, label_reason="",
-        text="", at=datetime(2026, 1, 1, tzinfo=UTC), precision=Precision.MESSAGE, project="/p", branch="", tool=Tool(name="Bash", ok=False),
+        key="k",
+        twin="",
+        session="s",
+        record="r",
+        parent="",
+        turn="",
+        kind=Kind.TOOL_CALL,
+        author=Author.ASSISTANT,
+        label_reason="",
+        text="",
+        at=datetime(2026, 1, 1, tzinfo=UTC),
+        precision=Precision.MESSAGE,
+        project="/p",
+        branch="",
+        tool=Tool(name="Bash", ok=False),
         pointer=Pointer(path="f", line=1, start=0, end=9),
-    )  # fmt: skip
+    )
     assert load(Event, json.loads(canonical(dump(event)))) == event
 
 

@@ -14,11 +14,44 @@ from kept.core.markup import LONGEST, fact_line, heading_line, ids_line, read_fa
 MARKDOWN = MarkdownIt("commonmark")
 SOUP = st.lists(
     st.sampled_from(
-        ["`", "``", "@", "@a/b", "~", "\\", "<", "<!--", "-->", "!", "b>", " ", "-", "# ", "1.", "[x]", "]:", "*", "(2026-01-01)",
-         "(undated)", "é", "\u200b", "\n", "word", "#", "---", "***", "a@b", "'", ".", ">", "/", "]("]
+        [
+            "`",
+            "``",
+            "@",
+            "@a/b",
+            "~",
+            "\\",
+            "<",
+            "<!--",
+            "-->",
+            "!",
+            "b>",
+            " ",
+            "-",
+            "# ",
+            "1.",
+            "[x]",
+            "]:",
+            "*",
+            "(2026-01-01)",
+            "(undated)",
+            "é",
+            "\u200b",
+            "\n",
+            "word",
+            "#",
+            "---",
+            "***",
+            "a@b",
+            "'",
+            ".",
+            ">",
+            "/",
+            "](",
+        ]
     ),
     max_size=14,
-).map("".join)  # fmt: skip
+).map("".join)
 ANY = SOUP | st.text(max_size=60)
 
 
@@ -42,9 +75,15 @@ def test_a_fact_is_one_item_of_plain_words_and_reads_back_the_same(text, day, mo
     assert "<!--" not in line
     items = MARKDOWN.parse(f"{line}\n<!-- kept: x -->\n")
     assert [each.type for each in items] == [
-        "bullet_list_open", "list_item_open", "paragraph_open", "inline", "paragraph_close", "list_item_close", "bullet_list_close",
+        "bullet_list_open",
+        "list_item_open",
+        "paragraph_open",
+        "inline",
+        "paragraph_close",
+        "list_item_close",
+        "bullet_list_close",
         "html_block",
-    ]  # fmt: skip
+    ]
     assert not any(each.type == "html_inline" for each in items[3].children)
     outside = [each.content for each in items[3].children if each.type == "text"]
     assert not any(re.search(r"(?:^|\s)@[\w~./]", each) for each in outside)

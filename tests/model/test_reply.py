@@ -10,9 +10,11 @@ from kept.llm.ask import Fault
 from kept.llm.reply import Wrong, understand
 
 FACTS = {
-    "type": "object", "required": ["facts"], "additionalProperties": False,
+    "type": "object",
+    "required": ["facts"],
+    "additionalProperties": False,
     "properties": {"facts": {"type": "array", "items": {"type": "string"}}},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(
@@ -79,19 +81,30 @@ TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 CATEGORY = {"type": "string", "enum": ["preferences", "decisions", "insights", "a", "b"]}
 FACT = _object(category=CATEGORY, text=TEXT, evidence=_list(TEXT), confidence=NUMBER)
 OPS = _object(
-    ops=_list({"anyOf": [
-        _object(op={"type": "string", "enum": ["REPLACE"]}, ids=_list({"type": "integer"}), content=TEXT),
-        _object(op={"type": "string", "enum": ["DEACTIVATE"]}, ids=_list({"type": "integer"})),
-    ]})
-)  # fmt: skip
+    ops=_list(
+        {
+            "anyOf": [
+                _object(op={"type": "string", "enum": ["REPLACE"]}, ids=_list({"type": "integer"}), content=TEXT),
+                _object(op={"type": "string", "enum": ["DEACTIVATE"]}, ids=_list({"type": "integer"})),
+            ]
+        }
+    )
+)
 
 # What the hostile replies come to at this door; the others of the folder are complete replies that later gates judge.
 HOSTILE = {
-    "l01_truncated_json": Fault.TRUNCATED, "l02_truncated_replace_op": Fault.TRUNCATED, "l05_two_objects": Fault.AMBIGUOUS,
-    "l07_refusal": Fault.REFUSAL, "l08_empty": Fault.EMPTY, "l10_delete_all": Fault.SCHEMA, "l13_wrong_types": Fault.SCHEMA,
-    "l14_bad_numbers": Fault.MALFORMED, "l19_category_traversal": Fault.SCHEMA, "l22_rate_limit": Fault.RATE_LIMIT,
+    "l01_truncated_json": Fault.TRUNCATED,
+    "l02_truncated_replace_op": Fault.TRUNCATED,
+    "l05_two_objects": Fault.AMBIGUOUS,
+    "l07_refusal": Fault.REFUSAL,
+    "l08_empty": Fault.EMPTY,
+    "l10_delete_all": Fault.SCHEMA,
+    "l13_wrong_types": Fault.SCHEMA,
+    "l14_bad_numbers": Fault.MALFORMED,
+    "l19_category_traversal": Fault.SCHEMA,
+    "l22_rate_limit": Fault.RATE_LIMIT,
     "l20_supersede_cycle": Fault.SCHEMA,
-}  # fmt: skip
+}
 
 
 @pytest.mark.shared

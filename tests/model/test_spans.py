@@ -169,9 +169,23 @@ def test_a_placeholder_is_no_envelope():
 def prompt(text: str, author: Author = Author.HUMAN, reason: str = "typed") -> Event:
     place = Pointer(path="f", line=1, start=0, end=0)
     return Event(
-        key="e", twin="", session="s", record="", parent="", turn="", kind=Kind.PROMPT, author=author, label_reason=reason,
-        text=text, at=None, precision=Precision.NONE, project="", branch="", tool=None, pointer=place,
-    )  # fmt: skip
+        key="e",
+        twin="",
+        session="s",
+        record="",
+        parent="",
+        turn="",
+        kind=Kind.PROMPT,
+        author=author,
+        label_reason=reason,
+        text=text,
+        at=None,
+        precision=Precision.NONE,
+        project="",
+        branch="",
+        tool=None,
+        pointer=place,
+    )
 
 
 def test_a_quote_is_the_persons_only_where_they_typed_it():

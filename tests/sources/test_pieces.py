@@ -39,18 +39,38 @@ def test_both_sides_of_an_edit_stay():
 
 CALLS = {
     "claude-code": lambda command: {
-        "type": "assistant", "uuid": "u", "sessionId": "s", "parentUuid": None, "timestamp": "2026-01-05T10:00:00.000Z",
-        "message": {"role": "assistant", "id": "m", "content": [{"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": command}}]},
+        "type": "assistant",
+        "uuid": "u",
+        "sessionId": "s",
+        "parentUuid": None,
+        "timestamp": "2026-01-05T10:00:00.000Z",
+        "message": {
+            "role": "assistant",
+            "id": "m",
+            "content": [{"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": command}}],
+        },
     },
     "codex": lambda command: {
-        "timestamp": "2026-01-05T10:00:00.000Z", "type": "response_item",
-        "payload": {"type": "function_call", "name": "shell", "call_id": "c", "arguments": json.dumps({"command": ["bash", "-lc", command]})},
+        "timestamp": "2026-01-05T10:00:00.000Z",
+        "type": "response_item",
+        "payload": {
+            "type": "function_call",
+            "name": "shell",
+            "call_id": "c",
+            "arguments": json.dumps({"command": ["bash", "-lc", command]}),
+        },
     },
     "pi": lambda command: {
-        "type": "message", "id": "m", "parentId": None, "timestamp": "2026-01-05T10:00:00.000Z",
-        "message": {"role": "assistant", "content": [{"type": "toolCall", "id": "c", "name": "bash", "arguments": {"command": command}}]},
+        "type": "message",
+        "id": "m",
+        "parentId": None,
+        "timestamp": "2026-01-05T10:00:00.000Z",
+        "message": {
+            "role": "assistant",
+            "content": [{"type": "toolCall", "id": "c", "name": "bash", "arguments": {"command": command}}],
+        },
     },
-}  # fmt: skip
+}
 OPENING = {"codex": {"timestamp": "2026-01-05T10:00:00.000Z", "type": "session_meta", "payload": {"id": "x", "cwd": "/p"}}}
 
 

@@ -39,9 +39,17 @@ WORDS = {
 def memory(number, content, category="preference", scope=USER_SCOPE, day=0):
     moment = START + timedelta(days=day)
     return Memory(
-        id=number, profile="p", category=category, scope=scope, status=Status.ACTIVE, content=content, confidence=0.9,
-        origin=Origin.USER, first_seen=moment, last_seen=moment,
-    )  # fmt: skip
+        id=number,
+        profile="p",
+        category=category,
+        scope=scope,
+        status=Status.ACTIVE,
+        content=content,
+        confidence=0.9,
+        origin=Origin.USER,
+        first_seen=moment,
+        last_seen=moment,
+    )
 
 
 def some():
@@ -154,8 +162,12 @@ def test_an_added_line_is_reported_with_its_place_and_section():
     )
     (added,) = edits.added
     assert (added.text, added.fact, added.after, added.scope, added.category) == (
-        "- Ask in German.\n", "Ask in German.", "b2", "user", "p.preference",
-    )  # fmt: skip
+        "- Ask in German.\n",
+        "Ask in German.",
+        "b2",
+        "user",
+        "p.preference",
+    )
 
 
 def test_a_line_that_another_program_appends_is_reported_and_kept():
@@ -170,8 +182,11 @@ def test_a_heading_a_paragraph_and_a_code_block_are_one_addition_each():
     block = "\n## My notes\n\nOne thought\nover two lines.\n\n```sh\n- not a fact\n\nrm x\n```\n<!-- mine -->\n"
     edits = edited(lambda text: text + block)
     assert [each.text for each in edits.added] == [
-        "## My notes\n", "One thought\nover two lines.\n", "```sh\n- not a fact\n\nrm x\n```\n", "<!-- mine -->\n",
-    ]  # fmt: skip
+        "## My notes\n",
+        "One thought\nover two lines.\n",
+        "```sh\n- not a fact\n\nrm x\n```\n",
+        "<!-- mine -->\n",
+    ]
     assert [each.fact for each in edits.added] == ["", "One thought over two lines.", "", ""]
     assert {each.scope for each in edits.added} == {""}
 
@@ -305,10 +320,26 @@ def test_a_hostile_file_takes_bounded_work():
 
 
 TYPED = (
-
-        "- Ask in German.", "plain words", "## My heading", "### Deeper", "```", "~~~", "", "  indented", "<!-- note -->", "> quoted",
-        "- Use tabs.", "---", "\ttabbed", "1. first", "é\u2028ü", "- [ ] task", "# Memory", "trailing  ", "- Use uv for the tests.",
-)  # fmt: skip
+    "- Ask in German.",
+    "plain words",
+    "## My heading",
+    "### Deeper",
+    "```",
+    "~~~",
+    "",
+    "  indented",
+    "<!-- note -->",
+    "> quoted",
+    "- Use tabs.",
+    "---",
+    "\ttabbed",
+    "1. first",
+    "é\u2028ü",
+    "- [ ] task",
+    "# Memory",
+    "trailing  ",
+    "- Use uv for the tests.",
+)
 STEP = st.tuples(
     st.sampled_from(["add", "add", "drop", "change", "move", "rename"]),
     st.integers(0, 60),

@@ -26,9 +26,19 @@ CATEGORY = Category(id="preferences", title="Preferences", belongs="What the use
 def memory(number, content, *, days=0, **changes):
     at = AT + timedelta(days=days)
     made = Memory(
-        id=number, profile="companion", category="preferences", scope="user", status=Status.ACTIVE, content=content, confidence=0.8,
-        origin=Origin.ASSISTANT, first_seen=at, last_seen=at, artifacts=artifacts(content), candidates=(f"c-{number}",),
-    )  # fmt: skip
+        id=number,
+        profile="companion",
+        category="preferences",
+        scope="user",
+        status=Status.ACTIVE,
+        content=content,
+        confidence=0.8,
+        origin=Origin.ASSISTANT,
+        first_seen=at,
+        last_seen=at,
+        artifacts=artifacts(content),
+        candidates=(f"c-{number}",),
+    )
     return replace(made, **changes)
 
 

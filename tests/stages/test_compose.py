@@ -32,9 +32,17 @@ PROFILE = Profile(
 def memory(number, *, category="rule", scope=USER_SCOPE, day=0, content="", **more):
     moment = START + timedelta(days=day)
     given = {
-        "id": number, "profile": "p", "category": category, "scope": scope, "status": Status.ACTIVE, "confidence": 0.8,
-        "content": content or f"Rule {number} holds.", "origin": Origin.USER, "first_seen": moment, "last_seen": moment,
-    }  # fmt: skip
+        "id": number,
+        "profile": "p",
+        "category": category,
+        "scope": scope,
+        "status": Status.ACTIVE,
+        "confidence": 0.8,
+        "content": content or f"Rule {number} holds.",
+        "origin": Origin.USER,
+        "first_seen": moment,
+        "last_seen": moment,
+    }
     return Memory(**(given | more))
 
 
@@ -65,8 +73,12 @@ def test_the_users_own_comes_first_then_the_project_seen_last_then_categories_as
         ]
     )
     assert [(each.name, each.title) for each in document.sections] == [
-        ("Everywhere", "Rules"), ("Everywhere", "Fixes"), ("app", "Rules"), ("app", "Fixes"), ("web", "Rules"),
-    ]  # fmt: skip
+        ("Everywhere", "Rules"),
+        ("Everywhere", "Fixes"),
+        ("app", "Rules"),
+        ("app", "Fixes"),
+        ("web", "Rules"),
+    ]
     assert ids(document) == ["d", "c", "b", "e", "a"]
 
 

@@ -23,21 +23,43 @@ def said(*texts: str) -> tuple[Event, ...]:
     """Prompts and answers in turn."""
     return tuple(
         Event(
-            key=f"e{number}", twin="", session="s", record="", parent="", turn="",
-            kind=Kind.RESPONSE if number % 2 else Kind.PROMPT, author=Author.ASSISTANT if number % 2 else Author.HUMAN,
-            label_reason="", text=text, at=DAWN, precision=Precision.MESSAGE, project="/w", branch="", tool=None,
+            key=f"e{number}",
+            twin="",
+            session="s",
+            record="",
+            parent="",
+            turn="",
+            kind=Kind.RESPONSE if number % 2 else Kind.PROMPT,
+            author=Author.ASSISTANT if number % 2 else Author.HUMAN,
+            label_reason="",
+            text=text,
+            at=DAWN,
+            precision=Precision.MESSAGE,
+            project="/w",
+            branch="",
+            tool=None,
             pointer=Pointer(path="f", line=number, start=0, end=0),
         )
         for number, text in enumerate(texts)
-    )  # fmt: skip
+    )
 
 
 def memory(event: str, *names: str, status: Status = Status.ACTIVE) -> Memory:
     quote = Evidence(quote="q", event=event, session="s", path="f", at=DAWN, author="human", origin=Origin.USER)
     return Memory(
-        id="m", profile="coding", category="constraint", scope="user", status=status, content="c", confidence=0.9,
-        origin=Origin.USER, first_seen=DAWN, last_seen=DAWN, artifacts=names, evidence=(quote,),
-    )  # fmt: skip
+        id="m",
+        profile="coding",
+        category="constraint",
+        scope="user",
+        status=status,
+        content="c",
+        confidence=0.9,
+        origin=Origin.USER,
+        first_seen=DAWN,
+        last_seen=DAWN,
+        artifacts=names,
+        evidence=(quote,),
+    )
 
 
 TALK = said(CACHE, CACHED, "ok, fix that", "Done, the image cache drops pictures.", LOGIN, "The form trims them.", RULE, "Done.")

@@ -313,9 +313,15 @@ def test_fixes_never_take_each_others_place() -> None:
 
 WORDS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa")
 RULES = (
-    NPM, NOT_NPM, "Use npm instead of bun for the scripts of the web folder.", "Do not use npm for the scripts of the web folder.",
-    "The default branch is main.", "The default branch is develop.", "The project uses Go version 1.24.", "The project uses Go version 1.25.",
-)  # fmt: skip
+    NPM,
+    NOT_NPM,
+    "Use npm instead of bun for the scripts of the web folder.",
+    "Do not use npm for the scripts of the web folder.",
+    "The default branch is main.",
+    "The default branch is develop.",
+    "The project uses Go version 1.24.",
+    "The project uses Go version 1.25.",
+)
 texts = st.lists(st.sampled_from(WORDS), min_size=5, max_size=9).map(lambda words: " ".join(words) + " uses pytest 8 always")
 proposals = st.lists(
     st.builds(

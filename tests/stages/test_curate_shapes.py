@@ -20,11 +20,22 @@ def said(text, day, category, subject="", *, artifacts=(), way="companion"):
     quote = Evidence(quote=text, event=f"e{day}", session=f"s{day}", path="f", at=at, author="human", origin=Origin.USER)
     return Judged(
         candidate=Candidate(
-            id=f"{day}-{text}", profile=way, category=category, scope="user", content=text, confidence=0.8, trigger="person", at=at,
-            origin=Origin.USER, artifacts=artifacts, evidence=(quote,), reasoning="said", subject=subject,
+            id=f"{day}-{text}",
+            profile=way,
+            category=category,
+            scope="user",
+            content=text,
+            confidence=0.8,
+            trigger="person",
+            at=at,
+            origin=Origin.USER,
+            artifacts=artifacts,
+            evidence=(quote,),
+            reasoning="said",
+            subject=subject,
         ),
         verdict=Accepted(),
-    )  # fmt: skip
+    )
 
 
 def after(judged, rules):

@@ -96,8 +96,10 @@ def test_a_name_that_stands_nowhere_near_is_refused():
 def test_what_the_assistant_proposed_is_the_persons_once_they_agreed():
     body = claim(
         "The retry limit is kept in `config/limits.toml`.",
-        ("e3", "keep the retry limit in `config/limits.toml`"), ("e4", "Yes, do that"), category="decision",
-    )  # fmt: skip
+        ("e3", "keep the retry limit in `config/limits.toml`"),
+        ("e4", "Yes, do that"),
+        category="decision",
+    )
     made = one(body)
     assert made.candidate.origin is Origin.USER
     assert isinstance(judge(made.candidate, PROFILE, lexicon=LEXICON), Accepted)
@@ -168,9 +170,11 @@ def test_a_known_fix_carries_the_mark_of_its_error():
     worked = (Kind.TOOL_CALL, Author.ASSISTANT, "", second)
     where = reading((user("count them"), failed, worked, (Kind.TOOL_OUTPUT, Author.TOOL, "12", replace(second, ok=True))))
     body = claim(
-        "`grep: invalid option -- P`: use `grep -E` instead.", ("e1", "grep: invalid option -- P"), ("e2", "grep -E 'a+' notes.txt"),
+        "`grep: invalid option -- P`: use `grep -E` instead.",
+        ("e1", "grep: invalid option -- P"),
+        ("e2", "grep -E 'a+' notes.txt"),
         category="known_fix",
-    )  # fmt: skip
+    )
     made = one(body, where)
     assert made.refusal == ""
     assert made.candidate.fingerprint
@@ -297,11 +301,12 @@ def test_hostile_facts_in_the_form_asked_for_yield_nothing_that_is_accepted(shar
             facts = json.loads(path.read_text(encoding="utf-8"))["facts"]
             memories = [
                 {
-                    "category": each["category"], "content": each["text"],
+                    "category": each["category"],
+                    "content": each["text"],
                     "evidence": [{"event": event, "quote": each.get("quote", QUOTE)} for event in each["evidence"]],
                 }
                 for each in facts
-            ]  # fmt: skip
+            ]
         except (ValueError, KeyError, TypeError):
             continue
         for made in answer(NOTHING | {"memories": memories}, reading()).claims:

@@ -40,8 +40,11 @@ def test_a_reply_may_only_use_points_it_was_given():
     text = "The importer keeps amounts as integers in cents."
     body = sums(
         decisions=[{"text": text, "points": ["p4"]}, {"text": text, "points": ["p4", "p9"]}, {"text": text, "points": []}],
-        problems=[{"text": "The office moved to Lisbon in spring.", "points": ["p1"]}, {"text": "The `ledger.py` importer failed on rows.", "points": ["p1"]}],
-    )  # fmt: skip
+        problems=[
+            {"text": "The office moved to Lisbon in spring.", "points": ["p1"]},
+            {"text": "The `ledger.py` importer failed on rows.", "points": ["p1"]},
+        ],
+    )
     assert summed(body, POINTS) == ((Point(kind="decisions", text=text, events=("d",)),), 4)
 
 

@@ -18,9 +18,18 @@ NAMES = {"project:harbor-1": "harbor", "project:quay-2": "quay"}
 
 def memory(number, content, scope="project:harbor-1", category="decision", profile="coding", **facts):
     value = Memory(
-        id=f"m{number:04}", profile=profile, category=category, scope=scope, status=Status.ACTIVE, content=content, confidence=0.9,
-        origin=Origin.USER, first_seen=NOW, last_seen=NOW, artifacts=artifacts(content),
-    )  # fmt: skip
+        id=f"m{number:04}",
+        profile=profile,
+        category=category,
+        scope=scope,
+        status=Status.ACTIVE,
+        content=content,
+        confidence=0.9,
+        origin=Origin.USER,
+        first_seen=NOW,
+        last_seen=NOW,
+        artifacts=artifacts(content),
+    )
     return replace(value, **facts)
 
 
@@ -35,7 +44,7 @@ def ends(found, kind):
 def test_a_memory_is_tied_to_its_project_and_to_what_several_memories_name():
     found = drawn(
         memory(1, "Use `parser.py` for feeds."), memory(2, "Never edit `parser.py` by hand."), memory(3, "Use `uv` alone.")
-    )  # fmt: skip
+    )
     assert ends(found, EdgeKind.ABOUT) == {(f"m000{each}", "projects/harbor") for each in (1, 2, 3)}
     assert ends(found, EdgeKind.NAMES) == {("m0001", "resources/parser-py"), ("m0002", "resources/parser-py")}
     (tie,) = (each for each in found.edges if each.kind is EdgeKind.TOGETHER)
@@ -57,8 +66,9 @@ def test_a_person_with_a_dossier_is_an_entity_and_those_who_speak_of_them_are_ti
     )
     assert ("m0002", "entities/ana-ruiz") in ends(found, EdgeKind.NAMES)
     assert {(each.kind, each.label) for each in found.nodes if each.kind is not NodeKind.MEMORY} == {
-        (NodeKind.ENTITY, "Ana Ruiz"), (NodeKind.YOU, "You"),
-    }  # fmt: skip
+        (NodeKind.ENTITY, "Ana Ruiz"),
+        (NodeKind.YOU, "You"),
+    }
 
 
 @pytest.mark.parametrize("most", [1, 10, 100])

@@ -11,9 +11,18 @@ from kept.profiles.profile import Category
 AT = datetime(2026, 1, 5, 10, tzinfo=UTC)
 THEME = Category(id="themes", title="Themes", belongs="x", excludes="y", fades=30)
 MEMORY = Memory(
-    id="m1", profile="journal", category="themes", scope="project:x", status=Status.ACTIVE, content="Splitting `intake.py`.",
-    confidence=0.8, origin=Origin.USER, first_seen=AT, last_seen=AT, artifacts=("intake.py",),
-)  # fmt: skip
+    id="m1",
+    profile="journal",
+    category="themes",
+    scope="project:x",
+    status=Status.ACTIVE,
+    content="Splitting `intake.py`.",
+    confidence=0.8,
+    origin=Origin.USER,
+    first_seen=AT,
+    last_seen=AT,
+    artifacts=("intake.py",),
+)
 
 
 def presence(days: int, *, named: datetime | None = None, sessions: int = 9) -> Presence:

@@ -133,27 +133,44 @@ DID = session("Rewrote the reader in `tides.py` so that it copes with missing ga
     [
         (
             "The reader in `tides.py` copes with missing gauges now. It goes on from the tide tables being kept in `tides.sqlite`.",
-            ("s1", "s2"), ["The reader in `tides.py` copes with missing gauges now."],
+            ("s1", "s2"),
+            ["The reader in `tides.py` copes with missing gauges now."],
             ["It goes on from the tide tables being kept in `tides.sqlite`."],
         ),
         (
             "Tide tables are kept in `tides.sqlite` instead of CSV files. The reader was rewritten. It copes with missing gauges.",
-            ("s1", "s2"), ["The reader was rewritten. It copes with missing gauges."],
+            ("s1", "s2"),
+            ["The reader was rewritten. It copes with missing gauges."],
             ["Tide tables are kept in `tides.sqlite` instead of CSV files."],
         ),
         (
             "Rewrote the reader in `tides.py` so that it copes with missing gauges. Tide tables replace CSV files.",
-            ("s1",), ["Rewrote the reader in `tides.py` so that it copes with missing gauges."], ["Tide tables replace CSV files."],
+            ("s1",),
+            ["Rewrote the reader in `tides.py` so that it copes with missing gauges."],
+            ["Tide tables replace CSV files."],
         ),
         (
             "Rewrote the reader in `tides.py` so that it copes with missing gauges, the tide tables being kept instead of CSV files.",
-            ("s1", "s2"), [],
-            ["Rewrote the reader in `tides.py` so that it copes with missing gauges, the tide tables being kept instead of CSV files."],
+            ("s1", "s2"),
+            [],
+            [
+                "Rewrote the reader in `tides.py` so that it copes with missing gauges, the tide tables being kept instead of CSV files."
+            ],
         ),
-        ("The reader was rewritten. It copes with missing gauges.", ("s1",), ["The reader was rewritten. It copes with missing gauges."], []),
-        ("Tide tables are kept in `tides.sqlite`, and that is that.", ("s2",), [], ["Tide tables are kept in `tides.sqlite`, and that is that."]),
+        (
+            "The reader was rewritten. It copes with missing gauges.",
+            ("s1",),
+            ["The reader was rewritten. It copes with missing gauges."],
+            [],
+        ),
+        (
+            "Tide tables are kept in `tides.sqlite`, and that is that.",
+            ("s2",),
+            [],
+            ["Tide tables are kept in `tides.sqlite`, and that is that."],
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_sentence_that_says_more_of_a_memory_than_of_the_day_is_marked_as_recalled_whatever_its_paragraph_cites(
     text, cited, today, recalled
 ):

@@ -49,9 +49,16 @@ def test_the_section_in_a_projects_file_has_neither_title_nor_names():
 def test_every_line_is_tagged_with_what_it_is():
     lines = render(Document(sections=(ONE,)))
     assert [line.key for line in lines] == [
-        "header:0", "header:1", "blank:heading:user", "heading:user", "blank:heading:user:preference", "heading:user:preference",
-        "3f2a9c91bc", "91bc040000", "ids:user:preference",
-    ]  # fmt: skip
+        "header:0",
+        "header:1",
+        "blank:heading:user",
+        "heading:user",
+        "blank:heading:user:preference",
+        "heading:user:preference",
+        "3f2a9c91bc",
+        "91bc040000",
+        "ids:user:preference",
+    ]
 
 
 WORDS = st.text(min_size=1, max_size=80).map(sentence).filter(bool)

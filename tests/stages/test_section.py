@@ -150,9 +150,32 @@ def test_markers_in_code_and_quotes_are_text():
 
 
 PIECES = (
-    "## Memory Loop Insights", "## Memory Loop Insights  ", "## Other", "text", "- x", "  - y", "```", "~~~", "> q", "<!-- c -->",
-    "<div>", "</div>", "---", "===", "# P", "", "    code", "\\", "| a |", "1. x", "é", "\u2028", "\x0b", "[a]: b", "\t",
-)  # fmt: skip
+    "## Memory Loop Insights",
+    "## Memory Loop Insights  ",
+    "## Other",
+    "text",
+    "- x",
+    "  - y",
+    "```",
+    "~~~",
+    "> q",
+    "<!-- c -->",
+    "<div>",
+    "</div>",
+    "---",
+    "===",
+    "# P",
+    "",
+    "    code",
+    "\\",
+    "| a |",
+    "1. x",
+    "é",
+    "\u2028",
+    "\x0b",
+    "[a]: b",
+    "\t",
+)
 ENDS = ("\n", "\n", "\r\n", "\r", "")
 
 

@@ -22,8 +22,10 @@ def command(line: str):
 def test_a_note_tells_what_was_asked_and_what_came_of_it():
     note = note_of(
         user("ok great. The tide import drops rows without a station, mend that."),
-        agent("Let me look."), edit("/w/jobs/tides.py"), agent("Done. Rows without a station now go to rejected.csv."),
-    )  # fmt: skip
+        agent("Let me look."),
+        edit("/w/jobs/tides.py"),
+        agent("Done. Rows without a station now go to rejected.csv."),
+    )
     assert note.asked == "The tide import drops rows without a station, mend that"
     assert note.outcome == "Rows without a station now go to rejected.csv"
     assert worked(note, "project:x").text == f"{note.asked} → {note.outcome} (tides.py)"
@@ -36,9 +38,11 @@ def test_an_outcome_is_prose_before_list_items_and_never_a_plan_a_question_or_a_
 
 def test_a_note_never_tells_what_a_harness_or_a_paste_says():
     note = note_of(
-        user("<system_instruction>\nYou are working inside Conductor, rename the branch first.\n</system_instruction>\n\nmend the tide import please"),
+        user(
+            "<system_instruction>\nYou are working inside Conductor, rename the branch first.\n</system_instruction>\n\nmend the tide import please"
+        ),
         agent("Done. Rows without a station now go to rejected.csv."),
-    )  # fmt: skip
+    )
     assert note.asked == "Mend the tide import please"
 
 
@@ -108,8 +112,11 @@ def test_the_same_thing_said_in_two_sessions_is_one_line():
 
 def test_questions_are_open_rules_are_decided_and_the_rest_is_learnt():
     assert [part_of(each) for each in ("open_question", "open_questions", "decisions", "known_fix")] == [
-        Part.OPEN, Part.OPEN, Part.DECIDED, Part.LEARNT,
-    ]  # fmt: skip
+        Part.OPEN,
+        Part.OPEN,
+        Part.DECIDED,
+        Part.LEARNT,
+    ]
 
 
 def test_what_was_only_asked_is_left_to_the_detailed_form_unless_nothing_else_was_done():

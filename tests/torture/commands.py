@@ -78,6 +78,14 @@ def world(case: Case, folder: Path) -> World:
     points = points_of(home, *arguments)
     output = (None, (home / case.output).read_bytes()) if case.output else ()
     return World(
-        case=case, home=home, before=before, arguments=tuple(arguments), points=points, old=old, new=state(home), old_file=old_file,
-        new_file=written(home), output=output,
-    )  # fmt: skip
+        case=case,
+        home=home,
+        before=before,
+        arguments=tuple(arguments),
+        points=points,
+        old=old,
+        new=state(home),
+        old_file=old_file,
+        new_file=written(home),
+        output=output,
+    )

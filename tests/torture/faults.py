@@ -69,9 +69,12 @@ def kept(
 
     process = subprocess.run(
         [*prefix, sys.executable, "-m", "kept", *map(str, arguments), "--home", str(home)],
-        capture_output=True, check=False, timeout=_SECONDS, env=environment(home) | dict(env or {}),
+        capture_output=True,
+        check=False,
+        timeout=_SECONDS,
+        env=environment(home) | dict(env or {}),
         preexec_fn=limit if limits else None,
-    )  # fmt: skip
+    )
     return Result(
         code=process.returncode, out=process.stdout.decode("utf-8", "replace"), err=process.stderr.decode("utf-8", "replace")
     )

@@ -26,10 +26,12 @@ def backups_under_writers(folder: Path, count: int) -> None:
     writers = [
         subprocess.Popen(
             [sys.executable, str(WRITER), str(home), str(folder / f"acked{number}"), f"p{number}x", NEVER, "store"],
-            env=environment(home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env=environment(home),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         for number in range(2)
-    ]  # fmt: skip
+    ]
     try:
         acked = [folder / f"acked{number}" for number in range(2)]
         while not all(each.exists() and each.stat().st_size for each in acked):

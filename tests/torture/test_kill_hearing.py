@@ -38,10 +38,15 @@ def session(path, number):
             uuid = f"{number}-{n}-{role}"
             records.append(
                 {
-                    "type": role, "uuid": uuid, "parentUuid": parent, "sessionId": f"s{number}", "cwd": "/x/harbor",
-                    "timestamp": f"2026-01-{number % 28 + 1:02}T10:{n:02}:00.000Z", "message": {"role": role, "content": content, "id": uuid},
+                    "type": role,
+                    "uuid": uuid,
+                    "parentUuid": parent,
+                    "sessionId": f"s{number}",
+                    "cwd": "/x/harbor",
+                    "timestamp": f"2026-01-{number % 28 + 1:02}T10:{n:02}:00.000Z",
+                    "message": {"role": role, "content": content, "id": uuid},
                 }
-            )  # fmt: skip
+            )
             parent = uuid
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(each) + "\n" for each in records))

@@ -112,13 +112,20 @@ def test_a_power_cut_during_the_migration_of_a_large_store_loses_nothing(tmp_pat
                 Add(memory=each.id, at=now, reason="large", value=each)
                 for each in (
                     Memory(
-                        id=f"{number:010x}", profile="coding", category="decision", scope="user", status=Status.ACTIVE,
-                        content=f"Crate {number} goes to dock {number % 77} by way of the river.", confidence=0.8, origin=Origin.USER,
-                        first_seen=now, last_seen=now,
+                        id=f"{number:010x}",
+                        profile="coding",
+                        category="decision",
+                        scope="user",
+                        status=Status.ACTIVE,
+                        content=f"Crate {number} goes to dock {number % 77} by way of the river.",
+                        confidence=0.8,
+                        origin=Origin.USER,
+                        first_seen=now,
+                        last_seen=now,
                     )
                     for number in range(MANY)
                 )
-            )  # fmt: skip
+            )
             run = workspace.store.log.start_run("large", now)
             workspace.store.log.commit(
                 Draft(run=run, stage="import", subject="", actor=Actor.PERSON, recorded_at=now, operations=adds)

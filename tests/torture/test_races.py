@@ -37,10 +37,13 @@ def writers(home: Path, folder: Path, how: str, processes: int, count: int) -> l
     return [
         subprocess.Popen(
             [sys.executable, str(WRITER), str(home), str(folder / f"acked{number}"), f"p{number}x", str(count), how],
-            env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=environment(home),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for number in range(processes)
-    ]  # fmt: skip
+    ]
 
 
 def all_there(home: Path, folder: Path, how: str, processes: int, count: int) -> None:
@@ -146,9 +149,7 @@ def test_an_edit_at_every_try_is_never_written_over(tmp_path, monkeypatch):
 
 def test_a_second_run_is_told_so_and_a_dead_ones_lock_is_free(tmp_path):
     home = tmp_path
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(home)], env=environment(home), stdout=subprocess.PIPE, text=True
-    )  # fmt: skip
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(home)], env=environment(home), stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
     second = kept(home, "run", SAMPLE)
@@ -186,8 +187,15 @@ def test_a_forked_process_is_refused_the_connection_and_the_parent_keeps_it(tmp_
 
 
 COMMANDS = (
-    ["run", SAMPLE], ["add", RULE, "--type", "constraint"], ["list"], ["check"], ["undo"], ["export"], ["status"], ["rebuild"],
-)  # fmt: skip
+    ["run", SAMPLE],
+    ["add", RULE, "--type", "constraint"],
+    ["list"],
+    ["check"],
+    ["undo"],
+    ["export"],
+    ["status"],
+    ["rebuild"],
+)
 
 
 @pytest.mark.parametrize(

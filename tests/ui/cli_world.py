@@ -35,11 +35,18 @@ def transcript(path, *prompts, day="2026-01-05", cwd="/home/u/harbor"):
             uuid = f"{path.stem}-{number}-{role}"
             records.append(
                 {
-                    "type": role, "uuid": uuid, "parentUuid": parent, "sessionId": path.stem, "cwd": cwd, "gitBranch": "main",
-                    "isSidechain": False, "userType": "external", "timestamp": f"{day}T10:{number:02}:00.000Z",
+                    "type": role,
+                    "uuid": uuid,
+                    "parentUuid": parent,
+                    "sessionId": path.stem,
+                    "cwd": cwd,
+                    "gitBranch": "main",
+                    "isSidechain": False,
+                    "userType": "external",
+                    "timestamp": f"{day}T10:{number:02}:00.000Z",
                     "message": {"role": role, "content": content, **({"id": uuid} if role == "assistant" else {})},
                 }
-            )  # fmt: skip
+            )
             parent = uuid
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(each) + "\n" for each in records), encoding="utf-8")

@@ -30,8 +30,12 @@ def hook(event, body, *options, env=None, timeout=60):
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     done = subprocess.run(
         [sys.executable, "-m", "kept", "hook", event, *options],
-        input=raw, capture_output=True, check=False, timeout=timeout, env={**os.environ, **(env or {})},
-    )  # fmt: skip
+        input=raw,
+        capture_output=True,
+        check=False,
+        timeout=timeout,
+        env={**os.environ, **(env or {})},
+    )
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 

@@ -126,15 +126,25 @@ def test_an_agents_transcript_of_this_work_is_not_remembered_once_more(capsys, w
     }
     records = [
         base | {"type": "user", "uuid": "u1", "parentUuid": None, "message": {"role": "user", "content": "Do the kept jobs."}},
-        base | {
-            "type": "assistant", "uuid": "a1", "parentUuid": "u1",
-            "message": {"role": "assistant", "id": "m", "content": [{"type": "tool_use", "id": "t", "name": "Read", "input": {"file_path": job["path"]}}]},
+        base
+        | {
+            "type": "assistant",
+            "uuid": "a1",
+            "parentUuid": "u1",
+            "message": {
+                "role": "assistant",
+                "id": "m",
+                "content": [{"type": "tool_use", "id": "t", "name": "Read", "input": {"file_path": job["path"]}}],
+            },
         },
-        base | {
-            "type": "user", "uuid": "u2", "parentUuid": "a1",
+        base
+        | {
+            "type": "user",
+            "uuid": "u2",
+            "parentUuid": "a1",
             "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": numbered}]},
         },
-    ]  # fmt: skip
+    ]
     path.write_text("".join(json.dumps(each) + "\n" for each in records))
     kept(capsys, "run")
     assert "currency" in json.dumps(told(capsys, "search", "currency", "--in", "turns"))

@@ -62,8 +62,14 @@ def test_a_span_can_be_given(capsys, harbour):
 
 @pytest.mark.parametrize(
     "words",
-    [("erase",), ("backfill",), ("write", "--from", "2026-02-01", "--to", "2026-01-01"), ("write", "--template", "../x"), ("write", "--date", "soon")],
-)  # fmt: skip
+    [
+        ("erase",),
+        ("backfill",),
+        ("write", "--from", "2026-02-01", "--to", "2026-01-01"),
+        ("write", "--template", "../x"),
+        ("write", "--date", "soon"),
+    ],
+)
 def test_a_call_that_makes_no_sense_is_told_and_does_nothing(capsys, home, words):
     code, _, err = kept(capsys, "journal", *words)
     assert code == 2

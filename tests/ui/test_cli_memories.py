@@ -169,9 +169,7 @@ def test_forgetting_needs_a_yes_and_leaves_no_word_anywhere(capsys, home, rule):
     assert set(gone.pop("places")) == {"the store", "the files kept writes"}
     (transcript,) = gone.pop("out_of_reach")
     assert transcript.endswith("a.jsonl still says it: the file belongs to another program")
-    assert gone == {
-        "forgotten": [rule], "sessions": [], "items": 0, "near": [], "remains": [], "problems": [],
-    }  # fmt: skip
+    assert gone == {"forgotten": [rule], "sessions": [], "items": 0, "near": [], "remains": [], "problems": []}
     assert told(capsys, "list", "--all")[0]["content"] == ""
     (store,) = home.rglob("kept.db")
     assert b"ISO 8601" not in store.read_bytes()

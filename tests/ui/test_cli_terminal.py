@@ -84,9 +84,18 @@ def test_the_queue_stands_in_batches_by_session_the_latest_first():
         at = datetime(2026, 1, day, tzinfo=UTC)
         said = Evidence(quote="q", event=number, session=session, path="p", at=at, author="human", origin=Origin.USER)
         return Memory(
-            id=number, profile="coding", category="constraint", scope="user", status=Status.HELD, content=number, confidence=0.6,
-            origin=Origin.USER, first_seen=at, last_seen=at, evidence=(said,),
-        )  # fmt: skip
+            id=number,
+            profile="coding",
+            category="constraint",
+            scope="user",
+            status=Status.HELD,
+            content=number,
+            confidence=0.6,
+            origin=Origin.USER,
+            first_seen=at,
+            last_seen=at,
+            evidence=(said,),
+        )
 
     queue = [memory("a", "s1", 3), memory("b", "s2", 5), memory("c", "s1", 1), memory("d", "s2", 2)]
     assert [each.id for each in by_session(queue)] == ["b", "d", "a", "c"]

@@ -27,10 +27,17 @@ def told(path, *turns, day):
             message = {"role": role, "content": content, **({"id": uuid} if role == "assistant" else {})}
             records.append(
                 {
-                    "type": role, "uuid": uuid, "parentUuid": parent, "sessionId": path.stem, "cwd": harbor(), "isSidechain": False,
-                    "userType": "external", "timestamp": f"{day}T10:{number:02}:{place:02}.000Z", "message": message,
+                    "type": role,
+                    "uuid": uuid,
+                    "parentUuid": parent,
+                    "sessionId": path.stem,
+                    "cwd": harbor(),
+                    "isSidechain": False,
+                    "userType": "external",
+                    "timestamp": f"{day}T10:{number:02}:{place:02}.000Z",
+                    "message": message,
                 }
-            )  # fmt: skip
+            )
             parent = uuid
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(each) + "\n" for each in records), encoding="utf-8")

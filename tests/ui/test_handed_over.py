@@ -30,10 +30,17 @@ def session(home, project, *turns, name="s1"):
             message = {"role": role, "content": content, **({"id": uuid} if role == "assistant" else {})}
             records.append(
                 {
-                    "type": role, "uuid": uuid, "parentUuid": parent, "sessionId": name, "cwd": str(project), "isSidechain": False,
-                    "userType": "external", "timestamp": f"2026-01-05T10:{number:02}:00.000Z", "message": message,
+                    "type": role,
+                    "uuid": uuid,
+                    "parentUuid": parent,
+                    "sessionId": name,
+                    "cwd": str(project),
+                    "isSidechain": False,
+                    "userType": "external",
+                    "timestamp": f"2026-01-05T10:{number:02}:00.000Z",
+                    "message": message,
                 }
-            )  # fmt: skip
+            )
             parent = uuid
     path = home / ".claude" / "projects" / "-harbor" / f"{name}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -88,8 +88,10 @@ def standing_lines(settings: Llm, costs: Costs) -> Iterator[Line]:
         if limit
     ]
     of = f" of at most {', '.join(limits)} a day" if limits else ""
-    yield line(f"Asks {name}: today {usage_text(costs.today)}{of}" if settings.adapter != "none" else "Asks no language model now",
-               (" → kept log --cost", "dim"))  # fmt: skip
+    yield line(
+        f"Asks {name}: today {usage_text(costs.today)}{of}" if settings.adapter != "none" else "Asks no language model now",
+        (" → kept log --cost", "dim"),
+    )
     if costs.awaited:
         yield line(
             f"{counted(costs.awaited, 'question waits', 'questions wait')} in a batch of the provider", (" → kept run", "dim")
@@ -114,6 +116,9 @@ def cost_lines(runs: Sequence[tuple[Run, str]], costs: Costs) -> Iterator[Line]:
 
 def _usage(body: Mapping[str, Any]) -> Usage:
     return Usage(
-        calls=body["calls"], input_tokens=body["input_tokens"], output_tokens=body["output_tokens"],
-        cached_tokens=body["cached_tokens"], cost=body["cost"],
-    )  # fmt: skip
+        calls=body["calls"],
+        input_tokens=body["input_tokens"],
+        output_tokens=body["output_tokens"],
+        cached_tokens=body["cached_tokens"],
+        cost=body["cost"],
+    )

@@ -28,14 +28,20 @@ def happened_body(history: History) -> list[dict[str, Any]]:
     """The same as JSON, with the event time of each and the evidence it brought."""
     return [
         {
-            "pass": made.id, "run": made.run, "stage": made.stage, "actor": made.actor.value,
-            "recorded_at": to_text(made.recorded_at), "kind": _kind(operation), "memory": operation.memory,
-            "at": to_text(operation.at) if operation.at else None, "reason": operation.reason,
+            "pass": made.id,
+            "run": made.run,
+            "stage": made.stage,
+            "actor": made.actor.value,
+            "recorded_at": to_text(made.recorded_at),
+            "kind": _kind(operation),
+            "memory": operation.memory,
+            "at": to_text(operation.at) if operation.at else None,
+            "reason": operation.reason,
             "evidence": [each.event for each in getattr(getattr(operation, "facts", None), "added", ())]
             or [each.event for each in getattr(getattr(operation, "value", None), "evidence", ())],
         }
         for made, operation in history
-    ]  # fmt: skip
+    ]
 
 
 def _kind(operation: Operation) -> str:

@@ -31,9 +31,28 @@ _BEGUN = "begun"  # noted beside the keys of what was shown: the session has had
 _CHARS = 9_500  # a client cuts what is injected at 10,000 characters
 _TOKENS = 1_200
 _FAILING = (
-    "error", "exception", "traceback", "panic", "fatal", "failed", "failure", "denied", "refused", "not found", "no such", "invalid",
-    "cannot", "can't", "unable to", "exit code", "exit status", "exited", "unexpected", "undefined", "unknown",
-)  # fmt: skip
+    "error",
+    "exception",
+    "traceback",
+    "panic",
+    "fatal",
+    "failed",
+    "failure",
+    "denied",
+    "refused",
+    "not found",
+    "no such",
+    "invalid",
+    "cannot",
+    "can't",
+    "unable to",
+    "exit code",
+    "exit status",
+    "exited",
+    "unexpected",
+    "undefined",
+    "unknown",
+)
 _ENDS = 12_000
 _FLUSHED = 8_000_000  # bytes of growth that are read while the client waits
 
@@ -183,13 +202,24 @@ def _found(root: str, payload: Mapping[str, Any], client: str, message: str) -> 
     told = session_queue.told(state, session) if session else None
     first = bool(message) and (told is None or _BEGUN not in told)  # what was worked on lately waits for what the session is about
     asked = Asked(
-        message=message, directory=_text(payload, "cwd"), session=session, marks=_marks(message),
-        budget=min(settings.tokens, _CHARS // 3), core=not message or told is None, days=first, told=told or frozenset(), client=client,
-    )  # fmt: skip
+        message=message,
+        directory=_text(payload, "cwd"),
+        session=session,
+        marks=_marks(message),
+        budget=min(settings.tokens, _CHARS // 3),
+        core=not message or told is None,
+        days=first,
+        told=told or frozenset(),
+        client=client,
+    )
     place = Place(
-        store=os.path.join(state, "kept.db"), user=os.environ.get("HOME") or root, profiles=settings.profiles, zone=settings.zone,  # noqa: PTH118 - see spooling
-        seconds=_SECONDS, weights=weights_of(settings.recall),
-    )  # fmt: skip
+        store=os.path.join(state, "kept.db"),
+        user=os.environ.get("HOME") or root,
+        profiles=settings.profiles,
+        zone=settings.zone,
+        seconds=_SECONDS,
+        weights=weights_of(settings.recall),
+    )
     return assemble(place, asked, now=utc_now(), nearest=_nearest(state, settings, message))
 
 

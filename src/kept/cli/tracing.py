@@ -101,7 +101,12 @@ def _body(workspace: Workspace, found: Trace) -> dict[str, Any]:
                 "whose": WHOSE.get(evidence.author, evidence.author),
                 "line": next((each.pointer.line for each in events if each.key == evidence.event), None),
                 "context": [
-                    {"author": each.author.value, "kind": each.kind.value, "at": to_text(each.at) if each.at else None, "text": each.text}
+                    {
+                        "author": each.author.value,
+                        "kind": each.kind.value,
+                        "at": to_text(each.at) if each.at else None,
+                        "text": each.text,
+                    }
                     for each in events
                 ],
             }
@@ -110,4 +115,4 @@ def _body(workspace: Workspace, found: Trace) -> dict[str, Any]:
         "models": [{"model": model, "reasoning": reasoning} for model, reasoning in found.models],
         "history": happened_body(found.history),
         "routes": [dump(each) for each in routed(workspace, [found.memory]).get(found.memory.id, ())],
-    }  # fmt: skip
+    }

@@ -8,8 +8,16 @@ from kept.core.errors import SourceError
 
 # Programming errors of a format (readers may be plugins) and of a rule; never what the store or a person's settings raise.
 _BROKEN = (
-    ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError, sqlite3.Error,
-)  # fmt: skip
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    OSError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    sqlite3.Error,
+)
 
 
 @contextmanager

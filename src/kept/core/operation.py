@@ -223,8 +223,19 @@ class Pass:
 def as_facts(memory: Memory) -> Facts:
     """What evidence says of a memory as it stands, for an operation that changes some of it."""
     return Facts(
-        content=memory.content, category=memory.category, confidence=memory.confidence, origin=memory.origin,
-        first_seen=memory.first_seen, last_seen=memory.last_seen, observations=memory.observations, artifacts=memory.artifacts,
-        candidates=memory.candidates, valid_until=memory.valid_until, trigger=memory.trigger, fingerprint=memory.fingerprint,
-        subject=memory.subject, advised=memory.advised, about=memory.about,
-    )  # fmt: skip
+        content=memory.content,
+        category=memory.category,
+        confidence=memory.confidence,
+        origin=memory.origin,
+        first_seen=memory.first_seen,
+        last_seen=memory.last_seen,
+        observations=memory.observations,
+        artifacts=memory.artifacts,
+        candidates=memory.candidates,
+        valid_until=memory.valid_until,
+        trigger=memory.trigger,
+        fingerprint=memory.fingerprint,
+        subject=memory.subject,
+        advised=memory.advised,
+        about=memory.about,
+    )

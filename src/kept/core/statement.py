@@ -76,10 +76,22 @@ _ACTION = re.compile(r"\b(?:use|run|write|set|add) `([^`]{1,200})`", re.IGNORECA
 _OPENINGS = tuple(
     tuple(each.split())
     for each in (
-        "we have decided", "we decided", "i decided", "it was decided", "the decision is", "decision", "in this project", "in this repo",
-        "in this repository", "in this codebase", "for this project", "for this repo", "in diesem projekt", "wir haben entschieden",
+        "we have decided",
+        "we decided",
+        "i decided",
+        "it was decided",
+        "the decision is",
+        "decision",
+        "in this project",
+        "in this repo",
+        "in this repository",
+        "in this codebase",
+        "for this project",
+        "for this repo",
+        "in diesem projekt",
+        "wir haben entschieden",
     )
-)  # fmt: skip
+)
 _OPENING = frozenset(each[0] for each in _OPENINGS)
 _REASONS = _set("because since otherwise weil denn sonst porque parce puisque pois senão")
 _COPULAS = frozenset(("is", "are", "ist", "est", "es"))

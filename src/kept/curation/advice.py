@@ -144,9 +144,12 @@ def _related(left: Memory, right: Memory) -> bool:
 def prompt_for(text: str, category: Category) -> str:
     """The stable text of the questions about a category."""
     said = {
-        "title": category.title, "belongs": category.belongs, "excludes": category.excludes or "nothing in particular",
-        "consolidation": category.consolidation, "shape": _SHAPES[category.shape],
-    }  # fmt: skip
+        "title": category.title,
+        "belongs": category.belongs,
+        "excludes": category.excludes or "nothing in particular",
+        "consolidation": category.consolidation,
+        "shape": _SHAPES[category.shape],
+    }
     for name, words in said.items():
         text = text.replace(f"{{{{{name}}}}}", words)
     return text
@@ -157,9 +160,15 @@ def advising(table: Table, *, system: str, version: str) -> Ask:
     lines = [_line(number, each, table) for number, each in enumerate((*table.entries, *table.named), 1)]
     about = {one.session for each in (*table.entries, *table.named) for one in each.evidence if one.session}
     return Ask(
-        purpose=PURPOSE, version=version, system=system, prompt="\n".join(lines), schema=SCHEMA, most=MOST_TOKENS,
-        about=tuple(sorted(about)), waits=True,
-    )  # fmt: skip
+        purpose=PURPOSE,
+        version=version,
+        system=system,
+        prompt="\n".join(lines),
+        schema=SCHEMA,
+        most=MOST_TOKENS,
+        about=tuple(sorted(about)),
+        waits=True,
+    )
 
 
 def _line(number: int, memory: Memory, table: Table) -> str:
@@ -262,13 +271,18 @@ def _merged(winner: Memory, several: Sequence[tuple[Memory, Change]]) -> Merge |
     times = [each.first_seen for each in parts if each.first_seen is not None]
     last = [each.last_seen for each in parts if each.last_seen is not None]
     facts = replace(
-        as_facts(winner), content=words, artifacts=artifacts(words), advised=True,
-        confidence=max(each.confidence for each in parts), origin=least(tuple(each.origin for each in parts)),
-        first_seen=min(times, default=None), last_seen=max(last, default=None),
+        as_facts(winner),
+        content=words,
+        artifacts=artifacts(words),
+        advised=True,
+        confidence=max(each.confidence for each in parts),
+        origin=least(tuple(each.origin for each in parts)),
+        first_seen=min(times, default=None),
+        last_seen=max(last, default=None),
         observations=max(each.observations for each in parts),
         candidates=tuple(sorted({number for each in parts for number in each.candidates})),
         added=tuple(one for key, one in evidence.items() if key not in have),
-    )  # fmt: skip
+    )
     reason = _reason(next((change.reason for _, change in several if change.reason), "they say the same"))
     return Merge(memory=winner.id, at=facts.last_seen, reason=reason, losers=tuple(each.id for each, _ in several), facts=facts)
 

@@ -44,9 +44,12 @@ class Advised:
     def body(self) -> dict[str, Any]:
         """The account as JSON."""
         return {
-            "asked": self.asked, "operations": dict(self.operations), "refused": dict(self.refused), "stopped": list(self.stopped),
+            "asked": self.asked,
+            "operations": dict(self.operations),
+            "refused": dict(self.refused),
+            "stopped": list(self.stopped),
             "left": self.left,
-        }  # fmt: skip
+        }
 
 
 def take_advice(workspace: Workspace, run: Callable[[], int], asking: Asking, *, by: str, allow: bool = False) -> Advised:

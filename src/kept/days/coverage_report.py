@@ -80,9 +80,11 @@ class Covering:
     def done(self) -> Covered:
         """The account of what was taken."""
         return Covered(
-            topics=self._states.total(), covered=self._states[Coverage.COVERED], nothing=self._states[Coverage.NOTHING],
+            topics=self._states.total(),
+            covered=self._states[Coverage.COVERED],
+            nothing=self._states[Coverage.NOTHING],
             missed=tuple(self._missed.values()),
-        )  # fmt: skip
+        )
 
     def _had(self, thread: Thread) -> Known:
         """What is remembered where a thread belongs, and everywhere; each group is looked up once."""

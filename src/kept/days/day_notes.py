@@ -133,9 +133,15 @@ def _written(page: Page) -> Iterator[Bullet]:
     for scope, lines in page.lines.items():
         for each in lines:
             yield Bullet(
-                part=PARTS[each.kind], text=_put(each), at=each.at, source=each.id, scope=scope, weight=_WRITTEN,
-                by=YOU if each.form is Form.OWN else each.by, events=each.events,
-            )  # fmt: skip
+                part=PARTS[each.kind],
+                text=_put(each),
+                at=each.at,
+                source=each.id,
+                scope=scope,
+                weight=_WRITTEN,
+                by=YOU if each.form is Form.OWN else each.by,
+                events=each.events,
+            )
 
 
 def _put(passage: Passage) -> str:

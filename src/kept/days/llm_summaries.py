@@ -115,10 +115,19 @@ def _lines(workspace: Workspace, place: Place, points: Sequence[Passage], put_to
         under = [one for one in points if not set(one.events).isdisjoint(each.events)] or points
         name = digest("line", day.isoformat(), scope, each.kind, each.text, size=7)
         made[name] = Passage(
-            id=name, form=Form.LINE, kind=each.kind, text=each.text, at=max(one.at for one in under), events=each.events,
-            sessions=tuple(sorted({session for one in under for session in one.sessions})), day=day, scope=scope, ordinal=number,
-            by=by, made_of=mark,
-        )  # fmt: skip
+            id=name,
+            form=Form.LINE,
+            kind=each.kind,
+            text=each.text,
+            at=max(one.at for one in under),
+            events=each.events,
+            sessions=tuple(sorted({session for one in under for session in one.sessions})),
+            day=day,
+            scope=scope,
+            ordinal=number,
+            by=by,
+            made_of=mark,
+        )
     return list(made.values())
 
 

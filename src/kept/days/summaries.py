@@ -87,9 +87,15 @@ def _note(events: Sequence[Event], prompts: Sequence[int], stop: int, base: int)
     names = tuple(name for name, _ in sorted(changed.items(), key=lambda each: (-each[1], each[0]))[:5])
     weight = len(prompts) + min(changed.total(), 20) + 5 * len(commits)
     return Note(
-        ordinal=base + first, event=events[first].key, at=at, asked=asked, outcome=outcome, commits=commits[:5], names=names,
+        ordinal=base + first,
+        event=events[first].key,
+        at=at,
+        asked=asked,
+        outcome=outcome,
+        commits=commits[:5],
+        names=names,
         weight=weight,
-    )  # fmt: skip
+    )
 
 
 def _telling(text: str) -> str:

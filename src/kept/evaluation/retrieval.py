@@ -197,11 +197,23 @@ def archive(workspace: Workspace, items: Sequence[Mapping[str, Any]]) -> dict[st
 def _event(workspace: Workspace, item: Mapping[str, Any], key: str, session: str) -> Event:
     reply = item.get("role") == "assistant"
     return Event(
-        key=key, twin="", session=session, record=key, parent="", turn="", kind=What.RESPONSE if reply else What.PROMPT,
-        author=Author.ASSISTANT if reply else Author.HUMAN, label_reason="the set says so", text=str(item["text"]),
-        at=_instant(workspace, item.get("date")), precision=Precision.SESSION, project="", branch="", tool=None,
+        key=key,
+        twin="",
+        session=session,
+        record=key,
+        parent="",
+        turn="",
+        kind=What.RESPONSE if reply else What.PROMPT,
+        author=Author.ASSISTANT if reply else Author.HUMAN,
+        label_reason="the set says so",
+        text=str(item["text"]),
+        at=_instant(workspace, item.get("date")),
+        precision=Precision.SESSION,
+        project="",
+        branch="",
+        tool=None,
         pointer=Pointer(path=f"eval/{session}", line=1, start=0, end=0),
-    )  # fmt: skip
+    )
 
 
 def _instant(workspace: Workspace, value: object) -> datetime | None:

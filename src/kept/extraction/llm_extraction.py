@@ -116,9 +116,13 @@ def parts(workspace: Workspace, thread: Thread, closed: int, *, limit: int = CHU
         for each in usable:
             near = _near(shown, each)
             reading = Reading(
-                chunk=each, events=near, hints=_hints(each, shown, proposed), profile=profile,
-                lexicon=lexicon_of(tuple(near.values()), profile.languages), scope=scope,
-            )  # fmt: skip
+                chunk=each,
+                events=near,
+                hints=_hints(each, shown, proposed),
+                profile=profile,
+                lexicon=lexicon_of(tuple(near.values()), profile.languages),
+                scope=scope,
+            )
             yield Part(thread=thread, reading=reading, prompt=prompt, ask=_ask(reading, prompt, thread))
         place = usable[-1].stop
 
@@ -338,11 +342,18 @@ def passages_of(part: Part, found: Answer | None, by: str) -> list[Passage]:
         if times:
             made.append(
                 Passage(
-                    id=digest(str(part.thread.id), str(place), point.kind, point.text, size=7), form=Form.POINT, kind=point.kind,
-                    text=point.text, at=max(times), events=point.events, sessions=(part.thread.session,), thread=part.thread.id,
-                    ordinal=place, by=by,
+                    id=digest(str(part.thread.id), str(place), point.kind, point.text, size=7),
+                    form=Form.POINT,
+                    kind=point.kind,
+                    text=point.text,
+                    at=max(times),
+                    events=point.events,
+                    sessions=(part.thread.session,),
+                    thread=part.thread.id,
+                    ordinal=place,
+                    by=by,
                 )
-            )  # fmt: skip
+            )
     return made
 
 

@@ -74,7 +74,7 @@ def look(home: Paths, profile: str = "") -> Draft:
         text = files.read(path).data.decode("utf-8", "replace")
         return Draft(
             profile=made, own=own, text=text, origin=str(path), revision=_revision(path, text), prompt=None, problem=str(error)
-        )  # fmt: skip
+        )
     revision = _revision(Path(found.origin) if found.overridden else None, found.text)
     return Draft(profile=made, own=own, text=found.text, origin=found.origin, revision=revision, prompt=found)
 

@@ -80,9 +80,13 @@ class Sequels:
             return
         self._verdicts += [each.verdict for place, each in judged if (place, each) not in was]
         draft = Draft(
-            run=self.run(), stage=SEQUEL, subject=f"{thread.source}:{thread.session}", actor=Actor.MACHINE,
-            recorded_at=self.workspace.clock(), span=Span(thread=thread.id, start=0, judged=judged),
-        )  # fmt: skip
+            run=self.run(),
+            stage=SEQUEL,
+            subject=f"{thread.source}:{thread.session}",
+            actor=Actor.MACHINE,
+            recorded_at=self.workspace.clock(),
+            span=Span(thread=thread.id, start=0, judged=judged),
+        )
         self.workspace.store.log.commit(draft)
 
     def _judged(self, thread: Thread, begun: datetime, rules: Rules) -> Iterator[tuple[int, Judged]]:

@@ -44,8 +44,15 @@ class Finding:
 def examine(home: Paths, *, profile: str | None = None, zone: str | None = None) -> tuple[Finding, ...]:
     """Look at everything. A look that fails is itself a finding."""
     looks: tuple[Callable[[], Iterator[Finding]], ...] = (
-        _program, lambda: _folders(home), lambda: _store(home, profile, zone), _model, lambda: _hooks(home), lambda: _complaints(home), lambda: _night(home), _extras,
-    )  # fmt: skip
+        _program,
+        lambda: _folders(home),
+        lambda: _store(home, profile, zone),
+        _model,
+        lambda: _hooks(home),
+        lambda: _complaints(home),
+        lambda: _night(home),
+        _extras,
+    )
     found: list[Finding] = []
     for look in looks:
         try:
@@ -62,14 +69,18 @@ def _program() -> Iterator[Finding]:
     options = {row[0] for row in sqlite3.connect(":memory:").execute("PRAGMA compile_options")}
     full_text = any("FTS5" in each for each in options)
     yield Finding(
-        name="sqlite", well=full_text, detail=f"{sqlite3.sqlite_version}{'' if full_text else ' without full-text search'}",
+        name="sqlite",
+        well=full_text,
+        detail=f"{sqlite3.sqlite_version}{'' if full_text else ' without full-text search'}",
         fix="use a Python whose SQLite has FTS5",
-    )  # fmt: skip
+    )
     found = shutil.which("kept")
     yield Finding(
-        name="command", well=None if found is None else True, detail=found or "`kept` is not on your PATH; hooks and the schedule call it by its full path",
+        name="command",
+        well=None if found is None else True,
+        detail=found or "`kept` is not on your PATH; hooks and the schedule call it by its full path",
         fix=f"add {Path(sys.executable).parent} to PATH" if found is None else "",
-    )  # fmt: skip
+    )
 
 
 def _folders(home: Paths) -> Iterator[Finding]:
@@ -108,18 +119,22 @@ def _store(home: Paths, profile: str | None, zone: str | None) -> Iterator[Findi
         copies = sorted(home.backups.glob("kept-*.db")) if home.backups.is_dir() else []
         newest = (workspace.clock().timestamp() - copies[-1].stat().st_mtime) / 86_400 if copies else None
         yield Finding(
-            name="backup", well=newest < _OLD if newest is not None else None,
-            detail=f"the newest is {newest:.0f} days old" if newest is not None else "there is none yet", fix="kept backup FILE",
-        )  # fmt: skip
+            name="backup",
+            well=newest < _OLD if newest is not None else None,
+            detail=f"the newest is {newest:.0f} days old" if newest is not None else "there is none yet",
+            fix="kept backup FILE",
+        )
 
 
 def _sources(workspace: Workspace) -> Iterator[Finding]:
     found = survey(workspace)
     read = [each for each in found.tools if each.files or each.sessions]
     yield Finding(
-        name="sources", well=bool(read) or None, detail=", ".join(f"{each.name} {each.files:,}" for each in read) or "no transcripts were found",
+        name="sources",
+        well=bool(read) or None,
+        detail=", ".join(f"{each.name} {each.files:,}" for each in read) or "no transcripts were found",
         fix="" if read else "give a folder: kept run PATH",
-    )  # fmt: skip
+    )
     unreadable = {path for each in found.tools for path, _ in each.unreadable} | found.unread.keys()
     if unreadable:
         detail = f"{len(unreadable)} files could not be read, such as {min(unreadable)}"
@@ -145,9 +160,11 @@ def _set_aside(workspace: Workspace) -> Iterator[Finding]:
 def _model() -> Iterator[Finding]:
     there = PACK.exists()
     yield Finding(
-        name="meaning", well=there or None, detail="the local model is there" if there else "no local model: search goes by words alone",
+        name="meaning",
+        well=there or None,
+        detail="the local model is there" if there else "no local model: search goes by words alone",
         fix="" if there else "make run brings it; a built wheel carries it",
-    )  # fmt: skip
+    )
 
 
 def _hooks(home: Paths) -> Iterator[Finding]:

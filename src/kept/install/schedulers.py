@@ -112,10 +112,16 @@ def _systemd_word(word: str) -> str:
 def agent_text(entry: Entry) -> str:
     """The launchd agent: in the machine's own time, at low priority; run late where the machine slept."""
     body = {
-        "Label": LABEL, "ProgramArguments": list(entry.command), "ProcessType": "Background", "LowPriorityIO": True, "Nice": 19,
-        "StartCalendarInterval": {"Hour": entry.at.hour, "Minute": entry.at.minute}, "RunAtLoad": False,
-        "StandardOutPath": "/dev/null", "StandardErrorPath": "/dev/null",
-    }  # fmt: skip
+        "Label": LABEL,
+        "ProgramArguments": list(entry.command),
+        "ProcessType": "Background",
+        "LowPriorityIO": True,
+        "Nice": 19,
+        "StartCalendarInterval": {"Hour": entry.at.hour, "Minute": entry.at.minute},
+        "RunAtLoad": False,
+        "StandardOutPath": "/dev/null",
+        "StandardErrorPath": "/dev/null",
+    }
     return plistlib.dumps(body).decode()
 
 

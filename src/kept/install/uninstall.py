@@ -25,9 +25,15 @@ def start_run(root: str, path: str) -> bool:
     with open(os.path.join(state, "hooks", "run.log"), "wb") as log:  # noqa: PTH118, PTH123 - as in spooling
         subprocess.Popen(  # noqa: S603 - this interpreter, this program, a path as an argument of its own
             [sys.executable, "-m", "kept", "run", "--home", root, "--quiet", "--occasion", "session-end", "--", path],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, close_fds=True, cwd="/",
-            env={**os.environ, GUARD: "1"}, preexec_fn=_bound,  # noqa: PLW1509 - a hook has one thread
-        )  # fmt: skip
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            close_fds=True,
+            cwd="/",
+            env={**os.environ, GUARD: "1"},
+            preexec_fn=_bound,  # noqa: PLW1509 - a hook has one thread
+        )
     return True
 
 

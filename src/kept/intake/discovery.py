@@ -103,9 +103,15 @@ def survey(workspace: Workspace) -> Survey:
         tools[source].gone += not there
         tools[source].elsewhere += there and known not in seen
     return Survey(
-        tools=tuple(tools.values()), others=others, named=tuple(named), excluded=excluded, opted_out=workspace.store.archive.opted_out(), projects=_projects(workspace),
-        plugins_left_out=tuple(LEFT_OUT), unread=unread(workspace.paths),
-    )  # fmt: skip
+        tools=tuple(tools.values()),
+        others=others,
+        named=tuple(named),
+        excluded=excluded,
+        opted_out=workspace.store.archive.opted_out(),
+        projects=_projects(workspace),
+        plugins_left_out=tuple(LEFT_OUT),
+        unread=unread(workspace.paths),
+    )
 
 
 _States = Mapping[tuple[str, str], int]
@@ -132,10 +138,14 @@ def _archived(workspace: Workspace, accounts: Mapping[str, Account]) -> Iterator
     for name in dict.fromkeys((*(each.name for each in SOURCES), *accounts)):
         times = spans.get(name, [])
         yield Tool(
-            name=name, enabled=name not in workspace.settings.sources_off, sessions=len(sessions.get(name, ())),
-            account=accounts.get(name, Account()), first_at=min(times, default=None), last_at=max(times, default=None),
+            name=name,
+            enabled=name not in workspace.settings.sources_off,
+            sessions=len(sessions.get(name, ())),
+            account=accounts.get(name, Account()),
+            first_at=min(times, default=None),
+            last_at=max(times, default=None),
             days_kept=days_kept(name, workspace.paths.user, workspace.env),
-        )  # fmt: skip
+        )
 
 
 def _paths(workspace: Workspace, tools: Mapping[str, Tool]) -> Iterator[tuple[Path, Tool, Root | None]]:

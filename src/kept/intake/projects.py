@@ -81,8 +81,15 @@ def move(workspace: Workspace, run: int, progress: Progress = silent) -> Moved:
         operations = tuple(_moves(workspace, {each.scope for each in changed.values()}, renamed, _targets(workspace, changed)))
         if operations:
             workspace.store.log.commit(
-                Draft(run=run, stage="move", subject=", ".join(sorted(changed))[:200], actor=Actor.MACHINE, recorded_at=workspace.clock(), operations=operations)
-            )  # fmt: skip
+                Draft(
+                    run=run,
+                    stage="move",
+                    subject=", ".join(sorted(changed))[:200],
+                    actor=Actor.MACHINE,
+                    recorded_at=workspace.clock(),
+                    operations=operations,
+                )
+            )
     return Moved(
         scopes=frozenset({each.scope for each in changed.values()} | {workspace.scope(each) for each in changed}),
         memories=len(operations),
@@ -111,11 +118,14 @@ def families(workspace: Workspace) -> tuple[Family, ...]:
         directories.setdefault(workspace.scope(project.directory), []).append(project)
     found = (
         Family(
-            scope=scope, name=names.get(scope, scope), identity=workspace.identity(members[0].directory), memories=held[scope],
+            scope=scope,
+            name=names.get(scope, scope),
+            identity=workspace.identity(members[0].directory),
+            memories=held[scope],
             directories=tuple(member.directory for member in members),
         )
         for scope, members in directories.items()
-    )  # fmt: skip
+    )
     return tuple(sorted(found, key=lambda family: (family.name, family.scope)))
 
 

@@ -93,11 +93,16 @@ def month(workspace: Workspace, first: date) -> Month:
     entries = {day for day in days if _entry_path(workspace, day).is_file()}
     cells = tuple(
         Cell(
-            day=day, sessions=sessions.get(day, 0), worked=worked_on[day], learnt=parts[day, Part.LEARNT],
-            decided=parts[day, Part.DECIDED], open=parts[day, Part.OPEN], entry=day in entries,
+            day=day,
+            sessions=sessions.get(day, 0),
+            worked=worked_on[day],
+            learnt=parts[day, Part.LEARNT],
+            decided=parts[day, Part.DECIDED],
+            open=parts[day, Part.OPEN],
+            entry=day in entries,
         )
         for day in days
-    )  # fmt: skip
+    )
     other = {each.replace(day=1) for each in known}
     before, after = (
         max((each for each in other if each < first), default=None),

@@ -120,9 +120,10 @@ def _cut(workspace: Workspace, noted: Noted, stop: datetime) -> Note:
     if before == len(events):
         return noted.note
     made = notes(events[:before], [(0, before)], lambda at: at.astimezone(workspace.zone).date(), base=first)
-    return next((each for each in made if each.event == noted.note.event), Note(
-        ordinal=first, event=noted.note.event, at=noted.note.at, asked=noted.note.asked
-    ))  # fmt: skip
+    return next(
+        (each for each in made if each.event == noted.note.event),
+        Note(ordinal=first, event=noted.note.event, at=noted.note.at, asked=noted.note.asked),
+    )
 
 
 def _proposals(workspace: Workspace) -> dict[str, Candidate]:
@@ -167,9 +168,15 @@ def recalled(workspace: Workspace, day: date) -> tuple[Told, ...]:
             category = workspace.category(memory)
             weight = _MEMORY_WEIGHT + (category.weight if category else 0.0)
             told = Told(
-                slot=Slot.BEFORE, text=words, grade=Grade.MEMORY, source=Grade.MEMORY.value, reference=memory.id, day=made,
-                scope=memory.scope, weight=weight,
-            )  # fmt: skip
+                slot=Slot.BEFORE,
+                text=words,
+                grade=Grade.MEMORY,
+                source=Grade.MEMORY.value,
+                reference=memory.id,
+                day=made,
+                scope=memory.scope,
+                weight=weight,
+            )
             found.append(((made.isoformat(), memory.profile == JOURNAL, words, memory.id), told))
     once: dict[str, Told] = {}
     for _, each in sorted(found, key=lambda one: one[0]):

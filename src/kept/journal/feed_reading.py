@@ -43,8 +43,14 @@ def _collect(workspace: Workspace, feed: Feed, fetching: Fetch) -> Iterator[str]
     path = _path(workspace, feed)
     stamp, cursor, known = _stored(path)
     found = bring(
-        feed.kind, name=name_of(feed), place=feed.url or feed.path, cursor=cursor, zone=workspace.zone, now=workspace.clock(), fetching=fetching
-    )  # fmt: skip
+        feed.kind,
+        name=name_of(feed),
+        place=feed.url or feed.path,
+        cursor=cursor,
+        zone=workspace.zone,
+        now=workspace.clock(),
+        fetching=fetching,
+    )
     prints, secret = workspace.store.log.forgotten(), workspace.store.key("forget")
     fresh = {each.key: _safe(workspace, each) for each in found.items if each.key not in known}
     fresh = {

@@ -100,9 +100,12 @@ class Tally:
 def usage_body(usage: Usage) -> dict[str, Any]:
     """A usage as JSON; ``cost`` is null where it is unknown."""
     return {
-        "calls": usage.calls, "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens,
-        "cached_tokens": usage.cached_tokens, "cost": None if usage.cost is None else round(usage.cost, 6),
-    }  # fmt: skip
+        "calls": usage.calls,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "cost": None if usage.cost is None else round(usage.cost, 6),
+    }
 
 
 def estimate_body(estimate: Estimate) -> dict[str, Any]:
@@ -123,6 +126,9 @@ def priced(usage: Usage, price: Price | None, *, batched: bool = False) -> Usage
         return usage
     cost = price.cost(tokens_in=usage.input_tokens, tokens_out=usage.output_tokens, cached=usage.cached_tokens, batched=batched)
     return Usage(
-        calls=usage.calls, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cached_tokens=usage.cached_tokens,
+        calls=usage.calls,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cached_tokens,
         cost=cost,
-    )  # fmt: skip
+    )

@@ -63,10 +63,20 @@ class LlmClient:
     """
 
     def __init__(
-        self, made: Callable[[], Model], *, replies: Replies | None = None, clock: Callable[[], datetime] = _now,
-        day_start: Callable[[], datetime] | None = None, limits: Sequence[Limits] = (), day: Limits | None = None, pace: Pace | None = None,
-        price: Price | None = None, redact: Redact = _unchanged, batch: bool = False, program: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        made: Callable[[], Model],
+        *,
+        replies: Replies | None = None,
+        clock: Callable[[], datetime] = _now,
+        day_start: Callable[[], datetime] | None = None,
+        limits: Sequence[Limits] = (),
+        day: Limits | None = None,
+        pace: Pace | None = None,
+        price: Price | None = None,
+        redact: Redact = _unchanged,
+        batch: bool = False,
+        program: str = "",
+    ) -> None:
         self.tally = Tally()
         self.tell: Callable[[str], None] = lambda _: None
         self.progress: Progress = silent
@@ -268,9 +278,10 @@ class LlmClient:
                 self._note_silence(fault, reason)
                 told = one.told
                 replies[one.key] = (
-                    Unreadable(reason=told.reason, fault=told.fault, usage=one.spent) if told
+                    Unreadable(reason=told.reason, fault=told.fault, usage=one.spent)
+                    if told
                     else Unreachable(reason=reason, fault=fault, usage=one.spent)
-                )  # fmt: skip
+                )
             case _, Wrong() as wrong if wrong.fault is not Fault.REFUSAL and not one.again:
                 self._silences = 0
                 waiting.appendleft(replace(one, ask=_once_more(one.ask, wrong), again=True, told=wrong))

@@ -38,14 +38,20 @@ def asker(
         Price(input=settings.price_input, output=settings.price_output) if settings.price_input or settings.price_output else None
     )
     return LlmClient(
-        lambda: model(settings, env), replies=Replies(replies), clock=clock, day_start=day_start,
+        lambda: model(settings, env),
+        replies=Replies(replies),
+        clock=clock,
+        day_start=day_start,
         limits=(Limits(span="a run", usd=settings.run_usd, calls=settings.run_calls, tokens=settings.run_tokens),),
         day=Limits(span="a day", usd=settings.day_usd, calls=settings.day_calls, tokens=settings.day_tokens),
         pace=Pace(
             attempts=settings.attempts, concurrency=settings.concurrency, rate=settings.rate, prompt_tokens=settings.prompt_tokens
         ),
-        price=price, redact=redact, batch=settings.batch, program=_program(settings, env),
-    )  # fmt: skip
+        price=price,
+        redact=redact,
+        batch=settings.batch,
+        program=_program(settings, env),
+    )
 
 
 def _program(settings: Llm, env: Mapping[str, str]) -> str:

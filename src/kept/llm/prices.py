@@ -44,9 +44,14 @@ def date() -> str:
 def _price(row: Mapping[str, Any]) -> Price:
     above = row.get("above", {})
     return Price(
-        input=row["input"], output=row["output"], tier=above.get("tokens", 0), input_above=above.get("input", 0.0),
-        output_above=above.get("output", 0.0), read=row.get("read", 1.0), batch=_table()["batch"],
-    )  # fmt: skip
+        input=row["input"],
+        output=row["output"],
+        tier=above.get("tokens", 0),
+        input_above=above.get("input", 0.0),
+        output_above=above.get("output", 0.0),
+        read=row.get("read", 1.0),
+        batch=_table()["batch"],
+    )
 
 
 @cache

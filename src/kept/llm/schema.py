@@ -18,9 +18,14 @@ T = TypeVar("T")
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", types.NoneType: "null"}
 _KINDS: dict[str, tuple[type, ...]] = {
-    "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,),
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
     "null": (types.NoneType,),
-}  # fmt: skip
+}
 
 
 def schema_of(kind: Any, **choices: Sequence[str]) -> dict[str, Any]:

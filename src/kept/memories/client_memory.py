@@ -62,9 +62,13 @@ def take_up_notes(workspace: Workspace, run: Callable[[], int]) -> int:
             additions.append(Add(memory=memory.id, at=each.note.at, reason=f"held: remembered by {each.note.tool}", value=memory))
     if additions:
         draft = Draft(
-            run=run(), stage="client memory", subject=", ".join(workspace.settings.client_memory), actor=Actor.MACHINE, recorded_at=workspace.clock(),
+            run=run(),
+            stage="client memory",
+            subject=", ".join(workspace.settings.client_memory),
+            actor=Actor.MACHINE,
+            recorded_at=workspace.clock(),
             operations=tuple(additions),
-        )  # fmt: skip
+        )
         workspace.store.log.commit(draft)
     return len(additions)
 
@@ -89,13 +93,22 @@ def _memory(workspace: Workspace, placed_note: Placed) -> Memory | None:
         return None
     evidence = Evidence(
         quote=content, event="", session="", path=str(note.path), at=note.at, author=note.tool, origin=Origin.ASSISTANT
-    )  # fmt: skip
+    )
     return Memory(
-        id=digest(workspace.profile.id, placed_note.scope, placed_note.category, content, size=5), profile=workspace.profile.id,
-        category=placed_note.category, scope=placed_note.scope, status=Status.HELD, content=content, confidence=CONFIDENCE,
-        origin=Origin.ASSISTANT, first_seen=note.at, last_seen=note.at, artifacts=artifacts(content), evidence=(evidence,),
+        id=digest(workspace.profile.id, placed_note.scope, placed_note.category, content, size=5),
+        profile=workspace.profile.id,
+        category=placed_note.category,
+        scope=placed_note.scope,
+        status=Status.HELD,
+        content=content,
+        confidence=CONFIDENCE,
+        origin=Origin.ASSISTANT,
+        first_seen=note.at,
+        last_seen=note.at,
+        artifacts=artifacts(content),
+        evidence=(evidence,),
         trigger=CLIENT_MEMORY,
-    )  # fmt: skip
+    )
 
 
 def _category(workspace: Workspace, kind: str) -> str:

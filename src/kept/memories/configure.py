@@ -54,13 +54,20 @@ def listed(home: Paths) -> tuple[Setting, ...]:
     given = settings.given(home.settings)
     return tuple(
         Setting(
-            name=name, group=title, meaning=meaning, kind=_kind(name, usual[name]), default=_plain(usual[name]), value=values[name],
-            choices=settings.CHOICES.get(name, ()), given=name in given, terminal_only=name in settings.TERMINAL_ONLY,
+            name=name,
+            group=title,
+            meaning=meaning,
+            kind=_kind(name, usual[name]),
+            default=_plain(usual[name]),
+            value=values[name],
+            choices=settings.CHOICES.get(name, ()),
+            given=name in given,
+            terminal_only=name in settings.TERMINAL_ONLY,
             revision=_revision(name, values[name]),
         )
         for _, title, own in settings.meanings()
         for name, meaning in own.items()
-    )  # fmt: skip
+    )
 
 
 def groups() -> tuple[tuple[str, str], ...]:

@@ -39,7 +39,14 @@ def _line(workspace: Workspace, day: date, key: str) -> Passage | None:
     for noted, bullet in noted_on(workspace, day):
         if key_of(bullet) == key:
             return Passage(
-                id=bullet.source, form=Form.LINE, kind="solutions", text=bullet.text, at=noted.note.at, events=(bullet.source,),
-                sessions=(noted.session,), day=day, scope=bullet.scope,
-            )  # fmt: skip
+                id=bullet.source,
+                form=Form.LINE,
+                kind="solutions",
+                text=bullet.text,
+                at=noted.note.at,
+                events=(bullet.source,),
+                sessions=(noted.session,),
+                day=day,
+                scope=bullet.scope,
+            )
     return None

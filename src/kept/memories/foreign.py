@@ -45,9 +45,7 @@ class Note:
 
 def notes(home: Path, projects: Sequence[Path], tools: Sequence[str] = TOOLS) -> Iterator[Note]:
     """The notes of these tools below a home, and in the instructions of these projects. What cannot be read tells nothing."""
-    found = {
-        "claude": _claude(home), "codex": _codex(home), "gemini": _gemini(home), "blocks": _blocks(home, projects),
-    }  # fmt: skip
+    found = {"claude": _claude(home), "codex": _codex(home), "gemini": _gemini(home), "blocks": _blocks(home, projects)}
     for tool in tools:
         yield from islice(found[tool], _NOTES)
 

@@ -59,9 +59,14 @@ def migrate(workspace: Workspace, source: str, target: str, mapping: Mapping[str
         with workspace.store.transaction():
             run = workspace.store.log.start_run("migrate", workspace.clock())
             draft = Draft(
-                run=run, stage="migrate", subject=f"{left.id} to {right.id}", actor=Actor.PERSON, recorded_at=workspace.clock(),
-                operations=operations, note=declared,
-            )  # fmt: skip
+                run=run,
+                stage="migrate",
+                subject=f"{left.id} to {right.id}",
+                actor=Actor.PERSON,
+                recorded_at=workspace.clock(),
+                operations=operations,
+                note=declared,
+            )
             workspace.store.log.commit(draft)
             workspace.store.log.end_run(run, workspace.clock(), {"operations": {"move": len(operations)}})
     return Migrated(
@@ -78,9 +83,14 @@ def _lives(memory: Memory) -> bool:
 def _move(memory: Memory, target: Profile, category: str) -> Operation:
     reason = f"migrated from {memory.profile} to {target.id}"
     return Move(
-        memory=memory.id, at=memory.last_seen, reason=reason, scope=memory.scope, candidates=memory.candidates, profile=target.id,
+        memory=memory.id,
+        at=memory.last_seen,
+        reason=reason,
+        scope=memory.scope,
+        candidates=memory.candidates,
+        profile=target.id,
         category=category,
-    )  # fmt: skip
+    )
 
 
 def _check(left: Profile, right: Profile, mapping: Mapping[str, str]) -> None:

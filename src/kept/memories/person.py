@@ -67,10 +67,21 @@ def add(
     now = workspace.clock()
     number = digest(profile.id, scope, kind.id, content, now.isoformat(), size=5)
     value = Memory(
-        id=number, profile=profile.id, category=kind.id, scope=scope, status=Status.HELD if agent else Status.ACTIVE,
-        content=content, confidence=0.6 if agent else 1.0, origin=Origin.ASSISTANT if agent else Origin.USER, first_seen=now,
-        last_seen=now, artifacts=artifacts(content), owned=not agent, valid_until=until, trigger=SUGGESTED if agent else "told",
-    )  # fmt: skip
+        id=number,
+        profile=profile.id,
+        category=kind.id,
+        scope=scope,
+        status=Status.HELD if agent else Status.ACTIVE,
+        content=content,
+        confidence=0.6 if agent else 1.0,
+        origin=Origin.ASSISTANT if agent else Origin.USER,
+        first_seen=now,
+        last_seen=now,
+        artifacts=artifacts(content),
+        owned=not agent,
+        valid_until=until,
+        trigger=SUGGESTED if agent else "told",
+    )
     actor, reason = (Actor.AGENT, "held: suggested by an agent") if agent else (Actor.PERSON, "told by the user")
     _commit(workspace, "suggest" if agent else "add", Add(memory=number, at=now, reason=reason, value=value), actor=actor)
     return find(workspace, number)
@@ -190,10 +201,21 @@ def _resolve(workspace: Workspace, memory: Memory, category: str, text: str, *, 
     content = usable(workspace, text or memory.content)
     answer = digest(memory.id, category, content, now.isoformat(), size=5)
     value = Memory(
-        id=answer, profile=memory.profile, category=category, scope=memory.scope, status=Status.ACTIVE, content=content,
-        confidence=0.6 if agent else 1.0, origin=Origin.ASSISTANT if agent else Origin.USER, first_seen=now, last_seen=now, artifacts=artifacts(content) or memory.artifacts,
-        evidence=memory.evidence, owned=not agent, trigger="resolved",
-    )  # fmt: skip
+        id=answer,
+        profile=memory.profile,
+        category=category,
+        scope=memory.scope,
+        status=Status.ACTIVE,
+        content=content,
+        confidence=0.6 if agent else 1.0,
+        origin=Origin.ASSISTANT if agent else Origin.USER,
+        first_seen=now,
+        last_seen=now,
+        artifacts=artifacts(content) or memory.artifacts,
+        evidence=memory.evidence,
+        owned=not agent,
+        trigger="resolved",
+    )
     _commit(
         workspace,
         "resolve",
@@ -226,15 +248,19 @@ def merge(
         added = tuple(one for each in others for one in each.evidence)
         sessions = {one.session for each in every for one in each.evidence}
         facts = replace(
-            as_facts(first), content=content, category=_within(workspace, first, category) if category else first.category,
-            confidence=max(each.confidence for each in every), artifacts=artifacts(content), added=added,
+            as_facts(first),
+            content=content,
+            category=_within(workspace, first, category) if category else first.category,
+            confidence=max(each.confidence for each in every),
+            artifacts=artifacts(content),
+            added=added,
             first_seen=min((each.first_seen for each in every if each.first_seen), default=None),
             last_seen=max((each.last_seen for each in every if each.last_seen), default=None),
             observations=max(len(sessions), *(each.observations for each in every)),
             candidates=tuple(dict.fromkeys(one for each in every for one in each.candidates)),
             fingerprint=next((each.fingerprint for each in every if each.fingerprint), ""),
             subject=next((each.subject for each in every if each.subject), ""),
-        )  # fmt: skip
+        )
         losers = tuple(each.id for each in others)
         operations: list[Operation] = [Merge(memory=first.id, at=now, reason="merged by the user", losers=losers, facts=facts)]
         if first.status is Status.HELD:
@@ -259,11 +285,26 @@ def admit(workspace: Workspace, candidate: str) -> Memory:
                 raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
         number = digest("admitted", found.id, size=5)
         value = Memory(
-            id=number, profile=found.profile, category=found.category, scope=found.scope, status=Status.ACTIVE, content=content,
-            confidence=found.confidence, origin=found.origin, first_seen=found.at, last_seen=found.at, artifacts=found.artifacts,
-            evidence=found.evidence, candidates=(found.id,), owned=True, valid_until=found.valid_until, trigger=found.trigger,
-            fingerprint=found.fingerprint, subject=found.subject, about=found.about,
-        )  # fmt: skip
+            id=number,
+            profile=found.profile,
+            category=found.category,
+            scope=found.scope,
+            status=Status.ACTIVE,
+            content=content,
+            confidence=found.confidence,
+            origin=found.origin,
+            first_seen=found.at,
+            last_seen=found.at,
+            artifacts=found.artifacts,
+            evidence=found.evidence,
+            candidates=(found.id,),
+            owned=True,
+            valid_until=found.valid_until,
+            trigger=found.trigger,
+            fingerprint=found.fingerprint,
+            subject=found.subject,
+            about=found.about,
+        )
         reason = "refused by kept, right after all by the user"
         _commit(workspace, "admit", Add(memory=number, at=workspace.clock(), reason=reason, value=value))
         return find(workspace, number)

@@ -71,9 +71,13 @@ def _chapters(workspace: Workspace, found: Trace) -> Iterator[Chapter]:
         said = operation.value.content if isinstance(operation, Add) else facts.content if facts is not None else words
         other = _other(operation, found.memory.id)
         yield Chapter(
-            made=made, operation=operation, off=made.id in off, before=words, after=said,
+            made=made,
+            operation=operation,
+            off=made.id in off,
+            before=words,
+            after=said,
             other=workspace.store.log.memory(other) if other else None,
-        )  # fmt: skip
+        )
         words = words if made.id in off else said
 
 

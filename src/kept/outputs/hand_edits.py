@@ -70,14 +70,23 @@ def _addition(
     scope = added.scope or target.scope or USER_SCOPE
     number = digest(str(target.path), scope, kind_of(profile.id, category), content, size=5)
     origin = Origin.USER if trusted else Origin.TOOL
-    evidence = Evidence(
-        quote=content, event="", session="", path=str(target.path), at=now, author="file", origin=origin
-    )  # fmt: skip
+    evidence = Evidence(quote=content, event="", session="", path=str(target.path), at=now, author="file", origin=origin)
     value = Memory(
-        id=number, profile=profile.id, category=category, scope=scope, status=Status.ACTIVE if trusted else Status.HELD,
-        content=content, confidence=1.0 if trusted else 0.6, origin=origin, first_seen=now, last_seen=now,
-        artifacts=artifacts(content), evidence=(evidence,), owned=trusted, trigger="written",
-    )  # fmt: skip
+        id=number,
+        profile=profile.id,
+        category=category,
+        scope=scope,
+        status=Status.ACTIVE if trusted else Status.HELD,
+        content=content,
+        confidence=1.0 if trusted else 0.6,
+        origin=origin,
+        first_seen=now,
+        last_seen=now,
+        artifacts=artifacts(content),
+        evidence=(evidence,),
+        owned=trusted,
+        trigger="written",
+    )
     reason = "written by hand" if trusted else "held: somebody wrote it into the file"
     yield Add(memory=number, at=now, reason=reason, value=value)
 

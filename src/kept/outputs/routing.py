@@ -31,11 +31,13 @@ def routed(workspace: Workspace, memories: Sequence[Memory]) -> dict[str, tuple[
         elsewhere = Route(place=Place.MEMORY, where=where, why="its project has a file of its own")
         seen = _in_view(workspace, profile, each)
         found[each.id] = tuple(
-            elsewhere if where and one.place is Place.MEMORY and one.where
-            else replace(one, where="", why="there is no room: more relevant ones are there") if one.place is Place.VIEW and not seen
+            elsewhere
+            if where and one.place is Place.MEMORY and one.where
+            else replace(one, where="", why="there is no room: more relevant ones are there")
+            if one.place is Place.VIEW and not seen
             else one
             for one in told
-        )  # fmt: skip
+        )
     return found
 
 

@@ -284,9 +284,14 @@ class _Sheet:
     def of(self, memories: Sequence[Memory], place: Place = Place.MEMORY) -> Document:
         """The document of some memories."""
         return compose(
-            memories, self.target.profiles, as_of=self.workspace.clock(), names=self.book.names, zone=self.workspace.zone,
-            reserved=self.reserved, place=place,
-        )  # fmt: skip
+            memories,
+            self.target.profiles,
+            as_of=self.workspace.clock(),
+            names=self.book.names,
+            zone=self.workspace.zone,
+            reserved=self.reserved,
+            place=place,
+        )
 
 
 def _card(workspace: Workspace, book: Book, target: Target, reserved: int) -> Document:

@@ -66,9 +66,12 @@ def render_view(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, na
 def _entry(memory: Memory, zone: ZoneInfo, names: Mapping[str, str]) -> dict[str, object]:
     first, last = day_of(memory.first_seen, zone), day_of(memory.last_seen, zone)
     return {
-        "id": memory.id, "text": memory.content, "project": names.get(memory.scope, ""),
-        "since": first.isoformat() if first else None, "last": last.isoformat() if last else None,
-    }  # fmt: skip
+        "id": memory.id,
+        "text": memory.content,
+        "project": names.get(memory.scope, ""),
+        "since": first.isoformat() if first else None,
+        "last": last.isoformat() if last else None,
+    }
 
 
 def _text(lists: Mapping[str, Sequence[Mapping[str, object]]]) -> str:

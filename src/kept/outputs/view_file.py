@@ -138,10 +138,21 @@ def _asks(profile: Profile, memory: Memory) -> bool:
 def _answer(memory: Memory, category: str, text: str, *, now: datetime) -> Iterator[Operation]:
     number = digest(memory.id, category, text, now.isoformat(), size=5)
     value = Memory(
-        id=number, profile=memory.profile, category=category, scope=memory.scope, status=Status.ACTIVE, content=text, confidence=1.0,
-        origin=Origin.USER, first_seen=now, last_seen=now, artifacts=artifacts(text) or memory.artifacts, evidence=memory.evidence,
-        owned=True, trigger="resolved",
-    )  # fmt: skip
+        id=number,
+        profile=memory.profile,
+        category=category,
+        scope=memory.scope,
+        status=Status.ACTIVE,
+        content=text,
+        confidence=1.0,
+        origin=Origin.USER,
+        first_seen=now,
+        last_seen=now,
+        artifacts=artifacts(text) or memory.artifacts,
+        evidence=memory.evidence,
+        owned=True,
+        trigger="resolved",
+    )
     yield Add(memory=number, at=now, reason=f"answers {memory.id}", value=value)
     yield Resolve(memory=memory.id, at=now, reason="moved by hand", by=number)
 
@@ -163,10 +174,20 @@ def _addition(workspace: Workspace, profile: Profile, entry: Entry) -> Iterator[
     trusted = profile.outputs.trust_added_lines
     number = digest(profile.id, entry.category, text, size=5)
     value = Memory(
-        id=number, profile=profile.id, category=entry.category, scope=USER_SCOPE, status=Status.ACTIVE if trusted else Status.HELD,
-        content=text, confidence=1.0 if trusted else 0.6, origin=Origin.USER if trusted else Origin.TOOL, first_seen=now, last_seen=now,
-        artifacts=artifacts(text), owned=trusted, trigger="written",
-    )  # fmt: skip
+        id=number,
+        profile=profile.id,
+        category=entry.category,
+        scope=USER_SCOPE,
+        status=Status.ACTIVE if trusted else Status.HELD,
+        content=text,
+        confidence=1.0 if trusted else 0.6,
+        origin=Origin.USER if trusted else Origin.TOOL,
+        first_seen=now,
+        last_seen=now,
+        artifacts=artifacts(text),
+        owned=trusted,
+        trigger="written",
+    )
     yield Add(memory=number, at=now, reason="written by hand" if trusted else "held: somebody wrote it into the file", value=value)
 
 

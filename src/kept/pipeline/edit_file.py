@@ -153,10 +153,17 @@ def _looked(workspace: Workspace, known: _Known, content: Content | None) -> Fil
         problem = error.what if isinstance(error, KeptError) else "it is not UTF-8 text"
     text = text.removeprefix(BOM)
     return File(
-        name=_name(workspace, known.path), path=known.path, form=known.form, heading=known.heading, profiles=known.profiles,
-        text=_plain(text), revision=revision(own) if own is not None and not problem else NOTHING, condition=condition,
-        entries=_entries(workspace, known, text) if condition is Condition.THERE else (), problem=problem,
-    )  # fmt: skip
+        name=_name(workspace, known.path),
+        path=known.path,
+        form=known.form,
+        heading=known.heading,
+        profiles=known.profiles,
+        text=_plain(text),
+        revision=revision(own) if own is not None and not problem else NOTHING,
+        condition=condition,
+        entries=_entries(workspace, known, text) if condition is Condition.THERE else (),
+        problem=problem,
+    )
 
 
 def revision(data: bytes) -> str:
@@ -226,9 +233,10 @@ def preview(workspace: Workspace, name: str = "", text: str | None = None) -> Pr
         write_outputs(workspace, RunNumber(workspace.store.log, workspace.clock, "absorb"), written)
         after = {each.id: each for each in workspace.store.log.memories()}
     return Preview(
-        changes=tuple(_changes(before, after)), problems=tuple(written.problems),
+        changes=tuple(_changes(before, after)),
+        problems=tuple(written.problems),
         files={_name(workspace, path): _difference(read(path).data, data or b"") for path, data in written.would.items()},
-    )  # fmt: skip
+    )
 
 
 def _changes(before: dict[str, Memory], after: dict[str, Memory]) -> Iterator[Change]:
@@ -294,7 +302,7 @@ def save(workspace: Workspace, name: str, text: str, *, if_match: str, accept_lo
     _, written = settle(workspace, change, accepted=accepted) if data != content.data else (None, Written())
     return Saved(
         file=_looked(workspace, known, None), operations=dict(Counter(written.operations)), problems=tuple(written.problems)
-    )  # fmt: skip
+    )
 
 
 def delete(workspace: Workspace, name: str, memory: str, *, if_match: str) -> Saved:
@@ -343,9 +351,10 @@ def _guard(workspace: Workspace, known: _Known, data: bytes) -> None:
         told = next((each for each in written.problems if str(known.path) in each), "it looks like damage")
         reason = told.split(": ", 1)[-1].split(". ", 1)[0].rstrip(".")
         raise GuardError(
-            f"that does not look like an edit: {reason}", where=_name(workspace, known.path),
+            f"that does not look like an edit: {reason}",
+            where=_name(workspace, known.path),
             hint="nothing was saved; save it again and say that you mean it",
-        )  # fmt: skip
+        )
 
 
 def _whole(known: _Known, content: Content, text: str) -> bytes:

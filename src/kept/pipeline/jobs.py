@@ -198,10 +198,13 @@ def _sweep(workspace: Workspace, asked: dict[str, Ask]) -> None:
 def _jobs(workspace: Workspace, shelf: _Shelf) -> tuple[Job, ...]:
     return tuple(
         Job(
-            id=number, path=_path(workspace, number), reply=folder(workspace) / f"{number}{_REPLY}", sessions=ask.about,
+            id=number,
+            path=_path(workspace, number),
+            reply=folder(workspace) / f"{number}{_REPLY}",
+            sessions=ask.about,
             tokens=weigh(ask.system) + weigh(ask.prompt),
             state="answered" if number in shelf.answered else shelf.wrong.get(number, "waiting"),
         )
         for number, ask in shelf.asked.items()
         if _path(workspace, number).exists()
-    )  # fmt: skip
+    )

@@ -83,9 +83,15 @@ def not_begun(home: Paths, at: datetime, error: KeptError | OSError) -> None:
 RENDER = "render"
 # What a run calls its stages, and which step of the night that is; in the order of a run.
 _STEPS = {
-    "discovering": "discover", "reading": "read", "moving": "read", "extracting": "extract", "asking": "ask", "curating": "curate",
-    "summarising": "curate", "writing": RENDER,
-}  # fmt: skip
+    "discovering": "discover",
+    "reading": "read",
+    "moving": "read",
+    "extracting": "extract",
+    "asking": "ask",
+    "curating": "curate",
+    "summarising": "curate",
+    "writing": RENDER,
+}
 
 
 def _main(workspace: Workspace) -> Iterator[Step]:
@@ -95,9 +101,11 @@ def _main(workspace: Workspace) -> Iterator[Step]:
     try:
         with contained("something unexpected went wrong", ""):
             report = run(
-                workspace, [], Options(seconds=workspace.settings.night_minutes * 60.0),
+                workspace,
+                [],
+                Options(seconds=workspace.settings.night_minutes * 60.0),
                 progress=lambda stage, _, __: reached.append(_STEPS.get(stage, reached[-1])),
-            )  # fmt: skip
+            )
     except BusyError:
         raise
     except (KeptError, OSError) as error:

@@ -6,11 +6,31 @@ from kept.workspace import Workspace
 #: What made a memory in earlier versions and makes none today.
 RETIRED_TRIGGERS = frozenset(
     {
-        "agreement", "aim", "behaviour", "cause", "constraint", "correction", "decision", "fact", "goal", "identity", "lesson",
-        "noted_decision", "noted_question", "noted_rule", "person", "practice", "preference", "question", "stack", "statement", "taste",
-        "teaching", "theme",
+        "agreement",
+        "aim",
+        "behaviour",
+        "cause",
+        "constraint",
+        "correction",
+        "decision",
+        "fact",
+        "goal",
+        "identity",
+        "lesson",
+        "noted_decision",
+        "noted_question",
+        "noted_rule",
+        "person",
+        "practice",
+        "preference",
+        "question",
+        "stack",
+        "statement",
+        "taste",
+        "teaching",
+        "theme",
     }
-)  # fmt: skip
+)
 
 
 def outdated(workspace: Workspace) -> tuple[Memory, ...]:

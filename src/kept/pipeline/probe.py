@@ -64,14 +64,21 @@ def try_out(workspace: Workspace) -> Tried:
     usage = reply.usage
     told = str(reply.body.get("word", "")) if isinstance(reply, Answered) else reply.reason
     return Tried(
-        well=isinstance(reply, Answered), told=told[:500], seconds=monotonic() - began, tokens=usage.input_tokens + usage.output_tokens,
+        well=isinstance(reply, Answered),
+        told=told[:500],
+        seconds=monotonic() - began,
+        tokens=usage.input_tokens + usage.output_tokens,
         cost=usage.cost,
-    )  # fmt: skip
+    )
 
 
 def _question(workspace: Workspace) -> Ask:
     """A question that was never asked before: it says what time it is."""
     return Ask(
-        purpose="test", version="1", system=_SYSTEM, prompt=f"It is {to_text(workspace.clock())}. Reply with any one word.", schema=schema_of(Word),
+        purpose="test",
+        version="1",
+        system=_SYSTEM,
+        prompt=f"It is {to_text(workspace.clock())}. Reply with any one word.",
+        schema=schema_of(Word),
         most=_MOST_TOKENS,
-    )  # fmt: skip
+    )

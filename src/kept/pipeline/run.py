@@ -199,9 +199,16 @@ def _run(workspace: Workspace, paths: Sequence[Path], options: Options, progress
         within = _limits(workspace, options)
         _announce(workspace, workspace.llm, options, within)
         report.heard = hear(
-            workspace, run_number, workspace.llm, by=_named(workspace), force=options.force, within=within, occasion=options.occasion,
-            progress=progress, late=late,
-        )  # fmt: skip
+            workspace,
+            run_number,
+            workspace.llm,
+            by=_named(workspace),
+            force=options.force,
+            within=within,
+            occasion=options.occasion,
+            progress=progress,
+            late=late,
+        )
     progress("curating", 0, 0)
     if workspace.store.log.dirty() and (options.dry or _safe(workspace, report.written)):
         report.curated = curate_dirty(workspace, run_number, allow=options.allow, freed=moved.scopes, progress=progress)

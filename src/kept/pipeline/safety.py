@@ -156,9 +156,7 @@ def take_up(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], subject: 
         with workspace.store.transaction():
             now = workspace.clock()
             run = workspace.store.log.start_run("import", now)
-            draft = Draft(
-                run=run, stage="import", subject=subject, actor=Actor.PERSON, recorded_at=now, operations=additions
-            )  # fmt: skip
+            draft = Draft(run=run, stage="import", subject=subject, actor=Actor.PERSON, recorded_at=now, operations=additions)
             workspace.store.log.commit(draft)
             workspace.store.log.end_run(run, now, {"added": dict(result.added), "left_out": dict(result.left_out)})
     return result
@@ -246,20 +244,37 @@ def _memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str:
     plain = len(number) == 10 and all(char in "0123456789abcdef" for char in number)
     first, last = (parse_instant(body.get(name)) for name in ("first_seen", "last_seen"))
     return Memory(
-        id=number if plain else digest(profile.id, scope, kind.id, content, size=5), profile=profile.id, category=kind.id,
-        scope=scope, status=Status(status) if trusted else Status.HELD, content=content, confidence=_share(body.get("confidence")),
-        origin=origin, first_seen=first, last_seen=last or first, artifacts=_texts(body.get("artifacts")), evidence=evidence,
-        observations=_count(body.get("observations")), pinned=trusted and body.get("pinned") is True, owned=trusted,
-        valid_until=parse_instant(body.get("valid_until")), trigger=IMPORTED, about=about,
-    )  # fmt: skip
+        id=number if plain else digest(profile.id, scope, kind.id, content, size=5),
+        profile=profile.id,
+        category=kind.id,
+        scope=scope,
+        status=Status(status) if trusted else Status.HELD,
+        content=content,
+        confidence=_share(body.get("confidence")),
+        origin=origin,
+        first_seen=first,
+        last_seen=last or first,
+        artifacts=_texts(body.get("artifacts")),
+        evidence=evidence,
+        observations=_count(body.get("observations")),
+        pinned=trusted and body.get("pinned") is True,
+        owned=trusted,
+        valid_until=parse_instant(body.get("valid_until")),
+        trigger=IMPORTED,
+        about=about,
+    )
 
 
 def _evidence(workspace: Workspace, body: Mapping[str, Any]) -> Evidence:
     return Evidence(
-        quote=usable(workspace, body.get("quote", ""), most=100_000), event=_text(body.get("event")), session=_text(body.get("session")),
-        path=_text(body.get("source")), at=parse_instant(body.get("at")), author=_text(body.get("author")),
+        quote=usable(workspace, body.get("quote", ""), most=100_000),
+        event=_text(body.get("event")),
+        session=_text(body.get("session")),
+        path=_text(body.get("source")),
+        at=parse_instant(body.get("at")),
+        author=_text(body.get("author")),
         origin=Origin(body.get("origin", Origin.TOOL)),
-    )  # fmt: skip
+    )
 
 
 def _text(value: object) -> str:

@@ -88,9 +88,13 @@ def _fade(workspace: Workspace, run: RunNumber, group: tuple[str, str], members:
         return
     with workspace.store.transaction():
         draft = Draft(
-            run=run(), stage=FADE, subject=f"{group[0]} · {group[1]}", actor=Actor.MACHINE, recorded_at=workspace.clock(),
+            run=run(),
+            stage=FADE,
+            subject=f"{group[0]} · {group[1]}",
+            actor=Actor.MACHINE,
+            recorded_at=workspace.clock(),
             operations=operations,
-        )  # fmt: skip
+        )
         workspace.store.log.commit(draft)
     gone = {each.memory for each in operations}
     result.retired += [memory for memory, _, _ in members if memory.id in gone]

@@ -102,9 +102,14 @@ def runs(workspace: Workspace, most: int, *, before: int = 0) -> tuple[Happened,
 def _done(made: Pass, off: frozenset[int]) -> Done:
     kinds = Counter(type(each).__name__.lower() for each in made.operations)
     return Done(
-        id=made.id, stage=made.stage, subject=made.subject, note=made.note, operations=kinds, undone=made.id in off,
+        id=made.id,
+        stage=made.stage,
+        subject=made.subject,
+        note=made.note,
+        operations=kinds,
+        undone=made.id in off,
         lasting=made.stage in (*_SWITCHES, GUARD) or bool(kinds["forget"]),
-    )  # fmt: skip
+    )
 
 
 def _questions(run: Run) -> int:

@@ -54,9 +54,12 @@ def search_memory(
     if unknown:
         raise UsageError(f"there is no layer {unknown[0]!r}", hint=f"layers: {', '.join(LAYERS)}")
     filters = search.Filters(
-        project=project, category=category, since=workspace.span(workspace.day(since))[0] if since else None,
-        until=workspace.span(workspace.day(until))[1] if until else None, statuses=("active",),
-    )  # fmt: skip
+        project=project,
+        category=category,
+        since=workspace.span(workspace.day(since))[0] if since else None,
+        until=workspace.span(workspace.day(until))[1] if until else None,
+        statuses=("active",),
+    )
     hits = search.search(
         workspace, query, where=[LAYERS[each] for each in within], limit=max(1, min(limit, _LIMIT)), filters=filters
     )
@@ -118,9 +121,13 @@ def get_context(workspace: Workspace, message: str = "", project: str = "", budg
         client="none",
     )
     place = Place(
-        store=str(workspace.paths.store), user=str(workspace.paths.user), profiles=tuple(each.id for each in workspace.profiles), zone=workspace.zone,
-        seconds=_SECONDS, weights=weights_of(asdict(workspace.settings.recall)),
-    )  # fmt: skip
+        store=str(workspace.paths.store),
+        user=str(workspace.paths.user),
+        profiles=tuple(each.id for each in workspace.profiles),
+        zone=workspace.zone,
+        seconds=_SECONDS,
+        weights=weights_of(asdict(workspace.settings.recall)),
+    )
     scope = workspace.scope(project) if project else ""
     found = assemble(place, asked, now=workspace.clock(), scope=scope, nearest=near_here(workspace, message))
     return block(found.pieces) or NOTHING

@@ -251,9 +251,17 @@ def _entry(workspace: Workspace, work: Work, first: date, last: date, path: Path
 def _page(workspace: Workspace, work: Work, made: _Made, told: Sequence[Told], tokens: tuple[int, int]) -> str:
     drawn = tuple(dict.fromkeys(each.reference for each in made.chosen.told if each.reference and each.grade is Grade.MEMORY))
     head = Head(
-        first=made.first, last=made.last, template=work.template.name, writer=_writer(workspace, work), extract=work.template.extract,
-        sessions=len(made.sessions), shares=made.chosen.shares, memories=drawn, tokens=tokens, inputs=made.inputs,
-    )  # fmt: skip
+        first=made.first,
+        last=made.last,
+        template=work.template.name,
+        writer=_writer(workspace, work),
+        extract=work.template.extract,
+        sessions=len(made.sessions),
+        shares=made.chosen.shares,
+        memories=drawn,
+        tokens=tokens,
+        inputs=made.inputs,
+    )
     names = workspace.names()
     measured = self_reference(body_of(page(head, work.template, told, names)), machinery())
     return page(replace(head, self_reference=measured), work.template, told, names)
@@ -272,9 +280,12 @@ def _made(workspace: Workspace, work: Work, first: date, last: date) -> _Made:
     memory = recalled(workspace, first) if Slot.BEFORE in slots or work.model else ()
     parts = [work.template.text, work.template.instruction, _writer(workspace, work), [dump(each) for each in (*day, *items)]]
     return _Made(
-        first=first, last=last, chosen=choose((*day, *items, *memory), _bounds(workspace, first)), inputs=digest(canonical(parts), size=8),
+        first=first,
+        last=last,
+        chosen=choose((*day, *items, *memory), _bounds(workspace, first)),
+        inputs=digest(canonical(parts), size=8),
         sessions=sessions_of(workspace, first, last),
-    )  # fmt: skip
+    )
 
 
 def _from_outside(item: Item) -> Told:
@@ -291,9 +302,7 @@ def _bounds(workspace: Workspace, first: date) -> Bounds:
     if over > 0 and chosen.self_reference > 0:
         outside = min(chosen.outside_most, outside * (1 + over / chosen.self_reference))
     shares: Mapping[str, float] = {each.name or each.kind: each.share for each in workspace.settings.feed}
-    return Bounds(
-        whole=chosen.tokens * _TOKEN, memory=chosen.memory_tokens * _TOKEN, outside=outside, shares=shares,
-    )  # fmt: skip
+    return Bounds(whole=chosen.tokens * _TOKEN, memory=chosen.memory_tokens * _TOKEN, outside=outside, shares=shares)
 
 
 def _question(work: Work, made: _Made) -> Ask | None:

@@ -128,9 +128,9 @@ class When:
 
     def on(self, occasion: Occasion) -> bool:
         """Whether extraction runs on an occasion."""
-        return {
-            Occasion.REAL_TIME: self.real_time, Occasion.SESSION_END: self.session_end, Occasion.NIGHTLY: self.nightly,
-        }[occasion]  # fmt: skip
+        return {Occasion.REAL_TIME: self.real_time, Occasion.SESSION_END: self.session_end, Occasion.NIGHTLY: self.nightly}[
+            occasion
+        ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -55,12 +55,17 @@ def _core(look: Look) -> list[Piece]:
     found = look.glance.core(look.scopes, list(CORE_CATEGORIES), list(look.place.profiles))
     return [
         Piece(
-            CORE, each.id, each.content, look.day(each.last_seen), 1.0, each.pinned + each.confidence * min(1.0, 0.8 + each.observations / 50),
+            CORE,
+            each.id,
+            each.content,
+            look.day(each.last_seen),
+            1.0,
+            each.pinned + each.confidence * min(1.0, 0.8 + each.observations / 50),
             "pinned" if each.pinned else f"a {each.category} that holds everywhere",
         )
         for each in found
         if look.alive(each)
-    ]  # fmt: skip
+    ]
 
 
 def _days(look: Look, message: Message) -> list[Piece]:

@@ -197,7 +197,7 @@ def _facts(look: Look, message: Message, meant: Meant) -> list[Piece]:
             continue
         value = fact_score(
             close, last_seen=instant(memory.last_seen), now=look.now, uses=memory.uses, confidence=memory.confidence, weights=use
-        )  # fmt: skip
+        )
         because = "; ".join(filter(None, (_because(words) if worded else "", f"its meaning ({cosine:.2f})" if cosine else "")))
         pieces.append(Piece(FACTS, memory.id, memory.content, look.day(memory.last_seen), close, value, because))
     return sorted(pieces, key=lambda each: (-each.score, each.key))[: use.most]

@@ -28,12 +28,20 @@ def preview(workspace: Workspace, message: str = "", *, directory: str = "", bud
     Raises StoreError.
     """
     asked = Asked(
-        message=message, directory=directory, marks=marks_of(message), budget=budget or workspace.settings.context_tokens, client=client
-    )  # fmt: skip
+        message=message,
+        directory=directory,
+        marks=marks_of(message),
+        budget=budget or workspace.settings.context_tokens,
+        client=client,
+    )
     place = Place(
-        store=str(workspace.paths.store), user=str(workspace.paths.user), profiles=tuple(each.id for each in workspace.profiles), zone=workspace.zone,
-        seconds=_SECONDS, weights=weights_of(asdict(workspace.settings.recall)),
-    )  # fmt: skip
+        store=str(workspace.paths.store),
+        user=str(workspace.paths.user),
+        profiles=tuple(each.id for each in workspace.profiles),
+        zone=workspace.zone,
+        seconds=_SECONDS,
+        weights=weights_of(asdict(workspace.settings.recall)),
+    )
     scope = workspace.scope(directory) if directory else ""
     missed: list[Piece] = []
     found = assemble(place, asked, now=workspace.clock(), scope=scope, missed=missed, nearest=near_here(workspace, message))

@@ -232,10 +232,22 @@ class _Look:
         """A unit as a hit."""
         scope, name = (unit.scope, self._names.get(unit.scope, "")) if unit.scope else self._scope(unit.directory, unit.path)
         return Hit(
-            kind=unit.kind, id=unit.id, text=unit.text, score=score, similarity=near.similarity if near else None, reasons=reasons,
-            first_at=_instant(unit.first_at), last_at=_instant(unit.last_at), scope=scope, project=name, category=unit.category,
-            status=unit.status, confidence=unit.confidence, author=unit.author, session=unit.session,
-        )  # fmt: skip
+            kind=unit.kind,
+            id=unit.id,
+            text=unit.text,
+            score=score,
+            similarity=near.similarity if near else None,
+            reasons=reasons,
+            first_at=_instant(unit.first_at),
+            last_at=_instant(unit.last_at),
+            scope=scope,
+            project=name,
+            category=unit.category,
+            status=unit.status,
+            confidence=unit.confidence,
+            author=unit.author,
+            session=unit.session,
+        )
 
     def _surrounded(self, own: Mapping[int, float], replies: frozenset[int]) -> dict[int, float]:
         best = sorted(own, key=lambda item: (-own[item], item))[:_SURROUNDED]
@@ -319,10 +331,14 @@ class _Look:
             rows = self._index.threads()
             threads = tuple(number for number, directory, path in rows if self._scope(directory, path)[0] in scopes)
         limits = Limits(
-            now=now, statuses=filters.statuses, scopes=None if scopes is None else tuple(sorted(scopes)), threads=threads,
-            category=filters.category, since=to_text(filters.since) if filters.since else None,
+            now=now,
+            statuses=filters.statuses,
+            scopes=None if scopes is None else tuple(sorted(scopes)),
+            threads=threads,
+            category=filters.category,
+            since=to_text(filters.since) if filters.since else None,
             until=to_text(filters.until) if filters.until else None,
-        )  # fmt: skip
+        )
         return limits, threads is None and filters.since is None and filters.until is None
 
     def _scope(self, directory: str, path: str) -> tuple[str, str]:

@@ -37,9 +37,14 @@ class SqliteDays:
             for note, text in notes:
                 number = thread * 2**32 + note.ordinal  # made of what it stands for, so that a rebuilt table is the same
                 self._database.run(
-                    "add_note", id=number, thread=thread, ordinal=note.ordinal, event=note.event, at=to_text(note.at),
+                    "add_note",
+                    id=number,
+                    thread=thread,
+                    ordinal=note.ordinal,
+                    event=note.event,
+                    at=to_text(note.at),
                     body=zlib.compress(canonical([text, dump(note)]).encode()),
-                )  # fmt: skip
+                )
                 self._database.run("index_note", id=number, words=index_words(text))
                 self._database.run("unembed", kind="summary", item=number)
             self._database.run("put_noted", thread=thread, events=events)
@@ -55,11 +60,14 @@ class SqliteDays:
         rows = self._database.run("notes_between", start=to_text(start), stop=to_text(stop))
         return tuple(
             Noted(
-                note=load(Note, _read(row["body"])[1]), thread=row["thread"], session=row["session"], project=row["project"],
+                note=load(Note, _read(row["body"])[1]),
+                thread=row["thread"],
+                session=row["session"],
+                project=row["project"],
                 path=row["path"],
             )
             for row in rows
-        )  # fmt: skip
+        )
 
     def drop(self, *, events: Collection[str] = (), sessions: Collection[str] = ()) -> None:
         """Erase the notes of every thread that tells one of the events, or of the sessions; they are to be made again. Passages for good."""
@@ -183,9 +191,15 @@ def _row(passage: Passage) -> int:
 
 def _columns(passage: Passage) -> dict[str, Any]:
     return {
-        "row": _row(passage), "id": passage.id, "form": passage.form.value, "day": passage.day.isoformat() if passage.day else "",
-        "scope": passage.scope, "thread": passage.thread, "ordinal": passage.ordinal, "at": to_text(passage.at),
-    }  # fmt: skip
+        "row": _row(passage),
+        "id": passage.id,
+        "form": passage.form.value,
+        "day": passage.day.isoformat() if passage.day else "",
+        "scope": passage.scope,
+        "thread": passage.thread,
+        "ordinal": passage.ordinal,
+        "at": to_text(passage.at),
+    }
 
 
 def _passage(body: str) -> Passage:

@@ -59,11 +59,14 @@ class SqliteLog(SqliteMemories):
         """The last runs, newest first."""
         return tuple(
             Run(
-                id=row["id"], command=row["command"], started_at=from_text(row["started_at"]), ended_at=_instant(row["ended_at"]),
+                id=row["id"],
+                command=row["command"],
+                started_at=from_text(row["started_at"]),
+                ended_at=_instant(row["ended_at"]),
                 report=json.loads(row["report"] or "{}"),
             )
             for row in self._database.run("runs", limit=limit)
-        )  # fmt: skip
+        )
 
     # Passes
 
@@ -76,9 +79,7 @@ class SqliteLog(SqliteMemories):
         draft = safe_draft(draft, self._database.safe)
         with self._database.transaction():
             last = self._database.one("last_pass")
-            written = appended(
-                draft, _pass(last) if last else None, self._last("last_operation"), self._last("last_candidate")
-            )  # fmt: skip
+            written = appended(draft, _pass(last) if last else None, self._last("last_operation"), self._last("last_candidate"))
             if draft.span:
                 self._database.run("soil_span", thread=draft.span.thread, start=draft.span.start)
             self._append(written)
@@ -87,7 +88,7 @@ class SqliteLog(SqliteMemories):
             if draft.span:
                 self._database.run(
                     "retire_candidates", thread=draft.span.thread, start=draft.span.start, pass_=written.made.id, stage=draft.stage
-                )  # fmt: skip
+                )
                 groups = sorted({(each.profile, each.scope) for each in written.candidates})
                 self._database.many("soil", ({"profile": profile, "scope": scope} for profile, scope in groups))
             if draft.undoes or draft.redoes:
@@ -311,9 +312,12 @@ class SqliteLog(SqliteMemories):
         """The log written out: runs, passes, operations, candidates, fingerprints, groups that wait."""
         for row in self._database.run("all_runs"):
             yield RunRow(
-                id=row["id"], command=row["command"], started_at=from_text(row["started_at"]), ended_at=_instant(row["ended_at"]),
+                id=row["id"],
+                command=row["command"],
+                started_at=from_text(row["started_at"]),
+                ended_at=_instant(row["ended_at"]),
                 report=json.loads(row["report"] or "{}"),
-            )  # fmt: skip
+            )
         yield from (_pass(row) for row in self._database.run("passes"))
         yield from self._operations("operations")
         yield from self._candidates("candidate_rows")
@@ -361,17 +365,27 @@ class SqliteLog(SqliteMemories):
 def _pass_values(row: PassRow) -> dict[str, Any]:
     head = row.head
     return fields(head, "id", "run", "stage", "subject", "note") | {
-        "actor": head.actor.value, "recorded_at": to_text(head.recorded_at), "undoes": canonical(list(head.undoes)),
-        "redoes": canonical(list(head.redoes)), "hash": row.hash,
-    }  # fmt: skip
+        "actor": head.actor.value,
+        "recorded_at": to_text(head.recorded_at),
+        "undoes": canonical(list(head.undoes)),
+        "redoes": canonical(list(head.redoes)),
+        "hash": row.hash,
+    }
 
 
 def _pass(row: Any) -> PassRow:
     head = Pass(
-        id=row["id"], run=row["run"], stage=row["stage"], subject=row["subject"], actor=Actor(row["actor"]),
-        recorded_at=from_text(row["recorded_at"]), operations=(), undoes=tuple(json.loads(row["undoes"])),
-        redoes=tuple(json.loads(row["redoes"])), note=row["note"],
-    )  # fmt: skip
+        id=row["id"],
+        run=row["run"],
+        stage=row["stage"],
+        subject=row["subject"],
+        actor=Actor(row["actor"]),
+        recorded_at=from_text(row["recorded_at"]),
+        operations=(),
+        undoes=tuple(json.loads(row["undoes"])),
+        redoes=tuple(json.loads(row["redoes"])),
+        note=row["note"],
+    )
     covers = tuple((thread, start) for thread, start in json.loads(row["covers"]))
     return PassRow(head=head, hash=row["hash"], covers=covers)
 

@@ -185,11 +185,21 @@ def _known(row: Any) -> Known:
     try:
         body = json.loads(row[4])
         return Known(
-            row[0], row[1], row[2], row[3], str(body["content"]), float(body["confidence"]), bool(body.get("pinned", False)),
-            str(body.get("last_seen") or ""), str(body.get("valid_until") or ""), int(body.get("observations", 1)),
-            str(body.get("fingerprint", "")), frozenset(each.get("session", "") for each in body.get("evidence", ())),
-            tuple(map(str, body.get("artifacts", ()))), int(row[5]),
-        )  # fmt: skip
+            row[0],
+            row[1],
+            row[2],
+            row[3],
+            str(body["content"]),
+            float(body["confidence"]),
+            bool(body.get("pinned", False)),
+            str(body.get("last_seen") or ""),
+            str(body.get("valid_until") or ""),
+            int(body.get("observations", 1)),
+            str(body.get("fingerprint", "")),
+            frozenset(each.get("session", "") for each in body.get("evidence", ())),
+            tuple(map(str, body.get("artifacts", ()))),
+            int(row[5]),
+        )
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"memory {row[1]}") from error
 

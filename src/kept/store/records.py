@@ -112,10 +112,17 @@ def chain(previous: str, made: Pass, commitments: Sequence[str], covers: Sequenc
     """The hash of a pass: over the pass before it, its own head, the commitments of its rows in order and the spans it covers."""
     head = canonical(
         {
-            "id": made.id, "run": made.run, "stage": made.stage, "subject": made.subject, "actor": made.actor.value,
-            "recorded_at": to_text(made.recorded_at), "undoes": list(made.undoes), "redoes": list(made.redoes), "note": made.note,
+            "id": made.id,
+            "run": made.run,
+            "stage": made.stage,
+            "subject": made.subject,
+            "actor": made.actor.value,
+            "recorded_at": to_text(made.recorded_at),
+            "undoes": list(made.undoes),
+            "redoes": list(made.redoes),
+            "note": made.note,
         }
-    )  # fmt: skip
+    )
     return digest(previous, head, canonical(list(commitments)), canonical([list(each) for each in covers]), size=32)
 
 
@@ -167,21 +174,45 @@ def block_hash(body: bytes) -> str:
 def _row(event: Event) -> list[Any]:
     tool, pointer = event.tool, event.pointer
     return [
-        event.key, event.twin, event.session, event.record, event.parent, event.turn, event.kind.value, event.author.value,
-        event.label_reason, event.text, to_text(event.at) if event.at else None, event.precision.value, event.project, event.branch,
+        event.key,
+        event.twin,
+        event.session,
+        event.record,
+        event.parent,
+        event.turn,
+        event.kind.value,
+        event.author.value,
+        event.label_reason,
+        event.text,
+        to_text(event.at) if event.at else None,
+        event.precision.value,
+        event.project,
+        event.branch,
         [tool.name, tool.call, tool.target, tool.detail, tool.ok, tool.exit_code] if tool else None,
         [pointer.path, pointer.line, pointer.start, pointer.end],
-    ]  # fmt: skip
+    ]
 
 
 def _event(row: list[Any]) -> Event:
     key, twin, session, record, parent, turn, kind, author, reason, text, at, precision, project, branch, tool, pointer = row
     return Event(
-        key=key, twin=twin, session=session, record=record, parent=parent, turn=turn, kind=Kind(kind), author=Author(author),
-        label_reason=reason, text=text, at=_instant(at), precision=Precision(precision), project=project, branch=branch,
+        key=key,
+        twin=twin,
+        session=session,
+        record=record,
+        parent=parent,
+        turn=turn,
+        kind=Kind(kind),
+        author=Author(author),
+        label_reason=reason,
+        text=text,
+        at=_instant(at),
+        precision=Precision(precision),
+        project=project,
+        branch=branch,
         tool=Tool(name=tool[0], call=tool[1], target=tool[2], detail=tool[3], ok=tool[4], exit_code=tool[5]) if tool else None,
         pointer=Pointer(path=pointer[0], line=pointer[1], start=pointer[2], end=pointer[3]),
-    )  # fmt: skip
+    )
 
 
 def _instant(text: str | None) -> datetime | None:

@@ -33,9 +33,17 @@ class Appended:
 def appended(draft: Draft, last: PassRow | None, operations: int, candidates: int) -> Appended:
     """The rows of a draft after the pass ``last``, where there are so many operations and candidates already."""
     made = Pass(
-        id=last.head.id + 1 if last else 1, run=draft.run, stage=draft.stage, subject=draft.subject, actor=draft.actor,
-        recorded_at=draft.recorded_at, operations=draft.operations, undoes=draft.undoes, redoes=draft.redoes, note=draft.note,
-    )  # fmt: skip
+        id=last.head.id + 1 if last else 1,
+        run=draft.run,
+        stage=draft.stage,
+        subject=draft.subject,
+        actor=draft.actor,
+        recorded_at=draft.recorded_at,
+        operations=draft.operations,
+        undoes=draft.undoes,
+        redoes=draft.redoes,
+        note=draft.note,
+    )
     written = tuple(_operation(number, made.id, each) for number, each in enumerate(draft.operations, operations + 1))
     judged = tuple(_candidates(made.id, draft, candidates)) if draft.span else ()
     covers = ((draft.span.thread, draft.span.start),) if draft.span else ()
@@ -55,9 +63,15 @@ def _operation(number: int, made: int, operation: Operation) -> OperationRow:
     parts = seal(operation_body(operation), secrets.token_hex(8))
     spoken = parts.words != ERASED
     return OperationRow(
-        id=number, pass_id=made, memory=operation.memory, kind=type(operation).__name__.lower(), body=parts.body,
-        commitment=parts.commitment, salt=parts.salt if spoken else None, words=parts.words if spoken else None,
-    )  # fmt: skip
+        id=number,
+        pass_id=made,
+        memory=operation.memory,
+        kind=type(operation).__name__.lower(),
+        body=parts.body,
+        commitment=parts.commitment,
+        salt=parts.salt if spoken else None,
+        words=parts.words if spoken else None,
+    )
 
 
 def _candidates(made: int, draft: Draft, before: int) -> Iterator[CandidateRow]:
@@ -65,10 +79,19 @@ def _candidates(made: int, draft: Draft, before: int) -> Iterator[CandidateRow]:
     for row, (ordinal, judged) in enumerate(draft.span.judged, before + 1):
         parts, candidate = seal(judged_body(judged), secrets.token_hex(8)), judged.candidate
         yield CandidateRow(
-            row=row, pass_id=made, thread=draft.span.thread, ordinal=ordinal, id=candidate.id, profile=candidate.profile,
-            scope=candidate.scope, verdict=verdict_slug(judged.verdict), body=parts.body, commitment=parts.commitment,
-            salt=parts.salt, words=parts.words,
-        )  # fmt: skip
+            row=row,
+            pass_id=made,
+            thread=draft.span.thread,
+            ordinal=ordinal,
+            id=candidate.id,
+            profile=candidate.profile,
+            scope=candidate.scope,
+            verdict=verdict_slug(judged.verdict),
+            body=parts.body,
+            commitment=parts.commitment,
+            salt=parts.salt,
+            words=parts.words,
+        )
 
 
 def commitments(operations: Iterable[OperationRow], candidates: Iterable[CandidateRow]) -> list[str]:

@@ -93,9 +93,13 @@ def _family(tree: Tree) -> _Family:
     blank = array("q", [_NONE]) * len(links)
     family = _Family(
         of=array("q", (_place(links, each) if each else _NONE for each in tree.record)),
-        first=blank[:], last=blank[:], parent=blank[:], child=blank[:], sibling=blank[:],
+        first=blank[:],
+        last=blank[:],
+        parent=blank[:],
+        child=blank[:],
+        sibling=blank[:],
         human=bytearray(len(links)),
-    )  # fmt: skip
+    )
     youngest = blank
     for order, record in enumerate(family.of):
         if record == _NONE:

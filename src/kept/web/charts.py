@@ -55,12 +55,21 @@ def chart(title: str, told: str, points: Sequence[Point], *, share: bool, target
         height = max(size, 1.0)
         bars.append(
             Bar(
-                x=round(number * room, 1), y=round(HEIGHT - height, 1), width=round(room * (1 - _GAP), 1), height=height, told=each.told,
+                x=round(number * room, 1),
+                y=round(HEIGHT - height, 1),
+                width=round(room * (1 - _GAP), 1),
+                height=height,
+                told=each.told,
                 over=over,
             )
-        )  # fmt: skip
+        )
     line = round(HEIGHT * (1 - target / top), 1) if 0 <= target <= top else -1.0
     return Chart(
-        title=title, told=told, top=f"{top:.0%}" if share else f"{top:.2f} USD", first=points[0].day.isoformat(),
-        last=points[-1].day.isoformat(), bars=tuple(bars), line=line,
-    )  # fmt: skip
+        title=title,
+        told=told,
+        top=f"{top:.0%}" if share else f"{top:.2f} USD",
+        first=points[0].day.isoformat(),
+        last=points[-1].day.isoformat(),
+        bars=tuple(bars),
+        line=line,
+    )

@@ -89,9 +89,14 @@ def _html(template: str, status: int, values: dict[str, Any]) -> Response:
 @cache
 def _environment() -> Environment:
     made = Environment(
-        loader=PackageLoader("kept.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        finalize=_seen, auto_reload=False,
-    )  # fmt: skip
+        loader=PackageLoader("kept.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_seen,
+        auto_reload=False,
+    )
     made.globals["asset"] = address
     made.filters["whose"] = lambda author: WHOSE.get(author, author)
     made.filters["counted"] = _counted

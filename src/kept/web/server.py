@@ -40,9 +40,13 @@ _GRACE = 2  # seconds that open requests may take once the server is to stop
 def make(room: Room) -> ASGIApp:
     """The application of a room: the pages, the API, what they are made of, and the door before all of it."""
     app = FastAPI(
-        title="kept", version=__version__, openapi_url="/api/openapi.json", docs_url=None, redoc_url=None,
+        title="kept",
+        version=__version__,
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
         summary="What is remembered: read it, change it, take changes back. The same use cases as the command line's.",
-    )  # fmt: skip
+    )
     app.state.room = room
     app.state.pages = PAGES
     app.include_router(assets.router)
@@ -147,9 +151,18 @@ def serve(
 def config_of(app: ASGIApp) -> uvicorn.Config:
     """How an application is served: without websockets, with bounded patience, and without a log, for requests tell of memories."""
     return uvicorn.Config(
-        app, http=PatientProtocol, ws="none", loop="asyncio", lifespan="off", log_config=None, access_log=False, server_header=False,
-        timeout_graceful_shutdown=_GRACE, h11_max_incomplete_event_size=64 * 2**10, log_level="critical",
-    )  # fmt: skip
+        app,
+        http=PatientProtocol,
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE,
+        h11_max_incomplete_event_size=64 * 2**10,
+        log_level="critical",
+    )
 
 
 class Server(uvicorn.Server):

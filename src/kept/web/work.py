@@ -16,10 +16,18 @@ from kept.pipeline.run import Options, run
 from kept.workspace import Paths, Workspace
 
 STAGES: Mapping[str, str] = {
-    "": "beginning", "discovering": "looking for transcripts", "reading": "reading transcripts", "extracting": "finding what is worth it",
-    "asking": "asking the model", "hearing": "asking the model", "curating": "curating", "covering": "looking at what is covered",
-    "summarising": "noting what was worked on", "embedding": "making it findable by meaning", "writing": "writing the files",
-}  # fmt: skip
+    "": "beginning",
+    "discovering": "looking for transcripts",
+    "reading": "reading transcripts",
+    "extracting": "finding what is worth it",
+    "asking": "asking the model",
+    "hearing": "asking the model",
+    "curating": "curating",
+    "covering": "looking at what is covered",
+    "summarising": "noting what was worked on",
+    "embedding": "making it findable by meaning",
+    "writing": "writing the files",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -19,12 +19,18 @@ def say(home, session, words, day):
     path.parent.mkdir(parents=True, exist_ok=True)
     records = [
         {
-            "type": role, "uuid": f"{session}-{role}", "parentUuid": None if role == "user" else f"{session}-user", "sessionId": session,
-            "cwd": "/home/u/harbor", "isSidechain": False, "userType": "external", "timestamp": f"{day}T10:0{number}:00.000Z",
+            "type": role,
+            "uuid": f"{session}-{role}",
+            "parentUuid": None if role == "user" else f"{session}-user",
+            "sessionId": session,
+            "cwd": "/home/u/harbor",
+            "isSidechain": False,
+            "userType": "external",
+            "timestamp": f"{day}T10:0{number}:00.000Z",
             "message": {"role": role, "content": text},
         }
         for number, (role, text) in enumerate((("user", words), ("assistant", [{"type": "text", "text": "Done."}])))
-    ]  # fmt: skip
+    ]
     path.write_text("".join(json.dumps(each) + "\n" for each in records))
 
 

@@ -12,11 +12,16 @@ def say(home, prompt=PROMPT, day="2026-01-05"):
     path.parent.mkdir(parents=True, exist_ok=True)
     records = [
         {
-            "type": role, "uuid": f"{day}-{role}", "parentUuid": None, "sessionId": day, "cwd": "/x/harbor",
-            "timestamp": f"{day}T10:00:00.000Z", "message": {"role": role, "content": words, "id": f"{day}-{role}"},
+            "type": role,
+            "uuid": f"{day}-{role}",
+            "parentUuid": None,
+            "sessionId": day,
+            "cwd": "/x/harbor",
+            "timestamp": f"{day}T10:00:00.000Z",
+            "message": {"role": role, "content": words, "id": f"{day}-{role}"},
         }
         for role, words in (("user", prompt), ("assistant", [{"type": "text", "text": "Done."}]))
-    ]  # fmt: skip
+    ]
     path.write_text("".join(json.dumps(each) + "\n" for each in records))
 
 

@@ -33,43 +33,84 @@ def test_every_attack_of_the_shared_list_gets_the_status_it_should(served, raw, 
 
 
 ATTACKS = {
-    "a name of the web that points here": ("GET /api/memories HTTP/1.1\r\nHost: rebound.example:{port}\r\nAuthorization: Bearer {key}\r\n\r\n", 403),
+    "a name of the web that points here": (
+        "GET /api/memories HTTP/1.1\r\nHost: rebound.example:{port}\r\nAuthorization: Bearer {key}\r\n\r\n",
+        403,
+    ),
     "another port": ("GET /api/memories HTTP/1.1\r\nHost: 127.0.0.1:1\r\nAuthorization: Bearer {key}\r\n\r\n", 403),
     "a host without a port": ("GET /api/memories HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\n\r\n", 403),
     "a host in other letters": ("GET / HTTP/1.1\r\nHost: LOCALHOST:{port}\r\n\r\n", 403),
     "an address that is this machine as well": ("GET / HTTP/1.1\r\nHost: 0.0.0.0:{port}\r\n\r\n", 403),
     "a user in the host": ("GET / HTTP/1.1\r\nHost: x@127.0.0.1:{port}\r\n\r\n", 403),
-    "the page of another server on this machine": (WRITE.replace("{method}", "POST") + "Origin: http://127.0.0.1:1\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}", 403),
-    "this page under another of its names": (WRITE.replace("{method}", "POST") + "Origin: http://localhost:{port}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}", 403),
+    "the page of another server on this machine": (
+        WRITE.replace("{method}", "POST")
+        + "Origin: http://127.0.0.1:1\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+        403,
+    ),
+    "this page under another of its names": (
+        WRITE.replace("{method}", "POST")
+        + "Origin: http://localhost:{port}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+        403,
+    ),
     "a page elsewhere that reads": (WRITE.replace("{method}", "GET") + "Origin: https://evil.example\r\n\r\n", 403),
     "a page elsewhere, as the browser tells": (WRITE.replace("{method}", "GET") + "Sec-Fetch-Site: cross-site\r\n\r\n", 403),
     "a page of another port, as the browser tells": (WRITE.replace("{method}", "GET") + "Sec-Fetch-Site: same-site\r\n\r\n", 403),
     "no key": ("GET /api/memories HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n", 401),
     "a wrong key": ("GET /api/memories HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer wrong\r\n\r\n", 401),
     "the beginning of the key": ("GET /api/memories HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer kkkk\r\n\r\n", 401),
-    "the key by another scheme": ("GET /api/memories HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Basic {key}\r\n\r\n", 401),
+    "the key by another scheme": (
+        "GET /api/memories HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Basic {key}\r\n\r\n",
+        401,
+    ),
     "the key as the cookie": ("GET /api/memories HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nCookie: kept-{port}={key}\r\n\r\n", 401),
     "the key in the address": ("GET /api/memories?key={key} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n", 401),
     "a key that is no ASCII": ("GET /api/memories HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer \u00e9\r\n\r\n", 401),
     "a write by nobody": ("DELETE /api/memories HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n", 401),
-    "a form by nobody": ("POST /api/memories HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}", 403),
-    "a form": (WRITE.replace("{method}", "POST") + "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 2\r\n\r\n{}", 415),
+    "a form by nobody": (
+        "POST /api/memories HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}",
+        403,
+    ),
+    "a form": (
+        WRITE.replace("{method}", "POST") + "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 2\r\n\r\n{}",
+        415,
+    ),
     "a body of no kind": (WRITE.replace("{method}", "POST") + "Content-Length: 2\r\n\r\n{}", 415),
-    "JSON only in name": (WRITE.replace("{method}", "POST") + "Content-Type: text/plain; a=application/json\r\nContent-Length: 2\r\n\r\n{}", 415),
-    "too long, as it says itself": (WRITE.replace("{method}", "POST") + "Content-Type: application/json\r\nContent-Length: 99999999\r\n\r\n", 413),
-    "longer than a number may be": (WRITE.replace("{method}", "POST") + "Content-Type: application/json\r\nContent-Length: 18446744073709551617\r\n\r\n", 413),
-    "two lengths": (WRITE.replace("{method}", "POST") + "Content-Type: application/json\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400),
-    "less than it says": (WRITE.replace("{method}", "POST") + "Content-Type: application/json\r\nContent-Length: 50\r\n\r\n{}", 400),
+    "JSON only in name": (
+        WRITE.replace("{method}", "POST") + "Content-Type: text/plain; a=application/json\r\nContent-Length: 2\r\n\r\n{}",
+        415,
+    ),
+    "too long, as it says itself": (
+        WRITE.replace("{method}", "POST") + "Content-Type: application/json\r\nContent-Length: 99999999\r\n\r\n",
+        413,
+    ),
+    "longer than a number may be": (
+        WRITE.replace("{method}", "POST") + "Content-Type: application/json\r\nContent-Length: 18446744073709551617\r\n\r\n",
+        413,
+    ),
+    "two lengths": (
+        WRITE.replace("{method}", "POST") + "Content-Type: application/json\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+        400,
+    ),
+    "less than it says": (
+        WRITE.replace("{method}", "POST") + "Content-Type: application/json\r\nContent-Length: 50\r\n\r\n{}",
+        400,
+    ),
     "no JSON": (WRITE.replace("{method}", "POST") + "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{x", 422),
     "a method by a header": (WRITE.replace("{method}", "GET") + "X-HTTP-Method-Override: DELETE\r\n\r\n", 400),
-    "a websocket of this page": ("GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n\r\n", 403),
+    "a websocket of this page": (
+        "GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n\r\n",
+        403,
+    ),
     "a way out of the folder": ("GET /static/%2e%2e/server.py HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n", 404),
     "a way out of the folder, twice encoded": ("GET /static/..%252fserver.py HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n", 404),
     "a file that is there but not served": ("GET /static/vendored.txt HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n", 404),
-    "a method nobody knows": ("BREW /api/memories HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n\r\n", 405),
+    "a method nobody knows": (
+        "BREW /api/memories HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n\r\n",
+        405,
+    ),
     "a head without end": ("GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nX: " + "x" * 70_000, 400),
     "no HTTP": ("\x16\x03\x01\r\n\r\n", 400),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ATTACKS)

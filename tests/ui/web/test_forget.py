@@ -35,17 +35,27 @@ def large(served, home, tmp_path):
         now = workspace.clock()
         memories = [
             Memory(
-                id=f"{number:010x}", profile="coding", category="decision", scope="user", status=Status.ACTIVE,
-                content=f"Warehouse {number} keeps its walnuts in crate {number * 7} of hall {number % 13}.", confidence=1.0,
-                origin=Origin.USER, first_seen=now, last_seen=now, artifacts=(), owned=True, trigger="told",
+                id=f"{number:010x}",
+                profile="coding",
+                category="decision",
+                scope="user",
+                status=Status.ACTIVE,
+                content=f"Warehouse {number} keeps its walnuts in crate {number * 7} of hall {number % 13}.",
+                confidence=1.0,
+                origin=Origin.USER,
+                first_seen=now,
+                last_seen=now,
+                artifacts=(),
+                owned=True,
+                trigger="told",
             )
             for number in range(1, 1_001)
-        ]  # fmt: skip
+        ]
         adds = tuple(Add(memory=each.id, at=now, reason="told", value=each) for each in memories)
         number = workspace.store.log.start_run("import", now)
         workspace.store.log.commit(
             Draft(run=number, stage="import", subject="", actor=Actor.PERSON, recorded_at=now, operations=adds)
-        )  # fmt: skip
+        )
         workspace.store.log.end_run(number, now, {})
         settle(workspace, lambda: None)
     with served.workspace() as workspace:

@@ -24,11 +24,16 @@ def transcript(home, *prompts, name="s1"):
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = [
         {
-            "type": "user", "uuid": f"{name}-{number}", "parentUuid": None, "sessionId": name, "cwd": "/x/harbour",
-            "timestamp": f"2026-01-05T10:0{number}:00.000Z", "message": {"role": "user", "content": words},
+            "type": "user",
+            "uuid": f"{name}-{number}",
+            "parentUuid": None,
+            "sessionId": name,
+            "cwd": "/x/harbour",
+            "timestamp": f"2026-01-05T10:0{number}:00.000Z",
+            "message": {"role": "user", "content": words},
         }
         for number, words in enumerate(prompts)
-    ]  # fmt: skip
+    ]
     path.write_text("".join(f"{json.dumps(each)}\n" for each in rows))
 
 

@@ -36,11 +36,13 @@ def test_a_setting_is_changed_with_its_comments_kept_and_only_against_what_was_s
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("at_session_end", "dance", "at_session_end has a value of the wrong kind"), ("timezone", "Mars/Base", "there is no time zone 'Mars/Base'"),
-        ("llm.attempts", 2.5, "llm.attempts must be a whole number, not '2.5'"), ("profile", "nosuch", "nosuch"),
+        ("at_session_end", "dance", "at_session_end has a value of the wrong kind"),
+        ("timezone", "Mars/Base", "there is no time zone 'Mars/Base'"),
+        ("llm.attempts", 2.5, "llm.attempts must be a whole number, not '2.5'"),
+        ("profile", "nosuch", "nosuch"),
         ("llm.day_usd", -1, "day_usd must be a number from 0 on"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_value_is_refused_with_the_line_that_the_command_line_gives(served, home, name, value, told):
     path = own(home, "# mine\n")
     status, _, problem = served.ask("PUT", f"/api/settings/{name}", {"value": value})
@@ -81,9 +83,16 @@ def test_the_night_is_entered_and_taken_out(served, no_scheduler):
 
 
 GUARDED = {
-    "llm.adapter": "command", "llm.command": "sh -c evil", "llm.base_url": "https://evil.example", "llm.key_env": "HOME",
-    "llm.env": ["AWS_SECRET_ACCESS_KEY"], "llm.script": "/tmp/x", "llm.recording": "/tmp/x", "journal.folder": ".ssh", "linked_folders": [".ssh"],
-}  # fmt: skip
+    "llm.adapter": "command",
+    "llm.command": "sh -c evil",
+    "llm.base_url": "https://evil.example",
+    "llm.key_env": "HOME",
+    "llm.env": ["AWS_SECRET_ACCESS_KEY"],
+    "llm.script": "/tmp/x",
+    "llm.recording": "/tmp/x",
+    "journal.folder": ".ssh",
+    "linked_folders": [".ssh"],
+}
 
 
 def test_no_request_changes_a_setting_that_names_a_program_a_server_or_a_path(served, home):

@@ -19,16 +19,26 @@ def told(served):
     """A memory out of a conversation."""
     path, records = served.home / "sessions" / "s1.jsonl", []
     for number, (role, words) in enumerate(
-        (("user", "Good morning, please look at the export."), ("assistant", "The export writes local times."),
-         ("user", f"{RULE} Please mend it <b>now</b>."), ("assistant", "Mended: all dates are in UTC."))
-    ):  # fmt: skip
+        (
+            ("user", "Good morning, please look at the export."),
+            ("assistant", "The export writes local times."),
+            ("user", f"{RULE} Please mend it <b>now</b>."),
+            ("assistant", "Mended: all dates are in UTC."),
+        )
+    ):
         records.append(
             {
-                "type": role, "uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None, "sessionId": "s1",
-                "cwd": "/home/u/harbor", "isSidechain": False, "userType": "external", "timestamp": f"2026-01-05T10:0{number}:00.000Z",
+                "type": role,
+                "uuid": f"u{number}",
+                "parentUuid": f"u{number - 1}" if number else None,
+                "sessionId": "s1",
+                "cwd": "/home/u/harbor",
+                "isSidechain": False,
+                "userType": "external",
+                "timestamp": f"2026-01-05T10:0{number}:00.000Z",
                 "message": {"role": role, "content": words if role == "user" else [{"type": "text", "text": words}]},
             }
-        )  # fmt: skip
+        )
     path.parent.mkdir()
     path.write_text("".join(json.dumps(each) + "\n" for each in records))
     with opened(find_paths(str(served.home), os.environ)) as workspace:

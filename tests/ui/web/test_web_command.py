@@ -17,9 +17,17 @@ def start(home):
 
     def begin(*arguments, **env):
         process = subprocess.Popen(
-            [sys.executable, "-m", "kept", "web", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env={**{name: value for name, value in os.environ.items() if "DISPLAY" not in name}, "HOME": str(home), "KEPT_HOME": str(home), **env},
-        )  # fmt: skip
+            [sys.executable, "-m", "kept", "web", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={
+                **{name: value for name, value in os.environ.items() if "DISPLAY" not in name},
+                "HOME": str(home),
+                "KEPT_HOME": str(home),
+                **env,
+            },
+        )
         started.append(process)
         return process
 

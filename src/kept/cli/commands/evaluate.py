@@ -70,9 +70,13 @@ def eval_(
         match what, gold:
             case "retrieval", _:
                 ranked = retrieval(
-                    open_desk, _given(corpus, "--corpus", what), _given(queries, "--queries", what),
-                    level=level, stores=stores, progress=progress,
-                )  # fmt: skip
+                    open_desk,
+                    _given(corpus, "--corpus", what),
+                    _given(queries, "--queries", what),
+                    level=level,
+                    stores=stores,
+                    progress=progress,
+                )
                 rows: Iterable[Mapping[str, Any]] = ({"qid": qid, "ranked": list(each)} for qid, each in ranked.rankings.items())
                 body, lines = _retrieval_body(ranked), _retrieval_lines(ranked)
             case _, Path() if gold.is_dir():

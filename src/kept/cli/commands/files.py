@@ -57,9 +57,16 @@ def _file_line(file: edit_file.File) -> Line:
 
 def _file_body(file: edit_file.File, *, whole: bool) -> dict[str, Any]:
     body: dict[str, Any] = {
-        "name": file.name, "path": str(file.path), "form": file.form, "heading": file.heading, "profiles": list(file.profiles),
-        "condition": file.condition.value, "problem": file.problem, "revision": file.revision, "memories": len(file.entries),
-    }  # fmt: skip
+        "name": file.name,
+        "path": str(file.path),
+        "form": file.form,
+        "heading": file.heading,
+        "profiles": list(file.profiles),
+        "condition": file.condition.value,
+        "problem": file.problem,
+        "revision": file.revision,
+        "memories": len(file.entries),
+    }
     return body | ({"text": file.text, "entries": [asdict(each) for each in file.entries]} if whole else {})
 
 

@@ -80,11 +80,15 @@ def command(
 def body_of(gone: Gone) -> dict[str, Any]:
     """What was forgotten, as JSON."""
     return {
-        "forgotten": list(gone.memories), "sessions": list(gone.sessions), "items": gone.items,
+        "forgotten": list(gone.memories),
+        "sessions": list(gone.sessions),
+        "items": gone.items,
         "places": {name: count for name, count in gone.places.items() if count},
         "near": [{"id": place.id, "where": place.where, "text": place.text} for place in gone.near],
-        "remains": list(gone.remains), "out_of_reach": list(gone.out_of_reach), "problems": list(gone.problems),
-    }  # fmt: skip
+        "remains": list(gone.remains),
+        "out_of_reach": list(gone.out_of_reach),
+        "problems": list(gone.problems),
+    }
 
 
 def _still(place: str) -> str:

@@ -17,9 +17,12 @@ _SHAPES = {NodeKind.YOU: "doublecircle", NodeKind.PROJECT: "box", NodeKind.ENTIT
 _SHOWN = 40  # things on a terminal; --json has all
 _TIES = 5
 PLURALS = {
-    NodeKind.YOU: ("you", "you"), NodeKind.PROJECT: ("project", "projects"), NodeKind.ENTITY: ("entity", "entities"),
-    NodeKind.RESOURCE: ("resource", "resources"), NodeKind.MEMORY: ("memory", "memories"),
-}  # fmt: skip
+    NodeKind.YOU: ("you", "you"),
+    NodeKind.PROJECT: ("project", "projects"),
+    NodeKind.ENTITY: ("entity", "entities"),
+    NodeKind.RESOURCE: ("resource", "resources"),
+    NodeKind.MEMORY: ("memory", "memories"),
+}
 
 
 def graph(

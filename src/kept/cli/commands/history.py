@@ -104,16 +104,23 @@ def _entry_body(one: Entry) -> dict[str, Any]:
     return run_body(one.run) | {
         "passes": [
             {
-                "pass": each.id, "stage": each.stage, "subject": each.subject, "actor": each.actor.value,
-                "recorded_at": to_text(each.recorded_at), "undone": off, "undoes": list(each.undoes), "redoes": list(each.redoes),
-                "note": each.note, "operations": [
+                "pass": each.id,
+                "stage": each.stage,
+                "subject": each.subject,
+                "actor": each.actor.value,
+                "recorded_at": to_text(each.recorded_at),
+                "undone": off,
+                "undoes": list(each.undoes),
+                "redoes": list(each.redoes),
+                "note": each.note,
+                "operations": [
                     {"kind": type(operation).__name__.lower(), "memory": operation.memory, "reason": operation.reason}
                     for operation in each.operations
                 ],
             }
             for each, off in one.passes
         ]
-    }  # fmt: skip
+    }
 
 
 def undo(context: typer.Context, what: What = None, *, as_json: AsJson = False) -> int:

@@ -68,9 +68,13 @@ def _lines(found: Sequence[Job], more: int) -> Iterator[Line]:
 
 def _body(each: Job) -> dict[str, Any]:
     return {
-        "id": each.id, "path": str(each.path), "reply": str(each.reply), "sessions": list(each.sessions), "tokens": each.tokens,
+        "id": each.id,
+        "path": str(each.path),
+        "reply": str(each.reply),
+        "sessions": list(each.sessions),
+        "tokens": each.tokens,
         "state": each.state,
-    }  # fmt: skip
+    }
 
 
 def _told(done: Committed, *, as_json: bool) -> int:

@@ -186,18 +186,31 @@ def _made_of(head: Head) -> str:
 
 def _body(each: Outcome) -> dict[str, Any]:
     return {
-        "from": each.first.isoformat(), "to": each.last.isoformat(), "path": str(each.path), "state": each.state.name.lower(),
-        "reason": each.reason, "refused_paragraphs": each.refused, "asked_anew": each.anew, "new_memories": each.memories, "problems": list(each.problems),
+        "from": each.first.isoformat(),
+        "to": each.last.isoformat(),
+        "path": str(each.path),
+        "state": each.state.name.lower(),
+        "reason": each.reason,
+        "refused_paragraphs": each.refused,
+        "asked_anew": each.anew,
+        "new_memories": each.memories,
+        "problems": list(each.problems),
         "entry": _head_body(each.head) if each.head else None,
-    }  # fmt: skip
+    }
 
 
 def _head_body(head: Head) -> dict[str, Any]:
     return {
-        "date": head.first.isoformat(), "template": head.template, "writer": head.writer, "sessions": head.sessions,
-        "shares": dict(head.shares), "memories": list(head.memories), "self_reference": head.self_reference,
-        "tokens_in": head.tokens[0], "tokens_out": head.tokens[1],
-    }  # fmt: skip
+        "date": head.first.isoformat(),
+        "template": head.template,
+        "writer": head.writer,
+        "sessions": head.sessions,
+        "shares": dict(head.shares),
+        "memories": list(head.memories),
+        "self_reference": head.self_reference,
+        "tokens_in": head.tokens[0],
+        "tokens_out": head.tokens[1],
+    }
 
 
 def _stats(workspace: Workspace, *, as_json: bool) -> int:
@@ -218,9 +231,10 @@ def _stats(workspace: Workspace, *, as_json: bool) -> int:
         show.write(
             [
                 line(
-                    (f"{each.first}  ", "cyan"), ("█" * filled + "·" * (_BAR - filled), style),
+                    (f"{each.first}  ", "cyan"),
+                    ("█" * filled + "·" * (_BAR - filled), style),
                     (f"  {each.self_reference:>4.0%}  {shares}; {counted(len(each.memories), 'memory', 'memories')}", "dim"),
                 )
             ]
-        )  # fmt: skip
+        )
     return 0

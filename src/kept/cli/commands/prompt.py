@@ -105,7 +105,12 @@ def _shown(found: Prompt, text: str) -> Iterator[Line]:
 def _body(found: InForce, *, difference: bool) -> dict[str, Any]:
     made = found.prompt
     body: dict[str, Any] = {
-        "profile": made.profile, "origin": made.origin, "overridden": made.overridden, "version": made.version,
-        "tokens": weigh(made.system), "declared": [each.id for each in made.declared], "own": str(found.own),
-    }  # fmt: skip
+        "profile": made.profile,
+        "origin": made.origin,
+        "overridden": made.overridden,
+        "version": made.version,
+        "tokens": weigh(made.system),
+        "declared": [each.id for each in made.declared],
+        "own": str(found.own),
+    }
     return body | ({"diff": list(prompt_override.difference(found))} if difference else {"text": made.text, "system": made.system})

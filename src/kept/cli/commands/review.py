@@ -23,12 +23,34 @@ from kept.workspace import Workspace
 
 _QUOTES = 3
 _CHOICES = line(
-    ("y", "bold green"), " keep  ", ("n", "bold red"), " reject  ", ("e", "bold"), " edit and keep  ", ("o", "bold"), " open the conversation  ", ("s", "bold"), " skip  ", ("q", "bold"), " stop"
-)  # fmt: skip
+    ("y", "bold green"),
+    " keep  ",
+    ("n", "bold red"),
+    " reject  ",
+    ("e", "bold"),
+    " edit and keep  ",
+    ("o", "bold"),
+    " open the conversation  ",
+    ("s", "bold"),
+    " skip  ",
+    ("q", "bold"),
+    " stop",
+)
 
 _STALE_CHOICES = line(
-    ("y", "bold green"), " keep  ", ("n", "bold red"), " retire  ", ("e", "bold"), " edit  ", ("o", "bold"), " open the conversation  ", ("s", "bold"), " skip  ", ("q", "bold"), " stop"
-)  # fmt: skip
+    ("y", "bold green"),
+    " keep  ",
+    ("n", "bold red"),
+    " retire  ",
+    ("e", "bold"),
+    " edit  ",
+    ("o", "bold"),
+    " open the conversation  ",
+    ("s", "bold"),
+    " skip  ",
+    ("q", "bold"),
+    " stop",
+)
 
 
 def review(

@@ -57,10 +57,14 @@ def run(
     try:
         with _noted(home_of(context), occasion), at_desk(context) as workspace:
             options = Options(
-                dry=dry_run, force=force, allow=accept_loss, model=not no_llm,
+                dry=dry_run,
+                force=force,
+                allow=accept_loss,
+                model=not no_llm,
                 occasion=Occasion(one_of(occasion, tuple(each.value for each in Occasion), "--occasion")),
-                since=workspace.day(since) if since else None, until=workspace.day(until) if until else None,
-            )  # fmt: skip
+                since=workspace.day(since) if since else None,
+                until=workspace.day(until) if until else None,
+            )
             report = _run(workspace, paths or [], options, call, as_json=as_json)
             if not dry_run:
                 note_program(workspace.paths)

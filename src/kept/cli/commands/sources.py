@@ -335,17 +335,33 @@ def _body(workspace: Workspace, found: Survey) -> dict[str, Any]:
 
 def _tool_body(tool: Tool) -> dict[str, Any]:
     return {
-        "name": tool.name, "enabled": tool.enabled, "places": [str(place) for place, there in tool.places if there],
-        "files": tool.files, "bytes": tool.size, "new": tool.fresh, "grown": tool.grown, "gone": tool.gone, "elsewhere": tool.elsewhere,
-        "excluded": tool.excluded, "sessions": tool.sessions, "first_at": plain(tool.first_at), "last_at": plain(tool.last_at),
+        "name": tool.name,
+        "enabled": tool.enabled,
+        "places": [str(place) for place, there in tool.places if there],
+        "files": tool.files,
+        "bytes": tool.size,
+        "new": tool.fresh,
+        "grown": tool.grown,
+        "gone": tool.gone,
+        "elsewhere": tool.elsewhere,
+        "excluded": tool.excluded,
+        "sessions": tool.sessions,
+        "first_at": plain(tool.first_at),
+        "last_at": plain(tool.last_at),
         "unreadable": [{"path": path, "reason": reason} for path, reason in tool.unreadable],
-        "deleted_soon": tool.doomed, "deleted_after_days": tool.days_kept,
-    } | _account_body(tool.account)  # fmt: skip
+        "deleted_soon": tool.doomed,
+        "deleted_after_days": tool.days_kept,
+    } | _account_body(tool.account)
 
 
 def _account_body(account: Account) -> dict[str, Any]:
     return {
-        "records": account.records, "kept": account.kept, "events": account.events, "dropped": dict(account.dropped),
-        "noted": dict(account.noted), "malformed": account.malformed, "pending_bytes": account.pending,
+        "records": account.records,
+        "kept": account.kept,
+        "events": account.events,
+        "dropped": dict(account.dropped),
+        "noted": dict(account.noted),
+        "malformed": account.malformed,
+        "pending_bytes": account.pending,
         "problems": [{"path": each.path, "line": each.line, "reason": each.reason} for each in account.problems],
-    }  # fmt: skip
+    }

@@ -244,12 +244,15 @@ def day(
                 show.write_json(
                     [
                         {
-                            "id": each.id, "content": each.content, "status": each.status_at(workspace.clock()).value, "reason": each.reason,
+                            "id": each.id,
+                            "content": each.content,
+                            "status": each.status_at(workspace.clock()).value,
+                            "reason": each.reason,
                             "routes": [dump(one) for one in told.get(each.id, ())],
                         }
                         for each in whole.memories
                     ]
-                )  # fmt: skip
+                )
             else:
                 show.write(_routing_lines(workspace, found, whole, told))
         elif as_json:
@@ -368,6 +371,12 @@ def _day_body(workspace: Workspace, found: Day) -> dict[str, Any]:
 
 def _sitting_body(each: Sitting) -> dict[str, Any]:
     return {
-        "source": each.source, "path": each.path, "session": each.session, "project": each.project, "events": each.events,
-        "prompts": each.prompts, "first_at": to_text(each.first_at), "last_at": to_text(each.last_at),
-    }  # fmt: skip
+        "source": each.source,
+        "path": each.path,
+        "session": each.session,
+        "project": each.project,
+        "events": each.events,
+        "prompts": each.prompts,
+        "first_at": to_text(each.first_at),
+        "last_at": to_text(each.last_at),
+    }

@@ -121,13 +121,35 @@ def difference(memory: Memory, facts: Facts) -> Facts:
 def moved(memory: Memory, facts: Facts) -> bool:
     """Whether facts say anything that the memory does not yet."""
     after = (
-        facts.confidence, facts.origin, facts.first_seen, facts.last_seen, facts.observations, facts.artifacts, facts.candidates,
-        facts.valid_until, facts.trigger, facts.fingerprint, facts.subject, facts.advised, facts.about,
-    )  # fmt: skip
+        facts.confidence,
+        facts.origin,
+        facts.first_seen,
+        facts.last_seen,
+        facts.observations,
+        facts.artifacts,
+        facts.candidates,
+        facts.valid_until,
+        facts.trigger,
+        facts.fingerprint,
+        facts.subject,
+        facts.advised,
+        facts.about,
+    )
     before = (
-        memory.confidence, memory.origin, memory.first_seen, memory.last_seen, memory.observations, memory.artifacts,
-        memory.candidates, memory.valid_until, memory.trigger, memory.fingerprint, memory.subject, memory.advised, memory.about,
-    )  # fmt: skip
+        memory.confidence,
+        memory.origin,
+        memory.first_seen,
+        memory.last_seen,
+        memory.observations,
+        memory.artifacts,
+        memory.candidates,
+        memory.valid_until,
+        memory.trigger,
+        memory.fingerprint,
+        memory.subject,
+        memory.advised,
+        memory.about,
+    )
     return bool(facts.added or facts.dropped) or before != after
 
 
@@ -149,12 +171,27 @@ def new_id(candidate: Candidate, taken: set[str]) -> str:
 def memory_of(number: str, candidate: Candidate, facts: Facts, status: Status) -> Memory:
     """The memory that a cluster begins with."""
     return Memory(
-        id=number, profile=candidate.profile, category=facts.category, scope=candidate.scope, status=status, content=facts.content,
-        confidence=facts.confidence, origin=facts.origin, first_seen=facts.first_seen, last_seen=facts.last_seen,
-        artifacts=facts.artifacts, evidence=facts.added, candidates=facts.candidates, observations=facts.observations,
-        valid_until=facts.valid_until, trigger=facts.trigger, fingerprint=facts.fingerprint,
-        subject=facts.subject, advised=facts.advised, about=facts.about,
-    )  # fmt: skip
+        id=number,
+        profile=candidate.profile,
+        category=facts.category,
+        scope=candidate.scope,
+        status=status,
+        content=facts.content,
+        confidence=facts.confidence,
+        origin=facts.origin,
+        first_seen=facts.first_seen,
+        last_seen=facts.last_seen,
+        artifacts=facts.artifacts,
+        evidence=facts.added,
+        candidates=facts.candidates,
+        observations=facts.observations,
+        valid_until=facts.valid_until,
+        trigger=facts.trigger,
+        fingerprint=facts.fingerprint,
+        subject=facts.subject,
+        advised=facts.advised,
+        about=facts.about,
+    )
 
 
 def reason_of(members: Sequence[Judged], facts: Facts) -> str:

@@ -9,6 +9,25 @@ from kept.extraction.questions.reading import TRIGGER, Claim, Reading
 from kept.extraction.questions.turns import shown, weigh
 
 __all__ = [
-    "KINDS", "PURPOSE", "TRIGGER", "Answer", "Chunk", "Claim", "Hint", "Reading", "Turn", "answer", "as_memories", "chunks",
-    "folded", "hints", "narrowed", "question", "settled", "shown", "summed", "summing", "weigh",
-]  # fmt: skip
+    "KINDS",
+    "PURPOSE",
+    "TRIGGER",
+    "Answer",
+    "Chunk",
+    "Claim",
+    "Hint",
+    "Reading",
+    "Turn",
+    "answer",
+    "as_memories",
+    "chunks",
+    "folded",
+    "hints",
+    "narrowed",
+    "question",
+    "settled",
+    "shown",
+    "summed",
+    "summing",
+    "weigh",
+]

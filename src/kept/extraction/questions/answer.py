@@ -121,12 +121,21 @@ def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim
     signals += reading.signals(content, category, evidence, places) + (("rules found it too",) if hint else ())
     carried = share(content, *(text for place in places for text in fields(reading.events[place])))
     candidate = Candidate(
-        id="", profile=reading.profile.id, category=category, scope=_scope(content, category, reading), content=content,
-        confidence=confidence(carried, signals), trigger=TRIGGER, at=reading.events[max(places)].at if places else None,
-        origin=origin, artifacts=artifacts(content), evidence=evidence,
+        id="",
+        profile=reading.profile.id,
+        category=category,
+        scope=_scope(content, category, reading),
+        content=content,
+        confidence=confidence(carried, signals),
+        trigger=TRIGGER,
+        at=reading.events[max(places)].at if places else None,
+        origin=origin,
+        artifacts=artifacts(content),
+        evidence=evidence,
         reasoning="; ".join((f"the cited words carry {carried:.0%} of it", *signals)),
-        fingerprint=_failure(places, reading) if category == FIX else "", rewords=hint.candidate.id if hint else "",
-    )  # fmt: skip
+        fingerprint=_failure(places, reading) if category == FIX else "",
+        rewords=hint.candidate.id if hint else "",
+    )
     if not fault and reading.profile.category(category) is None:
         fault = "unknown category"
     if not fault and not any(reading.chunk.start <= place < reading.chunk.stop for place in places):

@@ -17,12 +17,21 @@ def as_memories(candidates: Iterable[tuple[Candidate, bool]]) -> tuple[Memory, .
     """Candidates as the memories they may become (active where the flag says so, else held), to see what they cover."""
     return tuple(
         Memory(
-            id=each.id, profile=each.profile, category=each.category, scope=each.scope,
-            status=Status.ACTIVE if accepted else Status.HELD, content=each.content, confidence=each.confidence, origin=each.origin,
-            first_seen=each.at, last_seen=each.at, artifacts=each.artifacts, evidence=each.evidence,
+            id=each.id,
+            profile=each.profile,
+            category=each.category,
+            scope=each.scope,
+            status=Status.ACTIVE if accepted else Status.HELD,
+            content=each.content,
+            confidence=each.confidence,
+            origin=each.origin,
+            first_seen=each.at,
+            last_seen=each.at,
+            artifacts=each.artifacts,
+            evidence=each.evidence,
         )
         for each, accepted in candidates
-    )  # fmt: skip
+    )
 
 
 def settled(judged: Iterable[Judged]) -> tuple[Judged, ...]:

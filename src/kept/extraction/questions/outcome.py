@@ -79,9 +79,15 @@ def summing(points: Sequence[Point], *, system: str, version: str, about: Sequen
     """The question that has the points of a session or a day condensed; ``system`` is the text of ``outcome.md``."""
     lines = [f"p{number} ({each.kind}): {each.text}" for number, each in enumerate(points, 1)]
     return Ask(
-        purpose=PURPOSE, version=version, system=system, prompt="\n".join(lines), schema=_SCHEMA, most=MOST_TOKENS, about=tuple(about),
+        purpose=PURPOSE,
+        version=version,
+        system=system,
+        prompt="\n".join(lines),
+        schema=_SCHEMA,
+        most=MOST_TOKENS,
+        about=tuple(about),
         waits=True,
-    )  # fmt: skip
+    )
 
 
 def summed(body: Mapping[str, Any], points: Sequence[Point]) -> tuple[tuple[Point, ...], int]:

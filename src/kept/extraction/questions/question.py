@@ -40,6 +40,12 @@ def question(
     if missed:
         parts += ["", _AGAIN, *(f"- {each}" for each in missed)]
     return Ask(
-        purpose=PURPOSE, version=version, system=system, prompt="\n".join(parts), schema=SCHEMA, most=MOST_TOKENS,
-        about=tuple(about), waits=True,
-    )  # fmt: skip
+        purpose=PURPOSE,
+        version=version,
+        system=system,
+        prompt="\n".join(parts),
+        schema=SCHEMA,
+        most=MOST_TOKENS,
+        about=tuple(about),
+        waits=True,
+    )

@@ -21,8 +21,14 @@ from kept.profiles.profile import Category, Profile
 LEAST = 4  # content words of a passage that is certain
 _SURE, _UNSURE = 0.95, 0.5
 _KINDS = (
-    ("preference", word_set("prefer preferred prefers rather like love hate lieber bevorzuge mag préfère aime prefiero gusta prefiro gosto")),
-    ("decision", word_set("decided decide going chose chosen instead switch entschieden stattdessen décidé choisi decidido decidimos")),
+    (
+        "preference",
+        word_set("prefer preferred prefers rather like love hate lieber bevorzuge mag préfère aime prefiero gusta prefiro gosto"),
+    ),
+    (
+        "decision",
+        word_set("decided decide going chose chosen instead switch entschieden stattdessen décidé choisi decidido decidimos"),
+    ),
     (
         "constraint",
         word_set(
@@ -30,7 +36,7 @@ _KINDS = (
             "nur darf toujours jamais doit pas siempre nunca debe sempre deve não"
         ),
     ),
-)  # fmt: skip
+)
 
 
 def propose(
@@ -92,9 +98,14 @@ def _doubt(passage: Passage | None, content: str) -> str:
 
 def _evidence(event: Event, quote: str) -> Evidence:
     return Evidence(
-        quote=quote, event=event.key, session=event.session, path=event.pointer.path, at=event.at,
-        author=event.author.value, origin=event.origin,
-    )  # fmt: skip
+        quote=quote,
+        event=event.key,
+        session=event.session,
+        path=event.pointer.path,
+        at=event.at,
+        author=event.author.value,
+        origin=event.origin,
+    )
 
 
 def category_of(text: str, named: str, profile: Profile) -> Category | None:

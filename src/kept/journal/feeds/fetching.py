@@ -14,9 +14,14 @@ _ASKED = {"etag": "If-None-Match", "modified": "If-Modified-Since"}
 
 # Without the handlers of files and FTP, so that no redirect leads off the web.
 _HANDLERS = (
-    urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler, urllib.request.HTTPDefaultErrorHandler,
-    urllib.request.HTTPRedirectHandler, urllib.request.HTTPErrorProcessor, urllib.request.UnknownHandler,
-)  # fmt: skip
+    urllib.request.ProxyHandler,
+    urllib.request.HTTPHandler,
+    urllib.request.HTTPSHandler,
+    urllib.request.HTTPDefaultErrorHandler,
+    urllib.request.HTTPRedirectHandler,
+    urllib.request.HTTPErrorProcessor,
+    urllib.request.UnknownHandler,
+)
 
 
 def _opener() -> urllib.request.OpenerDirector:

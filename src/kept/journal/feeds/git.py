@@ -82,8 +82,12 @@ def _git(given: Given, *arguments: str) -> str:
     """What git prints; nothing of the repository's own settings that would run a program is obeyed. Raises SourceError."""
     try:
         done = subprocess.run(  # noqa: S603 - a fixed program with arguments of our own; the user named the folder
-            (*_SAFE, "-C", str(given.path), *arguments), capture_output=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            (*_SAFE, "-C", str(given.path), *arguments),
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SourceError(f"git cannot be asked: {type(error).__name__}", where=given.place) from error
     if done.returncode:

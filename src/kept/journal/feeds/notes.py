@@ -33,9 +33,12 @@ def _item(given: Given, path: Path, text: str, stamp: int) -> Item:
     heading = next((each.lstrip("# ") for each in lines[:3] if each.startswith("#")), path.stem)
     rest = " ".join(each for each in lines if not each.startswith("#"))
     return Item(
-        key=key_of(given.name, str(path.relative_to(given.path)), str(stamp)), source=given.name, title=title(heading), text=words(rest),
+        key=key_of(given.name, str(path.relative_to(given.path)), str(stamp)),
+        source=given.name,
+        title=title(heading),
+        text=words(rest),
         at=datetime.fromtimestamp(stamp / 10**9, UTC),
-    )  # fmt: skip
+    )
 
 
 def _body(text: str) -> list[str]:

@@ -30,9 +30,11 @@ def bring(given: Given) -> Brought:
         named, main = _TITLE.search(text), _BODY.search(text)
         items.append(
             Item(
-                key=key_of(given.name, str(path.relative_to(given.path)), str(stamp)), source=given.name,
-                title=title(unescape(named[1])) if named else title(path.stem), text=words(plain(text[main.start() :] if main else text)),
+                key=key_of(given.name, str(path.relative_to(given.path)), str(stamp)),
+                source=given.name,
+                title=title(unescape(named[1])) if named else title(path.stem),
+                text=words(plain(text[main.start() :] if main else text)),
                 at=datetime.fromtimestamp(stamp / 10**9, UTC),
             )
-        )  # fmt: skip
+        )
     return Brought(items=tuple(items), cursor={"since": str(newest)}, skipped=skipped)

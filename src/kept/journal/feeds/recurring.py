@@ -42,10 +42,15 @@ def rule(text: str) -> Rule | None:
         return None
     try:
         made = Rule(
-            frequency=parts["FREQ"], interval=int(parts.get("INTERVAL", "1")), count=int(parts.get("COUNT", "0")),
-            until=parts.get("UNTIL", ""), week_start=_DAYS.index(parts.get("WKST", "MO")), months=_numbers(parts.get("BYMONTH", "")),
-            month_days=_numbers(parts.get("BYMONTHDAY", "")), days=tuple(_weekday(each) for each in parts.get("BYDAY", "").split(",") if each),
-        )  # fmt: skip
+            frequency=parts["FREQ"],
+            interval=int(parts.get("INTERVAL", "1")),
+            count=int(parts.get("COUNT", "0")),
+            until=parts.get("UNTIL", ""),
+            week_start=_DAYS.index(parts.get("WKST", "MO")),
+            months=_numbers(parts.get("BYMONTH", "")),
+            month_days=_numbers(parts.get("BYMONTHDAY", "")),
+            days=tuple(_weekday(each) for each in parts.get("BYDAY", "").split(",") if each),
+        )
     except ValueError:
         return None
     return made if _makes_sense(made) else None

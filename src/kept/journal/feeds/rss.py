@@ -40,10 +40,13 @@ def _item(node: Node, name: str) -> Item:
     )
     head = title(node.first("title"))
     return Item(
-        key=key_of(name, node.first("guid", "id") or address or head), source=name, title=head,
-        text=words(node.first("description", "summary", "encoded", "content")), at=_at(node.first("pubdate", "published", "date", "updated")),
+        key=key_of(name, node.first("guid", "id") or address or head),
+        source=name,
+        title=head,
+        text=words(node.first("description", "summary", "encoded", "content")),
+        at=_at(node.first("pubdate", "published", "date", "updated")),
         link=link(address),
-    )  # fmt: skip
+    )
 
 
 def _at(text: str) -> datetime | None:

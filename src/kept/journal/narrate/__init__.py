@@ -6,5 +6,16 @@ from kept.journal.narrate.page import edited, head_of, page, slots_of, stamped
 from kept.journal.narrate.prose import PURPOSE, prose_of, prose_question
 
 __all__ = [
-    "PURPOSE", "Bounds", "Chosen", "choose", "edited", "head_of", "page", "prose_of", "prose_question", "self_reference", "slots_of", "stamped",
-]  # fmt: skip
+    "PURPOSE",
+    "Bounds",
+    "Chosen",
+    "choose",
+    "edited",
+    "head_of",
+    "page",
+    "prose_of",
+    "prose_question",
+    "self_reference",
+    "slots_of",
+    "stamped",
+]

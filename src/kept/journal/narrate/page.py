@@ -147,14 +147,19 @@ def head_of(text: str) -> Head | None:
         first = date.fromisoformat(front.get("date", ""))
         tokens = _COST.search(front.get("cost", ""))
         return Head(
-            first=first, last=date.fromisoformat(front.get("until", front["date"])), template=front.get("template", ""),
-            writer=front.get("writer", "").strip('"'), extract=front.get("extract") == "yes", sessions=int(front.get("sessions", "0")),
+            first=first,
+            last=date.fromisoformat(front.get("until", front["date"])),
+            template=front.get("template", ""),
+            writer=front.get("writer", "").strip('"'),
+            extract=front.get("extract") == "yes",
+            sessions=int(front.get("sessions", "0")),
             shares={name: int(share) / 100 for name, share in _SHARE.findall(front.get("sources", ""))},
             memories=tuple(each.strip() for each in front.get("memories", "").strip("[]").split(",") if each.strip()),
             self_reference=float(front.get("self_reference", "0")),
             tokens=(int(tokens[1]), int(tokens[2])) if tokens else (0, 0),
-            inputs=front.get("inputs", ""), digest=front.get("digest", ""),
-        )  # fmt: skip
+            inputs=front.get("inputs", ""),
+            digest=front.get("digest", ""),
+        )
     except ValueError:
         return None
 

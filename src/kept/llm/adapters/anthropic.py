@@ -109,8 +109,11 @@ def _said(message: anthropic.types.Message, ask: Ask | None) -> Said:
     read, written = used.cache_read_input_tokens or 0, used.cache_creation_input_tokens or 0
     tokens = used.input_tokens + read + written
     usage = Usage(
-        calls=1, input_tokens=tokens or (estimate(whole(ask)) if ask else 0), output_tokens=used.output_tokens, cached_tokens=read,
+        calls=1,
+        input_tokens=tokens or (estimate(whole(ask)) if ask else 0),
+        output_tokens=used.output_tokens,
+        cached_tokens=read,
         cost=None,
-    )  # fmt: skip
+    )
     cut = message.stop_reason in ("max_tokens", "model_context_window_exceeded")
     return Said(text=text, usage=usage, cut=cut, refused=message.stop_reason == "refusal")

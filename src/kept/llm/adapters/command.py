@@ -22,10 +22,30 @@ from kept.llm.adapters.process import Ended, Programs
 from kept.llm.ask import GUARD, Ask, Fault, Usage
 
 _PASSED = (
-    "HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR",
-    "NODE_EXTRA_CA_CERTS", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR",
-)  # fmt: skip
+    "HOME",
+    "PATH",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "TMPDIR",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_RUNTIME_DIR",
+)
 _TOLD = 200  # characters of a complaint that are passed on
 
 
@@ -97,9 +117,13 @@ class Command:
             call = self._way.call(_Asked(program=program, model=self._model, options=self._options, ask=ask, folder=folder))
             try:
                 ended = self._programs.run(
-                    call.argv, text=call.text.encode("utf-8", "replace"), folder=empty, env=self._env, timeout=self._timeout,
+                    call.argv,
+                    text=call.text.encode("utf-8", "replace"),
+                    folder=empty,
+                    env=self._env,
+                    timeout=self._timeout,
                     most=MOST_BYTES,
-                )  # fmt: skip
+                )
             except OSError as error:
                 return Silent(fault=Fault.SETUP, reason=f"{self._program!r} cannot be run: {error.strerror}")
             return self._heard(ended, call)
@@ -153,9 +177,22 @@ def _claude(asked: _Asked) -> _Call:
     ask, system = asked.ask, asked.folder / "system.md"
     system.write_text(ask.system, encoding="utf-8")
     argv = [
-        asked.program, "--safe-mode", "-p", "--no-session-persistence", "--tools", "", "--strict-mcp-config", "--output-format", "json",
-        *_named("--model", asked.model), *asked.options, "--system-prompt-file", str(system), "--json-schema", json.dumps(ask.schema),
-    ]  # fmt: skip
+        asked.program,
+        "--safe-mode",
+        "-p",
+        "--no-session-persistence",
+        "--tools",
+        "",
+        "--strict-mcp-config",
+        "--output-format",
+        "json",
+        *_named("--model", asked.model),
+        *asked.options,
+        "--system-prompt-file",
+        str(system),
+        "--json-schema",
+        json.dumps(ask.schema),
+    ]
     return _Call(argv=argv, text=ask.prompt, read=lambda text: _from_claude(text, ask))
 
 
@@ -185,9 +222,12 @@ def _claude_usage(body: Mapping[str, Any]) -> Usage:
     )
     cost = body.get("total_cost_usd")
     return Usage(
-        calls=1, input_tokens=fresh + read + written, output_tokens=int(used.get("output_tokens") or 0), cached_tokens=read,
+        calls=1,
+        input_tokens=fresh + read + written,
+        output_tokens=int(used.get("output_tokens") or 0),
+        cached_tokens=read,
         cost=float(cost) if isinstance(cost, int | float) else None,
-    )  # fmt: skip
+    )
 
 
 def _claude_fault(result: str, status: object) -> Fault:
@@ -210,10 +250,22 @@ def _codex(asked: _Asked) -> _Call:
     schema.write_text(json.dumps(ask.schema), encoding="utf-8")
     settings = (f"model_instructions_file={json.dumps(str(system))}", *_CODEX_SETTINGS)
     argv = [
-        asked.program, "exec", "--ephemeral", "--ignore-user-config", "--skip-git-repo-check", "-s", "read-only",
-        *(word for each in settings for word in ("-c", each)), *_named("-m", asked.model), *asked.options,
-        "--output-schema", str(schema), "-o", str(out), "-",
-    ]  # fmt: skip
+        asked.program,
+        "exec",
+        "--ephemeral",
+        "--ignore-user-config",
+        "--skip-git-repo-check",
+        "-s",
+        "read-only",
+        *(word for each in settings for word in ("-c", each)),
+        *_named("-m", asked.model),
+        *asked.options,
+        "--output-schema",
+        str(schema),
+        "-o",
+        str(out),
+        "-",
+    ]
 
     def read(_: str) -> Spoken:
         try:
@@ -228,9 +280,17 @@ def _codex(asked: _Asked) -> _Call:
 def _llm(asked: _Asked) -> _Call:
     ask = asked.ask
     argv = [
-        asked.program, "prompt", "--no-log", "--no-stream", *_named("--model", asked.model), *asked.options, "--system", ask.system,
-        "--schema", json.dumps(ask.schema),
-    ]  # fmt: skip
+        asked.program,
+        "prompt",
+        "--no-log",
+        "--no-stream",
+        *_named("--model", asked.model),
+        *asked.options,
+        "--system",
+        ask.system,
+        "--schema",
+        json.dumps(ask.schema),
+    ]
     return _Call(argv=argv, text=ask.prompt, read=lambda text: Said(text=text, usage=estimated(ask, text)))
 
 
@@ -255,16 +315,40 @@ def _named(option: str, value: str) -> tuple[str, ...]:
 
 # What Codex could do beside answering, and what it would say beside the question; a version that does not know one ignores it.
 _CODEX_OFF = (
-    "shell_tool", "unified_exec", "view_image", "apps", "plugins", "hooks", "multi_agent", "multi_agent_v2", "browser_use",
-    "computer_use", "image_generation", "web_search_request", "code_mode", "shell_snapshot", "goals", "skill_search", "sleep_tool",
-    "collaboration_modes", "steer", "memories",
-)  # fmt: skip
+    "shell_tool",
+    "unified_exec",
+    "view_image",
+    "apps",
+    "plugins",
+    "hooks",
+    "multi_agent",
+    "multi_agent_v2",
+    "browser_use",
+    "computer_use",
+    "image_generation",
+    "web_search_request",
+    "code_mode",
+    "shell_snapshot",
+    "goals",
+    "skill_search",
+    "sleep_tool",
+    "collaboration_modes",
+    "steer",
+    "memories",
+)
 _CODEX_SETTINGS = (
-    *(f"features.{each}=false" for each in _CODEX_OFF), "agents.enabled=false", "skills.include_instructions=false",
-    "skills.bundled.enabled=false", "include_apply_patch_tool=false", "include_apps_instructions=false",
-    "include_permissions_instructions=false", "include_environment_context=false", "include_collaboration_mode_instructions=false",
-    "project_doc_max_bytes=0", 'web_search="disabled"',
-)  # fmt: skip
+    *(f"features.{each}=false" for each in _CODEX_OFF),
+    "agents.enabled=false",
+    "skills.include_instructions=false",
+    "skills.bundled.enabled=false",
+    "include_apply_patch_tool=false",
+    "include_apps_instructions=false",
+    "include_permissions_instructions=false",
+    "include_environment_context=false",
+    "include_collaboration_mode_instructions=false",
+    "project_doc_max_bytes=0",
+    'web_search="disabled"',
+)
 
 _WAYS = {
     "claude": _Way(

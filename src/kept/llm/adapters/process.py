@@ -46,9 +46,14 @@ class Programs:
         Its whole process group is killed then and at the end. Raises OSError where it cannot be started.
         """
         with subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
-            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=dict(env),
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=folder,
+            env=dict(env),
             start_new_session=True,
-        ) as process:  # fmt: skip
+        ) as process:
             with self._lock:
                 self._running.add(process)
                 closed = self._closed

@@ -188,9 +188,10 @@ class Replies:
             yield
         except (sqlite3.Error, OSError) as error:
             raise StoreError(
-                f"the file of replies cannot be used: {error}", where=str(self._path),
+                f"the file of replies cannot be used: {error}",
+                where=str(self._path),
                 hint="look after the disk, or move the file away: what it holds is asked again",
-            ) from error  # fmt: skip
+            ) from error
 
 
 @cache

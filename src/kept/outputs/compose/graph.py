@@ -71,9 +71,12 @@ def _resource_id(name: str) -> str:
 def _memory(memory: Memory) -> Node:
     weight = memory.confidence * log2(1 + max(1, memory.observations)) + (_PINNED if memory.pinned else 0.0)
     return Node(
-        id=memory.id, kind=NodeKind.MEMORY, label=sentence(memory.content, _LABEL), weight=round(weight, 3),
+        id=memory.id,
+        kind=NodeKind.MEMORY,
+        label=sentence(memory.content, _LABEL),
+        weight=round(weight, 3),
         detail=kind_of(memory.profile, memory.category),
-    )  # fmt: skip
+    )
 
 
 def _homes(active: Sequence[Memory], homes: Mapping[str, tuple[str, str]], pages: Mapping[str, str]) -> Iterator[Node]:

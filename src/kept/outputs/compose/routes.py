@@ -30,9 +30,12 @@ def routes(
     category = profile.category(memory.category)
     found = []
     for place, path in (
-        (Place.DAILY, outputs.daily_folder), (Place.PAGE, outputs.pages_folder), (Place.CARD, outputs.card_file),
-        (Place.MEMORY, outputs.memory_file), (Place.VIEW, outputs.view_file),
-    ):  # fmt: skip
+        (Place.DAILY, outputs.daily_folder),
+        (Place.PAGE, outputs.pages_folder),
+        (Place.CARD, outputs.card_file),
+        (Place.MEMORY, outputs.memory_file),
+        (Place.VIEW, outputs.view_file),
+    ):
         if not path:
             continue
         if category is not None and place not in category.shown_in:
@@ -68,9 +71,16 @@ def _daily(memory: Memory, folder: str, zone: ZoneInfo) -> Route:
 
 
 def _sheet(
-    memory: Memory, memories: Sequence[Memory], profile: Profile, place: Place, path: str, *, as_of: datetime,
-    names: Mapping[str, str], zone: ZoneInfo,
-) -> Route:  # fmt: skip
+    memory: Memory,
+    memories: Sequence[Memory],
+    profile: Profile,
+    place: Place,
+    path: str,
+    *,
+    as_of: datetime,
+    names: Mapping[str, str],
+    zone: ZoneInfo,
+) -> Route:
     shown = [each for each in memories if each.status_at(as_of) is Status.ACTIVE and is_shown(each, (profile,), place)]
     document = compose(shown, (profile,), as_of=as_of, names=names, zone=zone, place=place)
     order = ranked(shown, (profile,))

@@ -65,7 +65,7 @@ def request_of(
     """What a person asks to forget: memories, sentences (``said``), or all of a source or session, a project's scope and a span of time.
 
     Raises UsageError where nothing is asked for.
-    """  # fmt: skip
+    """
     if not (source or project or since or until):
         return Request(memories=tuple(memories), words=words_of(workspace, memories, said=said))
     chosen = conversations(workspace, source=source, project=project, since=since, until=until)

@@ -20,8 +20,17 @@ from kept.pipeline.sample_run import sample_home
 from kept.workspace import Workspace
 
 _WORDLESS = (
-    "*.lock", "web.key", "web.port", "*.sock", "vectors.bin*", "used.log", "used.taken", "program", ".*.new", "*.restoring*",
-)  # fmt: skip
+    "*.lock",
+    "web.key",
+    "web.port",
+    "*.sock",
+    "vectors.bin*",
+    "used.log",
+    "used.taken",
+    "program",
+    ".*.new",
+    "*.restoring*",
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -136,11 +136,9 @@ class StoreHolder:
             memories = [self._stand_in(words)]
         now = self.clock()
         operations = tuple(
-            Forget(
-                memory=number, at=now, reason=_REASON, fingerprints=target.prints, candidates=tuple(sorted(target.candidates))
-            )
+            Forget(memory=number, at=now, reason=_REASON, fingerprints=target.prints, candidates=tuple(sorted(target.candidates)))
             for number in memories
-        )  # fmt: skip
+        )
         with self.store.transaction():
             run = log.start_run("forget", now)
             draft = Draft(
@@ -162,10 +160,20 @@ class StoreHolder:
         now, content = self.clock(), words.sentences[0] if words.sentences else _UNNAMED
         profile, category = self.profile
         value = Memory(
-            id=digest("forgotten", content, now.isoformat(), size=5), profile=profile, category=category, scope=USER_SCOPE,
-            status=Status.RETIRED, content=content, confidence=1.0, origin=Origin.USER, first_seen=now, last_seen=now,
-            artifacts=artifacts(content), owned=True, trigger="told",
-        )  # fmt: skip
+            id=digest("forgotten", content, now.isoformat(), size=5),
+            profile=profile,
+            category=category,
+            scope=USER_SCOPE,
+            status=Status.RETIRED,
+            content=content,
+            confidence=1.0,
+            origin=Origin.USER,
+            first_seen=now,
+            last_seen=now,
+            artifacts=artifacts(content),
+            owned=True,
+            trigger="told",
+        )
         with self.store.transaction():  # of its own: what is written here is read back once it is committed
             run = self.store.log.start_run("forget", now)
             add = Add(memory=value.id, at=now, reason=_REASON, value=value)

@@ -48,9 +48,14 @@ class Limits:
     def values(self) -> dict[str, Any]:
         """The limits as a statement takes them."""
         return {
-            "now": self.now, "statuses": json.dumps(self.statuses), "scopes": _listed(self.scopes),
-            "threads": _listed(self.threads), "category": self.category, "since": self.since, "until": self.until,
-        }  # fmt: skip
+            "now": self.now,
+            "statuses": json.dumps(self.statuses),
+            "scopes": _listed(self.scopes),
+            "threads": _listed(self.threads),
+            "category": self.category,
+            "since": self.since,
+            "until": self.until,
+        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -151,9 +156,17 @@ class Index:
                 number, events = row["block"], self._block(row["block"])
             at = row["at"] or ""
             yield Unit(
-                kind=Kind.TURN, item=row["item"], id=row["id"], text=events[row["place"]][_TEXT], first_at=at, last_at=at,
-                author=row["author"], session=row["session"], directory=row["project"], path=row["path"],
-            )  # fmt: skip
+                kind=Kind.TURN,
+                item=row["item"],
+                id=row["id"],
+                text=events[row["place"]][_TEXT],
+                first_at=at,
+                last_at=at,
+                author=row["author"],
+                session=row["session"],
+                directory=row["project"],
+                path=row["path"],
+            )
 
     def _summary(self, row: Any) -> Unit:
         try:
@@ -161,9 +174,16 @@ class Index:
         except (ValueError, TypeError, zlib.error) as error:
             raise StoreError("a note cannot be read", where=str(self._path), hint="run `kept rebuild`") from error
         return Unit(
-            kind=Kind.SUMMARY, item=row["item"], id=row["id"], text=text, first_at=row["at"], last_at=row["at"],
-            session=row["session"], directory=row["project"], path=row["path"],
-        )  # fmt: skip
+            kind=Kind.SUMMARY,
+            item=row["item"],
+            id=row["id"],
+            text=text,
+            first_at=row["at"],
+            last_at=row["at"],
+            session=row["session"],
+            directory=row["project"],
+            path=row["path"],
+        )
 
     def _block(self, number: int) -> list[Any]:
         (row,) = self._run("block", id=number)
@@ -204,15 +224,30 @@ def opened(path: Path) -> Iterator[Index]:
 
 def _memory(row: Any) -> Unit:
     return Unit(
-        kind=Kind.MEMORY, item=row["item"], id=row["id"], text=row["text"] or "", first_at=row["first_at"] or "", last_at=row["last_at"] or "",
-        scope=row["scope"], category=row["category"], status=row["status"], confidence=row["confidence"], uses=row["uses"],
-    )  # fmt: skip
+        kind=Kind.MEMORY,
+        item=row["item"],
+        id=row["id"],
+        text=row["text"] or "",
+        first_at=row["first_at"] or "",
+        last_at=row["last_at"] or "",
+        scope=row["scope"],
+        category=row["category"],
+        status=row["status"],
+        confidence=row["confidence"],
+        uses=row["uses"],
+    )
 
 
 def _passage(row: Any) -> Unit:
     return Unit(
-        kind=Kind.SUMMARY, item=row["item"], id=row["id"], text=row["text"] or "", first_at=row["at"], last_at=row["at"], scope=row["scope"]
-    )  # fmt: skip
+        kind=Kind.SUMMARY,
+        item=row["item"],
+        id=row["id"],
+        text=row["text"] or "",
+        first_at=row["at"],
+        last_at=row["at"],
+        scope=row["scope"],
+    )
 
 
 def _listed(values: Sequence[Any] | None) -> str | None:

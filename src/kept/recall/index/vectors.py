@@ -55,10 +55,15 @@ class Near:
 def _row(dimensions: int) -> np.dtype[Any]:
     return np.dtype(
         [
-            ("item", "<i8"), ("mark", "<u8"), ("kind", "u1"), ("spare", "u1", 3), ("scale", "<f4"),
-            ("signs", "<u8", (-(-dimensions // 64),)), ("body", "i1", (-(-dimensions // 8) * 8,)),
+            ("item", "<i8"),
+            ("mark", "<u8"),
+            ("kind", "u1"),
+            ("spare", "u1", 3),
+            ("scale", "<f4"),
+            ("signs", "<u8", (-(-dimensions // 64),)),
+            ("body", "i1", (-(-dimensions // 8) * 8,)),
         ]
-    )  # fmt: skip
+    )
 
 
 class Vectors:

@@ -12,9 +12,7 @@ from kept.recall.ranking.question import telling_words
 
 _CHARACTERS = 1_000
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
+_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "few": 3, "couple": 2}
 _UNITS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _PARTS = {"early": (1, 11), "mid": (10, 21), "middle": (10, 21), "late": (20, 32), "beginning": (1, 11), "end": (20, 32)}

@@ -98,10 +98,14 @@ class Blocks:
 def columns(event: Event) -> dict[str, Any]:
     """What the row of an event says of it."""
     return {
-        "twin": event.twin or None, "at": to_text(event.at) if event.at else None, "kind": event.kind.value,
-        "author": event.author.value, "record": link(event.record), "parent": link(event.parent),
+        "twin": event.twin or None,
+        "at": to_text(event.at) if event.at else None,
+        "kind": event.kind.value,
+        "author": event.author.value,
+        "record": link(event.record),
+        "parent": link(event.parent),
         "turn": link(event.turn),
-    }  # fmt: skip
+    }
 
 
 def differs(row: Any, told: list[Any]) -> bool:

@@ -128,7 +128,15 @@ def rows(database: Database, blocks: Blocks) -> Iterator[Row]:
     for row in database.run("thread_rows").fetchall():
         members = database.run("thread_keys", thread=row["id"]).fetchall()
         yield ThreadRow(
-            id=row["id"], source=row["source"], path=row["path"], session=row["session"], project=row["project"],
-            extracted=row["extracted"], seen=row["seen"], events=tuple(each["key"] for each in members),
-            abandoned=tuple(each["ordinal"] for each in members if each["abandoned"]), closed=row["closed"], heard=row["heard"],
-        )  # fmt: skip
+            id=row["id"],
+            source=row["source"],
+            path=row["path"],
+            session=row["session"],
+            project=row["project"],
+            extracted=row["extracted"],
+            seen=row["seen"],
+            events=tuple(each["key"] for each in members),
+            abandoned=tuple(each["ordinal"] for each in members if each["abandoned"]),
+            closed=row["closed"],
+            heard=row["heard"],
+        )

@@ -70,9 +70,16 @@ class SqliteArchive:
 
     def _put_file(self, source: str, path: str, cursor: Cursor, account: Account) -> int:
         (file,) = self._database.one(
-            "put_file", source=source, path=path, inode=cursor.inode, offset=cursor.offset, prefix=cursor.prefix,
-            line=cursor.line, carry=cursor.carry, account=canonical(dump(account)),
-        )  # fmt: skip
+            "put_file",
+            source=source,
+            path=path,
+            inode=cursor.inode,
+            offset=cursor.offset,
+            prefix=cursor.prefix,
+            line=cursor.line,
+            carry=cursor.carry,
+            account=canonical(dump(account)),
+        )
         self._database.run("sum_file", id=file)
         self._database.run("drop_look", path=path)
         return int(file)
@@ -140,9 +147,7 @@ class SqliteArchive:
             self._blocks.put(block, events)
 
     def _add_event(self, event: Event, block: int, place: int) -> None:
-        (number,) = self._database.one(
-            "add_event", key=event.key, block=block, place=place, **columns(event),
-        )  # fmt: skip
+        (number,) = self._database.one("add_event", key=event.key, block=block, place=place, **columns(event))
         index(self._database, number, event)
         if event.kind is Kind.PROMPT and event.author is Author.HUMAN:
             self._database.run("unembed", kind="turn", item=number)
@@ -372,9 +377,17 @@ class SqliteArchive:
         places = {each["key"]: each for each in self._database.run("places", keys=canonical(sorted(row.events)))}
         times = [places[key]["at"] for key in row.events if places[key]["at"]]
         self._database.run(
-            "put_thread", id=row.id, file=file["id"], session=row.session, project=row.project, events=len(row.events),
-            extracted=row.extracted, seen=row.seen, first_at=min(times, default=None), last_at=max(times, default=None),
-        )  # fmt: skip
+            "put_thread",
+            id=row.id,
+            file=file["id"],
+            session=row.session,
+            project=row.project,
+            events=len(row.events),
+            extracted=row.extracted,
+            seen=row.seen,
+            first_at=min(times, default=None),
+            last_at=max(times, default=None),
+        )
         self._database.many(
             "add_to_thread", ({"thread": row.id, "ordinal": n, "event": places[key]["id"]} for n, key in enumerate(row.events))
         )
@@ -386,9 +399,16 @@ class SqliteArchive:
 
 def _thread(row: Any) -> Thread:
     return Thread(
-        id=row["id"], session=row["session"], source=row["source"], path=row["path"], project=row["project"], events=row["events"],
-        extracted=row["extracted"], first_at=_at(row["first_at"]), last_at=_at(row["last_at"]),
-    )  # fmt: skip
+        id=row["id"],
+        session=row["session"],
+        source=row["source"],
+        path=row["path"],
+        project=row["project"],
+        events=row["events"],
+        extracted=row["extracted"],
+        first_at=_at(row["first_at"]),
+        last_at=_at(row["last_at"]),
+    )
 
 
 def _at(text: str | None) -> datetime | None:

@@ -113,12 +113,16 @@ def list_files(request: Request) -> dict[str, Any]:
         return {
             "files": [
                 {
-                    "name": each.name, "form": each.form, "profiles": each.profiles, "condition": each.condition.value,
-                    "memories": len(each.entries), "problem": each.problem,
+                    "name": each.name,
+                    "form": each.form,
+                    "profiles": each.profiles,
+                    "condition": each.condition.value,
+                    "memories": len(each.entries),
+                    "problem": each.problem,
                 }
                 for each in told
             ]
-        }  # fmt: skip
+        }
 
 
 @router.get("/files/file", response_model=FileOut)
@@ -161,14 +165,24 @@ def _saved(request: Request, answer: Response, act: Callable[[Workspace], Saved]
         now = last_run(workspace)
         answer.headers["etag"] = f'"{done.file.revision}"'
         return {
-            "file": body_of(done.file), "operations": done.operations, "undo": now if now != before else "", "problems": done.problems,
-        }  # fmt: skip
+            "file": body_of(done.file),
+            "operations": done.operations,
+            "undo": now if now != before else "",
+            "problems": done.problems,
+        }
 
 
 def body_of(file: edit_file.File) -> dict[str, Any]:
     """A file as JSON."""
     return {
-        "name": file.name, "path": str(file.path), "form": file.form, "heading": file.heading, "profiles": file.profiles,
-        "text": file.text, "revision": file.revision, "condition": file.condition.value, "problem": file.problem,
+        "name": file.name,
+        "path": str(file.path),
+        "form": file.form,
+        "heading": file.heading,
+        "profiles": file.profiles,
+        "text": file.text,
+        "revision": file.revision,
+        "condition": file.condition.value,
+        "problem": file.problem,
         "entries": [asdict(each) for each in file.entries],
-    }  # fmt: skip
+    }

@@ -195,12 +195,15 @@ def _day(request: Request, day: date) -> dict[str, Any]:
         found = look_at(workspace, day)
         entry = calendar.diary(workspace, day)
         return {
-            "day": day, "condensed": [_bullet(each) for each in found.summary.condensed],
+            "day": day,
+            "condensed": [_bullet(each) for each in found.summary.condensed],
             "detailed": [_bullet(each) for each in found.summary.detailed],
             "sessions": [_session(each) for each in calendar.sessions(workspace, day)],
-            "learnt": _memories(workspace, found.learnt), "confirmed": _memories(workspace, found.confirmed),
-            "open": _memories(workspace, calendar.still_open(workspace, day)), "entry": entry.text if entry else None,
-        }  # fmt: skip
+            "learnt": _memories(workspace, found.learnt),
+            "confirmed": _memories(workspace, found.confirmed),
+            "open": _memories(workspace, calendar.still_open(workspace, day)),
+            "entry": entry.text if entry else None,
+        }
 
 
 def _memories(workspace: Workspace, memories: Any) -> list[dict[str, Any]]:
@@ -223,10 +226,16 @@ def _bullet(each: Bullet) -> dict[str, Any]:
 def _session(each: calendar.Session) -> dict[str, Any]:
     sitting = each.sitting
     return {
-        "session": sitting.session, "source": sitting.source, "path": sitting.path, "scope": each.scope, "prompts": sitting.prompts,
-        "events": sitting.events, "first_at": to_text(sitting.first_at), "last_at": to_text(sitting.last_at),
+        "session": sitting.session,
+        "source": sitting.source,
+        "path": sitting.path,
+        "scope": each.scope,
+        "prompts": sitting.prompts,
+        "events": sitting.events,
+        "first_at": to_text(sitting.first_at),
+        "last_at": to_text(sitting.last_at),
         "worked": [_bullet(one) for one in each.worked],
-    }  # fmt: skip
+    }
 
 
 @router.post("/context", response_model=ContextOut)
@@ -235,9 +244,12 @@ def the_context(request: Request, body: Said) -> dict[str, Any]:
     with at_desk(request) as workspace:
         found = preview(workspace, body.message, directory=body.directory, budget=body.budget, client=body.client)
         return {
-            "tokens": found.tokens, "block": block(found.pieces), "lines": [_piece(each) for each in found.pieces],
-            "omitted": [_piece(each, why) for each, why in found.omitted], "left_out": found.left_out,
-        }  # fmt: skip
+            "tokens": found.tokens,
+            "block": block(found.pieces),
+            "lines": [_piece(each) for each in found.pieces],
+            "omitted": [_piece(each, why) for each, why in found.omitted],
+            "left_out": found.left_out,
+        }
 
 
 def _piece(piece: Piece, omitted: str = "") -> dict[str, Any]:

@@ -85,9 +85,14 @@ def list_memories(
     """The memories, by project and category, newest first."""
     with at_desk(request) as workspace:
         which = Filter(
-            statuses=(Status(status),) if status != "any" else (), everything=status == "any", category=category, project=project,
-            words=q, origin=origin, pinned=pinned,
-        )  # fmt: skip
+            statuses=(Status(status),) if status != "any" else (),
+            everything=status == "any",
+            category=category,
+            project=project,
+            words=q,
+            origin=origin,
+            pinned=pinned,
+        )
         now = workspace.clock()
         found = chosen(workspace, workspace.store.log.memories(), which, now)
         return {"total": len(found), "memories": [exported(workspace, each, now) for each in found[offset : offset + limit]]}

@@ -134,11 +134,18 @@ def _body(draft: Draft) -> dict[str, Any]:
     found = draft.prompt
     declared = found.declared if found else ()
     return {
-        "profile": draft.profile.id, "overridden": draft.overridden, "origin": draft.origin, "own": str(draft.own), "text": draft.text,
-        "system": found.system if found else "", "version": found.version if found else "",
-        "tokens": weigh(found.system) if found else 0, "diff": prompt_override.difference(draft), "problem": draft.problem,
+        "profile": draft.profile.id,
+        "overridden": draft.overridden,
+        "origin": draft.origin,
+        "own": str(draft.own),
+        "text": draft.text,
+        "system": found.system if found else "",
+        "version": found.version if found else "",
+        "tokens": weigh(found.system) if found else 0,
+        "diff": prompt_override.difference(draft),
+        "problem": draft.problem,
         "revision": draft.revision,
         "declared": [
             {"id": each.id, "title": each.title, "belongs": each.belongs, "users_words": each.users_words} for each in declared
         ],
-    }  # fmt: skip
+    }

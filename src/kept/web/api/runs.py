@@ -113,14 +113,25 @@ def list_runs(
 def _run_body(happened: Happened) -> dict[str, Any]:
     run = happened.run
     return {
-        "id": run.id, "command": run.command, "started_at": to_text(run.started_at),
-        "ended_at": to_text(run.ended_at) if run.ended_at else None, "questions": happened.asked, "cost": happened.cost,
+        "id": run.id,
+        "command": run.command,
+        "started_at": to_text(run.started_at),
+        "ended_at": to_text(run.ended_at) if run.ended_at else None,
+        "questions": happened.asked,
+        "cost": happened.cost,
         "undone": happened.undone,
         "passes": [
-            {"id": each.id, "stage": each.stage, "subject": each.subject, "note": each.note, "operations": dict(each.operations), "undone": each.undone}
+            {
+                "id": each.id,
+                "stage": each.stage,
+                "subject": each.subject,
+                "note": each.note,
+                "operations": dict(each.operations),
+                "undone": each.undone,
+            }
             for each in happened.passes
         ],
-    }  # fmt: skip
+    }
 
 
 @router.post("/runs", status_code=202, response_model=NowOut)
@@ -160,6 +171,14 @@ def stop_run(request: Request) -> dict[str, Any]:
 
 def _now_body(now: Now) -> dict[str, Any]:
     return {
-        "number": now.number, "running": now.running, "stage": now.stage, "done": now.done, "total": now.total, "dry": now.dry,
-        "told": list(now.told), "problem": now.problem, "stopped": now.stopped, "report": dict(now.report),
-    }  # fmt: skip
+        "number": now.number,
+        "running": now.running,
+        "stage": now.stage,
+        "done": now.done,
+        "total": now.total,
+        "dry": now.dry,
+        "told": list(now.told),
+        "problem": now.problem,
+        "stopped": now.stopped,
+        "report": dict(now.report),
+    }

@@ -139,11 +139,13 @@ def forget_memories(request: Request, body: Forgotten) -> dict[str, Any]:
 
 def _erased(gone: Gone) -> dict[str, Any]:
     return {
-        "forgotten": list(gone.memories), "places": {name: count for name, count in gone.places.items() if count},
+        "forgotten": list(gone.memories),
+        "places": {name: count for name, count in gone.places.items() if count},
         "near": [{"id": place.id, "where": place.where, "text": place.text} for place in gone.near],
-        "remains": list(gone.remains), "out_of_reach": list(gone.out_of_reach),
+        "remains": list(gone.remains),
+        "out_of_reach": list(gone.out_of_reach),
         "problems": [*gone.problems, *(f"the words still stand in {place}" for place in gone.remains)],
-    }  # fmt: skip
+    }
 
 
 class Admitted(Body):

@@ -40,11 +40,18 @@ def context(
         most = min(int(budget), 100_000) if budget.isdecimal() else 0
         found = preview(workspace, message, directory=directory, client=client, budget=most)
         values: dict[str, Any] = {
-            "message": message, "project": directory, "client": client, "budget": most or workspace.settings.context_tokens, "found": found,
-            "layers": _layers(found), "omitted": _omitted(found), "block": block(found.pieces),
+            "message": message,
+            "project": directory,
+            "client": client,
+            "budget": most or workspace.settings.context_tokens,
+            "found": found,
+            "layers": _layers(found),
+            "omitted": _omitted(found),
+            "block": block(found.pieces),
             "about": any(each.layer != CORE for each in found.pieces),
-            "stored": bool(workspace.store.log.ids()), "is_memory": frozenset(workspace.store.log.ids()).__contains__,
-        }  # fmt: skip
+            "stored": bool(workspace.store.log.ids()),
+            "is_memory": frozenset(workspace.store.log.ids()).__contains__,
+        }
         if is_part(request):
             return part(workspace, "context_shown.html", **values)
         return page(request, workspace, "context.html", here=PAGE.id, known=known, **values)

@@ -66,13 +66,20 @@ def one_day(request: Request, day: str) -> Response:
         found = look_at(workspace, which)
         entry = calendar.diary(workspace, which)
         values: dict[str, Any] = {
-            "which": which, "found": found, "sessions": calendar.sessions(workspace, which), "open": calendar.still_open(workspace, which),
-            "entry": entry, "html": Markup(_MARKDOWN.render(visible(_kept(entry.text)))) if entry else "",  # noqa: S704 - made with html off
-            "told": _told(found.summary.condensed), "everything": _told(found.summary.detailed),
+            "which": which,
+            "found": found,
+            "sessions": calendar.sessions(workspace, which),
+            "open": calendar.still_open(workspace, which),
+            "entry": entry,
+            "html": Markup(_MARKDOWN.render(visible(_kept(entry.text)))) if entry else "",  # noqa: S704 - made with html off
+            "told": _told(found.summary.condensed),
+            "everything": _told(found.summary.detailed),
             "decided": [each for each in found.learnt if _is(each.id, found.summary.detailed, Part.DECIDED)],
             "learnt": [each for each in found.learnt if _is(each.id, found.summary.detailed, Part.LEARNT)],
-            "before": which - timedelta(days=1), "after": which + timedelta(days=1), "month": which.strftime("%Y-%m"),
-        }  # fmt: skip
+            "before": which - timedelta(days=1),
+            "after": which + timedelta(days=1),
+            "month": which.strftime("%Y-%m"),
+        }
         return page(request, workspace, "day.html", here=PAGE.id, **values)
 
 

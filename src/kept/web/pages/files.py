@@ -21,9 +21,14 @@ router = APIRouter()
 PAGE = Page(id="files", title="Files", path="/files", key="f", router=router)
 
 FORMS = {
-    "memory": "Memory file", "card": "Card", "section": "Sections of CLAUDE.md", "rules": "Rules of projects", "view": "JSON view",
-    "daily": "Notes of days", "page": "Knowledge pages",
-}  # fmt: skip
+    "memory": "Memory file",
+    "card": "Card",
+    "section": "Sections of CLAUDE.md",
+    "rules": "Rules of projects",
+    "view": "JSON view",
+    "daily": "Notes of days",
+    "page": "Knowledge pages",
+}
 Which = Annotated[str, Query(max_length=1_000)]
 
 

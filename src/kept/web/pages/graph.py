@@ -16,9 +16,12 @@ router = APIRouter()
 PAGE = Page(id="graph", title="Knowledge", path="/graph", key="k", router=router)
 
 KINDS = {
-    NodeKind.PROJECT: "Projects", NodeKind.ENTITY: "People and things", NodeKind.RESOURCE: "Files, tools, addresses",
-    NodeKind.MEMORY: "Memories", NodeKind.YOU: "You",
-}  # fmt: skip
+    NodeKind.PROJECT: "Projects",
+    NodeKind.ENTITY: "People and things",
+    NodeKind.RESOURCE: "Files, tools, addresses",
+    NodeKind.MEMORY: "Memories",
+    NodeKind.YOU: "You",
+}
 _TIES = 8
 
 
@@ -28,11 +31,13 @@ def graph(request: Request, project: Annotated[str, Query(max_length=200)] = "")
     with at_desk(request) as workspace:
         found = knowledge(workspace, project=project)
         values: dict[str, Any] = {
-            "project": project, "things": _things(found), "kinds": {kind.value: title for kind, title in KINDS.items()},
+            "project": project,
+            "things": _things(found),
+            "kinds": {kind.value: title for kind, title in KINDS.items()},
             "counts": {kind.value: sum(each.kind is kind for each in found.nodes) for kind in NodeKind},
             "left_out": sum(found.left_out.values()),
             "projects": sorted(set(workspace.names().values()), key=str.casefold),
-        }  # fmt: skip
+        }
         return page(request, workspace, "graph.html", here=PAGE.id, **values)
 
 

@@ -86,9 +86,13 @@ def memories(
         every = workspace.store.log.memories()
         found = chosen(workspace, every, _filter(workspace, wish), workspace.clock())
         values: dict[str, Any] = {
-            "wish": wish, "total": len(found), "shown": shown, "stretch": _STRETCH, "groups": _groups(found[:shown]),
+            "wish": wish,
+            "total": len(found),
+            "shown": shown,
+            "stretch": _STRETCH,
+            "groups": _groups(found[:shown]),
             **shown_with(workspace, wish.q.casefold().split()),
-        }  # fmt: skip
+        }
         if is_part(request):
             return part(workspace, "memories_list.html", **values)
         return page(
@@ -178,9 +182,12 @@ def shown_with(workspace: Workspace, words: Sequence[str] = ()) -> dict[str, Any
     now = workspace.clock()
     filed = {(each.id, one.id) for each in workspace.profiles if (one := each.category_for("open_question"))}
     return {
-        "revision": revision, "status_of": lambda each: each.status_at(now).value, "trust": TRUST, "words": words,
+        "revision": revision,
+        "status_of": lambda each: each.status_at(now).value,
+        "trust": TRUST,
+        "words": words,
         "asks": lambda each: (each.profile, each.category) in filed,
-    }  # fmt: skip
+    }
 
 
 def _filter(workspace: Workspace, wish: Wish) -> Filter:
@@ -189,11 +196,18 @@ def _filter(workspace: Workspace, wish: Wish) -> Filter:
     _, least, most = SURE.get(wish.sure, ("", 0.0, 2.0))
     known = {each.value: each for each in Status}
     return Filter(
-        words=wish.q, everything=wish.status == "any", pinned=wish.status == "pinned",
-        statuses=(known.get(wish.status, Status.ACTIVE),), category=wish.category, project=wish.project,
-        since=now - timedelta(days=within) if within else None, before=now - timedelta(days=longer) if longer else None,
-        least=least, most=most, origin=next((each for each in Origin if each.value == wish.origin), None),
-    )  # fmt: skip
+        words=wish.q,
+        everything=wish.status == "any",
+        pinned=wish.status == "pinned",
+        statuses=(known.get(wish.status, Status.ACTIVE),),
+        category=wish.category,
+        project=wish.project,
+        since=now - timedelta(days=within) if within else None,
+        before=now - timedelta(days=longer) if longer else None,
+        least=least,
+        most=most,
+        origin=next((each for each in Origin if each.value == wish.origin), None),
+    )
 
 
 def _groups(found: tuple[Memory, ...]) -> list[tuple[str, list[tuple[Memory, list[Memory]]]]]:
@@ -215,8 +229,12 @@ def _choices(workspace: Workspace, every: tuple[Memory, ...]) -> dict[str, list[
     return {
         "category": [(f"{profile}.{category}", title_of(workspace.profiles, profile, category)) for profile, category in kinds],
         "project": [(each, each) for each in projects],
-        "status": [("pinned", "pinned"), *((each.value, each.value) for each in Status if each in statuses and each is not Status.ACTIVE), ("any", "any status")],
+        "status": [
+            ("pinned", "pinned"),
+            *((each.value, each.value) for each in Status if each in statuses and each is not Status.ACTIVE),
+            ("any", "any status"),
+        ],
         "age": [(each, label) for each, (label, _, _) in AGES.items()],
         "sure": [(each, label) for each, (label, _, _) in SURE.items()],
         "origin": [(each.value, label) for each, label in TRUST.items()],
-    }  # fmt: skip
+    }

@@ -51,7 +51,13 @@ def _values(home: Paths, known: Sequence[str], profile: str) -> dict[str, Any]:
     found = draft.prompt
     declared = found.declared if found else ()
     return {
-        "drafts": drafts, "draft": draft, "text": escape(draft.text), "diff": prompt_override.difference(draft),
-        "system": found.system if found else "", "tokens": weigh(found.system) if found else 0, "declared": declared,
-        "made": overlaid(draft.profile, declared), "asked": settings.read(home.settings).llm.adapter != "none",
-    }  # fmt: skip
+        "drafts": drafts,
+        "draft": draft,
+        "text": escape(draft.text),
+        "diff": prompt_override.difference(draft),
+        "system": found.system if found else "",
+        "tokens": weigh(found.system) if found else 0,
+        "declared": declared,
+        "made": overlaid(draft.profile, declared),
+        "asked": settings.read(home.settings).llm.adapter != "none",
+    }

@@ -106,9 +106,18 @@ def turned_down(request: Request, reason: str = "", shown: Annotated[int, Query(
         }
         taken = {one for each in workspace.store.log.memories() for one in each.candidates if each.content}
         return page(
-            request, workspace, "review_refused.html", here=PAGE.id, tab="refused", found=found[:shown], reason_of=_reason, taken=taken,
-            declined=_how_many(workspace, Status.REJECTED), **values, **shown_with(workspace),
-        )  # fmt: skip
+            request,
+            workspace,
+            "review_refused.html",
+            here=PAGE.id,
+            tab="refused",
+            found=found[:shown],
+            reason_of=_reason,
+            taken=taken,
+            declined=_how_many(workspace, Status.REJECTED),
+            **values,
+            **shown_with(workspace),
+        )
 
 
 @router.get("/review/{number}/card")

@@ -17,9 +17,19 @@ from kept.workspace import Workspace
 router = APIRouter()
 _SHOWN, _DAYS, _TRACED = 20, 30, 60
 KINDS = {
-    "add": "added", "revise": "reworded", "merge": "merged", "supersede": "superseded", "resolve": "answered", "retire": "retired",
-    "reaffirm": "seen again", "promote": "promoted", "approve": "approved", "reject": "turned down", "pin": "pinned", "forget": "forgotten",
-}  # fmt: skip
+    "add": "added",
+    "revise": "reworded",
+    "merge": "merged",
+    "supersede": "superseded",
+    "resolve": "answered",
+    "retire": "retired",
+    "reaffirm": "seen again",
+    "promote": "promoted",
+    "approve": "approved",
+    "reject": "turned down",
+    "pin": "pinned",
+    "forget": "forgotten",
+}
 
 
 def _waiting(workspace: Workspace) -> int:
@@ -34,8 +44,14 @@ def all_runs(request: Request) -> Response:
     """The page."""
     with at_desk(request) as workspace:
         return page(
-            request, workspace, "runs.html", here=PAGE.id, charts=_charts(workspace), model=workspace.llm is not None, **(_listed(workspace) | _now(request))
-        )  # fmt: skip
+            request,
+            workspace,
+            "runs.html",
+            here=PAGE.id,
+            charts=_charts(workspace),
+            model=workspace.llm is not None,
+            **(_listed(workspace) | _now(request)),
+        )
 
 
 @router.get("/runs/now")
@@ -109,8 +125,11 @@ def _charts(workspace: Workspace) -> list[Chart]:
         chart("Cost of the model", f"by day, the last {_DAYS}", spending(workspace, _DAYS), share=False),
         chart("Coverage", "share of topics that something is remembered of, by run", coverage(workspace, _TRACED), share=True),
         chart(
-            "Self-reference of the journal", f"share of sentences about memory itself, by entry; the line is {target:.0%}",
-            self_reference(workspace, _TRACED), share=True, target=target,
+            "Self-reference of the journal",
+            f"share of sentences about memory itself, by entry; the line is {target:.0%}",
+            self_reference(workspace, _TRACED),
+            share=True,
+            target=target,
         ),
-    )  # fmt: skip
+    )
     return [each for each in found if each is not None]

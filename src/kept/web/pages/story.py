@@ -22,10 +22,20 @@ router = APIRouter()
 
 WHO = {Actor.MACHINE: "kept", Actor.PERSON: "you", Actor.AGENT: "an agent"}
 WHAT = {
-    "add": "Remembered", "revise": "Changed", "reaffirm": "Confirmed", "merge": "Merged", "supersede": "Gave way to another",
-    "resolve": "Answered", "retire": "Retired", "promote": "Filed elsewhere", "move": "Moved", "approve": "Approved",
-    "reject": "Turned down", "pin": "Pinned", "forget": "Forgotten",
-}  # fmt: skip
+    "add": "Remembered",
+    "revise": "Changed",
+    "reaffirm": "Confirmed",
+    "merge": "Merged",
+    "supersede": "Gave way to another",
+    "resolve": "Answered",
+    "retire": "Retired",
+    "promote": "Filed elsewhere",
+    "move": "Moved",
+    "approve": "Approved",
+    "reject": "Turned down",
+    "pin": "Pinned",
+    "forget": "Forgotten",
+}
 _AROUND = 2
 _FIRST = 5  # pieces of evidence that are shown at once
 
@@ -109,7 +119,14 @@ def _told(workspace: Workspace, memory: Memory, most: int | None = _FIRST) -> di
     found = story(workspace, memory, context=_AROUND)
     chapters = [(each, changed_words(each.before, each.after) if each.changed else ()) for each in found.chapters]
     return {
-        "memory": memory, "story": found, "chapters": chapters[::-1], "who": WHO, "what": WHAT, "around": _AROUND,
-        "evidence": conversations(found.trace.evidence[:most], memory.evidence), "rest": len(found.trace.evidence[most:]) if most else 0,
-        "origin": _teller(found), **shown_with(workspace),
-    }  # fmt: skip
+        "memory": memory,
+        "story": found,
+        "chapters": chapters[::-1],
+        "who": WHO,
+        "what": WHAT,
+        "around": _AROUND,
+        "evidence": conversations(found.trace.evidence[:most], memory.evidence),
+        "rest": len(found.trace.evidence[most:]) if most else 0,
+        "origin": _teller(found),
+        **shown_with(workspace),
+    }
