@@ -2,10 +2,10 @@
 
 Usage: python benchmarks/console.py FOLDER… [--columns N…] [--show N] [--large MB]
 
-Each Claude Code session (and each Codex rollout, on Codex's screen) in the folders is drawn at several widths and in the styles of several
-versions: with ``>`` and ``❯``, padded rows, trimmed and untrimmed wraps, boxes, rules, spinners, shortened results. The drawing shares no
-code with the reader. A prompt counts where its words came back exactly, and as its text where line breaks did as well.
-``--large MB`` also reads a screen of so many megabytes, for time and memory.
+Each Claude Code session (and each Codex rollout, on Codex's screen) in the folders is drawn at several widths and in the styles of
+several versions: with ``>`` and ``❯``, padded rows, trimmed and untrimmed wraps, boxes, rules, spinners, shortened results. The
+drawing shares no code with the reader. A prompt counts where its words came back exactly, and as its text where line breaks did as
+well. ``--large MB`` also reads a screen of so many megabytes, for time and memory.
 """
 
 import argparse
@@ -28,7 +28,9 @@ SHOWN_LINES = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Style:
-    """How a version draws: its glyphs, whether prompts are padded, whether a wrap drops its space, whether words break at hyphens."""
+    """How a version draws: its glyphs, whether prompts are padded, whether a wrap drops its space, whether words break at
+    hyphens.
+    """
 
     name: str
     prompt: str
@@ -73,12 +75,14 @@ def main() -> None:
                 totals += counts
                 print(
                     f"{style.name:16} {columns:7} {counts['sessions']:8} {counts['unread']:6} {counts['prompts']:7} "
-                    f"{counts['words'] / max(1, counts['prompts']):7.2%} {counts['text'] / max(1, counts['prompts']):7.2%} {counts['invented']:8}",
+                    f"{counts['words'] / max(1, counts['prompts']):7.2%} {counts['text'] / max(1, counts['prompts']):7.2%} "
+                    f"{counts['invented']:8}",
                     flush=True,
                 )
         share = totals["words"] / max(1, totals["prompts"])
         print(
-            f"all: {totals['words']} of {totals['prompts']} prompts in their exact words ({share:.2%}), {totals['invented']} invented"
+            f"all: {totals['words']} of {totals['prompts']} prompts in their exact words ({share:.2%}), {totals['invented']} "
+            "invented"
         )
         if options.large:
             large(Path(folder) / "2026-02-03-large.txt", drawn, options.large)
@@ -118,7 +122,8 @@ def compare(events: list[Event], screen: str, path: Path, style: Style, options:
         elif options.show > 0:
             options.show -= 1
             print(
-                f"--- {style.name}, {path.name}\n{text}\n--- read as one of\n{sorted(words.keys(), key=lambda other: -likeness(key, other))[:1]}"
+                f"--- {style.name}, {path.name}\n{text}\n--- read as one "
+                f"of\n{sorted(words.keys(), key=lambda other: -likeness(key, other))[:1]}"
             )
         if exact[text]:
             exact[text] -= 1
@@ -276,7 +281,8 @@ def large(path: Path, drawn: list[str], megabytes: int) -> None:
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     size = path.stat().st_size / 2**20
     print(
-        f"{size:.0f} MB as {found.name}: {seconds:.1f} s ({size / seconds:.1f} MB/s), {account.records} records, {account.events} events, "
+        f"{size:.0f} MB as {found.name}: {seconds:.1f} s ({size / seconds:.1f} MB/s), {account.records} records, "
+        f"{account.events} events, "
         f"peak memory {after / 1024:.0f} MB ({(after - before) / 1024:.0f} MB more than before)"
     )
 

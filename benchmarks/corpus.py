@@ -45,8 +45,8 @@ def shifted(moment: str, number: int) -> str:
 def conversation(path: Path, events: int, *, topics: int = 200) -> int:
     """Write one Claude Code session of so many events, in one unbroken chain of turns, and return its bytes.
 
-    A prompt opens each exchange of ten events (a plan, four calls with their outputs); one prompt in thirty gives a rule, about as often as
-    people do. There are ``topics`` different rules: a long conversation comes back to the same things.
+    A prompt opens each exchange of ten events (a plan, four calls with their outputs); one prompt in thirty gives a rule, about as
+    often as people do. There are ``topics`` different rules: a long conversation comes back to the same things.
     """
     with path.open("w", encoding="utf-8") as file:
         for number in range(events):
@@ -57,7 +57,10 @@ def conversation(path: Path, events: int, *, topics: int = 200) -> int:
 def _turn(number: int, topics: int) -> dict[str, object]:
     exchange, place = divmod(number, 10)
     part = f"part{exchange * 7 % 997}"
-    rule = f"In this project we always keep the schema of part{exchange // 30 % topics} in `lib/part{exchange // 30 % topics}.sql`, never inline."
+    rule = (
+        f"In this project we always keep the schema of part{exchange // 30 % topics} in "
+        f"`lib/part{exchange // 30 % topics}.sql`, never inline."
+    )
     content: object
     match place:
         case 0:

@@ -2,8 +2,8 @@
 
     python benchmarks/cues.py [--chars 20000]
 
-Prints, for each language and for the modules together, how many patterns there are, the slowest one with its string, and its milliseconds of
-processor time (the better of two tries).
+Prints, for each language and for the modules together, how many patterns there are, the slowest one with its string, and its
+milliseconds of processor time (the better of two tries).
 """
 
 import argparse

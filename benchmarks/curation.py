@@ -2,8 +2,9 @@
 
 Usage: python benchmarks/curation.py [--memories N…] [--profile-to FILE]
 
-Writes made-up lessons as a journal of one project (one note of ten lessons a day), runs `kept run` once over all of it, then adds a note
-of five and runs again, and once more with nothing new. Each run is a process of its own; ``curate`` is what the stage alone took.
+Writes made-up lessons as a journal of one project (one note of ten lessons a day), runs `kept run` once over all of it, then adds a
+note of five and runs again, and once more with nothing new. Each run is a process of its own; ``curate`` is what the stage alone
+took.
 """
 
 import argparse
@@ -65,7 +66,10 @@ def lessons(folder: Path, number: int, *, first: int) -> None:
 def lesson(chance: random.Random, number: int) -> str:
     """A sentence that names a file and shares common words with the others."""
     words = ["".join(chance.choices(SOUNDS, k=3)) for _ in range(4)]
-    return f"The {words[0]} {words[1]} in `{words[2]}_{number}.py` fails because the {words[3]} cache is never cleared before {words[0]}."
+    return (
+        f"The {words[0]} {words[1]} in `{words[2]}_{number}.py` fails because the {words[3]} cache is never cleared before "
+        f"{words[0]}."
+    )
 
 
 def measured_run(folder: str, home: str, profile: str) -> None:

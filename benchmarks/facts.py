@@ -1,9 +1,10 @@
-"""Extracts from texts or chats of a public benchmark without a model, one store each, and writes what came out for a scorer of facts.
+"""Extracts from texts or chats of a public benchmark without a model, one store each, and writes what came out for a scorer of
+facts.
 
     python benchmarks/facts.py TEXTS.json|CORPUS.jsonl --out memories.jsonl [--held] [--profile coding]
 
-TEXTS is a list of {id, text}, each read as one prompt; CORPUS has rows {ns, id, ord, role, text}, each ``ns`` one conversation. Rows
-written are {ns, text, sources}: the accepted memories, with ``--held`` also those that would wait for a person.
+TEXTS is a list of {id, text}, each read as one prompt; CORPUS has rows {ns, id, ord, role, text}, each ``ns`` one conversation.
+Rows written are {ns, text, sources}: the accepted memories, with ``--held`` also those that would wait for a person.
 """
 
 import argparse

@@ -1,6 +1,7 @@
 """Splits a gold set and an export into two halves by session, or by source, and runs the scorer on each part.
 
-    python benchmarks/halves.py GOLD_DIR EXPORT.jsonl [--by source] [--scorer ../shared/gold/score_memories.py] [--only PART] [--misses]
+    python benchmarks/halves.py GOLD_DIR EXPORT.jsonl [--by source] [--scorer ../shared/gold/score_memories.py] [--only PART]
+    [--misses]
 
 A session (a transcript file) belongs to the half that the hash of its name says, so that nobody chose it: rules are written while
 looking at ``dev`` only, and the other half says what they are worth on sessions not looked at. A source is the first folder of the

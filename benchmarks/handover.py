@@ -3,11 +3,12 @@
     python benchmarks/handover.py prepare TURNS TRANSCRIPTS --sessions 20 --seed 1 --out DIR
     python benchmarks/handover.py score TURNS DIR
 
-TURNS is a folder with ``turns.jsonl`` and ``labels.jsonl``, TRANSCRIPTS one with the sessions they are from. ``prepare`` writes a text
-file for each session: for each turn the assistant's last words, the typed prompt, and what the installed hooks of Claude Code answer for it
-(``kept hook session-start`` and ``user-prompt``, in a new home, the transcript as large as it was then). A fresh agent reads one file
-turn by turn and fills in the form of the same number. ``score`` compares the forms with the annotator's labels: a passage is right if it
-shares half of its words (or of the label's) with a keep of its turn. Half of the sessions have a keep of importance 3, as far as there are so many.
+TURNS is a folder with ``turns.jsonl`` and ``labels.jsonl``, TRANSCRIPTS one with the sessions they are from. ``prepare`` writes a
+text file for each session: for each turn the assistant's last words, the typed prompt, and what the installed hooks of Claude Code
+answer for it (``kept hook session-start`` and ``user-prompt``, in a new home, the transcript as large as it was then). A fresh
+agent reads one file turn by turn and fills in the form of the same number. ``score`` compares the forms with the annotator's
+labels: a passage is right if it shares half of its words (or of the label's) with a keep of its turn. Half of the sessions have a
+keep of importance 3, as far as there are so many.
 """
 
 import argparse
@@ -34,9 +35,11 @@ MOST_TURNS = 120  # of a longer session the first turns are shown
 FORM = """\
 # Session {number}: what you hand over
 
-# You are the coding agent of session {number}. Read {number}.txt from the top, turn by turn, and decide on each turn before you read the next.
+# You are the coding agent of session {number}. Read {number}.txt from the top, turn by turn,
+# and decide on each turn before you read the next.
 # Lines in <kept>…</kept> are what your hooks put before you. For each call of `suggest` you would make, write one line here:
-#   the number of the turn whose prompt holds the words, a tab, the exact words, and, where they replace what you handed over before, a tab and those words
+#   the number of the turn whose prompt holds the words, a tab, the exact words,
+#   and, where they replace what you handed over before, a tab and those words
 # A passage of several lines is written on one line. Where nothing is to be handed over in the whole session, write the line: none
 """
 
@@ -139,7 +142,8 @@ def prepare(args: argparse.Namespace) -> None:
     count = sum(len(session["turns"]) for session in key)
     reminded = sum(1 for session in key for tokens in session["spent"] if tokens)
     print(
-        f"{len(key)} sessions, {count} turns, {reminded} reminded: {args.out}/NN.txt and NN.form.txt (key.json is not for the agents)"
+        f"{len(key)} sessions, {count} turns, {reminded} reminded: {args.out}/NN.txt and NN.form.txt (key.json is not for "
+        "the agents)"
     )
 
 
@@ -191,7 +195,8 @@ def score(args: argparse.Namespace) -> None:
     called = sum(tokens_of(passage.words) for passage in handed)
     print(f"{len(answered)} sessions, {turns} turns; passages handed over: {len(handed)}")
     print(
-        f"right: {len(right)} of {len(handed)} ({_share(len(right), len(handed))}); active as an unbroken typed passage: {len(certain)}"
+        f"right: {len(right)} of {len(handed)} ({_share(len(right), len(handed))}); active as an unbroken typed passage: "
+        f"{len(certain)}"
     )
     for level in (3, 2, 1):
         wanted = [(turn, row) for turn, row in keeps if row["importance"] == level]
@@ -207,7 +212,9 @@ def score(args: argparse.Namespace) -> None:
 
 
 def is_certain(words: str, turn: Row) -> bool:
-    """True if kept would make the words active: it reads the turn as a transcript in which the agent calls ``suggest`` with them."""
+    """True if kept would make the words active: it reads the turn as a transcript in which the agent calls ``suggest`` with
+    them.
+    """
     target = json.dumps({"text": words}, ensure_ascii=False)
     said = (
         (Kind.RESPONSE, Author.ASSISTANT, turn["before"], None),

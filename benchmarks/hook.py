@@ -2,11 +2,12 @@
 
     python benchmarks/hook.py FACTS.jsonl QUERIES.jsonl --facts 10000 --rounds 60
 
-FACTS and QUERIES are JSON lines with a ``text`` and a ``query``. Facts are taken in turn, with a number added when they come round again, until there
-are enough. Each round runs, in turn: a bare interpreter, the hook with a query as its prompt (each in a session of its own), by words
-alone, by meaning with the model loaded in the same process (``context_meaning``) and by meaning as a warm process tells it; the hook
-with a failure, the hook at the start of a session. Facts have vectors (a variant that of its text). What counts are the ratios to the bare interpreter of the same run, by the clock
-and by processor time (user and system, the least of all rounds: what a busy machine adds is not the hook's).
+FACTS and QUERIES are JSON lines with a ``text`` and a ``query``. Facts are taken in turn, with a number added when they come round
+again, until there are enough. Each round runs, in turn: a bare interpreter, the hook with a query as its prompt (each in a session
+of its own), by words alone, by meaning with the model loaded in the same process (``context_meaning``) and by meaning as a warm
+process tells it; the hook with a failure, the hook at the start of a session. Facts have vectors (a variant that of its text). What
+counts are the ratios to the bare interpreter of the same run, by the clock and by processor time (user and system, the least of all
+rounds: what a busy machine adds is not the hook's).
 """
 
 import argparse
@@ -45,7 +46,10 @@ from kept.workspace import find_paths
 KEPT = Path(sys.executable).with_name("kept")
 DIRECTORY, SCOPE = "/work/harbor", "project:harbor-000000"
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-FAILURE = "the build fails again\n\nTraceback (most recent call last):\n  File \"/work/harbor/a.py\", line 3, in <module>\nModuleNotFoundError: No module named 'yaml'\n"
+FAILURE = (
+    'the build fails again\n\nTraceback (most recent call last):\n  File "/work/harbor/a.py", line 3, in '
+    "<module>\nModuleNotFoundError: No module named 'yaml'\n"
+)
 
 
 def texts(path: Path, name: str) -> list[str]:
@@ -175,7 +179,10 @@ def measure(homes: dict[str, Path], prompts: list[str], rounds: int) -> dict[str
 @contextmanager
 def warm(home: Path, known: str) -> Iterator[int]:
     """A process that stays and answers hooks of a home, once it answers to words it knows; its number."""
-    program = "import os, sys; os.environ['OPENBLAS_NUM_THREADS'] = '1'; from kept.workspace import find_paths; from kept.recall.embed_server.start import kept_warm\n"
+    program = (
+        "import os, sys; os.environ['OPENBLAS_NUM_THREADS'] = '1'; from kept.workspace import find_paths; from "
+        "kept.recall.embed_server.start import kept_warm\n"
+    )
     program += "with kept_warm(find_paths(os.environ['HOME'], os.environ), os.environ): sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, env=environment(home)) as process:
         state = str(find_paths(str(home), {"HOME": str(home)}).state)
@@ -195,7 +202,10 @@ def waited(home: Path, prompts: list[str], rounds: int, process: int) -> str:
         took.append((time.perf_counter() - began) * 1000)
     parts, late = quantiles(took, n=20), sum(each > 150 for each in took)
     own = (spent(process) - before) / rounds
-    return f"a warm process answers in {parts[9]:.1f} ms (p95 {parts[18]:.1f}; {own:.1f} of the processor); {late} of {rounds} after 150 ms"
+    return (
+        f"a warm process answers in {parts[9]:.1f} ms (p95 {parts[18]:.1f}; {own:.1f} of the processor); {late} of {rounds} "
+        "after 150 ms"
+    )
 
 
 def spent(process: int) -> float:
@@ -231,7 +241,8 @@ def main() -> None:
     print(answers)
     print(f"{given.facts:,} facts, store of {size / 2**20:.0f} MB, {given.rounds} rounds")
     print(
-        "| way | p50 ms | p95 ms | times the bare interpreter | processor ms | times the bare interpreter |\n|---|---|---|---|---|---|"
+        "| way | p50 ms | p95 ms | times the bare interpreter | processor ms | times the bare interpreter "
+        "|\n|---|---|---|---|---|---|"
     )
     for name, took in found.items():
         parts, spent = quantiles([each.clock for each in took], n=20), min(each.processor for each in took)

@@ -2,9 +2,10 @@
 
     kept --home DIR run TRANSCRIPTS… && python benchmarks/injection.py DIR --sample 60 --seed 12 > judged.tsv
 
-Each prompt of a person is asked about as its hook would have been: from what was known before it and was said in other sessions, what
-always holds left out. ``--days`` tells before a session's first prompt what was worked on in the days before, too. ``--meaning`` looks for facts by meaning as well, as where a warm process answers. Judging is a reader's work:
-write yes or no into the first column. The words' rarity is that of the whole store, later texts included.
+Each prompt of a person is asked about as its hook would have been: from what was known before it and was said in other sessions,
+what always holds left out. ``--days`` tells before a session's first prompt what was worked on in the days before, too.
+``--meaning`` looks for facts by meaning as well, as where a warm process answers. Judging is a reader's work: write yes or no into
+the first column. The words' rarity is that of the whole store, later texts included.
 """
 
 import argparse

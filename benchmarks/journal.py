@@ -1,7 +1,9 @@
-"""The journal over months of diaries: entries, time, what is recalled, and the shares of the context with 0, 1, 2 and 4 external sources.
+"""The journal over months of diaries: entries, time, what is recalled, and the shares of the context with 0, 1, 2 and 4 external
+sources.
 
-``python benchmarks/journal.py FOLDER [GIT-LOG]``. FOLDER holds diaries or transcripts, GIT-LOG is a saved ``git log``. The other external
-sources are made here. Knows no model: a scripted writer answers from the prompt alone, so the time is kept's own (processor seconds).
+``python benchmarks/journal.py FOLDER [GIT-LOG]``. FOLDER holds diaries or transcripts, GIT-LOG is a saved ``git log``. The other
+external sources are made here. Knows no model: a scripted writer answers from the prompt alone, so the time is kept's own
+(processor seconds).
 """
 
 import json
@@ -71,7 +73,8 @@ HEADINGS = {"Decisions": "decisions", "Lessons": "insights", "Open questions": "
 
 
 class Writer:
-    """A scripted model that knows the prompt alone: it writes an entry out of the notes, and reads memories out of an entry's headings.
+    """A scripted model that knows the prompt alone: it writes an entry out of the notes, and reads memories out of an entry's
+    headings.
 
     ``prompts`` are the characters of each entry's question, and those of them that are what is remembered.
     """
@@ -92,7 +95,9 @@ class Writer:
                 return self._memories(ask)
 
     def _changes(self, ask: Ask) -> Iterator[Mapping[str, Any]]:
-        """A question is answered by what was learnt later of a thing it names; a theme gives way to a later one of the same things."""
+        """A question is answered by what was learnt later of a thing it names; a theme gives way to a later one of the same
+        things.
+        """
         entries = [(int(number), marks, text) for number, marks, text in ENTRY.findall(ask.prompt)]
         for number, marks, text in entries:
             names = set(SPECIFIC.findall(text))
@@ -171,10 +176,12 @@ def measure(workspace: Workspace, source: Path, writer: Writer | None) -> None:
     for head in written:
         shares.update(head.shares)
     print(
-        f"  {len(found)} entries, {dict(Counter(each.state.value for each in found))}, {sum(each.refused for each in found)} paragraphs refused"
+        f"  {len(found)} entries, {dict(Counter(each.state.value for each in found))}, {sum(each.refused for each in found)} "
+        "paragraphs refused"
     )
     print(
-        f"  own time: {sum(own):.1f} s, {median(own):.2f} s a day (most {max(own):.2f}); the first {FEW} days {sum(own[:FEW]):.1f} s; nights {sum(nights):.1f} s"
+        f"  own time: {sum(own):.1f} s, {median(own):.2f} s a day (most {max(own):.2f}); the first {FEW} days "
+        f"{sum(own[:FEW]):.1f} s; nights {sum(nights):.1f} s"
     )
     print("  mean shares:", {name: f"{share / len(written):.1%}" for name, share in shares.items()})
     print(
@@ -192,7 +199,8 @@ def measure(workspace: Workspace, source: Path, writer: Writer | None) -> None:
     if writer and writer.prompts:
         whole, memory = zip(*writer.prompts, strict=True)
         print(
-            f"  questions: {median(whole):,.0f} characters (most {max(whole):,}), memory in them {median(memory):,.0f} (most {max(memory):,})"
+            f"  questions: {median(whole):,.0f} characters (most {max(whole):,}), memory in them {median(memory):,.0f} (most "
+            f"{max(memory):,})"
         )
     memories = [each for each in workspace.store.log.memories() if each.profile == "journal"]
     print("  of the journal:", dict(Counter(f"{each.category} {each.status}" for each in memories)))

@@ -2,10 +2,10 @@
 
     python benchmarks/llm.py TRANSCRIPTS
 
-No model is asked. The replies are those of ``tests/obedient.py``, which reads a question and answers by simple rules, so output tokens are
-shorter than a talkative model's; the most they may be is stated too. Tokens are characters / 3, an estimate from above for English. The two
-other ways get the same system text, the same rendering, no context from before, and an empty reply: the least they can cost. Each is shown
-reading what kept reads, and reading only what people and assistants said.
+No model is asked. The replies are those of ``tests/obedient.py``, which reads a question and answers by simple rules, so output
+tokens are shorter than a talkative model's; the most they may be is stated too. Tokens are characters / 3, an estimate from above
+for English. The two other ways get the same system text, the same rendering, no context from before, and an empty reply: the least
+they can cost. Each is shown reading what kept reads, and reading only what people and assistants said.
 """
 
 import argparse
@@ -58,7 +58,9 @@ def heard(workspace: Workspace, model: Counting, paths: Sequence[Path], *, force
 
 
 def others(workspace: Workspace, system: str, group: int, *, tools: bool) -> tuple[int, int, int]:
-    """Calls, tokens in and out of one call for every ``group`` messages of a session; ``tools`` counts calls and outputs as such."""
+    """Calls, tokens in and out of one call for every ``group`` messages of a session; ``tools`` counts calls and outputs as
+    such.
+    """
     calls = tokens_in = 0
     for thread in workspace.store.archive.threads():
         events = workspace.store.archive.events(thread.id, 0, thread.events)
@@ -100,10 +102,12 @@ def main() -> None:
         spent = report.asked.usage
         days = Counter(minute.date() for minute in workspace.store.archive.minutes())
         print(
-            f"{raw / 1e6:.2f} MB raw, {report.reading.bytes_kept / 1e3:.0f} KB cleaned, {report.heard.threads} sessions, {len(days)} days; "
+            f"{raw / 1e6:.2f} MB raw, {report.reading.bytes_kept / 1e3:.0f} KB cleaned, {report.heard.threads} sessions, "
+            f"{len(days)} days; "
         )
         print(
-            f"chunks of {CHUNK_TOKENS:,} tokens; prompt (stable part) {tokens(system):,} tokens, largest question {max(sizes):,} tokens; "
+            f"chunks of {CHUNK_TOKENS:,} tokens; prompt (stable part) {tokens(system):,} tokens, largest question "
+            f"{max(sizes):,} tokens; "
         )
         print(f"{report.heard.again} parts asked about again; prices of {date()}, in USD, without caching and batches\n")
         row("way", "calls", "tokens in", "tokens out", "tokens in a raw byte", "tokens in a memory", *MODELS)

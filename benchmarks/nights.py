@@ -2,10 +2,11 @@
 
 Usage: python benchmarks/nights.py FOLDER --profile NAME [--pairs FILE] [--idle N]
 
-Works on a copy in a home of its own: each night the files of one day more are there (Markdown, by the date in their names or folders;
-other files are cut by ``--until``), and `kept run` and `kept sleep` run. Prints a line a night: active memories, operations, seconds, and
-the size of each output. At the end: pairs of active memories that are alike (for a person to judge: ``--pairs``), pairs of which one leaves
-no room for the other, memories about memory itself, how many ended in which way, and what idle nights wrote.
+Works on a copy in a home of its own: each night the files of one day more are there (Markdown, by the date in their names or
+folders; other files are cut by ``--until``), and `kept run` and `kept sleep` run. Prints a line a night: active memories,
+operations, seconds, and the size of each output. At the end: pairs of active memories that are alike (for a person to judge:
+``--pairs``), pairs of which one leaves no room for the other, memories about memory itself, how many ended in which way, and what
+idle nights wrote.
 """
 
 import argparse

@@ -1,10 +1,12 @@
-"""Other memories beside kept over the same items: what adding and asking take in processor time, and memory. Peers that are absent are skipped.
+"""Other memories beside kept over the same items: what adding and asking take in processor time, and memory. Peers that are absent
+are skipped.
 
     python benchmarks/peers.py FACTS.jsonl QUERIES.jsonl --items 1000 --peer chromadb=/venv/bin/python --peer mem0=/other/bin/python
 
-FACTS and QUERIES are JSON lines with a ``text`` and a ``query``. All get the vectors of kept's own model, made before, so the time of
-the model is in no figure; kept archives, indexes by words and stores the vectors, as it always does. A peer is the interpreter of an
-environment in which it is installed; mem0 stores without a language model (``infer=False``). Each runs in a process of its own.
+FACTS and QUERIES are JSON lines with a ``text`` and a ``query``. All get the vectors of kept's own model, made before, so the time
+of the model is in no figure; kept archives, indexes by words and stores the vectors, as it always does. A peer is the interpreter
+of an environment in which it is installed; mem0 stores without a language model (``infer=False``). Each runs in a process of its
+own.
 """
 
 import argparse

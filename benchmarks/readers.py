@@ -40,7 +40,8 @@ def main() -> None:
             if not isinstance(found, Skipped):
                 files[found.name].append((found, path))
     print(
-        f"{'format':14} {'files':>5} {'MB':>6} {'reader MB/s':>12} {'plain MB/s':>11} {'reader/plain':>12} {'text':>8} {'clean':>8} {'less':>6} {'clean MB/s':>11}"
+        f"{'format':14} {'files':>5} {'MB':>6} {'reader MB/s':>12} {'plain MB/s':>11} {'reader/plain':>12} {'text':>8} "
+        f"{'clean':>8} {'less':>6} {'clean MB/s':>11}"
     )
     total = [0, 0]
     for name in sorted(files):
@@ -48,7 +49,8 @@ def main() -> None:
         total[0] += before
         total[1] += after
     print(
-        f"reduction over all: {total[0] / 1e6:.1f} MB of text → {total[1] / 1e6:.1f} MB ({1 - total[1] / max(1, total[0]):.0%} less)"
+        f"reduction over all: {total[0] / 1e6:.1f} MB of text → {total[1] / 1e6:.1f} MB "
+        f"({1 - total[1] / max(1, total[0]):.0%} less)"
     )
     texts = [event.text for several in files.values() for event in every_event(several)]
     size = sum(len(each.encode("utf-8", "replace")) for each in texts)
@@ -76,7 +78,8 @@ def measure(name: str, several: list[tuple[Source, Path]], least: float) -> tupl
     before, after = words(events), words(done)
     less = 1 - after / before if before else 0.0
     print(
-        f"{name:14} {len(several):5} {size / 1e6:6.2f} {size / 1e6 / reading:12.1f} {size / 1e6 / parsing:11.1f} {parsing / reading:12.2f} "
+        f"{name:14} {len(several):5} {size / 1e6:6.2f} {size / 1e6 / reading:12.1f} {size / 1e6 / parsing:11.1f} "
+        f"{parsing / reading:12.2f} "
         f"{before / 1e6:7.2f}M {after / 1e6:7.2f}M {less:6.0%} {before / 1e6 / seconds:11.1f}",
         flush=True,
     )

@@ -62,7 +62,8 @@ def score(drawn: Path, labels: Path, show: int) -> None:
         total = sum(table[own, found] for found in ("typed", "foreign"))
         other = "foreign" if own == "typed" else "typed"
         print(
-            f"{own:10} {table[own, 'typed']:8} {table[own, 'foreign']:8}   taken for {other}: {table[own, other] / max(1, total):.1%}"
+            f"{own:10} {table[own, 'typed']:8} {table[own, 'foreign']:8}   taken for {other}: "
+            f"{table[own, other] / max(1, total):.1%}"
         )
     for pair, found in sorted(wrong.items()):
         for words in found[:show]:

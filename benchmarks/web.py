@@ -2,7 +2,8 @@
 
 Usage: python benchmarks/web.py [--size 10000] [--rounds 7]
 
-The browser is Debian's Chromium, headless; without it only the server is measured. Medians; CPU is that of this process (the server).
+The browser is Debian's Chromium, headless; without it only the server is measured. Medians; CPU is that of this process (the
+server).
 """
 
 import argparse
@@ -158,7 +159,8 @@ def browser(port: int, key: str, rounds: int) -> None:
     print(f"{'browser':<38}{'ms':>6}")
     print(f"{'first contentful paint':<38}{statistics.median(paints):>6.0f}")
     print(
-        f"{'a letter typed until the list is there':<38}{statistics.median(filters):>6.0f}  (120 of them waiting for the next letter)"
+        f"{'a letter typed until the list is there':<38}{statistics.median(filters):>6.0f}  (120 of them waiting for the "
+        "next letter)"
     )
     print(f"{'j until the row has the focus':<38}{statistics.median(keys):>6.0f}")
     print(f"{'1,000 nodes laid out, in scripts':<38}{drawn:>6.0f}")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Seconds a test may take on a machine ten times as busy as a quiet one, where each takes less than a tenth of that. They end what hangs;
-# no test waits for less than these, so that a busy machine fails none.
+# Seconds a test may take on a machine ten times as busy as a quiet one, where each takes less than a tenth of that. They end what
+# hangs; no test waits for less than these, so that a busy machine fails none.
 LIMIT = 900
 SLOW_LIMIT = 4 * 3600
 
@@ -25,7 +25,9 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give each test its time limit, unless it names one. A signal interrupts it, so that the next ones run, in the same worker too."""
+    """Give each test its time limit, unless it names one. A signal interrupts it, so that the next ones run, in the same worker
+    too.
+    """
     if not config.pluginmanager.hasplugin("timeout"):  # `-p no:timeout`, to stand still in a debugger
         return
     for item in items:

@@ -1,8 +1,8 @@
 """Memory for whoever builds an agent: observe what is said, ask what is worth knowing now, end the session.
 
-What is observed is written at once, redacted, as a transcript of kept's own folder, so nothing is lost when the process dies; the end
-of the session (or the next ``kept run``) reads it like any other transcript. Working memory is a fold over that file, and so is what
-is noticed while the session goes on: the same episodes and candidates as those of the run that reads it later.
+What is observed is written at once, redacted, as a transcript of kept's own folder, so nothing is lost when the process dies; the
+end of the session (or the next ``kept run``) reads it like any other transcript. Working memory is a fold over that file, and so is
+what is noticed while the session goes on: the same episodes and candidates as those of the run that reads it later.
 """
 
 import json
@@ -80,8 +80,8 @@ class Memory:
 
     def observe(self, entry: Mapping[str, Any]) -> Noticed:
         """Note one entry: ``role`` (user, assistant, tool or system), ``content`` (text), and where there are such ``timestamp``,
-        ``id``, ``name`` and ``tool_calls`` as OpenAI writes them. Returns what it brought to light: ``live`` is what is sure at once,
-        ``closed`` all that the episode proposes which this entry ended; nothing of it is a memory before a run has judged it.
+        ``id``, ``name`` and ``tool_calls`` as OpenAI writes them. Returns what it brought to light: ``live`` is what is sure at
+        once, ``closed`` all that the episode proposes which this entry ended; nothing of it is a memory before a run has judged it.
 
         It is on the disk when this returns, its secrets taken out. Raises UsageError for an entry without role or content, OSError.
         """
@@ -113,7 +113,9 @@ class Memory:
         return self._window
 
     def context(self, message: str = "", *, budget: int = 0) -> str:
-        """What is worth knowing before a message, as a block of text for the prompt; empty where nothing is. ``budget`` is in tokens."""
+        """What is worth knowing before a message, as a block of text for the prompt; empty where nothing is. ``budget`` is in
+        tokens.
+        """
         found = get_context(self._desk, message, self._project, budget)
         return "" if found == NOTHING else found
 

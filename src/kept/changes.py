@@ -20,8 +20,9 @@ def settle(
 ) -> tuple[T, Written]:
     """Do a person's change between absorbing hand edits and writing the outputs, so that neither undoes the other.
 
-    ``accepted`` are files whose bytes (by their hash) are an edit even where they look like damage. Returns what the change returned, and what was written. Where another process is writing the outputs for long, the change stands
-    and the next run writes them: a problem told. Raises StoreError, and what the change raises.
+    ``accepted`` are files whose bytes (by their hash) are an edit even where they look like damage. Returns what the change
+    returned, and what was written. Where another process is writing the outputs for long, the change stands and the next run writes
+    them: a problem told. Raises StoreError, and what the change raises.
     """
     written = Written(accepted=dict(accepted))
     number = RunNumber(workspace.store.log, workspace.clock, "absorb")

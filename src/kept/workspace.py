@@ -63,7 +63,9 @@ class Paths:
         return client.place(self.root, dict(self.variables))
 
     def output(self, path: str) -> Path:
-        """A file that kept writes, given below the home; one below an agent's folder lies where the environment says that folder is."""
+        """A file that kept writes, given below the home; one below an agent's folder lies where the environment says that folder
+        is.
+        """
         parts = Path(path).parts
         client = next((each for each in (*CLIENTS, GEMINI) if parts[:1] == (each.folder,)), None)
         return self.of(client).joinpath(*parts[1:]) if client else self.root / path
@@ -139,7 +141,8 @@ def find_paths(option: str | None, env: Mapping[str, str]) -> Paths:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Workspace:
-    """What a use case works with. ``zone`` decides which day an instant belongs to. ``profiles`` are those at work, the default first.
+    """What a use case works with. ``zone`` decides which day an instant belongs to. ``profiles`` are those at work, the default
+    first.
 
     ``asking`` asks the language model of the settings; None where none is set.
     """
@@ -320,7 +323,8 @@ def opened(
     dry: bool = False,
     also: Sequence[str] = (),
 ) -> Iterator[Workspace]:
-    """Open the workspace, and close the store at the end. ``anew`` lets an empty store begin where one is gone whose backups are there.
+    """Open the workspace, and close the store at the end. ``anew`` lets an empty store begin where one is gone whose backups are
+    there.
 
     ``dry`` is for looking: where there is no store yet, none is made.
 
@@ -362,7 +366,9 @@ def opened(
 
 
 def _miss(home: Paths) -> None:
-    """Raise StoreError where the store is gone but its backups are there: an empty one in its place would look like forgetting all."""
+    """Raise StoreError where the store is gone but its backups are there: an empty one in its place would look like forgetting
+    all.
+    """
     copies = sorted(home.backups.glob("*.db"), key=lambda each: (each.name.startswith("kept-"), each.name))
     if copies and not home.store.exists():
         hint = f"bring it back: kept restore {copies[-1]} (or begin with an empty one: --new-store)"

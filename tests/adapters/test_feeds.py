@@ -22,7 +22,8 @@ RSS = """<?xml version="1.0"?><rss version="2.0"><channel><title>Harbour news</t
 <item><title>No date</title></item></channel></rss>"""
 ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><entry><title>Release 2</title><id>urn:2</id>
 <link href="https://example.org/2"/><updated>2026-01-06T08:00:00Z</updated><summary>Out now.</summary></entry></feed>"""
-BOMB = """<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><rss><channel><item><title>&b;</title></item></channel></rss>"""
+BOMB = """<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>
+<rss><channel><item><title>&b;</title></item></channel></rss>"""
 
 
 def no_network(address, cursor):
@@ -42,7 +43,7 @@ def file(folder, name, text):
     return path
 
 
-# --- RSS and Atom ---------------------------------------------------------------------------------------------------------------------
+# --- RSS and Atom
 
 
 def test_a_feed_gives_its_dated_items_as_plain_text(tmp_path):
@@ -106,10 +107,11 @@ def test_a_feed_with_an_address_is_asked_with_the_validators_of_the_last_time():
     assert asked[1][1]["etag"] == "x1"
 
 
-# --- OPML -----------------------------------------------------------------------------------------------------------------------------
+# --- OPML
 
 OPML = """<opml version="2.0"><body><outline text="all"><outline xmlUrl="https://example.org/a" type="rss"/>
-<outline xmlUrl="https://example.org/b"/><outline xmlUrl="file:///etc/passwd"/><outline xmlUrl="https://example.org/a"/></outline></body></opml>"""
+<outline xmlUrl="https://example.org/b"/><outline xmlUrl="file:///etc/passwd"/>
+<outline xmlUrl="https://example.org/a"/></outline></body></opml>"""
 
 
 def test_a_list_names_addresses_of_the_web_alone_each_once():
@@ -138,7 +140,7 @@ def test_a_real_list_is_read(shared):
     assert len(addresses(path.read_bytes(), str(path))) > 1
 
 
-# --- git ------------------------------------------------------------------------------------------------------------------------------
+# --- git
 
 
 @pytest.fixture
@@ -194,7 +196,8 @@ def test_a_folder_that_is_no_repository_is_refused(tmp_path, name):
 def test_a_saved_log_is_read_as_git_writes_it_and_nonsense_is_counted(tmp_path):
     text = (
         "commit b547d3f9\nAuthor: A <a@example.org>\nDate:   Wed Dec 17 10:22:39 2025 -0500\n\n    Add typed keys\n\n    more\n"
-        "commit ad020eed\ndate 2025-12-17T12:23:32-05:00\nsubject Add a test\ncommit of something\ncommit 1234567\nDate: soon\n\n    x\n"
+        "commit ad020eed\ndate 2025-12-17T12:23:32-05:00\nsubject Add a test\ncommit of something\ncommit 1234567\nDate: "
+        "soon\n\n    x\n"
     )
     found = brought("git", file(tmp_path, "log.txt", text))
     assert [each.title for each in found.items] == ["Add typed keys (b547d3f9)", "Add a test (ad020eed)"]
@@ -202,7 +205,7 @@ def test_a_saved_log_is_read_as_git_writes_it_and_nonsense_is_counted(tmp_path):
     assert brought("git", file(tmp_path, "odd.txt", b"\xff\0\xfe nothing")).items == ()
 
 
-# --- notes ----------------------------------------------------------------------------------------------------------------------------
+# --- notes
 
 
 def test_notes_are_told_by_heading_and_first_words_and_only_once(tmp_path):
@@ -229,7 +232,7 @@ def test_a_nonsense_cursor_of_notes_reads_all(tmp_path):
     assert len(brought("notes", tmp_path, {"since": "soon"}).items) == 1
 
 
-# --- mail -----------------------------------------------------------------------------------------------------------------------------
+# --- mail
 
 MAIL = """From a@example.org Mon Jan  5 08:00:00 2026
 From: Quay news <a@example.org>
@@ -301,14 +304,17 @@ def test_what_is_no_mailbox_is_refused(tmp_path):
     assert brought("mail", file(tmp_path, "empty", ""), {"offset": "x", "head": "y:z"}).items == ()
 
 
-# --- bookmarks ------------------------------------------------------------------------------------------------------------------------
+# --- bookmarks
 
 
 @pytest.mark.parametrize(
     "text",
     [
         '<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><DT><A HREF="https://example.org/t" ADD_DATE="1767600000">Tides</A></DL>',
-        '{"roots": {"bar": {"children": [{"type": "url", "name": "Tides", "url": "https://example.org/t", "date_added": "13412073600000000"}]}}}',
+        (
+            '{"roots": {"bar": {"children": [{"type": "url", "name": "Tides", "url": "https://example.org/t", "date_added": '
+            '"13412073600000000"}]}}}'
+        ),
         '{"children": [{"title": "Tides", "uri": "https://example.org/t", "dateAdded": 1767600000000000}]}',
         '[{"title": "Tides", "url": "https://example.org/t", "time_added": 1767600000}]',
         '[{"title": "Tides", "url": "https://example.org/t", "created_at": "2026-01-05T08:00:00Z"}]',
@@ -330,13 +336,16 @@ def test_what_is_no_list_of_bookmarks_is_refused(tmp_path, text):
 
 
 def test_odd_bookmarks_are_skipped_and_counted(tmp_path):
-    text = '[{"url": "javascript:x", "time_added": 1767600000}, {"url": "https://example.org/t", "time_added": 9e99}, {"url": 5}, null]'
+    text = (
+        '[{"url": "javascript:x", "time_added": 1767600000}, {"url": "https://example.org/t", "time_added": 9e99}, {"url": '
+        "5}, null]"
+    )
     found = brought("bookmarks", file(tmp_path, "marks", text))
     assert found.items == ()
     assert found.skipped == {"not of the web": 1, "without a date": 1}
 
 
-# --- history --------------------------------------------------------------------------------------------------------------------------
+# --- history
 
 
 def firefox(path, *visits):
@@ -402,7 +411,8 @@ def test_a_history_that_would_never_end_is_given_up(tmp_path, monkeypatch):
     database = sqlite3.connect(path)
     database.executescript(
         "CREATE TABLE visits (id); DROP TABLE visits; CREATE TABLE moz_historyvisits (place_id, visit_date);"
-        "CREATE VIEW moz_places AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT id, 'x' AS url, '' AS title FROM n;"
+        "CREATE VIEW moz_places AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT id, 'x' AS url, "
+        "'' AS title FROM n;"
         "INSERT INTO moz_historyvisits VALUES (-1, 5);"
     )
     database.close()
@@ -411,7 +421,7 @@ def test_a_history_that_would_never_end_is_given_up(tmp_path, monkeypatch):
         brought("history", path)
 
 
-# --- pages ----------------------------------------------------------------------------------------------------------------------------
+# --- pages
 
 
 def test_saved_pages_are_told_by_title_and_visible_words(tmp_path):
@@ -428,7 +438,7 @@ def test_saved_pages_are_told_by_title_and_visible_words(tmp_path):
     assert brought("pages", tmp_path, found.cursor).items == ()
 
 
-# --- all of them ----------------------------------------------------------------------------------------------------------------------
+# --- all of them
 
 
 @pytest.mark.parametrize("kind", ["rss", "opml", "calendar", "mail", "bookmarks", "history"])

@@ -1,4 +1,6 @@
-"""The private socket between a warm process and a hook: who is answered, and that nobody waits for one who is dead, slow or lying."""
+"""The private socket between a warm process and a hook: who is answered, and that nobody waits for one who is dead, slow or
+lying.
+"""
 
 import json
 import os

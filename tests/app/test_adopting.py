@@ -43,7 +43,10 @@ Be brief.
 - A line that kept itself wrote about harbor.
 <!-- kept:end -->
 """
-ADDED = "# Notes\n\n- Mine, and no note of a tool.\n\n## Gemini Added Memories\n- The user prefers dark terminals with large type.\n\n## Other\n- Mine as well, whatever comes.\n"
+ADDED = (
+    "# Notes\n\n- Mine, and no note of a tool.\n\n## Gemini Added Memories\n- The user prefers dark terminals with large "
+    "type.\n\n## Other\n- Mine as well, whatever comes.\n"
+)
 
 
 @pytest.fixture

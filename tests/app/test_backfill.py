@@ -132,7 +132,10 @@ def test_a_day_that_an_entry_before_it_matters_to_after_all_is_asked_about_anew(
         home = tmp_path / name
         rule = "We decided to keep the tide tables of all gauges in `shared.sqlite` instead of CSV files."
         say(home, "x", rule, cwd="/x/harbour", day=day(0).isoformat())
-        task = "Please let the windmill read the tide tables of all gauges in `shared.sqlite`, and draw them in grey on its large map of the coast."
+        task = (
+            "Please let the windmill read the tide tables of all gauges in `shared.sqlite`, and draw them in grey on its large "
+            "map of the coast."
+        )
         say(home, "y", task, f"{task} Do that for all the other tables as well.", cwd="/x/windmill", day=day(1).isoformat())
     first = filled("alone", Rewording(), ())
     second = filled("ahead", Rewording(), (), concurrency=2)

@@ -1,4 +1,6 @@
-"""Settings as a person sees them: every one is explained, changed by name with its comments kept, and never against what was seen."""
+"""Settings as a person sees them: every one is explained, changed by name with its comments kept, and never against what was
+seen.
+"""
 
 import pytest
 

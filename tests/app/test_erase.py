@@ -1,4 +1,6 @@
-"""Erasing everywhere: one sentence in every kind of place that kept writes to, and none of it left; near copies only when chosen."""
+"""Erasing everywhere: one sentence in every kind of place that kept writes to, and none of it left; near copies only when
+chosen.
+"""
 
 import json
 import re
@@ -76,7 +78,10 @@ def full(home, desk_at, tmp_path):
     (home / ".config" / "kept" / "config.toml").write_text(
         f'[llm]\nrecording = "{home / "recording.jsonl"}"\n[[feed]]\nkind = "rss"\nname = "quay"\npath = "{home / "feed.xml"}"\n'
     )
-    item = "<item><title>News</title><guid>1</guid><description>{}</description><pubDate>Mon, 05 Jan 2026 09:30:00 GMT</pubDate></item>"
+    item = (
+        "<item><title>News</title><guid>1</guid><description>{}</description><pubDate>Mon, 05 Jan 2026 09:30:00 "
+        "GMT</pubDate></item>"
+    )
     (home / "feed.xml").write_text(f"<rss><channel>{item.format(f'They say: {SAID}')}</channel></rss>")
     (home / "recording.jsonl").write_text(json.dumps({"key": "k", "text": json.dumps({"facts": [SAID]})}) + "\n")
     converse(

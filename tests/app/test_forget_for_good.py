@@ -1,4 +1,6 @@
-"""What was forgotten stays forgotten: over real sessions read again from their start, an import, a backup of the words, undo and redo."""
+"""What was forgotten stays forgotten: over real sessions read again from their start, an import, a backup of the words, undo and
+redo.
+"""
 
 import json
 from pathlib import Path

@@ -17,7 +17,10 @@ from talking import say
 
 DAY = date(2026, 1, 5)
 SECRET = "Never speak of the wreck of the Esmeralda in `notices.md`, it is under seal."
-ITEM = "<item><title>{title}</title><guid>{number}</guid><description>{text}</description><pubDate>Mon, 05 Jan 2026 09:30:00 GMT</pubDate></item>"
+ITEM = (
+    "<item><title>{title}</title><guid>{number}</guid><description>{text}</description><pubDate>Mon, 05 Jan 2026 "
+    "09:30:00 GMT</pubDate></item>"
+)
 
 
 def runs(text, size=8):

@@ -313,7 +313,7 @@ def test_what_is_forgotten_goes_out_of_the_entries_and_of_what_was_archived_of_t
         assert workspace.store.damage() == ()
 
 
-# --- with a model --------------------------------------------------------------------------------------------------------------------
+# --- with a model
 
 
 def author(ask):
@@ -353,7 +353,8 @@ def test_a_models_sentence_that_repeats_a_memory_is_not_learnt_from_again(journa
     say(
         home,
         "b",
-        "Please let the reader in `tides.py` cope with gauges that `tides.sqlite` lacks in winter, and draw the missing ones in grey.",
+        "Please let the reader in `tides.py` cope with gauges that `tides.sqlite` lacks in winter, and draw the missing ones "
+        "in grey.",
         day=day(1).isoformat(),
     )
     repeated = "We decided to keep the tide tables in `tides.sqlite` instead of CSV files."
@@ -444,7 +445,7 @@ def test_a_plan_tells_what_a_backfill_would_ask_and_asks_nothing(journal_at, hom
         assert found.estimate.questions == 3
 
 
-# --- forms and settings --------------------------------------------------------------------------------------------------------------
+# --- forms and settings
 
 
 def test_a_users_own_template_is_followed_and_its_entries_are_not_learnt_from(journal_at, home):

@@ -1,4 +1,6 @@
-"""Clocks that jump, zones that differ, nights that were missed: no event belongs to two days or to none, and no memory to either."""
+"""Clocks that jump, zones that differ, nights that were missed: no event belongs to two days or to none, and no memory to
+either.
+"""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta

@@ -1,4 +1,6 @@
-"""The card, the notes of days, the pages, the rules of projects: what they say, how edits come back, and that nothing else changes."""
+"""The card, the notes of days, the pages, the rules of projects: what they say, how edits come back, and that nothing else
+changes.
+"""
 
 from datetime import date
 

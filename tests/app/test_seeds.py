@@ -49,7 +49,8 @@ def test_a_persons_prompt_with_a_category_of_its_own_is_used_on_the_chats_of_a_v
     (home / ".config" / "kept" / "config.toml").write_text('profiles = ["vault"]\n')
     (home / ".config" / "memory-loop").mkdir()
     (home / ".config" / "memory-loop" / "extraction-prompt.md").write_text(
-        "---\ncategories:\n  health:\n    belongs: What concerns the person's health.\n    specific: false\n    user_wide: true\n---\nKeep what I say of my health.\n"
+        "---\ncategories:\n  health:\n    belongs: What concerns the person's health.\n    specific: false\n    user_wide: "
+        "true\n---\nKeep what I say of my health.\n"
     )
     vault = home / "vaults" / "notes"
     vault.mkdir(parents=True)

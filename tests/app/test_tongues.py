@@ -38,7 +38,8 @@ def test_where_nothing_tells_the_first_language_of_the_profile_is_read():
 def test_only_the_words_of_the_person_tell_and_neither_the_assistants_nor_what_was_pasted():
     events = talk(
         user(
-            f"{SAID['de']}\n```\n// this is the code that we have in the repo and it is not for you\n```\nerror: the file is not there"
+            f"{SAID['de']}\n```\n// this is the code that we have in the repo and it is not for you\n```\nerror: the file is "
+            "not there"
         ),
         agent(SAID["en"]),
         output(SAID["en"]),

@@ -1,8 +1,9 @@
-"""A store of earlier rules (`store_of_old_rules.db.gz`, two sessions read by them) is upgraded after a preview, and the upgrade is undone.
+"""A store of earlier rules (`store_of_old_rules.db.gz`, two sessions read by them) is upgraded after a preview, and the upgrade is
+undone.
 
-The sessions said: "We use poetry here, not pip, …", "I think the button in the header should be blue instead of green.", "Never use pip in
-this repo, always use `uv sync` instead.", "this repo should keep the config in `settings.toml`, …", "the staging server is db2.internal, …",
-"we prefer short functions in the parser", "Remember that the broker is NATS and never RabbitMQ."
+The sessions said: "We use poetry here, not pip, …", "I think the button in the header should be blue instead of green.", "Never use
+pip in this repo, always use `uv sync` instead.", "this repo should keep the config in `settings.toml`, …", "the staging server is
+db2.internal, …", "we prefer short functions in the parser", "Remember that the broker is NATS and never RabbitMQ."
 """
 
 import gzip

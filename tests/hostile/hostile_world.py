@@ -149,7 +149,9 @@ def snapshot(folder: Path) -> dict[str, str]:
 
 
 def bytes_below(home: Path) -> bytes:
-    """Everything a home holds: names, files as they are and unpacked, and of a database every value, unpacked too, and every indexed word."""
+    """Everything a home holds: names, files as they are and unpacked, and of a database every value, unpacked too, and every
+    indexed word.
+    """
     found = [str(path).encode() for path in home.rglob("*")]
     for path in home.rglob("*"):
         if path.is_file():
@@ -187,7 +189,9 @@ def _values(path: Path) -> Iterator[bytes]:
 
 
 def leaked(secret: str, haystack: bytes) -> list[str]:
-    """Every run of 8 characters of a secret that the haystack holds, in whatever case. A run of one case without a digit is a word."""
+    """Every run of 8 characters of a secret that the haystack holds, in whatever case. A run of one case without a digit is a
+    word.
+    """
     runs = {secret[at : at + 8] for at in range(len(secret) - 7)} or {secret}
     telling = {each for each in runs if any(map(str.isdigit, each)) or each not in (each.lower(), each.upper())} or runs
     return sorted(each for each in telling if each.encode() in haystack or each.lower().encode() in haystack)

@@ -1,4 +1,6 @@
-"""Every entry of the shared set of hostile files: a row in docs/hostile.md that names its tests, and what those few lines leave open."""
+"""Every entry of the shared set of hostile files: a row in docs/hostile.md that names its tests, and what those few lines leave
+open.
+"""
 
 import json
 import re

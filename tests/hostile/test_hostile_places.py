@@ -1,4 +1,6 @@
-"""A home that is missing, odd, read-only, full or in use: one clear line, the right exit code, nothing lost, and the next run goes on."""
+"""A home that is missing, odd, read-only, full or in use: one clear line, the right exit code, nothing lost, and the next run goes
+on.
+"""
 
 import os
 import resource

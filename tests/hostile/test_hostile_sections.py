@@ -12,7 +12,8 @@ FILES = {
     "no section and no newline": "# Project\n\nhand written",
     "the heading in a fence": f"# Project\n```md\n{HEADING}\nexample\n```\nhand written after\n",
     "the heading in a fence of tildes that never ends": f"# Project\n~~~~\n{HEADING}\n~~~\nstill inside\n",
-    "the heading in a quote, a list, code, HTML": f"> {HEADING}\n\n- {HEADING}\n\n    {HEADING}\n\n<pre>\n{HEADING}\n</pre>\n<!--\n{HEADING}\n-->\n",
+    "the heading in a quote, a list, "
+    "code, HTML": f"> {HEADING}\n\n- {HEADING}\n\n    {HEADING}\n\n<pre>\n{HEADING}\n</pre>\n<!--\n{HEADING}\n-->\n",
     "headings that look alike": f"# P\n{HEADING} (2025)\n- a\n#{HEADING}\nx\n##  Memory  Loop Insights\ny\n### # {HEADING}\n",
     "an underlined heading": "# P\nMemory Loop Insights\n--------------------\nhand written\n",
     "windows line ends": "# P\r\ntext\r\n",

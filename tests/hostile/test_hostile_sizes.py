@@ -1,4 +1,6 @@
-"""Too much of everything: lines, records, files, what a compressed file unpacks to. Memory stays bounded and nothing is read twice."""
+"""Too much of everything: lines, records, files, what a compressed file unpacks to. Memory stays bounded and nothing is read
+twice.
+"""
 
 import json
 import os

@@ -94,7 +94,9 @@ def home(tmp_path, monkeypatch):
 
 
 def parameters(name):
-    """The parameters of a command that take words or a path: their name, whether they are positional, how they are given, their type."""
+    """The parameters of a command that take words or a path: their name, whether they are positional, how they are given, their
+    type.
+    """
     module, _, function = COMMANDS[name].place.partition(":")
     hints = typing.get_type_hints(getattr(import_module(f"kept.cli.{module}"), function), include_extras=True)
     for parameter, hint in hints.items():

@@ -180,7 +180,9 @@ def tree(home):
 
 
 def scheduler(folder, monkeypatch):
-    """A systemctl that agrees to everything, so that no test enters anything with the real one. Returns the file it notes calls in."""
+    """A systemctl that agrees to everything, so that no test enters anything with the real one. Returns the file it notes calls
+    in.
+    """
     folder.mkdir()
     noted = folder / "calls"
     program = folder / "systemctl"

@@ -1,7 +1,7 @@
 """A server on this machine that speaks both vendors' protocols as far as kept, their libraries and their programs use them.
 
-Messages (JSON and events), count_tokens, batches; chat completions, files, batches, responses (JSON and events). What it answers fits
-the schema it is asked for. ``faults`` are played in turn, one a question, before it answers properly.
+Messages (JSON and events), count_tokens, batches; chat completions, files, batches, responses (JSON and events). What it answers
+fits the schema it is asked for. ``faults`` are played in turn, one a question, before it answers properly.
 """
 
 import json

@@ -20,7 +20,9 @@ PROMPT = "What does this project do?"
 
 @pytest.fixture
 def harbor(home):
-    """A project of which more is remembered than the memory file has room for: what is left over arrives by a hook or not at all."""
+    """A project of which more is remembered than the memory file has room for: what is left over arrives by a hook or not at
+    all.
+    """
     place = home / "harbor"
     place.mkdir()
     remember_much(place)

@@ -1,4 +1,5 @@
-"""The real Claude Code and Codex, offline: what the hooks give reaches the model, and is never learnt from the transcript they leave.
+"""The real Claude Code and Codex, offline: what the hooks give reaches the model, and is never learnt from the transcript they
+leave.
 
 Skipped where they are not installed: on PATH, or in the folder that ``KEPT_CLI`` names (``npm install`` them anywhere).
 """

@@ -15,8 +15,14 @@ RESULT = "error: cannot find module 'x'\n    at a.js:1:2"
         f"Output:\n{RESULT}",
         f"<untrusted_context>\n{RESULT}\n</untrusted_context>",
         f"<untrusted_context>\nOutput: {RESULT}\n</untrusted_context>",
-        f"<untrusted_context source='shell'>\nCommand: npm test\nDirectory: (root)\nOutput: {RESULT}\nError: (none)\nExit Code: 1\nSignal: (none)\n</untrusted_context>",
-        f"Command: npm test\nDirectory: (root)\nOutput: {RESULT}\nError: (none)\nExit Code: 1\nSignal: 0\nBackground PIDs: (none)\nProcess Group PGID: 123",
+        (
+            f"<untrusted_context source='shell'>\nCommand: npm test\nDirectory: (root)\nOutput: {RESULT}\nError: (none)\nExit "
+            "Code: 1\nSignal: (none)\n</untrusted_context>"
+        ),
+        (
+            f"Command: npm test\nDirectory: (root)\nOutput: {RESULT}\nError: (none)\nExit Code: 1\nSignal: 0\nBackground PIDs: "
+            "(none)\nProcess Group PGID: 123"
+        ),
         f"Chunk ID: ab12\nWall time: 0.1 seconds\nProcess exited with code 1\nOriginal token count: 12\nOutput:\n{RESULT}\n",
         f"Exit code: 1\nWall time: 0.2 seconds\nOutput:\n{RESULT}",
         f"<tool_use_error>{RESULT}</tool_use_error>",

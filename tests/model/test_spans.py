@@ -43,7 +43,10 @@ def test_spans_cover_the_text_in_order(text):
         "git show <commit> prints it; please keep `<main>` as it is",
         "ensure the button is <b>blue</b>, not red",
         'Make the label say "Save" instead of "OK"',
-        "Ensure the tooltip of a building shows its health, fuel, ammo, crew and stars, and that each row of it can be clicked to select and center the unit.",
+        (
+            "Ensure the tooltip of a building shows its health, fuel, ammo, crew and stars, and that each row of it can be "
+            "clicked to select and center the unit."
+        ),
         "Benutze immer pnpm, nie npm.",
         "Utilise toujours pnpm, jamais npm.",
         "Usa siempre pnpm, nunca npm.",
@@ -212,7 +215,8 @@ def test_foreign_words_are_shown_as_such():
 
 def test_a_long_passage_that_came_in_another_session_is_repeated_and_the_words_around_it_are_typed():
     passage = (
-        "Always publish the release notes before the tag is made and never after it, because the site reads them when the tag arrives and "
+        "Always publish the release notes before the tag is made and never after it, because the site reads them when the "
+        "tag arrives and "
         "shows nothing else to anybody."
     )
     text = f"what do you say to this?\n\n{passage}\n\nI like it."
@@ -228,11 +232,20 @@ def test_a_list_below_the_persons_own_lead_in_is_theirs():
 
 
 def test_labels_in_small_letters_make_no_chat():
-    text = "current setup:\nnew dev: everything in the root\nold dev: everything below v1\nso my plan would be:\nnew dev: create a repo\nold dev: keep it"
+    text = (
+        "current setup:\nnew dev: everything in the root\nold dev: everything below v1\nso my plan would be:\nnew dev: "
+        "create a repo\nold dev: keep it"
+    )
     assert typed(text) == text
 
 
 def test_a_person_who_wrote_much_goes_on_describing():
-    lead = "I now want to add the mine layer unit to the game, and this plan is about the land mines of the game. I wrote down below what I want it to do."
-    rest = "The unit costs a thousand and its gas reserve and consumption are the same as those of the ammo truck, while its armour is that of a tank. It has thirty health."
+    lead = (
+        "I now want to add the mine layer unit to the game, and this plan is about the land mines of the game. I wrote down "
+        "below what I want it to do."
+    )
+    rest = (
+        "The unit costs a thousand and its gas reserve and consumption are the same as those of the ammo truck, while its "
+        "armour is that of a tank. It has thirty health."
+    )
     assert typed(f"{lead}\n\n{rest}") == f"{lead}\n\n{rest}"

@@ -221,7 +221,8 @@ def test_an_unclosed_tag_does_not_swallow_the_words_before_the_next_block():
 def test_what_a_user_types_after_a_slash_command_is_the_users(events_of):
     events, _ = events_of(
         user(
-            "<command-message>remember</command-message>\n<command-name>/remember</command-name>\n<command-args>use uv\n\nnot pip</command-args>"
+            "<command-message>remember</command-message>\n<command-name>/remember</command-name>\n<command-args>use uv\n\nnot "
+            "pip</command-args>"
         ),
     )
     assert authors(events)[0] == (Kind.PROMPT, Author.HUMAN, "/remember use uv\n\nnot pip")

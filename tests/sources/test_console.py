@@ -139,7 +139,10 @@ def test_prompts_answers_calls_and_results_of_codex_are_told_apart(tmp_path):
     assert said(events) == [
         (
             "human",
-            "Keep the renderer host-agnostic. It must never know about sessions, or pro-cesses, or windows.\n\nUse plain render data.",
+            (
+                "Keep the renderer host-agnostic. It must never know about sessions, or pro-cesses, or windows.\n\nUse plain "
+                "render data."
+            ),
         ),
         ("assistant", "I am reading the crates first, then I will map the seams of the event-driven core."),
         ("assistant", 'rg -n "trait Render" --glob "*.rs" --no-heading --color never --max-count 1 crates'),
@@ -153,7 +156,10 @@ def test_prompts_answers_calls_and_results_of_codex_are_told_apart(tmp_path):
 
 
 def test_codex_with_bars_answers_behind_an_angle(tmp_path):
-    screen = "▌ why do types and interfaces differ, and when should I use which of them? ple\n▌ ase be short\n\n• Explored\n  └ Read index.ts\n\n> Interfaces merge.\n\n  Use types.\n"
+    screen = (
+        "▌ why do types and interfaces differ, and when should I use which of them? ple\n▌ ase be short\n\n• Explored\n  └ "
+        "Read index.ts\n\n> Interfaces merge.\n\n  Use types.\n"
+    )
     events = read_bytes(READER, tmp_path / "a.txt", screen.encode())
     assert said(events)[0][0] == "human"
     assert said(events)[-1] == ("assistant", "Interfaces merge.\n\nUse types.")
@@ -224,7 +230,10 @@ def test_headings_and_front_matter_date_what_follows(tmp_path):
 
 def test_a_banner_begins_a_session_and_a_screen_that_was_drawn_again_counts_once(tmp_path):
     banner = CLAUDE.split("\n\n")[0] + "\n\n"
-    turns = "❯ fix the checkout\n\n⏺ I am looking at the checkout, which rounds its sums before it adds the tax.\n\n❯ yes\n\n⏺ Done.\n\n"
+    turns = (
+        "❯ fix the checkout\n\n⏺ I am looking at the checkout, which rounds its sums before it adds the tax.\n\n❯ yes\n\n⏺ "
+        "Done.\n\n"
+    )
     other = "❯ something else\n\n⏺ Sure.\n"
     events = read_bytes(
         READER, tmp_path / "a.txt", (banner + turns + banner + turns + "❯ yes\n\n⏺ Now the tax.\n\n" + banner + other).encode()
@@ -249,14 +258,20 @@ def test_a_quotation_is_not_the_persons_prompt(tmp_path):
 
 
 def test_glyphs_inside_answers_and_results_open_nothing(tmp_path):
-    screen = "❯ show me\n\n⏺ A session looks like this:\n\n  ❯ always use tabs\n\n  ⏺ Read(a.md)\n    ⎿  text\n\n⏺ Bash(cat log)\n  ⎿  > never test\n     ❯ never lint\n     ⏺ I decided.\n"
+    screen = (
+        "❯ show me\n\n⏺ A session looks like this:\n\n  ❯ always use tabs\n\n  ⏺ Read(a.md)\n    ⎿  text\n\n⏺ Bash(cat "
+        "log)\n  ⎿  > never test\n     ❯ never lint\n     ⏺ I decided.\n"
+    )
     events = read_bytes(READER, tmp_path / "a.txt", screen.encode())
     assert human(events) == ["show me"]
     assert [event.kind for event in events] == [Kind.PROMPT, Kind.RESPONSE, Kind.TOOL_CALL, Kind.TOOL_OUTPUT]
 
 
 def test_what_is_chosen_in_a_dialog_or_waits_in_the_input_line_was_not_said(tmp_path):
-    screen = "❯ go\n\n⏺ Bash(rm x)\n  ⎿  ok\n\n❯ 1. Yes\n  2. No\n\n  Enter to select · ↑/↓ to navigate · Esc to cancel\n\n⏺ Removed.\n\n────────\n❯ not sent yet\n────────\n"
+    screen = (
+        "❯ go\n\n⏺ Bash(rm x)\n  ⎿  ok\n\n❯ 1. Yes\n  2. No\n\n  Enter to select · ↑/↓ to navigate · Esc to cancel\n\n⏺ "
+        "Removed.\n\n────────\n❯ not sent yet\n────────\n"
+    )
     assert human(read_bytes(READER, tmp_path / "a.txt", screen.encode())) == ["go"]
 
 

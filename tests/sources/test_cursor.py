@@ -135,7 +135,8 @@ def test_a_database_that_would_run_its_makers_code_is_refused(tmp_path):
     path = tmp_path / "state.vscdb"
     connection = sqlite3.connect(path)
     connection.execute(
-        "CREATE VIEW cursorDiskKV AS WITH RECURSIVE r(key, value) AS (SELECT 'composerData:x', 1 UNION ALL SELECT key, value FROM r) SELECT * FROM r"
+        "CREATE VIEW cursorDiskKV AS WITH RECURSIVE r(key, value) AS (SELECT 'composerData:x', 1 UNION ALL SELECT key, value "
+        "FROM r) SELECT * FROM r"
     )
     connection.close()
     with pytest.raises(SourceError, match="has no table"):

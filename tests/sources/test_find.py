@@ -114,11 +114,17 @@ def test_a_claude_code_file_is_recognised(tmp_path, head):
     [
         (b'{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x"}}\n', "codex"),
         (
-            b'{"type":"session","version":3,"id":"x","cwd":"/p","timestamp":"2026-01-01T00:00:00Z"}\n{"type":"message","message":{"role":"user","content":"x"}}\n',
+            (
+                b'{"type":"session","version":3,"id":"x","cwd":"/p","timestamp":"2026-01-01T00:00:00Z"}\n{"type":"message","message'
+                b'":{"role":"user","content":"x"}}\n'
+            ),
             "pi",
         ),
         (
-            b'{"type":"session","id":"x","cwd":"/p","timestamp":"2026-01-01T00:00:00Z"}\n{"type":"message","message":{"role":"user","content":"x"}}\n',
+            (
+                b'{"type":"session","id":"x","cwd":"/p","timestamp":"2026-01-01T00:00:00Z"}\n{"type":"message","message":{"role":"u'
+                b'ser","content":"x"}}\n'
+            ),
             "pi",
         ),
         (b'{"role":"user","message":{"content":[{"type":"text","text":"x"}]}}\n', "cursor-agent"),

@@ -60,7 +60,10 @@ def test_a_note_whose_front_matter_names_a_person_is_theirs_closed_or_not(tmp_pa
 
 
 def test_the_persons_words_that_a_block_quote_gives_under_their_name_are_theirs(tmp_path):
-    text = "# Day\n\n> **Human:** always use pnpm\n> and never npm\n\nSet up.\n\n> **Claude:** We could use npm.\n> **User**: no\n\n> plain quote\n"
+    text = (
+        "# Day\n\n> **Human:** always use pnpm\n> and never npm\n\nSet up.\n\n> **Claude:** We could use npm.\n> **User**: "
+        "no\n\n> plain quote\n"
+    )
     events, _, _ = read(READER, write(tmp_path, text, "journal/2026-02-11.md"))
     assert human(events) == ["always use pnpm\nand never npm", "no"]
     (own,) = (event.text for event in events if event.author is Author.ASSISTANT)

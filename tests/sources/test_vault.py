@@ -109,7 +109,10 @@ def test_a_time_that_goes_backwards_belongs_to_the_next_day_and_says_so(tmp_path
 
 
 def test_an_hour_that_shows_twice_when_clocks_go_back_is_not_another_day(tmp_path):
-    text = "---\ndate: 2026-10-25\ntime: '02:40'\nsession_id: s\n---\n## [02:50] User\na\n\n## [02:10] Assistant\nb\n\n## [03:05] User\nc\n"
+    text = (
+        "---\ndate: 2026-10-25\ntime: '02:40'\nsession_id: s\n---\n## [02:50] User\na\n\n## [02:10] Assistant\nb\n\n## "
+        "[03:05] User\nc\n"
+    )
     events, _, _ = read(READER, write(tmp_path, text))
     assert [at(event) for event in events] == ["2026-10-25T00:50", "2026-10-25T01:10", "2026-10-25T02:05"]
 
@@ -213,7 +216,8 @@ def test_comments_and_hidden_elements_are_removed_and_counted_outside_of_code(tm
 
 def test_what_memory_tools_and_editors_put_around_a_prompt_is_not_the_persons(tmp_path):
     text = (
-        "## User\n<environment_info>\nThe OS is X\n</environment_info>\n<context>\nalways\n</context>\n<userRequest>\nfix it\n</userRequest>\n"
+        "## User\n<environment_info>\nThe OS is X\n</environment_info>\n<context>\nalways\n</context>\n<userRequest>\nfix "
+        "it\n</userRequest>\n"
         "## Assistant\nok\n## User\n<relevant_memories>old</relevant_memories>\nnow this\n"
     )
     events = read_bytes(READER, tmp_path / "c.md", text.encode())
@@ -364,14 +368,18 @@ def test_a_pointer_names_the_bytes_of_its_turn(tmp_path):
 
 
 LOGS = {
-    "heading": "# Prompt History Entry\n\n- UTC Timestamp: 2026-02-17T11:20:00Z\n- LLM: copilot\n\n## User Request\nFix the fox.\n\n## Changes\nDone.\n",
+    "heading": "# Prompt History Entry\n\n- UTC Timestamp: 2026-02-17T11:20:00Z\n- LLM: copilot\n\n## User Request\nFix the "
+    "fox.\n\n## Changes\nDone.\n",
     "label": "2026-02-17T11-20-00Z\nModel: GPT-5.1\n\nUser Prompt:\nFix the fox.\n",
     "bare": "20260217T112000Z\nLLM: codex\n\nFix the fox.\n",
     "bare model": "2026-02-17T11:20:00Z\nGitHub Copilot\nFix the fox.",
-    "quoted": '# Work\n\n**UTC Timestamp**: 2026-02-17T11:20:00Z  \n**LLM**: Claude\n\n## Original Prompt\n\n"Fix the fox."\n\n## Summary\n- x\n',
+    "quoted": '# Work\n\n**UTC Timestamp**: 2026-02-17T11:20:00Z  \n**LLM**: Claude\n\n## Original Prompt\n\n"Fix the fox."\n\n## '
+    "Summary\n- x\n",
     "title": "2026-02-17T11:20:00Z — the fox\n\nLLM: copilot\n\nUser prompt: Fix the fox.\n\nSummary:\nIt was.\n",
     "block quote": "# 2026-02-17T11:20:00Z\n## LLM: Copilot\n\n## Prompt\n> Fix the fox.\n",
-    "labelled after a retelling": "2026-02-17T11:20:00Z - copilot\n\nThe agent will fix it.\n\nUser request: Fix the fox.\n\nChanges made:\n- x\n",
+    "labelled after a retelling": "2026-02-17T11:20:00Z - copilot\n\nThe agent will fix it.\n\nUser request: Fix the "
+    "fox.\n\nChanges "
+    "made:\n- x\n",
 }
 
 

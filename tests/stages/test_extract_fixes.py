@@ -122,7 +122,8 @@ def test_the_slots_of_the_line_are_verbatim(name: str) -> None:
 def test_a_fix_of_a_pair_reads_as_one_line() -> None:
     (found,) = proposed(events_of(*FIXES["service"][1]))
     assert found.content == (
-        "`could not connect to server: Connection refused` when running `rails db:setup`: run `brew services start postgresql` first."
+        "`could not connect to server: Connection refused` when running `rails db:setup`: run `brew services start "
+        "postgresql` first."
     )
     assert [evidence.quote for evidence in found.evidence] == [
         "could not connect to server: Connection refused",

@@ -19,7 +19,10 @@ def listed(text, name="journal", author=Author.HUMAN):
 
 
 def test_items_below_named_headings_are_kept_with_their_marks():
-    note = "# Tuesday\n\nA long day.\n\n## Decisions\n\n- We keep **SQLite** for `state.db`.\n- Ship on Fridays,\n  never on Mondays.\n\n## Lunch\n\n- Soup in the canteen\n"
+    note = (
+        "# Tuesday\n\nA long day.\n\n## Decisions\n\n- We keep **SQLite** for `state.db`.\n- Ship on Fridays,\n  never on "
+        "Mondays.\n\n## Lunch\n\n- Soup in the canteen\n"
+    )
     assert listed(note) == [
         ("decisions", "We keep **SQLite** for `state.db`."),
         ("decisions", "Ship on Fridays,\n  never on Mondays."),
@@ -42,7 +45,10 @@ def test_a_labelled_line_is_an_item_of_its_label():
 
 
 def test_code_tables_quotes_tasks_and_empty_lists_are_no_items():
-    note = "## Decisions\n\n```\n- not this one at all\n```\n| a | table row here |\n> a quoted line of text\n- [ ] a task to be done\n- none\n"
+    note = (
+        "## Decisions\n\n```\n- not this one at all\n```\n| a | table row here |\n> a quoted line of text\n- [ ] a task to "
+        "be done\n- none\n"
+    )
     assert listed(note) == []
 
 

@@ -61,7 +61,10 @@ def test_each_external_source_stays_within_its_share(count):
 
 
 def test_sentences_about_the_machinery_of_memory_are_counted_and_others_are_not():
-    text = "# Memory file\n\n> by kept\n\n- The memory file was too long. We fixed the tide reader.\n- Ran out of memory in `tides.py`.\n"
+    text = (
+        "# Memory file\n\n> by kept\n\n- The memory file was too long. We fixed the tide reader.\n- Ran out of memory in "
+        "`tides.py`.\n"
+    )
     assert self_reference(text, machinery()) == pytest.approx(1 / 3, abs=0.001)
     assert self_reference("", machinery()) == 0.0
 
@@ -150,11 +153,17 @@ DID = session("Rewrote the reader in `tides.py` so that it copes with missing ga
             ["Tide tables replace CSV files."],
         ),
         (
-            "Rewrote the reader in `tides.py` so that it copes with missing gauges, the tide tables being kept instead of CSV files.",
+            (
+                "Rewrote the reader in `tides.py` so that it copes with missing gauges, the tide tables being kept instead of "
+                "CSV files."
+            ),
             ("s1", "s2"),
             [],
             [
-                "Rewrote the reader in `tides.py` so that it copes with missing gauges, the tide tables being kept instead of CSV files."
+                (
+                    "Rewrote the reader in `tides.py` so that it copes with missing gauges, the tide tables being kept instead of "
+                    "CSV files."
+                )
             ],
         ),
         (

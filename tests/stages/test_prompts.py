@@ -37,7 +37,10 @@ def test_a_text_without_a_place_for_categories_gets_them_at_its_end():
 
 
 def test_categories_of_the_front_matter_join_the_profile():
-    text = "---\ncategories:\n  birds: Which birds were seen, and where.\n  goal:\n    floor: 0.9\n    examples: [See a kingfisher.]\n---\nLook.\n"
+    text = (
+        "---\ncategories:\n  birds: Which birds were seen, and where.\n  goal:\n    floor: 0.9\n    examples: [See a "
+        "kingfisher.]\n---\nLook.\n"
+    )
     declared = made(text).declared
     by = overlaid(CODING, declared)
     assert by.category("birds").title == "Birds"

@@ -1,4 +1,6 @@
-"""The patterns and filters that the extractor's seed names: each with examples of what it is to catch, and of what it is to leave alone."""
+"""The patterns and filters that the extractor's seed names: each with examples of what it is to catch, and of what it is to leave
+alone.
+"""
 
 import pytest
 from talk import LEXICON, PROFILE, active, agent, found, user

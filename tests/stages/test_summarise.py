@@ -39,7 +39,8 @@ def test_an_outcome_is_prose_before_list_items_and_never_a_plan_a_question_or_a_
 def test_a_note_never_tells_what_a_harness_or_a_paste_says():
     note = note_of(
         user(
-            "<system_instruction>\nYou are working inside Conductor, rename the branch first.\n</system_instruction>\n\nmend the tide import please"
+            "<system_instruction>\nYou are working inside Conductor, rename the branch first.\n</system_instruction>\n\nmend "
+            "the tide import please"
         ),
         agent("Done. Rows without a station now go to rejected.csv."),
     )

@@ -52,7 +52,9 @@ CASE = {each.name: each for each in CASES}
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """A command's home (``home``, as it was in ``before``), what is remembered before and after it, which writing calls it makes."""
+    """A command's home (``home``, as it was in ``before``), what is remembered before and after it, which writing calls it
+    makes.
+    """
 
     case: Case
     home: Path

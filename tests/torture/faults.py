@@ -90,7 +90,9 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def injected(fault: str, point: Point, *paths: Path) -> list[str]:
-    """The prefix that injects a fault (``signal=KILL``, ``error=EIO``, ``retval=100``) at a call. With paths, only calls on those count."""
+    """The prefix that injects a fault (``signal=KILL``, ``error=EIO``, ``retval=100``) at a call. With paths, only calls on those
+    count.
+    """
     return _strace([(point.call, f"{fault}:when={point.number}")], paths)
 
 
@@ -267,7 +269,9 @@ def ran(home: Path, *paths: Path) -> list[tuple[str, str, str, bool]]:
 
 
 def leftovers(home: Path) -> list[Path]:
-    """Temporary files, and journals of commits that are not finished. Others mean nothing to SQLite; the next write takes their place."""
+    """Temporary files, and journals of commits that are not finished. Others mean nothing to SQLite; the next write takes their
+    place.
+    """
     return [
         each
         for each in home.rglob("*")

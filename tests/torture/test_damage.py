@@ -81,18 +81,24 @@ def amiss(home: Path) -> bool:
 
 
 PLANTED = {
-    "a byte of an archive block": "UPDATE blocks SET body = CAST(substr(body, 1, 40) || x'00' || substr(body, 42) AS BLOB) WHERE id = 1",
+    "a byte of an archive block": "UPDATE blocks SET body = CAST(substr(body, 1, 40) || x'00' || substr(body, 42) AS BLOB) "
+    "WHERE id = 1",
     "an archive block that is gone": "DELETE FROM blocks WHERE id = 1",
     "an event told to be somewhere else": "UPDATE events SET place = place + 1 WHERE id = 2",
     "an event with another time": "UPDATE events SET at = '2001-01-01T00:00:00.000Z' WHERE id = 2",
-    "an event with another author": "UPDATE events SET author = 'human' WHERE id = (SELECT min(id) FROM events WHERE author <> 'human')",
+    "an event with another author": "UPDATE events SET author = 'human' WHERE id = (SELECT min(id) FROM events WHERE author <> "
+    "'human')",
     "an event that is gone": "DELETE FROM events WHERE id = 3",
     "an event missing from its thread": "DELETE FROM thread_events WHERE ordinal = 1 AND thread = 1",
     "a thread of another length": "UPDATE threads SET events = events - 1 WHERE id = 1",
     "a run that is gone": "DELETE FROM runs WHERE id = 1",
-    "words of an operation": "UPDATE sealed SET words = replace(words, 'e', 'i') WHERE owner = (SELECT max(owner) FROM sealed WHERE owner LIKE 'o%')",
+    "words of an operation": "UPDATE sealed SET words = replace(words, 'e', 'i') WHERE owner = (SELECT max(owner) FROM sealed "
+    "WHERE owner "
+    "LIKE 'o%')",
     "words that are gone": "DELETE FROM sealed WHERE owner = (SELECT max(owner) FROM sealed WHERE owner LIKE 'o%')",
-    "words of a candidate": "UPDATE sealed SET words = replace(words, 'e', 'i') WHERE owner = (SELECT max(owner) FROM sealed WHERE owner LIKE 'c%')",
+    "words of a candidate": "UPDATE sealed SET words = replace(words, 'e', 'i') WHERE owner = (SELECT max(owner) FROM sealed "
+    "WHERE owner "
+    "LIKE 'c%')",
     "an operation that is gone": "DELETE FROM operations WHERE id = 1",
     "an operation of another kind": "UPDATE operations SET body = replace(body, 'a', 'o') WHERE id = 1",
     "a pass that is gone": "DELETE FROM passes WHERE id = 2",
@@ -215,7 +221,9 @@ def contents(home: Path) -> dict[str, list[tuple[object, ...]]]:
 
 
 def goes_unnoticed(home: Path, good: dict[str, list[tuple[object, ...]]], data: bytes, place: int) -> bool:
-    """Turn some bits of one byte over, and tell whether a row is another since and nothing names it. Where no row is, it is harmless."""
+    """Turn some bits of one byte over, and tell whether a row is another since and nothing names it. Where no row is, it is
+    harmless.
+    """
     bad = bytearray(data)
     bad[place] ^= 0x41
     store_of(home).write_bytes(bad)

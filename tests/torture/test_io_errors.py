@@ -33,10 +33,12 @@ FLUSHES = ("fsync", "fdatasync")
 
 
 def honest(made: World, by: Doing, known: dict[Tree, list], **fault: object) -> int:
-    """Let the command run into a fault (what ``by`` takes for one), and see that what it says agrees with what is there. Returns its exit code.
+    """Let the command run into a fault (what ``by`` takes for one), and see that what it says agrees with what is there. Returns
+    its exit code.
 
-    What is in a home and how the command goes on from there is looked into once for each state of its files: ``known`` are those that
-    were, and what was remembered in each (mostly they are as before the command, because SQLite took back what it had written).
+    What is in a home and how the command goes on from there is looked into once for each state of its files: ``known`` are those
+    that were, and what was remembered in each (mostly they are as before the command, because SQLite took back what it had
+    written).
     """
     case, home = made.case, copy(made.before, made.home)
     done = by(home, *made.arguments, **fault)

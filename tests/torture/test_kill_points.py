@@ -1,7 +1,7 @@
 """A command killed at any of its writing system calls leaves the old state or the new one, and the next run goes on from there.
 
-What a kill leaves behind is what the files are at that call. So a command is run once and stands still after each of its writing calls:
-what its home is then is what a kill at the next one leaves. Every tenth is killed in earnest, and must leave the same.
+What a kill leaves behind is what the files are at that call. So a command is run once and stands still after each of its writing
+calls: what its home is then is what a kill at the next one leaves. Every tenth is killed in earnest, and must leave the same.
 """
 
 import re

@@ -1,4 +1,6 @@
-"""A store of an older format that is being migrated when its process is killed or the power goes is of the old format or of the new."""
+"""A store of an older format that is being migrated when its process is killed or the power goes is of the old format or of the
+new.
+"""
 
 import random
 import shutil

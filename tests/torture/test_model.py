@@ -1,4 +1,6 @@
-"""Any sequence of operations leaves what a dict would hold, in the store and in the memory file, however often it is closed or cut short."""
+"""Any sequence of operations leaves what a dict would hold, in the store and in the memory file, however often it is closed or cut
+short.
+"""
 
 import shutil
 import tempfile

@@ -202,7 +202,9 @@ COMMANDS = (
     "command", [*COMMANDS[:2], *(pytest.param(each, marks=pytest.mark.slow) for each in COMMANDS[2:])], ids=str
 )
 def test_nobody_but_sqlite_opens_the_store_file(tmp_path, command):
-    """An open and close beside SQLite's own would drop the process's POSIX locks on the file; SQLite keeps count of its connections."""
+    """An open and close beside SQLite's own would drop the process's POSIX locks on the file; SQLite keeps count of its
+    connections.
+    """
     home, listed = tmp_path / "home", tmp_path / "calls"
     ran(home)
     need("strace")

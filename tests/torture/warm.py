@@ -1,9 +1,9 @@
 """Commands as processes of their own that need not start: forked from one that has imported everything and has run once.
 
-What a command writes is the same as from a cold start (`test_kill_points.py` compares the calls); only the half second in which Python
-starts and reads its modules is not spent again at each of some thousand faults. A process that is to be hurt stops itself before its
-first step and goes on when strace has it. Where only calls are to fail, a library that is loaded before that of C (`failing.c`) lets them
-fail inside of the process, which spares it a stop of strace at each of its calls.
+What a command writes is the same as from a cold start (`test_kill_points.py` compares the calls); only the half second in which
+Python starts and reads its modules is not spent again at each of some thousand faults. A process that is to be hurt stops itself
+before its first step and goes on when strace has it. Where only calls are to fail, a library that is loaded before that of C
+(`failing.c`) lets them fail inside of the process, which spares it a stop of strace at each of its calls.
 
 Run as a program, this file is the process that forks. It knows nothing of pytest.
 """
@@ -46,8 +46,8 @@ class Warm:
     ) -> tuple[int, str, str]:
         """Run a command in a home, under the options of a ``prefix`` (that of strace); its exit code and what it said.
 
-        A ``fault`` (which writing call, from 1; the error number; whether all later ones fail as well) needs the library. Call 0 is none;
-        ``trail`` holds the names of all calls then.
+        A ``fault`` (which writing call, from 1; the error number; whether all later ones fail as well) needs the library. Call 0 is
+        none; ``trail`` holds the names of all calls then.
         """
         number = self._begin(home, arguments, held=bool(prefix), fault=fault)
         tracer = _held(number, prefix) if prefix else None
@@ -56,7 +56,9 @@ class Warm:
     def step(
         self, home: Path, arguments: Sequence[object], strace: str, calls: str, at: Callable[[], None]
     ) -> tuple[int, str, str]:
-        """Run a command that stands still after each call of some names (those that one system has are enough), and look at it then."""
+        """Run a command that stands still after each call of some names (those that one system has are enough), and look at it
+        then.
+        """
         self._log.write_bytes(b"")
         number = self._begin(home, arguments, held=True)
         names = ",".join(f"?{each}" for each in calls.split(","))

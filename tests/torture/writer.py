@@ -1,4 +1,5 @@
-"""A process that remembers sentence after sentence and notes each one it was told is saved: ``writer.py HOME ACKED NAME COUNT HOW``.
+"""A process that remembers sentence after sentence and notes each one it was told is saved: ``writer.py HOME ACKED NAME COUNT
+HOW``.
 
 ``HOW`` is ``store`` (the log alone), ``files`` (the memory file too) or ``run`` (a first run over the sample, until it is done).
 """

@@ -1,4 +1,6 @@
-"""``kept graph``, ``kept files``, ``kept day --month``, ``kept prompt declare``: what the page shows, for the terminal and for programs."""
+"""``kept graph``, ``kept files``, ``kept day --month``, ``kept prompt declare``: what the page shows, for the terminal and for
+programs.
+"""
 
 import pytest
 from cli_world import OTHER, RULE, kept, memory_file, told, transcript

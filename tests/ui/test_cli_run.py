@@ -173,7 +173,10 @@ def test_words_of_a_transcript_are_neither_markup_nor_escapes(capsys, home, proj
 
 
 def test_piped_output_has_no_boxes_colours_or_wrapping(capsys, home, projects):
-    long = "Never write to `deploy.log` from a background job in this repo, always send it to the `notify` queue and let the worker write it."
+    long = (
+        "Never write to `deploy.log` from a background job in this repo, always send it to the `notify` queue and let the "
+        "worker write it."
+    )
     transcript(projects / "a.jsonl", long)
     out = kept(capsys, "run")[1]
     (shown,) = [each for each in out.splitlines() if "deploy.log" in each]

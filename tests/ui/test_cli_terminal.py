@@ -21,7 +21,10 @@ from kept.cli.show import entry, json_text, safe
 from kept.core.event import Origin
 from kept.core.memory import Evidence, Memory, Status
 
-LONG = "Never write to `deploy.log` from a background job in this repo, always send the message to the `notify` queue and let the worker write it."
+LONG = (
+    "Never write to `deploy.log` from a background job in this repo, always send the message to the `notify` queue and "
+    "let the worker write it."
+)
 CTRL_C = "\x03"
 _ANSWERS_WITHIN = 60  # seconds; only a test that fails waits for them
 

@@ -1,4 +1,6 @@
-"""The story of the third seed: a script failed, was debugged; two weeks later it fails again, and the fix is there before anyone debugs."""
+"""The story of the third seed: a script failed, was debugged; two weeks later it fails again, and the fix is there before anyone
+debugs.
+"""
 
 import json
 
@@ -56,7 +58,10 @@ def test_the_prompt_of_the_second_failure_brings_the_fix_of_the_first(home, caps
     )
     assert kept(capsys, "run")[0] == 0
     (home / ".claude" / "rules" / "memory.md").unlink()  # so that nothing but the hook can tell
-    words = f"the review script fails again for pull request 57:\n\n$ ./scripts/review.sh 57\nExit code 1\n{FAILURE.replace('8081', '9090')}\n"
+    words = (
+        "the review script fails again for pull request 57:\n\n$ ./scripts/review.sh 57\nExit code "
+        f"1\n{FAILURE.replace('8081', '9090')}\n"
+    )
     start = payload("SessionStart", source="startup", session_id="second")
     injected("session-start", start, "--client", "codex")
     text = injected("user-prompt", payload("UserPromptSubmit", prompt=words, session_id="second"), "--client", "codex")

@@ -1,4 +1,6 @@
-"""A hand-over from the call to the memory: what the transcript says decides, once, and later words take the place of earlier ones."""
+"""A hand-over from the call to the memory: what the transcript says decides, once, and later words take the place of earlier
+ones.
+"""
 
 import json
 

@@ -117,4 +117,7 @@ def _unexpected(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     own = [each for each in frames if f"{os.sep}kept{os.sep}" in each.filename] or frames
     where = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
-    return f"something unexpected went wrong: {type(error).__name__}{where} → report this line; --verbose shows more (read it before you share it)"
+    return (
+        f"something unexpected went wrong: {type(error).__name__}{where} → report this line; --verbose shows more (read it "
+        "before you share it)"
+    )

@@ -26,7 +26,9 @@ _END_OF_INPUT = "\x04"  # Ctrl-D
 
 @contextmanager
 def at_desk(context: typer.Context, also: Sequence[str] = (), *, dry: bool = False) -> Iterator[Workspace]:
-    """The workspace the global options ask for, with the profiles ``also`` at work; ``dry`` makes no store. Raises KeptError where it cannot be opened."""
+    """The workspace the global options ask for, with the profiles ``also`` at work; ``dry`` makes no store. Raises KeptError where
+    it cannot be opened.
+    """
     call = asked(context)
     with opened(home_of(context), profile=call.profile, zone=call.zone, anew=call.anew, dry=dry, also=also) as workspace:
         if not dry:
@@ -69,7 +71,9 @@ def pressed_key() -> str:
 
 
 def revised(text: str) -> str:
-    """A line of text as a person leaves it: given to change in place where the terminal can. The old one where nothing is entered."""
+    """A line of text as a person leaves it: given to change in place where the terminal can. The old one where nothing is
+    entered.
+    """
     try:
         import readline  # noqa: PLC0415 - absent on some platforms, and only wanted here
 

@@ -1,8 +1,8 @@
 """``kept hook …``: what a coding agent calls at the start of a session, before every prompt, before compaction and at the end.
 
-Reads the client's payload on stdin and answers in the client's form. Whatever happens, the session goes on: the exit code is 0, what
-went wrong is a line in kept's own log. Nothing here starts a model; where kept itself started the agent (the guard variable is set),
-nothing is done at all. Everything that takes time to import is imported only by the event that needs it.
+Reads the client's payload on stdin and answers in the client's form. Whatever happens, the session goes on: the exit code is 0,
+what went wrong is a line in kept's own log. Nothing here starts a model; where kept itself started the agent (the guard variable is
+set), nothing is done at all. Everything that takes time to import is imported only by the event that needs it.
 """
 
 import json
@@ -96,7 +96,8 @@ def _called_already(client: str, event: str) -> bool:
     """Whether the client's own settings call kept for this event as well: then the hook of the plugin has nothing to do."""
     name, variable, file = _SETTINGS.get(client, ("", "", ""))
     try:
-        with open(f"{os.environ.get(variable) or os.environ.get('HOME', '') + name}/{file}", encoding="utf-8") as settings:  # noqa: PTH123 - see spooling
+        folder = os.environ.get(variable) or os.environ.get("HOME", "") + name
+        with open(f"{folder}/{file}", encoding="utf-8") as settings:  # noqa: PTH123 - see spooling
             called = re.search(rf'"([^"\n]{{0,300}}kept[^"\n]{{0,300}}) hook {event}\b', settings.read(_MOST))
     except (OSError, ValueError):
         return False
@@ -213,7 +214,7 @@ def _found(root: str, payload: Mapping[str, Any], client: str, message: str) -> 
         client=client,
     )
     place = Place(
-        store=os.path.join(state, "kept.db"),
+        store=f"{state}/kept.db",
         user=os.environ.get("HOME") or root,
         profiles=settings.profiles,
         zone=settings.zone,
@@ -224,8 +225,11 @@ def _found(root: str, payload: Mapping[str, Any], client: str, message: str) -> 
 
 
 def _nearest(state: str, settings: "_Settings", message: str) -> Nearest | None:
-    """How facts are found by meaning: a warm process is asked; where there is none, the model is loaded if the person wants to wait."""
-    if not message or settings.recall.get("embeddings") == "off" or not os.path.isfile(f"{state}/vectors.bin"):  # noqa: PTH113 - see spooling
+    """How facts are found by meaning: a warm process is asked; where there is none, the model is loaded if the person wants to
+    wait.
+    """
+    # As for the queue: pathlib takes long to import.
+    if not message or settings.recall.get("embeddings") == "off" or not os.path.isfile(f"{state}/vectors.bin"):  # noqa: PTH113
         return None
     if os.path.exists(f"{state}/warm.sock"):  # noqa: PTH110 - see spooling
         from kept.recall.embed_server.client import ask  # noqa: PLC0415 - only where somebody may answer
@@ -233,7 +237,8 @@ def _nearest(state: str, settings: "_Settings", message: str) -> Nearest | None:
         return ask(state, message, _WARM)
     if not settings.meaning:
         return None
-    from kept.recall.embed_server.query import near_here, recall_of, spot  # noqa: PLC0415 - loads a model; only where the settings say so
+    # Loads a model; only where the settings say so.
+    from kept.recall.embed_server.query import near_here, recall_of, spot  # noqa: PLC0415
 
     return near_here(spot(state, recall_of(settings.recall), os.environ), message)
 
@@ -297,7 +302,9 @@ def _zone(name: str) -> tzinfo | None:
 
 
 def _stop(root: str, payload: Mapping[str, Any], client: str) -> str:
-    """The answer is written: the transcript has something new. Where the person wants it, an unanswered reminder is asked about once."""
+    """The answer is written: the transcript has something new. Where the person wants it, an unanswered reminder is asked about
+    once.
+    """
     _enqueue(root, payload)
     asking = client == "claude" and _settings(root).handover == reminders.ASKING
     state, session = session_queue.state_of(root), _text(payload, "session_id")
@@ -332,7 +339,9 @@ def _session_end(root: str, payload: Mapping[str, Any], _: str) -> str:
 
 
 def _allow(root: str, payload: Mapping[str, Any], _: str) -> str:
-    """The plugin's tool that hands the person's words over is called without a question; every other tool is the client's matter."""
+    """The plugin's tool that hands the person's words over is called without a question; every other tool is the client's
+    matter.
+    """
     allowed = is_suggestion_tool(_text(payload, "tool_name"))
     said = "kept's `suggest` only notes words of the user's" if allowed else ""
     if not _about_handover(root, lambda: said):

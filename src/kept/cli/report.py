@@ -152,7 +152,10 @@ def heard_lines(heard: Heard) -> Iterator[Line]:
     found = heard.accepted + heard.held + sum(heard.refused.values())
     if found or heard.overruled:
         why = f" ({', '.join(f'{count} {reason}' for reason, count in heard.refused.most_common(4))})" if heard.refused else ""
-        said = f"{counted(found, 'claim')}, {heard.accepted} accepted ({heard.confirmed} of them the rules' own finds), {heard.held} held back, "
+        said = (
+            f"{counted(found, 'claim')}, {heard.accepted} accepted ({heard.confirmed} of them the rules' own finds), "
+            f"{heard.held} held back, "
+        )
         yield line((f"{said}{sum(heard.refused.values())} refused{why}; {heard.overruled} of the rules' turned down", "dim"))
     if heard.again:
         yield line((f"asked once more about what looked missed in {counted(heard.again, 'part')}", "dim"))
@@ -192,12 +195,15 @@ def _first(new: tuple[Memory, ...], profiles: Sequence[Profile]) -> tuple[Memory
 
 
 def missed_lines(covered: Covered, zone: ZoneInfo, *, whole: bool, hint: str = "kept run --verbose") -> Iterator[Line]:
-    """What was talked about and looks worth remembering, but is not remembered: how much; where ``whole`` each of it, and what became
-    of the other topics.
+    """What was talked about and looks worth remembering, but is not remembered: how much; where ``whole`` each of it, and what
+    became of the other topics.
     """
     missed = covered.topics - covered.covered - covered.nothing
     if whole and covered.topics:
-        told = f"{covered.covered:,} covered, {covered.nothing:,} with nothing durable, {missed:,} missed although the words look worth it"
+        told = (
+            f"{covered.covered:,} covered, {covered.nothing:,} with nothing durable, {missed:,} missed although the words look "
+            "worth it"
+        )
         yield line((f"{counted(covered.topics, 'topic')}: {told}", "yellow" if missed else "dim"))
     elif missed:
         what = f"{counted(missed, 'topic')} of {covered.topics:,} left nothing although the words look worth it"

@@ -1,7 +1,7 @@
 """Artifacts: the concrete things a text names, by which a memory can be checked and found again.
 
-Files and paths, code identifiers, flags, variables, versions, error codes, quoted literals, addresses. Shapes only, no lists of names.
-Bounded: only the first 4,000 characters of a text are read.
+Files and paths, code identifiers, flags, variables, versions, error codes, quoted literals, addresses. Shapes only, no lists of
+names. Bounded: only the first 4,000 characters of a text are read.
 """
 
 import re
@@ -24,7 +24,8 @@ _SHAPES = re.compile(
     r"|\b(?P<hyphen>[a-z0-9]{2,30}(?:-[a-z0-9]{1,30}){1,5})\b"
 )
 _PLAIN_HYPHEN = re.compile(
-    r"^(?:\d+-[a-z]+|[a-z]+-(?:in|up|off|out|on|to|ups?|by|time|term|level|based|like|free|related|specific|side|case|style|line|end|ed|ing))$"
+    r"^(?:\d+-[a-z]+|[a-z]+-(?:in|up|off|out|on|to|ups?|by|time|term|level|based|like|free|related|specific|side|case"
+    r"|style|line|end|ed|ing))$"
 )
 
 

@@ -22,8 +22,8 @@ class Fact:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
-    """The facts of one (category, scope). ``category`` is a kind (profile and category); ``name`` is what the scope is called, ``title``
-    what the category is called.
+    """The facts of one (category, scope). ``category`` is a kind (profile and category); ``name`` is what the scope is called,
+    ``title`` what the category is called.
     """
 
     scope: str
@@ -58,9 +58,9 @@ class Line:
     """One line of a file and what it is.
 
     ``key`` is a memory id, or one of ``header:<n>``, ``heading:<scope>``, ``heading:<scope>:<category>``,
-    ``ids:<scope>:<category>``, ``blank:<key of the heading after it>``, ``day:<what the line of a day is known by>``; it is empty for a line that is not kept's. ``users`` says
-    that the bytes are the user's: a line of their own, a heading they renamed, a fact left as they have it. ``end`` is the line's own ending where it is
-    not that of the file.
+    ``ids:<scope>:<category>``, ``blank:<key of the heading after it>``, ``day:<what the line of a day is known by>``; it is empty
+    for a line that is not kept's. ``users`` says that the bytes are the user's: a line of their own, a heading they renamed, a fact
+    left as they have it. ``end`` is the line's own ending where it is not that of the file.
     """
 
     key: str

@@ -55,7 +55,8 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Words:
-    """The words to be forgotten: whole ``sentences``, runs of longer ``passages`` around them, and quotes of single events (``cited``).
+    """The words to be forgotten: whole ``sentences``, runs of longer ``passages`` around them, and quotes of single events
+    (``cited``).
 
     ``spared`` are statements that stay: what they share with a passage is not looked for. ``memories`` (ids), ``events`` (keys) and
     ``sessions`` are forgotten whole, whatever they say; ``about`` are the sessions in which the words were said.
@@ -135,7 +136,9 @@ class Words:
                 yield one_line(sentence)
 
     def may_be_near(self, text: str) -> bool:
-        """True if a text has so many of the words that one of its sentences may be a near copy. Cheap; holds of all that holds it."""
+        """True if a text has so many of the words that one of its sentences may be a near copy. Cheap; holds of all that holds
+        it.
+        """
         folded = text.casefold()
         return any(sum(word in folded for word in wanted) >= NEAR * len(wanted) for wanted in self._vocabularies)
 
@@ -195,7 +198,8 @@ class Words:
 class Holder(Protocol):
     """Whatever holds text: it finds words in what it holds, and erases them there.
 
-    ``claims`` are patterns of files below the state folder (relative, as of :meth:`pathlib.PurePath.match`) that the holder answers for.
+    ``claims`` are patterns of files below the state folder (relative, as of :meth:`pathlib.PurePath.match`) that the holder answers
+    for.
     """
 
     @property

@@ -19,10 +19,12 @@ _POSITION = re.compile(r"[:(]\d")
 _BRACKETS = re.compile(r"^\s*+(?:\[[\w:. -]{1,40}\]\s*+)++")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _TYPED = re.compile(
-    r"(?:^|[\s(\[.:])[A-Z]\w*?(?:Error|Exception|Failure|Panic)\b\)?(?: \[\w+\])?: +\S|\((?:\w+::|\w+\.)*[A-Z]\w*(?:Error|Exception)\)$"
+    r"(?:^|[\s(\[.:])[A-Z]\w*?(?:Error|Exception|Failure|Panic)\b\)?(?: \[\w+\])?: +\S|\((?:\w+::|\w+\.)*[A-Z]\w*(?:Error"
+    r"|Exception)\)$"
 )
 _TAGGED = re.compile(
-    r"^[^\w]{0,4}(?:\S{1,24} )??(?:error|fatal|panic|err!|fehler|erreur|erro)(?:\[[\w-]+\]| [A-Z]{1,4}\d{2,5})?(?: response from \w+)?(?:[:!]|(?<=!)) *\S",
+    r"^[^\w]{0,4}(?:\S{1,24} )??(?:error|fatal|panic|err!|fehler|erreur|erro)(?:\[[\w-]+\]"
+    r"| [A-Z]{1,4}\d{2,5})?(?: response from \w+)?(?:[:!]|(?<=!)) *\S",
     re.IGNORECASE,
 )
 _PLACED = re.compile(r"^\s*+(?:[A-Za-z]:)?(?:[\w.@~+ -]*+[\\/])*+[\w.@~+-]+\.\w{1,8}[:(]\d+(?:[:,]\d+)?\)?:? +\S")
@@ -30,22 +32,27 @@ _RULED = re.compile(r"\(([a-z][\w-]*(?:/[\w-]+)*)\)$|^(?:error: +|warning: +)?([
 _COLUMNS = re.compile(r"^\s*\d+:\d+\s+(?:error|warning)\s+\S.*?\s{2,}([@\w/-]+)$")
 _SHELL = re.compile(r"^\s*(?:\(eval\):|[\w.+~/-]{1,80}: )")
 _STATUS = re.compile(
-    r"(?:\bHTTP(?:/[\d.]+)?|\bstatus(?: code)?:?|\breturned error:|\berror:?|\bresponse:?)[ :=]+\(?([45]\d\d)\b|\b[45]\d\d (?:Unauthorized|Forbidden|Bad Request|Not Found|Unprocessable|Conflict|Too Many|Internal|Bad Gateway)",
+    r"(?:\bHTTP(?:/[\d.]+)?|\bstatus(?: code)?:?|\breturned error:|\berror:?|\bresponse:?)[ :=]+\(?([45]\d\d)\b"
+    r"|\b[45]\d\d (?:Unauthorized|Forbidden|Bad Request|Not Found|Unprocessable|Conflict|Too Many|Internal|Bad Gateway)",
     re.IGNORECASE,
 )
 _PLAINT = re.compile(
-    r"not found|no such|needed|denied|invalid|illegal|unrecogni[sz]ed|unknown|unexpected|no matches|cannot|can't|could not|couldn't|unable"
+    r"not found|no such|needed|denied|invalid|illegal|unrecogni[sz]ed|unknown|unexpected|no matches|cannot|can't|could not"
+    r"|couldn't|unable"
     r"|failed|refused|unsupported|supported|missing|must |not allowed|already (?:exists|in use)|too many|requires|conflict"
     r"|mismatch|incompatible|out of (?:memory|range)|undefined|not defined|does not|doesn't|is not|not permitted|expired|read-only",
     re.IGNORECASE,
 )
 _FRAME = re.compile(r'^\s*(?:at \S|={3}|-{3}|(?:FAIL|PASS|ok)\b|File "|from \S+:\d|\^+~*$|[+-]{1,3}(?: |$|\t)|@@|>{1,3} |\||#\d+ )')
 _CODE = re.compile(
-    r"(?:\b(?:return|throw|raise|catch|func|def|const|let|var|console\.\w+|slog\.\w+|fmt\.\w+)\b.*[({])|[{;]\s*$|^\s*\d+[→:]\s|^\s*(?://|/\*|\*)"
+    r"(?:\b(?:return|throw|raise|catch|func|def|const|let|var|console\.\w+|slog\.\w+|fmt\.\w+)\b.*[({])|[{;]\s*$"
+    r"|^\s*\d+[→:]\s|^\s*(?://|/\*|\*)"
 )
 _LEAD = re.compile(
-    r"^(?:\s|E (?=[\w.]*(?:Error|Exception|assert))|\[[\w:. -]{1,40}\]\s*|\d{4}[-/]\d\d[-/]\d\d[T ]?[\d:.,]*(?:Z|[+-]\d\d:?\d\d)?\s+|(?:Uncaught(?: \(in promise\))?|##\[error\]|[⨯✗✘×❌•>])\s*"
-    r"|\(eval\):(?:\w+:)?\d+:\s*|(?:/(?:usr/)?bin/)?(?:ba|z|da|k)?sh: (?:line \d+: |\d+: )?|(?:[A-Za-z]:)?(?:[\w.@~+-]*[\\/])*[\w.@~+-]+\.\w{1,8}(?:: line \d+:|:\d+(?::\d+)?|\(\d+(?:,\d+)?\)):?\s+)"
+    r"^(?:\s|E (?=[\w.]*(?:Error|Exception|assert))|\[[\w:. -]{1,40}\]\s*|\d{4}[-/]\d\d[-/]\d\d[T ]?[\d:.,]*(?:Z"
+    r"|[+-]\d\d:?\d\d)?\s+|(?:Uncaught(?: \(in promise\))?|##\[error\]|[⨯✗✘×❌•>])\s*"
+    r"|\(eval\):(?:\w+:)?\d+:\s*|(?:/(?:usr/)?bin/)?(?:ba|z|da|k)?sh: (?:line \d+: |\d+: )?"
+    r"|(?:[A-Za-z]:)?(?:[\w.@~+-]*[\\/])*[\w.@~+-]+\.\w{1,8}(?:: line \d+:|:\d+(?::\d+)?|\(\d+(?:,\d+)?\)):?\s+)"
 )
 _GENERIC = frozenset(
     (

@@ -78,4 +78,6 @@ class TerminalOnlyError(KeptError):
 
 
 class GuardError(KeptError):
-    """What a person asks for looks like damage rather than like a decision; nothing was changed until they say that they mean it."""
+    """What a person asks for looks like damage rather than like a decision; nothing was changed until they say that they mean
+    it.
+    """

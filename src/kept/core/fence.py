@@ -1,7 +1,7 @@
 """What is put before a session: pieces of memory by layer, the block they travel in, and how that block is recognised again.
 
-A hook waits for this module: it imports next to nothing (named tuples instead of dataclasses, whose import alone takes longer than a
-search).
+A hook waits for this module: it imports next to nothing (named tuples instead of dataclasses, whose import alone takes longer than
+a search).
 """
 
 import re
@@ -16,8 +16,8 @@ GUARD = "KEPT_GUARD"  # set in the environment of everything kept starts; a hook
 class Piece(NamedTuple):
     """One line that may be shown.
 
-    ``key`` is a memory id, a turn's key or a day; ``day`` is ISO or empty. ``near`` in [0, 1] is how near it is to the message (1 where
-    a layer does not ask), ``score`` orders the pieces of a layer.
+    ``key`` is a memory id, a turn's key or a day; ``day`` is ISO or empty. ``near`` in [0, 1] is how near it is to the message (1
+    where a layer does not ask), ``score`` orders the pieces of a layer.
     """
 
     layer: str
@@ -42,7 +42,9 @@ class Context(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """One layer: its title in the block, how near its pieces must be at least, how many there may be, and its share of the budget (what is left over passes on)."""
+    """One layer: its title in the block, how near its pieces must be at least, how many there may be, and its share of the budget
+    (what is left over passes on).
+    """
 
     name: str
     title: str

@@ -7,15 +7,20 @@ FENCE = "kept"
 CAUSE = "handed over"  # the trigger of a memory that is a person's own passage, selected by the agent of the session
 REWORDED = "suggested in other words"  # the trigger of one that an agent worded: it waits for the person
 START = (
-    "If the user types a rule, decision, correction, constraint, preference or cause that later sessions need, call kept's suggest: "
+    "If the user types a rule, decision, correction, constraint, preference or cause that later sessions need, call "
+    "kept's suggest: "
     'their exact words, one unbroken passage, and what it replaces. No tool: end with kept: "words"'
 )
 REMINDER = "For later sessions too? suggest"
 ASK = (
-    "Before you stop: did the user type something in this turn that later sessions need? If so, call kept's suggest with their exact "
+    "Before you stop: did the user type something in this turn that later sessions need? If so, call kept's suggest with "
+    "their exact "
     "words; if not, stop without a further word."
 )
-OPEN = "The conversation was compacted. The user typed this before, and nothing of it was handed over; suggest what later sessions need:"
+OPEN = (
+    "The conversation was compacted. The user typed this before, and nothing of it was handed over; suggest what later "
+    "sessions need:"
+)
 
 _NAMES = ("kept__suggest", "kept_suggest", "kept.suggest", "kept/suggest")
 

@@ -1,8 +1,8 @@
 """Invisible text: characters and escape sequences that a reader does not see but a program or a model does.
 
-Removed are format characters (category Cf), tags, bidirectional controls, zero-width characters, Hangul fillers, variation selectors,
-control characters other than newline and tab, and terminal escape sequences. Joiners stay where a script or an emoji needs them, and
-emoji presentation stays after what it presents. Knows nothing of where a text came from.
+Removed are format characters (category Cf), tags, bidirectional controls, zero-width characters, Hangul fillers, variation
+selectors, control characters other than newline and tab, and terminal escape sequences. Joiners stay where a script or an emoji
+needs them, and emoji presentation stays after what it presents. Knows nothing of where a text came from.
 """
 
 import re

@@ -22,7 +22,9 @@ _BROKEN = (
 
 @contextmanager
 def contained(what: str, where: str) -> Iterator[None]:
-    """Turn a fault into a SourceError that says ``what`` failed and ``where``, by the kind of the fault alone: its text may quote a transcript."""
+    """Turn a fault into a SourceError that says ``what`` failed and ``where``, by the kind of the fault alone: its text may quote a
+    transcript.
+    """
     try:
         yield
     except _BROKEN as error:

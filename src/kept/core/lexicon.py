@@ -1,6 +1,7 @@
 """A lexicon: the words by which a language shows what a sentence does. Data alone; where it comes from is not known here.
 
-Every cue field is the source of one case-insensitive RE2 pattern whose last group is the cue itself; the empty string never matches.
+Every cue field is the source of one case-insensitive RE2 pattern whose last group is the cue itself; the empty string never
+matches.
 """
 
 from dataclasses import dataclass
@@ -10,13 +11,15 @@ from dataclasses import dataclass
 class TellingPatterns:
     """How a person tells an assistant what to remember, in one language. Every pattern holds one group: the words it is about.
 
-    At the start of a sentence: ``lead`` (filler before a telling), ``request`` ("can you"), ``remember`` (a memory verb) and behind it ``link``
-    ("that"), ``goes_on`` ("to") or ``reminisce`` ("when": no telling); ``always`` and ``never`` (orders), ``no_ban`` ("never mind"),
-    ``describes`` (the subject of a description), ``decided``, ``correction``, ``note``, ``reported`` (another's words), ``person`` (the speaker). At its end: ``remember_this``.
-    Anywhere: ``from_now_on``, ``later`` ("next time"), ``must`` (who must, always or never), ``ours`` ("we always"), ``here`` (a rule of this project), ``everywhere``, ``practice`` (the work of
-    any agent), ``contrast`` ("…, never …"), ``reason``, ``occasion`` (holds once), ``preference``, ``goal``, ``kin`` (people in the speaker's life), ``rule``, ``convention``, ``wish`` (words of a
-    standing wish) and ``outside`` (words for what another sentence names). ``measured`` are the triggers whose precision is measured in this
-    language, ``words`` is any word of a telling; ``spaced`` says that words are written apart.
+    At the start of a sentence: ``lead`` (filler before a telling), ``request`` ("can you"), ``remember`` (a memory verb) and behind
+    it ``link`` ("that"), ``goes_on`` ("to") or ``reminisce`` ("when": no telling); ``always`` and ``never`` (orders), ``no_ban``
+    ("never mind"), ``describes`` (the subject of a description), ``decided``, ``correction``, ``note``, ``reported`` (another's
+    words), ``person`` (the speaker). At its end: ``remember_this``. Anywhere: ``from_now_on``, ``later`` ("next time"), ``must``
+    (who must, always or never), ``ours`` ("we always"), ``here`` (a rule of this project), ``everywhere``, ``practice`` (the work
+    of any agent), ``contrast`` ("…, never …"), ``reason``, ``occasion`` (holds once), ``preference``, ``goal``, ``kin`` (people in
+    the speaker's life), ``rule``, ``convention``, ``wish`` (words of a standing wish) and ``outside`` (words for what another
+    sentence names). ``measured`` are the triggers whose precision is measured in this language, ``words`` is any word of a telling;
+    ``spaced`` says that words are written apart.
     """
 
     language: str
@@ -60,8 +63,8 @@ class TellingPatterns:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lexicon:
-    """The words of one or several languages: ``agreement`` opens an answer that agrees, ``agent_talk`` speaks of the assistant itself,
-    ``tellings`` is how every language there is tells what to remember.
+    """The words of one or several languages: ``agreement`` opens an answer that agrees, ``agent_talk`` speaks of the assistant
+    itself, ``tellings`` is how every language there is tells what to remember.
     """
 
     languages: tuple[str, ...] = ()

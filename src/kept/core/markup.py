@@ -76,7 +76,9 @@ def shown(content: str, about: str = "", most: int = LONGEST) -> str:
 
 
 def restored(text: str, content: str, about: str = "") -> tuple[str, str]:
-    """What a person's edit of the line of :func:`shown` means: the content, in which words they left alone are unescaped, and what it is about."""
+    """What a person's edit of the line of :func:`shown` means: the content, in which words they left alone are unescaped, and what
+    it is about.
+    """
     note = f" {_ABOUT}{sentence(about, NOTE)})" if about else ""
     kept = about if note and text.endswith(note) else ""
     words = text.removesuffix(note).split(" ")
@@ -169,7 +171,9 @@ def unescape(text: str) -> str:
 
 
 def escape_inline(text: str) -> str:
-    """The text with every ``<`` that could open a tag or a comment, and every ``![`` that could open an image, made plain characters."""
+    """The text with every ``<`` that could open a tag or a comment, and every ``![`` that could open an image, made plain
+    characters.
+    """
     return "".join(_marks(piece if code else _without_images(piece), code=code, back=False) for code, piece in _pieces(text))
 
 

@@ -62,10 +62,10 @@ class Candidate:
     ``id`` hashes what makes it this proposal (profile, category, scope, trigger, anchor event, content), so extracting the same
     events again proposes the same ids. ``confidence`` is in [0, 1], computed from stated signals listed in ``reasoning``.
     ``fingerprint`` recognises the error a fix is for, ``subject`` names whom or what a dossier is about (both empty otherwise).
-    ``about`` is what the content speaks of where its own words do not say: a file, or the line before it. ``doubt`` is why it waits for a
-    person whatever its confidence (empty: it does not).
-    ``scope`` is ``"user"`` or ``"project:<key>"``. ``rewords`` is the id of the candidate that this one puts in better words: both
-    become one memory. ``replaces`` are the words of another candidate of the same session that this one takes the place of.
+    ``about`` is what the content speaks of where its own words do not say: a file, or the line before it. ``doubt`` is why it waits
+    for a person whatever its confidence (empty: it does not). ``scope`` is ``"user"`` or ``"project:<key>"``. ``rewords`` is the id
+    of the candidate that this one puts in better words: both become one memory. ``replaces`` are the words of another candidate of
+    the same session that this one takes the place of.
     """
 
     id: str
@@ -127,8 +127,9 @@ class Memory:
 
     ``candidates`` are the ids of the proposals it rests on. ``owned`` says that a person wrote, edited or decided it: no machine
     changes its content or status then. ``first_seen`` and ``last_seen`` are event times, and so is ``ended_at``, when it stopped
-    being held or active; ``observations`` counts distinct sessions with evidence. ``reason`` is that of the last operation. ``subject`` names whom or what a
-    dossier is about; empty for any other. ``about`` is what the content speaks of where its own words do not say. ``advised`` says that the content is a model's wording of what it rests on.
+    being held or active; ``observations`` counts distinct sessions with evidence. ``reason`` is that of the last operation.
+    ``subject`` names whom or what a dossier is about; empty for any other. ``about`` is what the content speaks of where its own
+    words do not say. ``advised`` says that the content is a model's wording of what it rests on.
     """
 
     id: str

@@ -30,7 +30,8 @@ class Facts:
     """What evidence says of a memory, in full after the operation, except for the evidence itself, which is added or dropped.
 
     ``candidates`` are all the ids it now rests on; ``added`` is new evidence, ``dropped`` the event keys whose evidence no longer
-    counts. ``advised`` says that the content is a model's wording of all of it. An operation that carries Facts replaces these fields and leaves the rest of the memory as it was.
+    counts. ``advised`` says that the content is a model's wording of all of it. An operation that carries Facts replaces these
+    fields and leaves the rest of the memory as it was.
     """
 
     content: str

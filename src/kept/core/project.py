@@ -18,9 +18,11 @@ _NAME = r"[^/\\]+"
 _WORKTREE = re.compile(
     rf"^(?P<root>.+?)(?:{_SEP}(?:\.git{_SEP}|\.{_NAME}{_SEP})?\.?worktrees|{_SEP}\.conductor|[.-]worktrees){_SEP}{_NAME}"
 )
-# Workspace managers that keep the worktrees of all repositories in one place: by the repository, or by a task and then the repository.
+# Workspace managers that keep the worktrees of all repositories in one place: by the repository, or by a task and then the
+# repository.
 _BY_REPOSITORY = re.compile(
-    rf"^(?P<root>.*{_SEP}(?:conductor{_SEP}workspaces|\.conductor{_SEP}workspaces|(?:\.cursor|\.superset|superpowers|home{_SEP}{_NAME}|Users{_SEP}{_NAME}|root){_SEP}worktrees){_SEP}"
+    rf"^(?P<root>.*{_SEP}(?:conductor{_SEP}workspaces|\.conductor{_SEP}workspaces|(?:\.cursor|\.superset|superpowers"
+    rf"|home{_SEP}{_NAME}|Users{_SEP}{_NAME}|root){_SEP}worktrees){_SEP}"
     rf"(?P<repository>{_NAME})){_SEP}{_NAME}"
 )
 _BY_TASK = re.compile(rf"^(?P<root>.*{_SEP}(?:\.codex|vibe-kanban){_SEP}worktrees){_SEP}{_NAME}{_SEP}(?P<repository>{_NAME})")
@@ -56,7 +58,9 @@ def root_of(directory: str) -> str:
 
 
 def managed_repository(directory: str) -> str:
-    """The name of the repository of which a workspace manager made a directory, by how the manager names its folders; empty for others."""
+    """The name of the repository of which a workspace manager made a directory, by how the manager names its folders; empty for
+    others.
+    """
     found = _BY_REPOSITORY.match(directory[:4096]) or _BY_TASK.match(directory[:4096])
     return found["repository"] if found else ""
 

@@ -65,7 +65,8 @@ _COUNTED = _set(
 )
 # What is said of one version is not taken back by the same of another.
 _VERSIONED = _set(
-    "support test match matrix fail bug broken break work releas tag since introduc add fix changelog also both run built exist remov deprecat"
+    "support test match matrix fail bug broken break work releas tag since introduc add fix changelog also both run "
+    "built exist remov deprecat"
 )
 _UNIT = re.compile(
     r"^v?\d+(?:\.\d+)+$|^\d+(?:\.\d+)?(?:px|ms|s|m|h|d|kb|mb|gb|k|x|em|rem|pt|fps)$|^(?=\w*[a-f])(?=\w*\d)[0-9a-f]{6}$"
@@ -102,8 +103,9 @@ _WORDS_READ = 60
 class Statement:
     """A text as it is compared.
 
-    ``words`` are its tokens, ``content`` the stems of those that carry matter. ``chosen`` and ``refused`` are what it says to use and
-    not to use. ``remedy`` is what a fix runs: programs and options. ``fingerprint`` recognises the error that a fix is for; ``asks`` says that it is a question.
+    ``words`` are its tokens, ``content`` the stems of those that carry matter. ``chosen`` and ``refused`` are what it says to use
+    and not to use. ``remedy`` is what a fix runs: programs and options. ``fingerprint`` recognises the error that a fix is for;
+    ``asks`` says that it is a question.
     """
 
     form: str
@@ -195,8 +197,8 @@ def same(left: Statement, right: Statement) -> bool:
 
 
 def goes_on(longer: Statement, shorter: Statement) -> bool:
-    """Whether one says what the other says, word for word, and then more: a rule, and the rule with its reason. A short one may only go on
-    with its reason.
+    """Whether one says what the other says, word for word, and then more: a rule, and the rule with its reason. A short one may
+    only go on with its reason.
     """
     if not longer.form.startswith(f"{shorter.form} "):
         return False
@@ -204,7 +206,9 @@ def goes_on(longer: Statement, shorter: Statement) -> bool:
 
 
 def replaces(later: Statement, earlier: Statement) -> bool:
-    """Whether a statement leaves no room for an earlier one of the same scope: the same matter, with another value or the reverse of it."""
+    """Whether a statement leaves no room for an earlier one of the same scope: the same matter, with another value or the reverse
+    of it.
+    """
     if later.form == earlier.form:
         return False
     return _denied(later, earlier) or _preferred(later, earlier) or _revalued(later, earlier)

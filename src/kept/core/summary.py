@@ -37,8 +37,8 @@ class Note:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Point:
-    """One point of what a conversation came to: its kind (``problems``, ``solutions``, ``decisions``, ``questions``), and the events (keys)
-    that say so.
+    """One point of what a conversation came to: its kind (``problems``, ``solutions``, ``decisions``, ``questions``), and the
+    events (keys) that say so.
     """
 
     kind: str
@@ -47,8 +47,8 @@ class Point:
 
 
 class Form(StrEnum):
-    """What a stored sentence about a day is: a point that a model noted while it read, a line that was put together of the points of a
-    day, or a person's own words.
+    """What a stored sentence about a day is: a point that a model noted while it read, a line that was put together of the points
+    of a day, or a person's own words.
     """
 
     POINT = "point"
@@ -60,10 +60,10 @@ class Form(StrEnum):
 class Passage:
     """One stored sentence of what a day came to.
 
-    ``kind`` is one of the four of a :class:`Point`; ``events`` and ``sessions`` are what it rests on, ``at`` is when the last of them
-    was. ``day`` (local) and ``scope`` say where a line or a person's words belong; a point belongs to its ``thread`` at ``ordinal``.
-    ``by`` names the model and the prompt; ``made_of`` is the mark of the points that a line was put together of. ``instead`` is the id
-    of the line whose place a person's words took (empty text: they deleted it). ``id`` is made of what it is.
+    ``kind`` is one of the four of a :class:`Point`; ``events`` and ``sessions`` are what it rests on, ``at`` is when the last of
+    them was. ``day`` (local) and ``scope`` say where a line or a person's words belong; a point belongs to its ``thread`` at
+    ``ordinal``. ``by`` names the model and the prompt; ``made_of`` is the mark of the points that a line was put together of.
+    ``instead`` is the id of the line whose place a person's words took (empty text: they deleted it). ``id`` is made of what it is.
     """
 
     id: str
@@ -106,7 +106,9 @@ class Bullet:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Summary:
-    """What a day (or a week) was, from its first to its last day: everything told, and the 10 to 15 lines that matter later (K10)."""
+    """What a day (or a week) was, from its first to its last day: everything told, and the 10 to 15 lines that matter later
+    (K10).
+    """
 
     first: date
     last: date

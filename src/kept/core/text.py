@@ -118,7 +118,9 @@ def index_words(text: str) -> str:
 
 
 def phrase_words(name: str) -> str:
-    """The words of a name as they stand beside each other in :func:`index_words` of a text, also where a longer path has it in it."""
+    """The words of a name as they stand beside each other in :func:`index_words` of a text, also where a longer path has it in
+    it.
+    """
     words = index_words(name).split()
     return " ".join(words[1:] if len(words) > 1 and len(name.split()) == 1 else words)
 

@@ -1,8 +1,8 @@
 """Advice: what a model says should become of the memories of a category, and how much of that may be done (K4, K6).
 
-A model sees memories under short numbers and answers with changes only. Every change is checked: its kind is one of five, at most one
-a number, its words are those of the memories it is made of, what gives way is older than what it gives way to. What a person owns is
-never touched. Whether all changes together take too much is the guard's to say. Asks nobody itself.
+A model sees memories under short numbers and answers with changes only. Every change is checked: its kind is one of five, at most
+one a number, its words are those of the memories it is made of, what gives way is older than what it gives way to. What a person
+owns is never touched. Whether all changes together take too much is the guard's to say. Asks nobody itself.
 """
 
 from collections import Counter
@@ -32,8 +32,10 @@ _CARRIED = 0.6  # share of the telling words of each that a merged entry must st
 _RELATED = 0.15  # likeness that one needs with what it gives way to, where they name nothing in common
 _SHAPES = {
     Shape.FACT: "Each entry is one fact.",
-    Shape.DOSSIER: "There is one entry for each person or thing, a dossier: everything that holds about them, the latest where it changed.",
-    Shape.COLLECTION: "There is one entry for each theme: all that is said on it stands together, not five entries that each say a part.",
+    Shape.DOSSIER: "There is one entry for each person or thing, a dossier: everything that holds about them, the latest where it "
+    "changed.",
+    Shape.COLLECTION: "There is one entry for each theme: all that is said on it stands together, not five entries that each "
+    "say a part.",
     Shape.THEME: "There is one entry for each theme, the latest: it supersedes earlier ones on the same ground.",
 }
 
@@ -72,7 +74,8 @@ SCHEMA = _schema()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Table:
-    """The entries of one question, in the order of their numbers: those of the category, and behind them others that may only be named.
+    """The entries of one question, in the order of their numbers: those of the category, and behind them others that may only be
+    named.
 
     ``fresh`` are the ids of those that were learnt since.
     """

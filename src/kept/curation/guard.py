@@ -32,10 +32,11 @@ class Stop:
 
 
 def overreach(memories: Iterable[Memory], operations: Sequence[Operation], actor: Actor = Actor.MACHINE) -> tuple[Stop, ...]:
-    """The categories of which the operations would take too much (K6): more than half of what stands in this pass, or, together with
-    what machines took in the 30 days of event time before, more than half of what there was.
+    """The categories of which the operations would take too much (K6): more than half of what stands in this pass, or, together
+    with what machines took in the 30 days of event time before, more than half of what there was.
 
-    Active memories stand. Whatever ends that counts in full: retiring, superseding, merging away, resolving, emptying its content. Moving to another category does not. A pass with any stop must not be applied at all.
+    Active memories stand. Whatever ends that counts in full: retiring, superseding, merging away, resolving, emptying its content.
+    Moving to another category does not. A pass with any stop must not be applied at all.
     """
     before = {each.id: each for each in memories}
     after = _after(before, operations, actor)
@@ -60,7 +61,8 @@ def _standing(memories: Iterable[Memory]) -> frozenset[str]:
 
 
 def trespasses(memories: Iterable[Memory], operations: Sequence[Operation]) -> tuple[str, ...]:
-    """The memories, by id, that are pinned or a person's own and whose words, category or status a machine's operations would change.
+    """The memories, by id, that are pinned or a person's own and whose words, category or status a machine's operations would
+    change.
 
     A pass with any must not be applied at all, whoever allows it.
     """

@@ -1,7 +1,8 @@
 """Advising: what was learnt since a model last looked → one question for each category, with what is related → operations, guarded.
 
-What rules make of the candidates stands first; a model proposes changes to that, each checked, all of a group one pass that a guard may
-throw out whole and that can be undone. Without a usable reply nothing changes, and the next run asks again. Knows no prompt's text.
+What rules make of the candidates stands first; a model proposes changes to that, each checked, all of a group one pass that a guard
+may throw out whole and that can be undone. Without a usable reply nothing changes, and the next run asks again. Knows no prompt's
+text.
 """
 
 from collections import Counter
@@ -31,8 +32,8 @@ Group = tuple[str, str]
 
 @dataclass(kw_only=True, slots=True)
 class Advised:
-    """What asking came to: questions with a usable reply, operations by kind, changes that were not taken by reason, passes a guard threw
-    out in words, and how many groups wait for the next run.
+    """What asking came to: questions with a usable reply, operations by kind, changes that were not taken by reason, passes a guard
+    threw out in words, and how many groups wait for the next run.
     """
 
     asked: int = 0
@@ -55,7 +56,8 @@ class Advised:
 def take_advice(workspace: Workspace, run: Callable[[], int], asking: Asking, *, by: str, allow: bool = False) -> Advised:
     """Ask about every category in which something was learnt since it was last asked about. Raises StoreError, ConfigError.
 
-    ``by`` names the model, ``run`` gives the number of the run where something is to be noted, ``allow`` lets through what a guard would stop.
+    ``by`` names the model, ``run`` gives the number of the run where something is to be noted, ``allow`` lets through what a guard
+    would stop.
     """
     result, curated = Advised(), Curated()
     text, version = prompts.curation()

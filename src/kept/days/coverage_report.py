@@ -97,7 +97,9 @@ class Covering:
 
 
 def cover(workspace: Workspace, threads: Iterable[Thread], within: tuple[datetime, datetime] | None = None) -> Covered:
-    """The account of the topics of some threads; only of those that begin in [start, stop) where ``within`` is given. Raises StoreError."""
+    """The account of the topics of some threads; only of those that begin in [start, stop) where ``within`` is given. Raises
+    StoreError.
+    """
     covering = Covering(workspace, within)
     for thread in threads:
         for base in range(0, thread.events, WINDOW):

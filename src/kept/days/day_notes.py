@@ -1,5 +1,5 @@
-"""Summarising: what was worked on in each thread that grew → notes in the store; and what a day was, read off the daybook, notes and
-memories.
+"""Summarising: what was worked on in each thread that grew → notes in the store; and what a day was, read off the daybook, notes
+and memories.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -72,9 +72,9 @@ def _notes(workspace: Workspace, thread: Thread, start: int, take: Take | None) 
 def summary(workspace: Workspace, first: date, last: date | None = None, *, scopes: frozenset[str] = frozenset()) -> Summary:
     """What a day was, or the days from ``first`` to ``last``; of some projects only where ``scopes`` are given. Changes nothing.
 
-    What was worked on is told by the daybook where a model wrote of the day, and in the words used then where none did; the detailed
-    form has both. What was decided, learnt and is open are memories of those days as they stand now; a question that was answered
-    since is told by its answer.
+    What was worked on is told by the daybook where a model wrote of the day, and in the words used then where none did; the
+    detailed form has both. What was decided, learnt and is open are memories of those days as they stand now; a question that was
+    answered since is told by its answer.
     """
     last = last or first
     start, stop = workspace.span(first)[0], workspace.span(last)[1]
@@ -97,7 +97,9 @@ def summary(workspace: Workspace, first: date, last: date | None = None, *, scop
 
 
 def told(workspace: Workspace) -> dict[date, tuple[Line, ...]]:
-    """What each day came to, in short, as the lines of its note; each line says whose it is, so that an edit of it is understood."""
+    """What each day came to, in short, as the lines of its note; each line says whose it is, so that an edit of it is
+    understood.
+    """
     noted: dict[date, list[Bullet]] = {}
     for each in once(workspace.store.days.between(_FIRST, _LAST)):
         noted.setdefault(each.note.at.astimezone(workspace.zone).date(), []).append(worked(each.note, _scope(workspace, each)))
@@ -150,7 +152,9 @@ def _put(passage: Passage) -> str:
 
 
 def _is_told(workspace: Workspace, bullet: Bullet, book: Mapping[date, Page]) -> bool:
-    """Whether the daybook tells what a note does: a model wrote what came of that day in that project, or a person put it otherwise."""
+    """Whether the daybook tells what a note does: a model wrote what came of that day in that project, or a person put it
+    otherwise.
+    """
     page = book.get(bullet.at.astimezone(workspace.zone).date()) if bullet.at else None
     if page is None:
         return False

@@ -39,7 +39,9 @@ class Daybook:
 
 
 def write_days(workspace: Workspace, asking: LlmClient, *, by: str) -> Daybook:
-    """Have every day that is over written of which points were noted since. ``by`` names the model. Raises StoreError, ConfigError."""
+    """Have every day that is over written of which points were noted since. ``by`` names the model. Raises StoreError,
+    ConfigError.
+    """
     today = workspace.clock().astimezone(workspace.zone).date()
     noted = {place: points for place, points in _noted(workspace, _FIRST, _LAST).items() if place[0] < today}
     if not noted:

@@ -29,17 +29,20 @@ _MARKS = re2.compile(r"^(?:[>#*\-+•|]+|\d{1,3}[.)])\s*|\*\*|__|^\s+")
 _LINK = re2.compile(r"\[([^\]\n]{1,200})\]\([^)\n]{1,400}\)")
 _END = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])")
 _OPENER = re2.compile(
-    r"(?i)^(?:ok(?:ay)?|yes|yeah|yep|yup|alright|all right|sure|great|perfect|done|nice|cool|good|thanks|thank you|now|hmm+|so|also|and|then|please"
+    r"(?i)^(?:ok(?:ay)?|yes|yeah|yep|yup|alright|all right|sure|great|perfect|done|nice|cool|good|thanks|thank you|now"
+    r"|hmm+|so|also|and|then|please"
     r"|excellent|got it|all done|fixed|hi|hello|hey)\b[\s,.!:;–—-]*"
 )
 _PROCESS = re2.compile(
-    r"(?i)^(?:let me|let's|i'll|i will|i'm going|i am going|now i|first,? i|next,? i|looking at|i need to|i see|i understand|here(?:'s| is| are)|you're right"
+    r"(?i)^(?:let me|let's|i'll|i will|i'm going|i am going|now i|first,? i|next,? i|looking at|i need to|i see"
+    r"|i understand|here(?:'s| is| are)|you're right"
     r"|good (?:catch|point|question)|would you|do you|should i|want me|to answer)\b"
 )
 _ITEM = re2.compile(r"^(?:[*+•-]|\d{1,3}[.)])\s")
 # A label with its value, and how the checks went: true, but not what came of it.
 _ASIDE = re2.compile(
-    r"(?i)^(?:[a-z][\w ()/-]{0,30}: |(?:all |the )?(?:\d+ )?(?:unit |integration )?(?:tests?|checks?|linter|build)\b[^,;]{0,40}\bpass)"
+    r"(?i)^(?:[a-z][\w ()/-]{0,30}: |(?:all |the )?(?:\d+ )?(?:unit |integration )?(?:tests?|checks?|linter"
+    r"|build)\b[^,;]{0,40}\bpass)"
 )
 _COMMIT = re2.compile(r"(?s)\bgit\b[^|;&\n]{0,80}?\bcommit\b(.*)")
 _HEREDOC = re2.compile(r"<<-?\s*'?\"?EOF'?\"?\s*\n([^\n]{3,200})")

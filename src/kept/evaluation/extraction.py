@@ -1,7 +1,9 @@
-"""Annotated transcripts: the main job without a model over the very files that annotations cite, and how its memories stand against them.
+"""Annotated transcripts: the main job without a model over the very files that annotations cite, and how its memories stand against
+them.
 
-A gold set is a folder with ``gold.jsonl`` (what to keep) and ``negatives.jsonl`` (what not); their rows name transcripts by paths below one
-folder. Each set is read in a home of its own that is gone afterwards; what is remembered here is neither read nor changed.
+A gold set is a folder with ``gold.jsonl`` (what to keep) and ``negatives.jsonl`` (what not); their rows name transcripts by paths
+below one folder. Each set is read in a home of its own that is gone afterwards; what is remembered here is neither read nor
+changed.
 """
 
 import json
@@ -31,7 +33,9 @@ _NEEDED = {GOLD: ("text", "category", "importance", "must_mention", "evidence"),
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judged:
-    """What came of one gold set: how its memories stand, their rows, and what was read: files, bytes, and seconds of processor time."""
+    """What came of one gold set: how its memories stand, their rows, and what was read: files, bytes, and seconds of processor
+    time.
+    """
 
     name: str
     standing: Standing
@@ -44,8 +48,8 @@ class Judged:
 def annotated(open_desk: Opener, gold: Path, transcripts: Path | None = None, *, progress: Progress = silent) -> Iterator[Judged]:
     """Extract each gold set's transcripts without a model and compare, set by set.
 
-    ``gold`` is a set or a folder of sets. Where ``transcripts`` is not given, they are looked for beside the annotations and in the folders above
-    them. Raises UsageError where no set is there, a row is not of the form, or a transcript that it cites is missing.
+    ``gold`` is a set or a folder of sets. Where ``transcripts`` is not given, they are looked for beside the annotations and in the
+    folders above them. Raises UsageError where no set is there, a row is not of the form, or a transcript that it cites is missing.
     """
     for folder in _sets(gold):
         yield _judge(open_desk, folder, transcripts, progress)

@@ -1,7 +1,7 @@
 """How memories stand against what an annotator would keep of the same transcripts. Pure; reads words, not meaning.
 
-A memory covers an annotated item where the first 300 characters of its content hold one alternative of each of the item's groups. So wording
-can defeat a group, and a memory that matches by accident counts: what is unmatched has to be read.
+A memory covers an annotated item where the first 300 characters of its content hold one alternative of each of the item's groups.
+So wording can defeat a group, and a memory that matches by accident counts: what is unmatched has to be read.
 """
 
 from collections import Counter
@@ -21,11 +21,12 @@ _LONG, _WORDS, _SHARE = 25, 6, 0.8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Standing:
-    """How many memories are active and held, how many of each are marked as junk, how many active ones match an item, and what was found.
+    """How many memories are active and held, how many of each are marked as junk, how many active ones match an item, and what was
+    found.
 
-    ``recall`` has (found, annotated) by ``all``, ``importance 3``, ``category …``, ``trigger …`` and ``origin …``; ``agreeing`` of the found items
-    have a memory of a category that the annotator would accept. ``missed`` and ``junk`` are rows: items that nothing covers, active
-    memories marked as junk.
+    ``recall`` has (found, annotated) by ``all``, ``importance 3``, ``category …``, ``trigger …`` and ``origin …``; ``agreeing`` of
+    the found items have a memory of a category that the annotator would accept. ``missed`` and ``junk`` are rows: items that
+    nothing covers, active memories marked as junk.
     """
 
     active: int
@@ -43,8 +44,8 @@ def standing(
 ) -> Standing:
     """Compare memories (``content``, ``category``, ``status``, ``evidence`` with quotes) with annotations.
 
-    An item of the gold has ``text``, ``category``, ``also_ok``, ``origin``, ``trigger``, ``importance`` and ``must_mention``, groups of alternatives;
-    a negative has a ``quote`` of tempting text that should not become a memory.
+    An item of the gold has ``text``, ``category``, ``also_ok``, ``origin``, ``trigger``, ``importance`` and ``must_mention``,
+    groups of alternatives; a negative has a ``quote`` of tempting text that should not become a memory.
     """
     every = list(memories)
     live = [each for each in every if each.get("status", "active") in _LIVE]

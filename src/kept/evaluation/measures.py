@@ -9,7 +9,8 @@ RANKS = (1, 5, 10)
 
 
 def ranking_measures(ranked: Sequence[str], gold: frozenset[str]) -> dict[str, float]:
-    """R@k (share of the gold among the first k), all@5 (whether all of it is), NDCG@10 (binary), MRR. Raises ValueError without gold.
+    """R@k (share of the gold among the first k), all@5 (whether all of it is), NDCG@10 (binary), MRR. Raises ValueError without
+    gold.
 
     NDCG after Järvelin and Kekäläinen 2002; MRR is one over the place of the first gold anywhere in the ranking.
     """

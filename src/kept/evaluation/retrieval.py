@@ -1,7 +1,8 @@
-"""Evaluating: kept's own archive, search and extraction on public sets of questions and facts, one fresh store for each of their spaces.
+"""Evaluating: kept's own archive, search and extraction on public sets of questions and facts, one fresh store for each of their
+spaces.
 
-Sets are JSON Lines: a corpus of ``{ns, id, session, role, date, text}``, questions ``{qid, ns, query, gold: {turn, session}}``, facts
-``{ns, fid, text, sources}``. Everything happens in a temporary home; what is remembered here is neither read nor changed.
+Sets are JSON Lines: a corpus of ``{ns, id, session, role, date, text}``, questions ``{qid, ns, query, gold: {turn, session}}``,
+facts ``{ns, fid, text, sources}``. Everything happens in a temporary home; what is remembered here is neither read nor changed.
 """
 
 import json
@@ -39,7 +40,9 @@ _SECOND = 0.5  # what the second best turn of a session counts beside its best
 
 @dataclass(kw_only=True, slots=True)
 class Retrieved:
-    """What a retrieval run gave: a ranking for each question, measures by category (``all`` first), seconds for making and for asking."""
+    """What a retrieval run gave: a ranking for each question, measures by category (``all`` first), seconds for making and for
+    asking.
+    """
 
     rankings: dict[str, tuple[str, ...]] = field(default_factory=dict)
     measures: dict[str, dict[str, float]] = field(default_factory=dict)

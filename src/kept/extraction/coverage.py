@@ -1,8 +1,8 @@
 """Coverage: what a run of events was about, found without asking what was extracted from it, and whether memory has anything of it.
 
-A topic is a run of exchanges (a prompt and its answers) that share words and names. It is covered where the evidence of a memory, or
-a name that a memory and the topic alone share, lies in it; missed where the user's words show a rule, a choice or a correction and
-nothing is remembered. Knows nothing of how candidates are found.
+A topic is a run of exchanges (a prompt and its answers) that share words and names. It is covered where the evidence of a memory,
+or a name that a memory and the topic alone share, lies in it; missed where the user's words show a rule, a choice or a correction
+and nothing is remembered. Knows nothing of how candidates are found.
 """
 
 import re

@@ -88,8 +88,9 @@ def extract_pending(
 ) -> Extracted:
     """Extract every thread that is :func:`ready`; only those with events in [start, stop) where ``within`` is given.
 
-    ``run`` gives the number of the run, asked for only where something is to be noted. In real time only what is very sure is noted, and the thread still waits for a later occasion, which takes in all of it. A thread
-    that cannot be analysed is named and left, and so are all where ``late`` says so. Raises StoreError.
+    ``run`` gives the number of the run, asked for only where something is to be noted. In real time only what is very sure is
+    noted, and the thread still waits for a later occasion, which takes in all of it. A thread that cannot be analysed is named and
+    left, and so are all where ``late`` says so. Raises StoreError.
     """
     threads = ready(workspace, occasion, force=force, within=within)
     live = occasion is Occasion.REAL_TIME
@@ -120,7 +121,8 @@ def extract_pending(
 
 
 def ready(workspace: Workspace, occasion: Occasion, *, force: bool = False, within: Within | None = None) -> Mapping[int, int]:
-    """The threads that grew (all where ``force``) and whose profile is extracted on an occasion; the others wait for one that is theirs.
+    """The threads that grew (all where ``force``) and whose profile is extracted on an occasion; the others wait for one that is
+    theirs.
 
     In the order of their first event, by number, with the ordinal from which their episodes are open. Only those with events in
     [start, stop) where ``within`` is given.
@@ -168,7 +170,9 @@ def overlaps(thread: Thread, within: Within) -> bool:
 def _extract(
     workspace: Workspace, run: Callable[[], int], thread: Thread, rules: Rules, sequels: Sequels, *, force: bool
 ) -> Iterator[_Stretch]:
-    """Analyse a thread from its first open episode on, and note it stretch by stretch; with the last one pair it with other sessions."""
+    """Analyse a thread from its first open episode on, and note it stretch by stretch; with the last one pair it with other
+    sessions.
+    """
     with workspace.store.transaction():
         changed = _mark_branches(workspace, thread)
         place = 0 if force else changed

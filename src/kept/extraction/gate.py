@@ -36,7 +36,8 @@ def judge(candidate: Candidate, profile: Profile, *, lexicon: Lexicon) -> Verdic
 
 
 def grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:
-    """Whether every quote stands verbatim (white space apart) in the text of its event, and every artifact of the content in any text.
+    """Whether every quote stands verbatim (white space apart) in the text of its event, and every artifact of the content in any
+    text.
 
     ``texts`` maps event keys to texts: those of the cited events and of their neighbours (a tool's target included).
     """
@@ -81,13 +82,17 @@ def _hold(candidate: Candidate, category: Category) -> Held | None:
 
 
 def _untrusted(candidate: Candidate, category: Category) -> bool:
-    """Injected, sub-agent, compaction and abandoned text supports nothing; tool text supports no category that needs the user's words."""
+    """Injected, sub-agent, compaction and abandoned text supports nothing; tool text supports no category that needs the user's
+    words.
+    """
     authors = {each.author for each in candidate.evidence}
     return bool(authors & {"injected", "subagent", "compaction", "abandoned"}) or (category.users_words and "tool" in authors)
 
 
 def _specific(text: str) -> bool:
-    """Whether a text names something concrete: a file, a function, a setting, a command, a version, or something by its proper name."""
+    """Whether a text names something concrete: a file, a function, a setting, a command, a version, or something by its proper
+    name.
+    """
     return bool(artifacts(text)) or _NAME.search(text) is not None
 
 

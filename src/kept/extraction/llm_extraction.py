@@ -1,7 +1,8 @@
 """Hearing: what no model has read yet → questions → replies → judged candidates in the log, beside those of the rules.
 
 A conversation is asked about chunk by chunk, and no transaction is open meanwhile. What was answered is committed even where other
-chunks were not; those wait for the next run, which gets every reply that was paid for out of the cache. Knows no model and no price.
+chunks were not; those wait for the next run, which gets every reply that was paid for out of the cache. Knows no model and no
+price.
 """
 
 from collections import Counter
@@ -40,9 +41,9 @@ class Heard:
     """What asking a model came to.
 
     ``chunks`` were read, ``again`` of them asked about once more because something looked missed. The candidates are the model's:
-    ``confirmed`` of those accepted rest on one of the rules'; ``overruled`` counts those of the rules that it turned down or doubts.
-    ``dropped`` counts parts of replies that could not be used. ``left`` threads wait for the next run. ``prompts`` says by profile
-    which prompt was used (where it comes from, its version).
+    ``confirmed`` of those accepted rest on one of the rules'; ``overruled`` counts those of the rules that it turned down or
+    doubts. ``dropped`` counts parts of replies that could not be used. ``left`` threads wait for the next run. ``prompts`` says by
+    profile which prompt was used (where it comes from, its version).
     """
 
     threads: int = 0
@@ -162,8 +163,10 @@ def hear(
 ) -> Heard:
     """Ask about every thread that grew since a model read it (every thread whole where ``force``), and note what comes of it.
 
-    ``by`` names the model; it is noted with each pass. Only threads with events in [start, stop) where ``within`` is given, and whose profile is extracted on the ``occasion``. ``run`` gives the number of the run, asked for only where
-    something is to be noted. Where ``late`` says so nothing more is asked. Raises StoreError, ConfigError, and what ``asking`` raises; what was noted before stays.
+    ``by`` names the model; it is noted with each pass. Only threads with events in [start, stop) where ``within`` is given, and
+    whose profile is extracted on the ``occasion``. ``run`` gives the number of the run, asked for only where something is to be
+    noted. Where ``late`` says so nothing more is asked. Raises StoreError, ConfigError, and what ``asking`` raises; what was noted
+    before stays.
     """
     waiting = tuple((each, 0) for each in workspace.store.archive.threads()) if force else workspace.store.archive.unheard()
     chosen = [
@@ -389,7 +392,9 @@ def _without_secrets(workspace: Workspace, judged: Judged) -> Judged:
 
 
 def missed_of(reading: Reading, judged: Iterable[Judged]) -> tuple[Topic, ...]:
-    """The topics of a chunk, found without asking what was extracted, in which the person's words look worth remembering and nothing is."""
+    """The topics of a chunk, found without asking what was extracted, in which the person's words look worth remembering and
+    nothing is.
+    """
     events = [reading.events[place] for place in range(reading.chunk.start, reading.chunk.stop)]
     live = [(each.candidate, isinstance(each.verdict, Accepted)) for each in judged if not isinstance(each.verdict, Refused)]
     live += [(each.candidate, True) for each in reading.hints]

@@ -20,28 +20,35 @@ _CLAUSE = re.compile(
 # A word, or a character of a script without spaces; kana bend words and name little.
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[\u30a0-\u30ff]{2,}|(?![\u3040-\u9fff])[^\W_](?:(?![\u3040-\u9fff])[\w'’./@+-])*")
 _DENIES = re.compile(
-    r"(?i)(?:(?<![\w-])(?:not|never|no longer|no|cannot|don['’]?t|doesn['’]?t|didn['’]?t|won['’]?t|can['’]?t|isn['’]?t|aren['’]?t|shouldn['’]?t|mustn['’]?t|\w+n['’]t|avoid|stop|without|neither|nor|instead of|rather than"
+    r"(?i)(?:(?<![\w-])(?:not|never|no longer|no|cannot|don['’]?t|doesn['’]?t|didn['’]?t|won['’]?t|can['’]?t|isn['’]?t"
+    r"|aren['’]?t|shouldn['’]?t|mustn['’]?t|\w+n['’]t|avoid|stop|without|neither|nor|instead of|rather than"
     r"|nicht|nie|niemals|kein\w{0,2}|nimmer|ohne|anstatt|statt|vermeide\w?"
-    r"|nunca|jamás|tampoco|evita\w?|sin|en vez de|en lugar de|ne|n['’](?=\w)|jamais|aucune?|sans|évite\w?|au lieu d\w|não|nem|sem|em vez de|evite)(?![\w-])"
+    r"|nunca|jamás|tampoco|evita\w?|sin|en vez de|en lugar de|ne|n['’](?=\w)|jamais|aucune?|sans|évite\w?|au lieu d\w|não"
+    r"|nem|sem|em vez de|evite)(?![\w-])"
     r"|不要|不再|不能|不用|不|没有|沒有|没|別|别|勿|禁止|避免|而不是|ではなく|じゃなく|せずに?|しない|ない|ません|禁止)"
 )
 _BACKWARD = re.compile(r"(?i)nicht|nie|niemals|ではなく|じゃなく|せずに?|しない|ない|ません")
 _RESTRICTS = re.compile(
-    r"(?i)(?:\b(?:only|solely|exclusively|nothing but|except|unless|nur|ausschließlich|lediglich|außer|sólo|solo|solamente|únicamente|excepto|seulement|uniquement"
+    r"(?i)(?:\b(?:only|solely|exclusively|nothing but|except|unless|nur|ausschließlich|lediglich|außer|sólo|solo|solamente"
+    r"|únicamente|excepto|seulement|uniquement"
     r"|ne [^,.;]{1,30}? que|sauf|somente|apenas|exceto|just one)(?!\w)|只|仅|僅|唯一|だけ|のみ|しか)"
 )
 _GENERAL = re.compile(
-    r"(?i)(?:\b(?:always|every|each|all|any|must|from now on|whenever|everywhere|never|immer|jede\w?|alle\w?|stets|muss|müssen|nie|siempre|todos?|todas?|cada|debe\w?|toujours|chaque|tou(?:s|tes)"
+    r"(?i)(?:\b(?:always|every|each|all|any|must|from now on|whenever|everywhere|never|immer|jede\w?|alle\w?|stets|muss"
+    r"|müssen|nie|siempre|todos?|todas?|cada|debe\w?|toujours|chaque|tou(?:s|tes)"
     r"|doit|doivent|sempre|tod[oa]s?|deve\w?)(?!\w)|总是|始终|永远|每|都|必须|一律|常に|必ず|いつも|毎|すべて)"
 )
 _ALWAYS = re.compile(r"(?i)(?:\b(?:always|immer|stets|siempre|toujours|sempre)(?!\w)|总是|始终|永远|常に|必ず|いつも)")
 _SOMETIMES = re.compile(
-    r"(?i)(?:\b(?:sometimes|usually|often|mostly|maybe|perhaps|manchmal|meistens|vielleicht|a veces|quizás?|parfois|peut-être|às vezes|talvez)(?!\w)|有时|可能|也许|時々|たぶん)"
+    r"(?i)(?:\b(?:sometimes|usually|often|mostly|maybe|perhaps|manchmal|meistens|vielleicht|a veces|quizás?|parfois"
+    r"|peut-être|às vezes|talvez)(?!\w)|有时|可能|也许|時々|たぶん)"
 )
 # Denials in form that order what they are said of.
 _IDIOMS = re.compile(
-    r"(?i)\b(?:(?:do not|don['’]?t|never) forget(?: to)?|not (?:only|just)|why not|no (?:problem|worries)|no doubt|if not|or not|not sure"
-    r"|nicht (?:vergessen|nur)|vergiss nicht|no (?:te )?olvides|no sólo|n['’]oubliez? pas|pas seulement|não (?:se )?esque[cç]\w+|não só)\b|不要忘|别忘|忘れず"
+    r"(?i)\b(?:(?:do not|don['’]?t|never) forget(?: to)?|not (?:only|just)|why not|no (?:problem|worries)|no doubt|if not"
+    r"|or not|not sure"
+    r"|nicht (?:vergessen|nur)|vergiss nicht|no (?:te )?olvides|no sólo|n['’]oubliez? pas|pas seulement"
+    r"|não (?:se )?esque[cç]\w+|não só)\b|不要忘|别忘|忘れず"
 )
 # Words that name nothing a marker could be said of.
 _EMPTY = re.compile(

@@ -63,7 +63,9 @@ def at_work(home: Paths) -> tuple[str, ...]:
 
 
 def look(home: Paths, profile: str = "") -> Draft:
-    """How the prompt of a profile stands, whatever is wrong with it. Raises ConfigError for settings or a profile that cannot be read."""
+    """How the prompt of a profile stands, whatever is wrong with it. Raises ConfigError for settings or a profile that cannot be
+    read.
+    """
     usual = settings.read(home.settings).profile
     made = profiles.profile(profile or usual, home.config / "profiles")
     own = own_path(made.id, home.config, default_profile=usual)
@@ -126,14 +128,18 @@ def _put(home: Paths, draft: Draft, text: str, before: Content) -> None:
 
 
 def declare(home: Paths, profile: str, name: str, told: Mapping[str, str | bool], *, if_match: str) -> Draft:
-    """Declare a category in the user's own prompt, which begins with it where there was none yet. Raises as :func:`save`, UsageError."""
+    """Declare a category in the user's own prompt, which begins with it where there was none yet. Raises as :func:`save`,
+    UsageError.
+    """
     if not name.strip():
         raise UsageError("a category needs a name", hint="letters, digits and _")
     return save(home, profile, with_category(_mendable(home, profile), name.strip(), told), if_match=if_match)
 
 
 def withdraw(home: Paths, profile: str, name: str, *, if_match: str) -> Draft:
-    """Take a category out of the user's own prompt; memories of it stay. Raises as :func:`save`, MissingError where it has none such."""
+    """Take a category out of the user's own prompt; memories of it stay. Raises as :func:`save`, MissingError where it has none
+    such.
+    """
     text = _mendable(home, profile)
     left = without_category(text, name)
     if left == text:
@@ -153,7 +159,8 @@ def _mendable(home: Paths, profile: str) -> str:
 def put_away(home: Paths, profile: str = "", *, if_match: str = "") -> Path:
     """Take the user's own prompt out of force; where it was copied to.
 
-    Raises UsageError where there is none, StaleError where it is not of the revision ``if_match`` (empty: any), ConfigError, ChangedError.
+    Raises UsageError where there is none, StaleError where it is not of the revision ``if_match`` (empty: any), ConfigError,
+    ChangedError.
     """
     own = _own(home, profile)
     content = files.read(own)

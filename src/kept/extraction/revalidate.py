@@ -14,7 +14,9 @@ from kept.workspace import Workspace
 
 
 def recheck(workspace: Workspace, run: Callable[[], int], threads: Iterable[Thread]) -> None:
-    """Refuse what a model proposed of threads that changed, where its words are no longer there or were taken back. Raises StoreError."""
+    """Refuse what a model proposed of threads that changed, where its words are no longer there or were taken back. Raises
+    StoreError.
+    """
     for thread in threads:
         with workspace.store.transaction():
             before = workspace.store.log.proposals_from(thread.id, 0, MODEL)

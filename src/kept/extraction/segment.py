@@ -28,8 +28,8 @@ class Episode:
 def segment(events: Sequence[Event], buffer: Buffer) -> tuple[Episode, ...]:
     """The episodes of a session, in order, without gaps; the last one is open.
 
-    A prompt opens a new episode when the running one holds ``buffer.most`` events, or ``buffer.least`` and the prompt comes more than
-    ``buffer.seconds`` after the event before it (or either time is unknown).
+    A prompt opens a new episode when the running one holds ``buffer.most`` events, or ``buffer.least`` and the prompt comes more
+    than ``buffer.seconds`` after the event before it (or either time is unknown).
     """
     episodes: list[Episode] = []
     start = 0

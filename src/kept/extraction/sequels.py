@@ -1,7 +1,8 @@
 """Sequels: what failed at the end of one session and passed first in a later one of the same project.
 
-A session goes on where the up to three before it ended, as far as the two weeks before it go; two that ran side by side do not follow each other. Both
-orders of reading end alike: a session is paired with those before it when it is read, and those after it are paired again.
+A session goes on where the up to three before it ended, as far as the two weeks before it go; two that ran side by side do not
+follow each other. Both orders of reading end alike: a session is paired with those before it when it is read, and those after it
+are paired again.
 """
 
 from collections.abc import Callable, Iterator
@@ -50,7 +51,9 @@ class Sequels:
                 self._pair(each, each.first_at)
 
     def _following(self, thread: Thread, begun: datetime, ended: datetime) -> Iterator[Thread]:
-        """The threads that may have this one before them: all that began while it ran, and those after it up to the third that ended."""
+        """The threads that may have this one before them: all that began while it ran, and those after it up to the third that
+        ended.
+        """
         seen: list[datetime] = []
         for each in self.workspace.store.archive.begun(self._near(thread), begun, ended + REACH):
             if each.first_at is None or each.last_at is None:

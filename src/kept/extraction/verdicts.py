@@ -47,8 +47,8 @@ def verdict_on(rules: Rules, candidate: Candidate, said: Mapping[str, str], word
 
 
 def judged(rules: Rules, candidate: Candidate, by_key: Mapping[str, Event], said: Mapping[str, str], words: Lexicon) -> Judged:
-    """A candidate with its evidence told where it stands, and the verdict on it. What looks like a secret once its words stand together is
-    refused, and not even listed in the clear; of what was forgotten no word is noted.
+    """A candidate with its evidence told where it stands, and the verdict on it. What looks like a secret once its words stand
+    together is refused, and not even listed in the clear; of what was forgotten no word is noted.
     """
     found = located(candidate, by_key)
     clean = redact(found.content, key=rules.key)

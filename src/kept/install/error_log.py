@@ -1,7 +1,7 @@
 """The log of unexpected errors below the state folder: one entry an error, with its trace and without a word of anybody's.
 
-An entry holds the types of the errors and the places in code they came through; messages of exceptions may quote a transcript, so they
-are left out.
+An entry holds the types of the errors and the places in code they came through; messages of exceptions may quote a transcript, so
+they are left out.
 """
 
 import logging

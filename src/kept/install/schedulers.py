@@ -65,7 +65,8 @@ class Installed:
 def run_command(words: Sequence[str], given: str = "") -> Ran:
     """Run a command of the system, its input given, for at most 30 seconds."""
     try:
-        done = subprocess.run(list(words), input=given, capture_output=True, text=True, timeout=_SECONDS, check=False)  # noqa: S603 - fixed names, arguments of their own
+        # Names of programs are fixed, arguments are passed one by one.
+        done = subprocess.run(list(words), input=given, capture_output=True, text=True, timeout=_SECONDS, check=False)  # noqa: S603
     except FileNotFoundError:
         return Ran(code=127, out=f"there is no command {words[0]}")
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -142,12 +143,14 @@ def task_text(entry: Entry) -> str:
     """The Windows task, made up for where the machine was off."""
     arguments = escape(subprocess.list2cmdline(entry.command[1:]))
     return (
-        '<?xml version="1.0" encoding="UTF-16"?>\n<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">\n'
+        '<?xml version="1.0" encoding="UTF-16"?>\n<Task version="1.2" '
+        'xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">\n'
         f"<Triggers><CalendarTrigger><StartBoundary>2026-01-01T{entry.at:%H:%M}:00</StartBoundary>"
         "<ScheduleByDay><DaysInterval>1</DaysInterval></ScheduleByDay></CalendarTrigger></Triggers>\n"
         "<Settings><StartWhenAvailable>true</StartWhenAvailable><MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>"
         "<Priority>9</Priority><Hidden>true</Hidden></Settings>\n"
-        f"<Actions><Exec><Command>{escape(entry.command[0])}</Command><Arguments>{arguments}</Arguments></Exec></Actions>\n</Task>\n"
+        f"<Actions><Exec><Command>{escape(entry.command[0])}</Command><Arguments>{arguments}</Arguments></Exec></Actions>\n<"
+        "/Task>\n"
     )
 
 

@@ -38,7 +38,9 @@ def running(home: Paths) -> Running | None:
 
 @contextmanager
 def announced(home: Paths, port: int) -> Iterator[str]:
-    """A new key for as long as the body runs, in ``web.key`` beside ``web.port``. Raises BusyError where a page is served already."""
+    """A new key for as long as the body runs, in ``web.key`` beside ``web.port``. Raises BusyError where a page is served
+    already.
+    """
     with files.locked(_lock(home)):
         key = secrets.token_urlsafe(_KEY_BYTES)
         _put(home, _key(home), f"{key}\n")

@@ -68,7 +68,9 @@ def program() -> str:
 
 
 def note_program(home: Paths, *, anew: bool = False) -> None:
-    """Note where this kept is, for the plugin: it has only a poor PATH to look for it. Unless ``anew``, another one that is there stays."""
+    """Note where this kept is, for the plugin: it has only a poor PATH to look for it. Unless ``anew``, another one that is there
+    stays.
+    """
     script, place = Path(sys.executable).with_name("kept"), home.state / "program"
     noted = Path(_text(place).strip() or "/")
     if script.is_file() and home.state.is_dir() and (noted != script if anew else not noted.is_file()):
@@ -98,8 +100,8 @@ def sectioned(home: Paths) -> tuple[Client, ...]:
 def planned(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[Change, ...]:
     """What installing the hooks would write; nothing where all stand already, or the plugin brings them.
 
-    ``allow`` also lets Claude Code call the one tool that hands the person's words over without asking. Raises ConfigError for settings
-    nobody can edit safely.
+    ``allow`` also lets Claude Code call the one tool that hands the person's words over without asking. Raises ConfigError for
+    settings nobody can edit safely.
     """
     own = f"{program()}{'' if home.root == home.user else f' --home {shlex.quote(str(home.root))}'}"
     found = []
@@ -121,7 +123,9 @@ def planned(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[Cha
 
 
 def install_hooks(home: Paths, changes: tuple[Change, ...] | None = None) -> tuple[Change, ...]:
-    """Write the changes (else all that :func:`planned` tells), and note what stood there before. Raises ConfigError, ChangedError."""
+    """Write the changes (else all that :func:`planned` tells), and note what stood there before. Raises ConfigError,
+    ChangedError.
+    """
     changes, noted = planned(home) if changes is None else changes, _noted(home)
     for each in changes:
         content = files.read(each.path)

@@ -1,4 +1,6 @@
-"""A run of its own for one transcript: detached from the hook that starts it, alone, bounded, and never answered by a hook again."""
+"""A run of its own for one transcript: detached from the hook that starts it, alone, bounded, and never answered by a hook
+again.
+"""
 
 import fcntl
 import os

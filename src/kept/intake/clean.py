@@ -1,8 +1,8 @@
 """Cleaning: an event without invisible text, binary bulk, secrets, and what a tool merely dumped.
 
-Text is stripped, freed of what kept itself put there, freed of blobs and redacted whole before anything is cut, so that no secret is halved first. What people and
-assistants said stays whole up to a generous cap; of a tool's output the head, the tail and the lines that tell of an error stay.
-It does not know which secrets there are (the redactor is given), nor what an event is worth.
+Text is stripped, freed of what kept itself put there, freed of blobs and redacted whole before anything is cut, so that no secret
+is halved first. What people and assistants said stays whole up to a generous cap; of a tool's output the head, the tail and the
+lines that tell of an error stay. It does not know which secrets there are (the redactor is given), nor what an event is worth.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sized
@@ -136,7 +136,8 @@ def _field(text: str, redact: Callable[[str], Redaction], most: int, ledger: _Le
     return short, ledger.took("long", purged, short)
 
 
-# What kept put before a session or gave to a tool, wherever it turns up again: as it was, quoted, or as JSON writes it; cut short or not.
+# What kept put before a session or gave to a tool, wherever it turns up again: as it was, quoted, or as JSON writes it; cut short
+# or not.
 _OWN = re2.compile(rf"(?s)<{TAG}>(?:\s|\\n|>)*{re2.escape(NOTICE[:30])}.*?(?:<\\?/{TAG}>|\z)")
 _REMINDER = re2.compile(rf"(?s)<{FENCE}>.+?<\\?/{FENCE}>")
 
@@ -202,7 +203,8 @@ _LISTS = frozenset(
     ]
 )
 _SHOWING = re2.compile(
-    r"^\s*(?:cd\s+\S+\s*(?:&&|;)\s*)?(?:cat|head|tail|less|more|bat|nl|sed -n|type|Get-Content)\s[^|;&><]*(?:\|\s*(?:head|tail|nl|cat)[^|;&><]*)?$"
+    r"^\s*(?:cd\s+\S+\s*(?:&&|;)\s*)?(?:cat|head|tail|less|more|bat|nl|sed -n|type|Get-Content)\s[^|;&><]*(?:\|\s*(?:head"
+    r"|tail|nl|cat)[^|;&><]*)?$"
 )
 
 
@@ -258,8 +260,10 @@ def _whole(text: str) -> str:
 
 
 _ERROR = re2.compile(
-    r"(?i)\b(?:\w*error|failed|failures?|fail|fatal|panic(?:ked)?|\w*exception|traceback|assert(?:ion)?\w*|denied|refused|rejected|not found|no such"
-    r"|undefined|unresolved|unknown|invalid|missing|cannot|can't|could not|couldn't|unable to|timed out|segmentation fault|aborted|killed|conflict"
+    r"(?i)\b(?:\w*error|failed|failures?|fail|fatal|panic(?:ked)?|\w*exception|traceback|assert(?:ion)?\w*|denied|refused"
+    r"|rejected|not found|no such"
+    r"|undefined|unresolved|unknown|invalid|missing|cannot|can't|could not|couldn't|unable to|timed out|segmentation fault"
+    r"|aborted|killed|conflict"
     r"|exit(?:ed)?(?: with)?(?: code| status)?[ :=]{1,2}[1-9]\d*)\b|^E\s{2,}|[✗✘✖✕❌]"
 )
 _NO_ERROR = re2.compile(r"(?i)\b(?:0|no) (?:errors?|fail\w*)\b")

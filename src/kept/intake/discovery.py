@@ -1,4 +1,6 @@
-"""Discovery: what is on this machine, tool by tool: what is read, what is not, and why. Opens files as far as their format needs."""
+"""Discovery: what is on this machine, tool by tool: what is read, what is not, and why. Opens files as far as their format
+needs.
+"""
 
 import os
 from collections import Counter
@@ -216,7 +218,9 @@ class Doomed:
 
 
 def doomed(workspace: Workspace) -> tuple[Doomed, ...]:
-    """What is lost soon unless it is read, by tool. Looks at names and times, and opens only files that are due and not archived."""
+    """What is lost soon unless it is read, by tool. Looks at names and times, and opens only files that are due and not
+    archived.
+    """
     ends: dict[str, list[datetime]] = {}
     states: _States | None = None
     for source, place in places(workspace):

@@ -13,7 +13,8 @@ from kept.workspace import find_paths, opened
 
 
 def flush(root: str, path: str, *, most: int, session: str = "") -> str:
-    """Archive what is new in a transcript, and note what its ``session`` has open. Returns what was in the way, in words; empty where nothing was.
+    """Archive what is new in a transcript, and note what its ``session`` has open. Returns what was in the way, in words; empty
+    where nothing was.
 
     A run under way reads it by itself; more than ``most`` new bytes are left to the next run, for a client waits.
     """

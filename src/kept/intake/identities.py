@@ -16,8 +16,8 @@ _MARK = 12  # characters of a hash that tell contents apart
 def distinguish(archive: Archive, events: Iterable[Event], *, rewritten: bool) -> Iterator[Event]:
     """The events of a slice of a file; one whose key stands for other content gets a key of its own, the same at every reading.
 
-    ``rewritten`` tells that the file was rewritten since it was archived: a record may then say something new under its old identity,
-    which is no second record.
+    ``rewritten`` tells that the file was rewritten since it was archived: a record may then say something new under its old
+    identity, which is no second record.
     """
     seen: dict[str, Event] = {}
     for event in events:
@@ -31,7 +31,9 @@ def distinguish(archive: Archive, events: Iterable[Event], *, rewritten: bool) -
 
 
 def _differs(earlier: Event, event: Event) -> bool:
-    """Whether two events say different things. A copy that is cleaned otherwise has the same twin; what was forgotten is no content."""
+    """Whether two events say different things. A copy that is cleaned otherwise has the same twin; what was forgotten is no
+    content.
+    """
     if FORGOTTEN_MARK in earlier.text or bool(earlier.twin) != bool(event.twin):
         return False
     if earlier.twin:

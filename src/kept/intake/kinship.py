@@ -91,7 +91,9 @@ def _join(found: dict[str, str], identity: str, other: str) -> None:
 
 
 def first_commits(workspace: Workspace, projects: Sequence[Project], *, keep: bool) -> dict[str, str]:
-    """The first commit of each directory that is a checkout now or was one when it was last looked at; ``keep`` notes what is new."""
+    """The first commit of each directory that is a checkout now or was one when it was last looked at; ``keep`` notes what is
+    new.
+    """
     known = _noted(workspace.paths)
     now = dict(known)
     for project in projects:

@@ -27,8 +27,9 @@ class Moved:
 def record(workspace: Workspace, remotes: Remotes | None = None, *, keep: bool = True) -> None:
     """Note what every directory is that was not seen before, and what evidence says of those that were.
 
-    One that disappears later keeps what was noted. ``remotes`` are the repositories that git named while transcripts were read. Where
-    evidence gives a known directory another identity, its memories lie elsewhere than they belong: see :func:`misplaced`. Raises StoreError.
+    One that disappears later keeps what was noted. ``remotes`` are the repositories that git named while transcripts were read.
+    Where evidence gives a known directory another identity, its memories lie elsewhere than they belong: see :func:`misplaced`.
+    Raises StoreError.
     """
     archive = workspace.store.archive
     places = {place for directory, path in archive.directories() if (place := place_of(directory, path))}
@@ -167,7 +168,9 @@ def _said(judged: Judged) -> tuple[object, ...]:
 
 
 def _targets(workspace: Workspace, changed: dict[str, Project]) -> dict[str, str]:
-    """Where a scope that no directory belongs to any more goes as a whole: to where all its directories went, where that is one place."""
+    """Where a scope that no directory belongs to any more goes as a whole: to where all its directories went, where that is one
+    place.
+    """
     held = {each.scope for each in workspace.store.archive.projects()}
     reached: dict[str, set[str]] = {}
     for directory, each in changed.items():

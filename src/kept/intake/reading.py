@@ -1,4 +1,6 @@
-"""Reading: transcript files → cleaned turns in the archive. Each slice commits with its cursor, so an interruption loses nothing."""
+"""Reading: transcript files → cleaned turns in the archive. Each slice commits with its cursor, so an interruption loses
+nothing.
+"""
 
 import os
 from collections import Counter
@@ -105,8 +107,8 @@ class Reading:
 class _Candidate:
     """A path to examine. ``owner`` is the format whose tool's folder it lies in.
 
-    ``named`` tells that a person named this very file, ``asked`` that they named it or a folder above it. ``root`` is the root of the
-    settings that it lies in.
+    ``named`` tells that a person named this very file, ``asked`` that they named it or a folder above it. ``root`` is the root of
+    the settings that it lies in.
     """
 
     path: Path
@@ -248,7 +250,9 @@ _OFF_COMMAND = re2.compile(r"<command-name>\s*/?kept:off\s*</command-name>")  # 
 
 
 def opts_out(event: Event) -> bool:
-    """Whether the user says here that the conversation is not to be remembered: on a line of its own, outside of code, or by a command."""
+    """Whether the user says here that the conversation is not to be remembered: on a line of its own, outside of code, or by a
+    command.
+    """
     if event.kind is not Kind.PROMPT or "kept:" not in event.text.lower():
         return False
     if event.author is Author.INJECTED and event.label_reason.startswith("wrapper:command-"):
@@ -262,8 +266,8 @@ def opts_out(event: Event) -> bool:
 def read(workspace: Workspace, found: Found, *, force: bool = False, progress: Progress = silent, late: Late = never) -> Reading:
     """Archive what is new in the files. A file that cannot be read is skipped, counted and named; the rest goes on.
 
-    ``force`` reads every file again from its start; what is known already is not stored twice. Where ``late`` says so no further files
-    are opened. Raises StoreError.
+    ``force`` reads every file again from its start; what is known already is not stored twice. Where ``late`` says so no further
+    files are opened. Raises StoreError.
     """
     sessions = {each.session for each in workspace.store.archive.opted_out()}
     result = Reading(skipped=list(found.skipped), left=found.left, opted_out=sessions)
@@ -372,7 +376,9 @@ def _leave(workspace: Workspace, path: str, there: set[str]) -> None:
 
 
 def _usable(workspace: Workspace, piece: Slice, result: Reading) -> tuple[list[Event], Account]:
-    """The events that are to be remembered, and the account that says how many are not. What was archived of the others is erased."""
+    """The events that are to be remembered, and the account that says how many are not. What was archived of the others is
+    erased.
+    """
     for event in piece.events:
         if event.session and event.session not in result.opted_out and opts_out(event):
             result.opted_out.add(event.session)

@@ -1,7 +1,7 @@
 """Reminders: what hooks tell the agent of a session about handing over the person's words, when, and what that costs.
 
-Hooks wait for this module: it imports next to nothing. What it notes of a session is one small file beside what was shown in it; the
-file of costs tells ``kept status`` what was spent.
+Hooks wait for this module: it imports next to nothing. What it notes of a session is one small file beside what was shown in it;
+the file of costs tells ``kept status`` what was spent.
 """
 
 import os
@@ -32,7 +32,9 @@ _CALL = (
 
 
 class Turns(NamedTuple):
-    """What is noted of a session: tokens of reminders so far, where its turn began in the transcript, and if the turn was reminded."""
+    """What is noted of a session: tokens of reminders so far, where its turn began in the transcript, and if the turn was
+    reminded.
+    """
 
     spent: int = 0
     began: int = 0
@@ -40,7 +42,9 @@ class Turns(NamedTuple):
 
 
 def at_start(state: str, session: str, source: str) -> str:
-    """What a session is told at its start, once; after a compaction with the prompts that were open. Empty where it knows already."""
+    """What a session is told at its start, once; after a compaction with the prompts that were open. Empty where it knows
+    already.
+    """
     if source in ("resume", "fork"):
         return ""
     lines = [fenced(START)]
@@ -57,7 +61,9 @@ def at_start(state: str, session: str, source: str) -> str:
 
 
 def before_prompt(state: str, session: str, transcript: str, prompt: str) -> str:
-    """The reminder for a prompt; empty where no trigger fires, the session has had its share, or the agent handed over in this turn."""
+    """The reminder for a prompt; empty where no trigger fires, the session has had its share, or the agent handed over in this
+    turn.
+    """
     if not session or not fires(prompt):
         return ""
     turns, size, text = _turns(state, session), _size(transcript), fenced(REMINDER)
@@ -69,7 +75,8 @@ def before_prompt(state: str, session: str, transcript: str, prompt: str) -> str
 
 
 def at_stop(state: str, session: str, payload: Mapping[str, Any], env: Mapping[str, str], *, asking: bool) -> str:
-    """The question at the end of a turn that was reminded and handed nothing over; asked once, of a person's own session, if at all.
+    """The question at the end of a turn that was reminded and handed nothing over; asked once, of a person's own session, if at
+    all.
 
     The turn ends here: the next prompt begins another.
     """

@@ -1,18 +1,23 @@
-"""What clients put around a tool's result: tags, lines above it about how the call went, lines below. The result alone is what it is
-compared and quoted by, so that the same result through two clients is one.
+"""What clients put around a tool's result: tags, lines above it about how the call went, lines below. The result alone is what it
+is compared and quoted by, so that the same result through two clients is one.
 """
 
 import re2
 
-_TAGS = "untrusted_context|output|result|stdout|stderr|error|response|tool_result|tool_output|tool_use_error|function_results?|persisted-output"
+_TAGS = (
+    "untrusted_context|output|result|stdout|stderr|error|response|tool_result|tool_output|tool_use_error|function_results"
+    "?|persisted-output"
+)
 _OPENED = re2.compile(rf"(?i)^\s*<({_TAGS}|[a-z]+[_-][a-z_-]+)(?:\s[^<>\n]*)?>[ \t]*\n?")
 _HEAD = (
-    "Chunk ID|Wall time|Process exited with code|Process running with session ID|Exit code|Original token count|Total output lines|Command|Directory"
+    "Chunk ID|Wall time|Process exited with code|Process running with session ID|Exit code|Original token count|Total "
+    "output lines|Command|Directory"
     "|Duration|Status"
 )
 _ABOVE = re2.compile(rf"^\s*(?:(?:{_HEAD})\b[^\n]*\n)*(?:Output|Stdout):[ \t]*(?:\n|$)?")
 _BELOW = re2.compile(
-    r"\n(?:(?:Error|Stderr|Signal|Background PIDs|Process Group PGID|Exit Code|Exit code): ?(?:\(none\)|\(empty\)|null|-?\d+)[ \t]*(?:\n|$))+\s*$"
+    r"\n(?:(?:Error|Stderr|Signal|Background PIDs|Process Group PGID|Exit Code|Exit code): ?(?:\(none\)|\(empty\)|null"
+    r"|-?\d+)[ \t]*(?:\n|$))+\s*$"
 )
 _NOTHING = frozenset({"(empty)", "(none)"})
 _LAYERS = 4  # envelopes within each other

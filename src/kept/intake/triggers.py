@@ -1,7 +1,7 @@
 """Loose triggers: whether a typed prompt may hold something that later sessions need. A reminder follows, never a memory.
 
-Recall counts more than precision here: a reminder costs a few tokens, a miss costs the memory. Words and phrases of all languages are
-looked for at once, without a pattern, because a hook waits for this module. It knows nothing of what a sentence means.
+Recall counts more than precision here: a reminder costs a few tokens, a miss costs the memory. Words and phrases of all languages
+are looked for at once, without a pattern, because a hook waits for this module. It knows nothing of what a sentence means.
 """
 
 from kept.core.text import word_set
@@ -14,14 +14,19 @@ _TOGETHER = 2  # weak words that fire together
 
 # Rules, corrections, decisions, preferences, causes; a line or two a language. One of them is enough.
 _WORDS = word_set(
-    "always never must mustn't should shouldn't instead rather actually ensure avoid forbid forbidden remember reminder decided decide "
-    "decision choose chose chosen prefer preferred preference stick because since therefore otherwise cause reason due convention rule "
+    "always never must mustn't should shouldn't instead rather actually ensure avoid forbid forbidden remember reminder "
+    "decided decide "
+    "decision choose chose chosen prefer preferred preference stick because since therefore otherwise cause reason due "
+    "convention rule "
     "policy principle guideline requirement required requires deploy production purpose regardless future "
-    "immer nie niemals muss müssen darf dürfen soll sollen sollte sollten sondern stattdessen statt lieber bevorzuge bevorzugt stets merke "
+    "immer nie niemals muss müssen darf dürfen soll sollen sollte sollten sondern stattdessen statt lieber bevorzuge "
+    "bevorzugt stets merke "
     "entschieden entscheidung weil deshalb daher sonst grund ursache regel vorgabe eigentlich künftig zukünftig "
-    "toujours jamais doit doivent devons faut devrait devraient plutôt préfère préférons évite éviter souviens rappelle décidé décision "
+    "toujours jamais doit doivent devons faut devrait devraient plutôt préfère préférons évite éviter souviens rappelle "
+    "décidé décision "
     "choisi parce sinon raison règle convention désormais "
-    "siempre nunca debe deben debemos debería deberían prefiero preferimos evita evitar recuerda decidido decidimos decisión elegido "
+    "siempre nunca debe deben debemos debería deberían prefiero preferimos evita evitar recuerda decidido decidimos "
+    "decisión elegido "
     "porque sino razón causa regla convención obligatorio "
     "sempre deve devem devemos deveria deveriam prefiro preferimos evite lembre lembra decidimos escolhido pois senão razão regra "
     "convenção obrigatório"
@@ -163,7 +168,8 @@ _UNSPACED = (
 )
 # Denials, wishes and bounds: every report of a defect has one of them, so it takes two that differ.
 _WEAK_WORDS = word_set(
-    "no not don't dont doesn't doesnt won't wont isn't cannot can't cant wrong incorrect only every each anymore want wanted like hate "
+    "no not don't dont doesn't doesnt won't wont isn't cannot can't cant wrong incorrect only every each anymore want "
+    "wanted like hate "
     "nicht kein keine keinen falsch nur jede jedes jeden will möchte mag "
     "pas incorrect seulement chaque veux voudrais aime "
     "incorrecto mejor solo sólo cada quiero quisiera gusta "

@@ -1,4 +1,6 @@
-"""What a session has open before its conversation is compacted: typed prompts that fire a trigger and were followed by no hand-over."""
+"""What a session has open before its conversation is compacted: typed prompts that fire a trigger and were followed by no
+hand-over.
+"""
 
 from collections.abc import Sequence
 

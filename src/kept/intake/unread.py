@@ -42,6 +42,8 @@ def note_unread(workspace: Workspace, paths: Sequence[Path], found: Found, skipp
 
 
 def _stays(workspace: Workspace, path: Path, roots: Sequence[Path]) -> bool:
-    """Whether an entry of an earlier run still holds: the file is there, is not excluded, and this run did not look at its place."""
+    """Whether an entry of an earlier run still holds: the file is there, is not excluded, and this run did not look at its
+    place.
+    """
     there = os.path.lexists(path) and not is_excluded(str(path), workspace.settings.exclude)
     return there and not any(path.is_relative_to(root) for root in roots)

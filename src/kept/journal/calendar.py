@@ -22,8 +22,8 @@ _LASTING = (Status.ACTIVE, Status.RESOLVED, Status.SUPERSEDED)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cell:
-    """One day in a calendar: how many sessions had events on it, how many things were worked on, learnt, decided and asked; whether a
-    journal entry is there.
+    """One day in a calendar: how many sessions had events on it, how many things were worked on, learnt, decided and asked; whether
+    a journal entry is there.
     """
 
     day: date
@@ -42,7 +42,9 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Month:
-    """Every day of a month, and the first days of the months before and after it in which something happened, where there are such."""
+    """Every day of a month, and the first days of the months before and after it in which something happened, where there are
+    such.
+    """
 
     first: date
     cells: tuple[Cell, ...]

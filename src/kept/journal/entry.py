@@ -66,9 +66,9 @@ class Told:
 class Head:
     """What the front matter of an entry says of it.
 
-    ``shares`` are those of what the entry was made of, by source, adding up to 1; ``memories`` the ids it drew on, ``self_reference``
-    the share (0 to 1) of its sentences about the machinery of memory. ``tokens`` (in, out) is what a model was asked for, estimated by
-    length; ``inputs`` hashes what it was made of, ``digest`` the rest of the file as kept wrote it.
+    ``shares`` are those of what the entry was made of, by source, adding up to 1; ``memories`` the ids it drew on,
+    ``self_reference`` the share (0 to 1) of its sentences about the machinery of memory. ``tokens`` (in, out) is what a model was
+    asked for, estimated by length; ``inputs`` hashes what it was made of, ``digest`` the rest of the file as kept wrote it.
     """
 
     first: date
@@ -87,7 +87,8 @@ class Head:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Template:
-    """A form of entry: ``text`` with ``{{slot}}`` where parts go. ``span`` is ``day`` or ``week``; ``extract`` says that memories are made of it.
+    """A form of entry: ``text`` with ``{{slot}}`` where parts go. ``span`` is ``day`` or ``week``; ``extract`` says that memories
+    are made of it.
 
     ``instruction`` tells a model what kind of text it is.
     """

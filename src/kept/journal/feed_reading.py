@@ -128,7 +128,9 @@ def items_that(workspace: Workspace, tells: Callable[[str], bool]) -> Iterator[I
 
 
 def erase_items(workspace: Workspace, tells: Callable[[str], bool]) -> int:
-    """Empty the items of all sources, of the settings or of earlier ones, that tell something. Returns how many. Raises KeptError."""
+    """Empty the items of all sources, of the settings or of earlier ones, that tell something. Returns how many. Raises
+    KeptError.
+    """
     return sum(len(_erase(workspace, path, lambda one: _tells(one, tells))) for path in _paths(workspace))
 
 

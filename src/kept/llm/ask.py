@@ -14,11 +14,11 @@ from kept.core.fence import GUARD as GUARD  # noqa: PLC0414 - who asks must set 
 class Ask:
     """One question to a language model; stateless, everything it may know is in it.
 
-    ``purpose`` names what it is paid for (``extract``, ``curate``, ``summary``, ``journal``), ``version`` the prompt it was made with.
-    ``system`` is the stable prefix that many asks share, ``prompt`` what differs. ``schema`` is the JSON Schema of the reply (of
-    :func:`kept.llm.schema.schema_of`: every field required, no further ones). ``most`` bounds the reply, in tokens. ``about`` are the
-    sessions whose words stand in it, so that forgetting one reaches its replies. ``waits`` says that the reply may come in a later
-    run, at half the price, where the user wants that.
+    ``purpose`` names what it is paid for (``extract``, ``curate``, ``summary``, ``journal``), ``version`` the prompt it was made
+    with. ``system`` is the stable prefix that many asks share, ``prompt`` what differs. ``schema`` is the JSON Schema of the reply
+    (of :func:`kept.llm.schema.schema_of`: every field required, no further ones). ``most`` bounds the reply, in tokens. ``about``
+    are the sessions whose words stand in it, so that forgetting one reaches its replies. ``waits`` says that the reply may come in
+    a later run, at half the price, where the user wants that.
     """
 
     purpose: str

@@ -1,8 +1,9 @@
 """Asking a language model: the one place where questions leave and replies arrive.
 
-Every question is redacted once more on its way out. A reply that is known is not asked for again; a new one is remembered the moment
-it arrives, so a run cut short repeats no paid question. What fails for a while is tried again after a growing pause; what has no
-complete reply is asked for once more and then left; what a budget does not allow is not asked. Knows no prompt and no meaning.
+Every question is redacted once more on its way out. A reply that is known is not asked for again; a new one is remembered the
+moment it arrives, so a run cut short repeats no paid question. What fails for a while is tried again after a growing pause; what
+has no complete reply is asked for once more and then left; what a budget does not allow is not asked. Knows no prompt and no
+meaning.
 """
 
 from collections import deque
@@ -58,8 +59,9 @@ class _Open:
 class LlmClient:
     """Asks in, replies out (an :data:`kept.llm.ask.Asking`), for the time of one run.
 
-    ``made`` gives the model, when it is first needed; a ConfigError of it makes every reply Unreachable. ``day_start`` is the instant
-    at which the day of the budget began. ``program`` identifies what answers: replies that another could not give are asked for again. ``tell`` is told at once what a person should know before money is spent.
+    ``made`` gives the model, when it is first needed; a ConfigError of it makes every reply Unreachable. ``day_start`` is the
+    instant at which the day of the budget began. ``program`` identifies what answers: replies that another could not give are asked
+    for again. ``tell`` is told at once what a person should know before money is spent.
     """
 
     def __init__(
@@ -176,7 +178,10 @@ class LlmClient:
             return Awaited(reason="its reply is being made in a batch of the provider; a later run collects it")
         tries, fault = self._replies.failures(key, self._program)
         if tries >= TRIES and not self.retry:
-            reason = f"its reply could not be read in {tries} runs ({fault}); `kept run --force`, another model or a mended program asks again"
+            reason = (
+                f"its reply could not be read in {tries} runs ({fault}); `kept run --force`, another model or a mended program "
+                "asks again"
+            )
             return Unreadable(reason=reason, fault=Fault(fault))
         tokens = estimate(whole(ask))
         if tokens > self._pace.prompt_tokens:
@@ -394,6 +399,8 @@ def _note(key: str, ask: Ask) -> Note:
 
 
 def _once_more(ask: Ask, wrong: Wrong) -> Ask:
-    """The one question that may follow a reply nobody can use: the same, with what was wrong, and with more room where it was cut."""
+    """The one question that may follow a reply nobody can use: the same, with what was wrong, and with more room where it was
+    cut.
+    """
     room = 2 if wrong.fault is Fault.TRUNCATED else 1
     return replace(ask, prompt=f"{ask.prompt}\n\n{_AGAIN.format(reason=wrong.reason)}", most=room * ask.most)

@@ -1,4 +1,6 @@
-"""What a question to a model costs, by a dated table. Knows no vendor's bill: what it says is an upper bound where caching is in play."""
+"""What a question to a model costs, by a dated table. Knows no vendor's bill: what it says is an upper bound where caching is in
+play.
+"""
 
 import tomllib
 from collections.abc import Mapping
@@ -10,7 +12,9 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Price:
-    """USD for a million tokens, up to ``tier`` prompt tokens and above; ``read`` is what cached input costs of it, ``batch`` a batch."""
+    """USD for a million tokens, up to ``tier`` prompt tokens and above; ``read`` is what cached input costs of it, ``batch`` a
+    batch.
+    """
 
     input: float
     output: float

@@ -17,7 +17,8 @@ _REACHED = {Fault.EMPTY, Fault.REFUSAL, Fault.TRUNCATED, Fault.MALFORMED, Fault.
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pace:
-    """How fast and how often is asked: ``rate`` in questions a minute (0: as fast as it goes), ``prompt_tokens`` the longest question.
+    """How fast and how often is asked: ``rate`` in questions a minute (0: as fast as it goes), ``prompt_tokens`` the longest
+    question.
 
     ``monotonic``, ``sleep`` and ``jitter`` (a number in [0, 1)) are the time, so that a test need not wait.
     """

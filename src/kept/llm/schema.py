@@ -1,7 +1,8 @@
-"""The JSON Schema of a frozen dataclass, and whether a value fits one: the part of JSON Schema that all vendors' models are held to.
+"""The JSON Schema of a frozen dataclass, and whether a value fits one: the part of JSON Schema that all vendors' models are held
+to.
 
-That part: objects whose every property is required and that have no others, arrays, strings, integers, numbers, booleans, null, enum and
-anyOf. Bounds of lengths and numbers are not among it; whoever reads a reply checks them.
+That part: objects whose every property is required and that have no others, arrays, strings, integers, numbers, booleans, null,
+enum and anyOf. Bounds of lengths and numbers are not among it; whoever reads a reply checks them.
 """
 
 import types
@@ -75,7 +76,8 @@ def _properties(kind: Any, choices: Mapping[str, Sequence[str]]) -> dict[str, An
 def misfit(schema: Mapping[str, Any], value: object, place: str = "reply") -> str:
     """What in a value does not fit, and where (``reply.facts[2].category``); empty where it fits.
 
-    Stricter than JSON Schema: ``true`` is no number, ``1.0`` no integer, and text with half a character (a lone surrogate) no string.
+    Stricter than JSON Schema: ``true`` is no number, ``1.0`` no integer, and text with half a character (a lone surrogate) no
+    string.
     """
     if "anyOf" in schema:
         found = [misfit(each, value, place) for each in schema["anyOf"]]

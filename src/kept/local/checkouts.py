@@ -16,7 +16,8 @@ _URL = re.compile(r"^(?:[a-z+]+://)?(?:[^@/\s]+@)?(?P<host>[^:/\s]+)(?::\d+/|[:/
 class Checkout:
     """Where a repository lies (its main worktree) and its ``.git``, and its ``origin``.
 
-    ``remote`` is what the origin is called: host and path, without user or scheme. ``local`` is its folder where it is one on this machine.
+    ``remote`` is what the origin is called: host and path, without user or scheme. ``local`` is its folder where it is one on this
+    machine.
     """
 
     root: Path

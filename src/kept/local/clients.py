@@ -25,17 +25,19 @@ EVENTS: Mapping[str, tuple[str, int]] = {
 SUGGEST, PLUGIN_SUGGEST = "mcp__kept__suggest", "mcp__plugin_kept_kept__suggest"
 _SPARED = " 2>/dev/null || true"  # a kept that is gone or broken says nothing and stops nothing (exit code 2 would)
 _OURS = re.compile(
-    r"(?:^|[/\\ '\"])kept['\"]?(?: --home (?:'[^']*'|\S+))? hook (?:session-start|user-prompt|stop|pre-compact|session-end)\b|-m kept (?:--home (?:'[^']*'|\S+) )?hook "
+    r"(?:^|[/\\ '\"])kept['\"]?(?: --home (?:'[^']*'|\S+))? hook (?:session-start|user-prompt|stop|pre-compact"
+    r"|session-end)\b|-m kept (?:--home (?:'[^']*'|\S+) )?hook "
 )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Client:
-    """A coding agent: its name, the folder whose presence shows that it is used, the file its hooks stand in and the one that tells which
-    plugins are on, and the file of instructions that it reads in every session (empty: kept's memory file is one). All below the folder.
+    """A coding agent: its name, the folder whose presence shows that it is used, the file its hooks stand in and the one that tells
+    which plugins are on, and the file of instructions that it reads in every session (empty: kept's memory file is one). All below
+    the folder.
 
-    ``variable`` is the environment variable that names another place: for the folder itself, or where ``below`` says so for the home
-    that the folder lies in.
+    ``variable`` is the environment variable that names another place: for the folder itself, or where ``below`` says so for the
+    home that the folder lies in.
     """
 
     name: str
@@ -122,7 +124,9 @@ def with_permission(text: str, tool: str, where: str) -> str:
 
 
 def without_hooks(text: str, where: str) -> str:
-    """The settings without any hook of kept's, and without its permission; empty containers that this leaves go too. Raises ConfigError."""
+    """The settings without any hook of kept's, and without its permission; empty containers that this leaves go too. Raises
+    ConfigError.
+    """
     body = _body(text, where)
     if not _drop(body, where) + _forbid(body):
         return text

@@ -1,6 +1,7 @@
 """The first commit of a repository, read off its object files without running anything.
 
-Knows loose objects, packs (index version 2) and deltas, as far as commits need them. Everything is bounded: a repository is a stranger's.
+Knows loose objects, packs (index version 2) and deltas, as far as commits need them. Everything is bounded: a repository is a
+stranger's.
 """
 
 import mmap

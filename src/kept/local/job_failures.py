@@ -14,7 +14,9 @@ FILE = "failures.json"
 
 
 class Failure(NamedTuple):
-    """What failed (``night check``, ``session end``), since when it does without a break (an instant as text), and how, in words."""
+    """What failed (``night check``, ``session end``), since when it does without a break (an instant as text), and how, in
+    words.
+    """
 
     what: str
     since: str
@@ -68,4 +70,7 @@ def forget_told(state: str) -> None:
 def line_of(failures: list[Failure]) -> str:
     """One line for a session's context: what was not done, and what says more. No word of it comes from a transcript or a file."""
     names = ", ".join(each.what for each in failures)
-    return f"- kept could not do all of its own work ({names}). `kept status` says what, `kept doctor` how to mend it; the user may not know yet."
+    return (
+        f"- kept could not do all of its own work ({names}). `kept status` says what, `kept doctor` how to mend it; the user "
+        "may not know yet."
+    )

@@ -1,4 +1,6 @@
-"""How recall looks and weighs, as settings. The formula is that of the seed article on curation: cosine, recency, use, confidence."""
+"""How recall looks and weighs, as settings. The formula is that of the seed article on curation: cosine, recency, use,
+confidence.
+"""
 
 from dataclasses import dataclass
 
@@ -8,10 +10,11 @@ class Recall:
     """The table ``[recall]``.
 
     ``embeddings`` says how meanings are compared: ``local`` (the model that comes with kept), ``off``, ``hashing`` (words only, for
-    trials), or the address of a server that speaks the OpenAI way, which needs ``embeddings_model``; its key is in the environment's
-    ``KEPT_EMBEDDINGS_KEY``. ``floor`` is the cosine below which a fact is not relevant, ``most`` how many facts there are at most;
-    ``recent_boost`` is added to a fact seen just now and fades to nothing over ``recent_days``; ``use_boost`` is what much use adds
-    at most. ``run_seconds`` is what one run spends on new vectors at most; the rest waits for the night or the next run, found by words until then.
+    trials), or the address of a server that speaks the OpenAI way, which needs ``embeddings_model``; its key is in the
+    environment's ``KEPT_EMBEDDINGS_KEY``. ``floor`` is the cosine below which a fact is not relevant, ``most`` how many facts there
+    are at most; ``recent_boost`` is added to a fact seen just now and fades to nothing over ``recent_days``; ``use_boost`` is what
+    much use adds at most. ``run_seconds`` is what one run spends on new vectors at most; the rest waits for the night or the next
+    run, found by words until then.
     """
 
     embeddings: str = "local"

@@ -40,7 +40,9 @@ def safeguard(workspace: Workspace) -> Path | None:
 
 
 def backups(workspace: Workspace) -> tuple[Path, ...]:
-    """Every copy of the store that kept knows of and that is still there: made by itself, by hand, before a migration, put aside."""
+    """Every copy of the store that kept knows of and that is still there: made by itself, by hand, before a migration, put
+    aside.
+    """
     by_hand = (
         Path(str(each.report.get("path", ""))) for each in workspace.store.log.runs() if each.command == "backup" and each.report
     )

@@ -37,8 +37,8 @@ WHOSE = {
 class Filter:
     """Which memories to list: those that everything here lets through.
 
-    By status, category, project (part of its name), all of some ``words`` (parts of words count), origin, the span of days they were last
-    seen in, confidence in [``least``, ``most``), whether a person pinned them. ``everything`` lets any status through.
+    By status, category, project (part of its name), all of some ``words`` (parts of words count), origin, the span of days they
+    were last seen in, confidence in [``least``, ``most``), whether a person pinned them. ``everything`` lets any status through.
     """
 
     statuses: tuple[Status, ...] = (Status.ACTIVE,)
@@ -110,7 +110,9 @@ def by_session(queue: Sequence[Memory]) -> tuple[Memory, ...]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trace:
-    """Why a memory is there: its evidence, each in its conversation where the archive has it, and everything that happened to it."""
+    """Why a memory is there: its evidence, each in its conversation where the archive has it, and everything that happened to
+    it.
+    """
 
     memory: Memory
     evidence: tuple[tuple[Evidence, tuple[Event, ...]], ...]

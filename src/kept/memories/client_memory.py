@@ -1,7 +1,8 @@
-"""Client memory: what coding agents remember in files of their own, taken up by every run where a person wants it. It is the agent's voice.
+"""Client memory: what coding agents remember in files of their own, taken up by every run where a person wants it. It is the
+agent's voice.
 
-A note waits; it becomes active once the person's own words say the same. A file that the client puts before its sessions anyway is not
-written out again for it. A client's own memory is only read, never changed and never switched off.
+A note waits; it becomes active once the person's own words say the same. A file that the client puts before its sessions anyway is
+not written out again for it. A client's own memory is only read, never changed and never switched off.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,7 +47,9 @@ def placed(workspace: Workspace, tools: Sequence[str]) -> Iterator[Placed]:
 
 
 def take_up_notes(workspace: Workspace, run: Callable[[], int]) -> int:
-    """Take up what is new in the notes of the tools that the settings name, in one pass. Returns how many notes; raises StoreError."""
+    """Take up what is new in the notes of the tools that the settings name, in one pass. Returns how many notes; raises
+    StoreError.
+    """
     if not workspace.settings.client_memory:
         return 0
     known = workspace.store.log.memories()

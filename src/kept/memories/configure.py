@@ -27,8 +27,8 @@ _KINDS = {bool: "switch", int: "whole number", float: "number", str: "text", tup
 class Setting:
     """A setting: what it is for, of which kind it is (switch, whole number, number, text, list, table), its default and its value.
 
-    ``choices`` are all its values where there are but a few; ``given`` says that the file names it. ``revision`` changes with the value.
-    ``terminal_only`` says that no page and no agent changes it.
+    ``choices`` are all its values where there are but a few; ``given`` says that the file names it. ``revision`` changes with the
+    value. ``terminal_only`` says that no page and no agent changes it.
     """
 
     name: str

@@ -1,7 +1,9 @@
-"""What other tools remember in files of their own: where those lie, and the single notes in them. Reads; changes nothing, judges nothing.
+"""What other tools remember in files of their own: where those lie, and the single notes in them. Reads; changes nothing, judges
+nothing.
 
-Claude Code keeps a memory of its own per project (``projects/*/memory``), Codex one (``memories``), Gemini CLI a list in its instructions,
-and further tools blocks between two comments or tags in instructions of the user's. None of it is the user's own words.
+Claude Code keeps a memory of its own per project (``projects/*/memory``), Codex one (``memories``), Gemini CLI a list in its
+instructions, and further tools blocks between two comments or tags in instructions of the user's. None of it is the user's own
+words.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +31,8 @@ _LINKED = re2.compile(r"^\[[^\]]*\]\([^)]*\.md\)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Note:
-    """One note of another tool's: its words, what kind the tool says it is (empty: it does not), the file, and when that was changed.
+    """One note of another tool's: its words, what kind the tool says it is (empty: it does not), the file, and when that was
+    changed.
 
     ``beside`` is a folder of transcripts of the project it is about; empty where it is about none, or ``folder`` names the project.
     """

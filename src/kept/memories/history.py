@@ -160,8 +160,8 @@ def _changes(before: Mapping[str, Memory], after: Mapping[str, Memory]) -> Chang
 def memories_at(workspace: Workspace, moment: datetime, *, recorded: bool = False) -> tuple[Memory, ...]:
     """The memories as of a past moment.
 
-    By event time (the default): what was true then, as far as is known today. By recorded time: what kept believed then. What has no
-    event time counts from when it was recorded.
+    By event time (the default): what was true then, as far as is known today. By recorded time: what kept believed then. What has
+    no event time counts from when it was recorded.
     """
     passes = tuple(workspace.store.log.passes())
     if recorded:

@@ -18,7 +18,9 @@ from kept.workspace import Workspace
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Migrated:
-    """What was (or would be) migrated: which category becomes which, how many memories of each, and how many stay for lack of one."""
+    """What was (or would be) migrated: which category becomes which, how many memories of each, and how many stay for lack of
+    one.
+    """
 
     mapping: Mapping[str, str]
     moved: Mapping[str, int]
@@ -40,7 +42,8 @@ def usual(source: Profile, target: Profile) -> dict[str, str]:
 
 
 def migrate(workspace: Workspace, source: str, target: str, mapping: Mapping[str, str], *, dry: bool = False) -> Migrated:
-    """Move every living memory of a profile to another one. ``mapping`` (category to category, empty: it stays) goes before :func:`usual`.
+    """Move every living memory of a profile to another one. ``mapping`` (category to category, empty: it stays) goes before
+    :func:`usual`.
 
     Raises ConfigError for a profile that cannot be read, UsageError for a mapping that names what is not there, StoreError.
     """

@@ -97,7 +97,9 @@ def _within(workspace: Workspace, memory: Memory, category: str) -> str:
 
 
 def usable(workspace: Workspace, text: str, *, most: int = MOST) -> str:
-    """A text as a memory can hold it: one line, nothing invisible, no secret. Raises UsageError where that leaves too little or too much."""
+    """A text as a memory can hold it: one line, nothing invisible, no secret. Raises UsageError where that leaves too little or too
+    much.
+    """
     content = one_line(redact(strip_invisible(text)[0], key=workspace.store.key("redaction")).text)
     if not any(char.isalnum() for char in content):
         raise UsageError("there is nothing to remember in an empty text")
@@ -231,7 +233,8 @@ def merge(
 ) -> Memory:
     """Make several memories one: the first takes in the others, with all they rest on, and says ``text`` (else what it says).
 
-    ``if_match`` are their revisions, in the same order. Raises UsageError for memories of different projects or profiles, StaleError.
+    ``if_match`` are their revisions, in the same order. Raises UsageError for memories of different projects or profiles,
+    StaleError.
     """
     seen = (*if_match, *("" for _ in range(len(numbers) - len(if_match))))
     with ExitStack() as held:
@@ -270,7 +273,9 @@ def merge(
 
 
 def admit(workspace: Workspace, candidate: str) -> Memory:
-    """Remember what was refused: the person says that it is right after all. Raises MissingError, UsageError where it is remembered."""
+    """Remember what was refused: the person says that it is right after all. Raises MissingError, UsageError where it is
+    remembered.
+    """
     judged = next((each.judged for each in workspace.store.log.refused() if each.judged.candidate.id == candidate), None)
     if judged is None:
         raise MissingError(f"nothing that was refused has the id {candidate!r}", hint="see `kept list --refused`")
@@ -313,8 +318,8 @@ def admit(workspace: Workspace, candidate: str) -> Memory:
 def derived(
     workspace: Workspace, *, source: str = "", project: str = "", since: datetime | None = None, until: datetime | None = None
 ) -> tuple[Memory, ...]:
-    """The memories of a source (its name, a file, or a session id or the beginning of one), of a project (its scope), and first seen
-    in a span of time: those that fit all that is asked for.
+    """The memories of a source (its name, a file, or a session id or the beginning of one), of a project (its scope), and first
+    seen in a span of time: those that fit all that is asked for.
 
     A person's own memories count only by their time and scope. Raises UsageError where nothing is asked for.
     """

@@ -1,4 +1,6 @@
-"""The story of a memory: what it says, the words it rests on, and everything that happened to it, each with what it said before and after."""
+"""The story of a memory: what it says, the words it rests on, and everything that happened to it, each with what it said before and
+after.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +16,8 @@ from kept.workspace import Workspace
 class Chapter:
     """One thing that happened: in which pass, whether that is undone (``off``), and the words before and after where they changed.
 
-    ``other`` is the memory it has to do with besides: what took this one in, answers it or took its place; None where there is none.
+    ``other`` is the memory it has to do with besides: what took this one in, answers it or took its place; None where there is
+    none.
     """
 
     made: Pass
@@ -51,7 +54,9 @@ class Story:
 
 
 def story(workspace: Workspace, memory: Memory, *, context: int = 2) -> Story:
-    """The story of a memory, each piece of evidence with ``context`` turns before and after it. Changes nothing. Raises StoreError."""
+    """The story of a memory, each piece of evidence with ``context`` turns before and after it. Changes nothing. Raises
+    StoreError.
+    """
     found = trace(workspace, memory, context=context)
     log = workspace.store.log
     now = log.memory(memory.superseded_by or memory.resolved_by) if memory.superseded_by or memory.resolved_by else None

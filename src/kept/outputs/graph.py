@@ -51,7 +51,9 @@ class Edge:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Graph:
-    """A graph within bounds: the weightiest nodes of each kind first, edges among them, and how many nodes of each kind are left out."""
+    """A graph within bounds: the weightiest nodes of each kind first, edges among them, and how many nodes of each kind are left
+    out.
+    """
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]

@@ -59,8 +59,8 @@ class Target:
 class Book:
     """What there is to write: all memories, the names of projects, and of each profile (by id) the notes of days and the pages.
 
-    ``projects`` are the folders of projects below the home, with their scopes. ``injected`` is what clients put before their sessions
-    anyway, by their name.
+    ``projects`` are the folders of projects below the home, with their scopes. ``injected`` is what clients put before their
+    sessions anyway, by their name.
     """
 
     memories: tuple[Memory, ...]
@@ -75,7 +75,9 @@ Summaries = Callable[[Workspace], Mapping[date, Sequence[Line]]]
 
 
 def bind(workspace: Workspace, summaries: Summaries = told) -> Book:
-    """Everything that is to be written, composed once. ``summaries`` tells in a few lines what a day amounted to. Raises StoreError."""
+    """Everything that is to be written, composed once. ``summaries`` tells in a few lines what a day amounted to. Raises
+    StoreError.
+    """
     memories, names = workspace.store.log.memories(), workspace.names()
     noting = [each for each in workspace.profiles if each.outputs.daily_folder]
     paging = [each for each in workspace.profiles if each.outputs.pages_folder]
@@ -221,7 +223,9 @@ def document_of(workspace: Workspace, book: Book, target: Target, reserved: int)
 
 
 def _told_apart(workspace: Workspace, found: Document, target: Target) -> Document:
-    """The document of a section that is about several projects: each title names its own, for a section has no headings above them."""
+    """The document of a section that is about several projects: each title names its own, for a section has no headings above
+    them.
+    """
     if target.part == _GONE:
         return Document(sections=())
     sections = tuple(

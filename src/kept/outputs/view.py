@@ -1,7 +1,7 @@
 """The JSON view of a profile: its categories as lists of entries that a person can edit, and what they did to it read back.
 
-An entry that is gone retires its memory; one whose text differs revises it; one that stands in another list has moved there (an open
-question among the decisions: it is resolved as one); one without a known id is new. Knows no file and no store.
+An entry that is gone retires its memory; one whose text differs revises it; one that stands in another list has moved there (an
+open question among the decisions: it is resolved as one); one without a known id is new. Knows no file and no store.
 """
 
 import json

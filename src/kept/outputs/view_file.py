@@ -40,7 +40,8 @@ def is_as_written(workspace: Workspace, path: Path, content: Content) -> bool:
 def absorb_view(
     workspace: Workspace, path: Path, content: Content, profile: Profile, run: Callable[[], int], *, allow: bool, dry: bool
 ) -> tuple[list[str], str]:
-    """Take over what a person did to a view, given as it is: the kinds of the operations it made, and a problem to tell (empty: none).
+    """Take over what a person did to a view, given as it is: the kinds of the operations it made, and a problem to tell (empty:
+    none).
 
     Raises StoreError.
     """

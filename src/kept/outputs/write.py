@@ -42,9 +42,10 @@ RunNumber = Callable[[], int]
 class Written:
     """What was written (path, bytes), operations that hand edits caused, and what could not be done, in words.
 
-    ``dry`` says that nothing is to be written; ``book`` is what the files are composed of, as long as no memory changes; ``aside`` are the files put aside so far, with the hash of what they held.
-    ``accepted`` are files whose bytes (by their hash) a person wants taken as an edit even where they look like damage. ``read`` reads a
-    file; ``would`` is, of a dry writing, what each file that changes would hold (None: it would go).
+    ``dry`` says that nothing is to be written; ``book`` is what the files are composed of, as long as no memory changes; ``aside``
+    are the files put aside so far, with the hash of what they held. ``accepted`` are files whose bytes (by their hash) a person
+    wants taken as an edit even where they look like damage. ``read`` reads a file; ``would`` is, of a dry writing, what each file
+    that changes would hold (None: it would go).
     """
 
     dry: bool = False
@@ -338,7 +339,9 @@ def standing(workspace: Workspace) -> Iterator[tuple[str, Standing, str]]:
 
 
 def start_over(workspace: Workspace) -> list[str]:
-    """Put aside and take away what stands in kept's files where nobody can tell what of it is a person's. Returns what was done, in words."""
+    """Put aside and take away what stands in kept's files where nobody can tell what of it is a person's. Returns what was done, in
+    words.
+    """
     told = []
     with _alone(workspace):
         for target in written_before(workspace):

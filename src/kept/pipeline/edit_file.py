@@ -1,7 +1,7 @@
 """Editing: the files that kept writes as a person sees them, what the next writing would change, and saving what they edited.
 
-A saved text lands on the disk as an editor's would, and is then absorbed like any hand edit; so there is one way in. A text saved for
-a file that changed since it was looked at is refused, and nothing is lost.
+A saved text lands on the disk as an editor's would, and is then absorbed like any hand edit; so there is one way in. A text saved
+for a file that changed since it was looked at is refused, and nothing is lost.
 """
 
 import json
@@ -52,10 +52,11 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class File:
-    """One file of kept's as it stands: ``name`` is its path below the home, ``form`` what it is, ``profiles`` whose memories it shows.
+    """One file of kept's as it stands: ``name`` is its path below the home, ``form`` what it is, ``profiles`` whose memories it
+    shows.
 
-    ``text`` is the whole file, or kept's section where the rest is the user's (``heading``); ``revision`` a hash of just those bytes,
-    empty where there are none. ``problem`` says why it cannot be shown.
+    ``text`` is the whole file, or kept's section where the rest is the user's (``heading``); ``revision`` a hash of just those
+    bytes, empty where there are none. ``problem`` says why it cannot be shown.
     """
 
     name: str
@@ -82,8 +83,8 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Preview:
-    """What a writing would do: the memories it changes, and by name of each file that changes the lines of a unified diff (none where only
-    kept's own comments differ). ``problems`` are told as a run would tell them.
+    """What a writing would do: the memories it changes, and by name of each file that changes the lines of a unified diff (none
+    where only kept's own comments differ). ``problems`` are told as a run would tell them.
     """
 
     changes: tuple[Change, ...]

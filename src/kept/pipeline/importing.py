@@ -1,4 +1,6 @@
-"""Adopting: what other tools remember, taken up once where a person asks for it. All of it waits for their decision, its file named."""
+"""Adopting: what other tools remember, taken up once where a person asks for it. All of it waits for their decision, its file
+named.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -13,7 +15,8 @@ from kept.workspace import Workspace
 
 
 def adopt(workspace: Workspace, tool: str) -> Imported:
-    """Take up what a tool remembers (``all``: every tool), as held, in one pass that can be undone; what was taken up before is left out.
+    """Take up what a tool remembers (``all``: every tool), as held, in one pass that can be undone; what was taken up before is
+    left out.
 
     Raises UsageError for a tool that is unknown, StoreError.
     """

@@ -1,5 +1,5 @@
-"""Jobs: the user's own agent is the model. Each question lies in a file of its own, the agent writes each reply beside it, and what it
-replied is read as any model's reply is. No key, no network; nothing runs an agent from here.
+"""Jobs: the user's own agent is the model. Each question lies in a file of its own, the agent writes each reply beside it, and what
+it replied is read as any model's reply is. No key, no network; nothing runs an agent from here.
 """
 
 import json
@@ -50,7 +50,9 @@ _FORM = """
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Job:
-    """A question that waits: where it lies and where its reply belongs. ``state`` is ``waiting``, ``answered``, or what is wrong with it."""
+    """A question that waits: where it lies and where its reply belongs. ``state`` is ``waiting``, ``answered``, or what is wrong
+    with it.
+    """
 
     id: str
     path: Path
@@ -62,7 +64,9 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Committed:
-    """What the replies came to. ``wrong`` says by job what is wrong with a reply that could not be used; ``waiting`` jobs have none yet."""
+    """What the replies came to. ``wrong`` says by job what is wrong with a reply that could not be used; ``waiting`` jobs have none
+    yet.
+    """
 
     run: int
     heard: Heard
@@ -110,7 +114,8 @@ def folder(workspace: Workspace) -> Path:
 
 
 def prepare(workspace: Workspace, *, most: int) -> tuple[tuple[Job, ...], int]:
-    """Write a file for each question that waits for a reply, ``most`` at most; the jobs there are now, and how many questions have none.
+    """Write a file for each question that waits for a reply, ``most`` at most; the jobs there are now, and how many questions have
+    none.
 
     What is no longer asked is swept away. Raises BusyError where a run is under way, StoreError, ConfigError.
     """

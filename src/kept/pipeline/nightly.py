@@ -1,4 +1,5 @@
-"""The night's job: discover, read, extract, curate, sleep, render, index, check, backup; each step its own result, none stops the rest.
+"""The night's job: discover, read, extract, curate, sleep, render, index, check, backup; each step its own result, none stops the
+rest.
 
 What failed is noted until a night goes well, and told (:mod:`kept.local.job_failures`).
 """
@@ -95,7 +96,9 @@ _STEPS = {
 
 
 def _main(workspace: Workspace) -> Iterator[Step]:
-    """The steps of a run, each with its result. Where one raises, those after it were not reached, and the night goes on all the same."""
+    """The steps of a run, each with its result. Where one raises, those after it were not reached, and the night goes on all the
+    same.
+    """
     names = [each for each in dict.fromkeys(_STEPS.values()) if each != "ask" or workspace.llm is not None]
     reached = [names[0]]
     try:

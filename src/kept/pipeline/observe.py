@@ -1,8 +1,8 @@
 """Observing a conversation while it goes on: events one by one, each with what is sure enough to be said at once.
 
 The engine is that of the batch: the same episodes, the same candidates. What is live is only a preview of them (its words may still
-change while an episode is open); what a closed episode proposes is exactly what a later run over the transcript proposes. Nothing is
-stored here.
+change while an episode is open); what a closed episode proposes is exactly what a later run over the transcript proposes. Nothing
+is stored here.
 """
 
 from collections.abc import Callable
@@ -29,8 +29,8 @@ class Engine:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Watched:
-    """A conversation so far: the events that extraction can still look at, where the open episode begins among them, and the ids of what
-    was shown live.
+    """A conversation so far: the events that extraction can still look at, where the open episode begins among them, and the ids of
+    what was shown live.
     """
 
     events: tuple[Event, ...] = ()
@@ -40,8 +40,8 @@ class Watched:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Noticed:
-    """What one event brought: ``live`` are sure candidates of the open episode not shown before, ``closed`` all candidates of an episode
-    that the event ended.
+    """What one event brought: ``live`` are sure candidates of the open episode not shown before, ``closed`` all candidates of an
+    episode that the event ended.
     """
 
     live: tuple[Candidate, ...] = ()

@@ -1,4 +1,6 @@
-"""Trying the language model out: one small question that tells nothing of what is remembered, with what it is going to send told first."""
+"""Trying the language model out: one small question that tells nothing of what is remembered, with what it is going to send told
+first.
+"""
 
 from dataclasses import dataclass
 from time import monotonic
@@ -23,7 +25,9 @@ class Word:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Coming:
-    """What a trial is going to send, and where: the model, the program or server, the words, about how many tokens and USD (None: unknown)."""
+    """What a trial is going to send, and where: the model, the program or server, the words, about how many tokens and USD (None:
+    unknown).
+    """
 
     model: str
     where: str

@@ -51,9 +51,9 @@ class Options:
     """How to run. ``dry`` shows what would change and changes nothing; ``force`` reads and extracts everything again.
 
     ``since`` and ``until`` (inclusive) limit which sessions are extracted to those with events on such days; the others wait.
-    ``allow`` lets through what a guard would stop, and absorbs files that look damaged. ``occasion`` says when this is: profiles that are
-    not extracted then wait. ``model`` False asks no language model. After so many ``seconds`` (0: as long as it takes) nothing further is
-    read, extracted or asked about; what was is curated and written, and the next run goes on.
+    ``allow`` lets through what a guard would stop, and absorbs files that look damaged. ``occasion`` says when this is: profiles
+    that are not extracted then wait. ``model`` False asks no language model. After so many ``seconds`` (0: as long as it takes)
+    nothing further is read, extracted or asked about; what was is curated and written, and the next run goes on.
     """
 
     dry: bool = False
@@ -95,7 +95,9 @@ class Report:
 
     @property
     def partly(self) -> bool:
-        """Whether something could not be done: an input not read, a pass a guard stopped, a file not absorbed, a question without a reply."""
+        """Whether something could not be done: an input not read, a pass a guard stopped, a file not absorbed, a question without a
+        reply.
+        """
         return bool(self.skipped or self.curated.stopped or self.advised.stopped or self.written.problems or self.asked.partly)
 
     @property
@@ -282,7 +284,9 @@ def _with_queued(workspace: Workspace, found: Found, *, force: bool) -> Found:
 
 
 def _embed(workspace: Workspace, report: Report, progress: Progress, *, anew: bool) -> None:
-    """Make the vectors of what is new, where anything is. Without them everything is found by its words, so a failure is told and no more."""
+    """Make the vectors of what is new, where anything is. Without them everything is found by its words, so a failure is told and
+    no more.
+    """
     try:
         if anew:
             report.embedded = bring_up_to_date(workspace, workspace.settings.recall.run_seconds, progress)

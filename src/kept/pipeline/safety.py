@@ -54,7 +54,9 @@ def damage(workspace: Workspace) -> tuple[str, ...]:
 
 
 def rebuild(workspace: Workspace) -> Written:
-    """Recreate the memories and all indexes from the log and the archive alone, then bring the files up to date. Raises StoreError."""
+    """Recreate the memories and all indexes from the log and the archive alone, then bring the files up to date. Raises
+    StoreError.
+    """
     discard(workspace.paths.vectors)
     with workspace.store.transaction():
         workspace.store.archive.reindex()
@@ -79,10 +81,11 @@ class Restored:
 
 
 def restore(home: Paths, path: Path, open_desk: Callable[[], AbstractContextManager[Workspace]]) -> Restored:
-    """Put a backup in the place of the store, which is put aside, and bring the files up to date. Edits made by hand since are kept.
+    """Put a backup in the place of the store, which is put aside, and bring the files up to date. Edits made by hand since are
+    kept.
 
-    Works where the present store does not even open. Raises BusyError while a run is under way, UsageError, StoreError, DamagedError;
-    the present store stays then.
+    Works where the present store does not even open. Raises BusyError while a run is under way, UsageError, StoreError,
+    DamagedError; the present store stays then.
     """
     with locked(home.lock):
         known = _outputs(home)
@@ -129,7 +132,9 @@ def export_archive(workspace: Workspace, path: Path) -> int:
 
 @dataclass(kw_only=True, slots=True)
 class Imported:
-    """What an import did. ``whole`` says that a whole store was taken up; else memories added by status, and those left out by reason."""
+    """What an import did. ``whole`` says that a whole store was taken up; else memories added by status, and those left out by
+    reason.
+    """
 
     whole: bool = False
     added: Counter[str] = field(default_factory=Counter)
@@ -149,7 +154,9 @@ def import_file(workspace: Workspace, path: Path) -> Imported:
 
 
 def take_up(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], subject: str) -> Imported:
-    """Add memories that are told as ``kept export --format jsonl`` tells them, in one pass that can be undone. Raises StoreError."""
+    """Add memories that are told as ``kept export --format jsonl`` tells them, in one pass that can be undone. Raises
+    StoreError.
+    """
     result = Imported()
     additions = tuple(_additions(workspace, bodies, result))
     if additions:
@@ -238,7 +245,8 @@ def _memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str:
         evidence = tuple(_evidence(workspace, each) for each in body.get("evidence", ()))
     except (UsageError, ValueError, TypeError, AttributeError):
         return "unusable"
-    # What a file says of itself is no proof: rules that are not in the user's own words wait for the user, whatever their status was.
+    # What a file says of itself is no proof: rules that are not in the user's own words wait for the user, whatever their status
+    # was.
     trusted = origin is Origin.USER or not kind.users_words
     number = str(body.get("id", ""))
     plain = len(number) == 10 and all(char in "0123456789abcdef" for char in number)

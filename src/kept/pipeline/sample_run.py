@@ -1,4 +1,6 @@
-"""The bundled sample: transcripts that come with kept, remembered in a home of their own below the state. Touches nothing of the user's."""
+"""The bundled sample: transcripts that come with kept, remembered in a home of their own below the state. Touches nothing of the
+user's.
+"""
 
 from importlib.resources import files
 from pathlib import Path

@@ -49,7 +49,9 @@ class Slept:
 
 
 def sleep(workspace: Workspace, *, allow: bool = False) -> Slept:
-    """Do the night's work. ``allow`` lets through what a guard would stop. Raises BusyError while a run is under way, StoreError."""
+    """Do the night's work. ``allow`` lets through what a guard would stop. Raises BusyError while a run is under way,
+    StoreError.
+    """
     result = Slept()
     run = RunNumber(workspace.store.log, workspace.clock, "sleep")
     with locked(workspace.paths.lock):

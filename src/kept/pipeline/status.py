@@ -139,7 +139,9 @@ def stops(workspace: Workspace) -> tuple[Stop, ...]:
 
 
 def spending(workspace: Workspace, days: int) -> tuple[Point, ...]:
-    """What each of the last days (local) cost in USD, oldest first; by the file of replies, so also what was cut short. Raises StoreError."""
+    """What each of the last days (local) cost in USD, oldest first; by the file of replies, so also what was cut short. Raises
+    StoreError.
+    """
     today = workspace.clock().astimezone(workspace.zone).date()
     found = []
     with closing(Replies(workspace.paths.replies)) as replies:

@@ -49,7 +49,9 @@ def search_memory(
     until: str = "",
     limit: int = 10,
 ) -> str:
-    """What answers a question, best first. ``project`` is part of a project's name, ``since`` and ``until`` are days. Raises UsageError."""
+    """What answers a question, best first. ``project`` is part of a project's name, ``since`` and ``until`` are days. Raises
+    UsageError.
+    """
     unknown = [each for each in within if each not in LAYERS]
     if unknown:
         raise UsageError(f"there is no layer {unknown[0]!r}", hint=f"layers: {', '.join(LAYERS)}")
@@ -84,10 +86,14 @@ def get_memory(workspace: Workspace, number: str) -> str:
     found = trace(workspace, memory, context=0)
     session_queue.used(str(workspace.paths.state), [memory.id])
     lines = [
-        f"[{memory.id}] {memory.category}, {_place(workspace, memory)}, {memory.status_at(workspace.clock())}: {memory.content or '(forgotten)'}"
+        (
+            f"[{memory.id}] {memory.category}, {_place(workspace, memory)}, {memory.status_at(workspace.clock())}: "
+            f"{memory.content or '(forgotten)'}"
+        )
     ]
     lines += [
-        f"- evidence, {to_text(each.at) if each.at else 'undated'}, {each.author}, session {each.session or 'none'}: “{_short(each.quote)}”"
+        f"- evidence, {to_text(each.at) if each.at else 'undated'}, {each.author}, session {each.session or 'none'}: "
+        f"“{_short(each.quote)}”"
         for each, _ in found.evidence
     ]
     lines += [
@@ -99,7 +105,9 @@ def get_memory(workspace: Workspace, number: str) -> str:
 
 
 def get_day_history(workspace: Workspace, when: str) -> str:
-    """What a day was: its sessions, what was worked on, learnt and confirmed. ``when`` is YYYY-MM-DD, today or yesterday. Raises UsageError."""
+    """What a day was: its sessions, what was worked on, learnt and confirmed. ``when`` is YYYY-MM-DD, today or yesterday. Raises
+    UsageError.
+    """
     which = workspace.day(when)
     found = day_of(workspace, which)
     lines = [f"{which.isoformat()}: {len(found.sittings)} sessions"]
@@ -168,7 +176,9 @@ def suggest_memory(workspace: Workspace, text: str, category: str, project: str)
 
 
 def resolve_question(workspace: Workspace, number: str, answer: str, category: str) -> str:
-    """Answer an open question: as a suggestion the person decides on, or at once where the settings trust agents. Raises UsageError."""
+    """Answer an open question: as a suggestion the person decides on, or at once where the settings trust agents. Raises
+    UsageError.
+    """
     question = find(workspace, number)
     if question.status not in (Status.ACTIVE, Status.HELD):
         raise UsageError(f"it is {question.status.value}", where=question.id, hint="only an open question can be answered")

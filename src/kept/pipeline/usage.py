@@ -1,4 +1,6 @@
-"""What language models replied and cost, as the use cases see it: what was spent, what waits with a provider, what is to be forgotten."""
+"""What language models replied and cost, as the use cases see it: what was spent, what waits with a provider, what is to be
+forgotten.
+"""
 
 from collections.abc import Iterable, Mapping
 from contextlib import closing
@@ -37,7 +39,9 @@ def costs(workspace: Workspace) -> Costs:
 
 
 def set_aside(workspace: Workspace) -> Mapping[str, str]:
-    """The sessions that no model has read because its reply could not be used in several runs, with what was wrong. Raises StoreError."""
+    """The sessions that no model has read because its reply could not be used in several runs, with what was wrong. Raises
+    StoreError.
+    """
     with closing(Replies(workspace.paths.replies)) as replies:
         found = replies.set_aside(TRIES)
     unheard = {thread.session for thread, _ in workspace.store.archive.unheard()} if found else set()

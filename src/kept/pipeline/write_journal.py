@@ -1,7 +1,8 @@
 """The journal: an entry for a day, or for many days in order; then what the entries say is remembered like any other journal's.
 
-Writing and remembering are two passes without a memory of each other. An entry that a person changed is never written again, one whose
-day says what it said before is left as it is; so doing a day twice changes nothing, and a backfill cut short goes on where it ended.
+Writing and remembering are two passes without a memory of each other. An entry that a person changed is never written again, one
+whose day says what it said before is left as it is; so doing a day twice changes nothing, and a backfill cut short goes on where it
+ended.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -46,7 +47,8 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What became of the entry about some days. ``reason`` says why it failed; ``refused`` counts a model's paragraphs that did not hold.
+    """What became of the entry about some days. ``reason`` says why it failed; ``refused`` counts a model's paragraphs that did not
+    hold.
 
     ``asked`` is the key of the question to a model; ``anew`` says that another had been asked ahead for the day, in vain.
     """
@@ -136,8 +138,9 @@ def backfill(
 ) -> tuple[Outcome, ...]:
     """Write the entries of days in order, each remembered before the next is written; ``told`` hears of each.
 
-    With ``concurrency`` a model is asked about so many days at a time, where no earlier one of them can matter to a later one. They are
-    written in order all the same, and a day whose question turns out to be another one is asked about anew: the entries are the same.
+    With ``concurrency`` a model is asked about so many days at a time, where no earlier one of them can matter to a later one. They
+    are written in order all the same, and a day whose question turns out to be another one is asked about anew: the entries are the
+    same.
 
     Ends at the first that fails, for the next is to build on it; the same call goes on from there. Raises what :func:`write` does.
     """
@@ -170,7 +173,9 @@ def _projects(workspace: Workspace, work: Work, days: Sequence[date]) -> dict[da
 def _ask_ahead(
     workspace: Workspace, work: Work, days: Mapping[date, frozenset[str]], asked: Collection[date], most: int
 ) -> dict[date, str]:
-    """Ask a model about the next days whose entries owe nothing to each other; the keys of the questions. The replies are remembered."""
+    """Ask a model about the next days whose entries owe nothing to each other; the keys of the questions. The replies are
+    remembered.
+    """
     if not work.model or workspace.llm is None:
         return {}
     asks: dict[date, Ask] = {}

@@ -1,4 +1,6 @@
-"""Tongues: which of a profile's lexicons a part of a conversation is read by, told by the words of the person (or of the notes) in it."""
+"""Tongues: which of a profile's lexicons a part of a conversation is read by, told by the words of the person (or of the notes) in
+it.
+"""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -13,7 +15,9 @@ _EACH = 1_500
 
 
 def lexicon_of(events: Sequence[Event], languages: tuple[str, ...]) -> Lexicon:
-    """The lexicon of the languages that the prompts and notes among some events are written in; of the first one where nothing tells."""
+    """The lexicon of the languages that the prompts and notes among some events are written in; of the first one where nothing
+    tells.
+    """
     if len(languages) < 2:
         return lexicon(languages)
     text, room = [], _READ

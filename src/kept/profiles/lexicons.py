@@ -20,7 +20,8 @@ LANGUAGES = ("en", "de", "es", "fr", "pt", "zh", "ja")
 
 # The files write ’ for either apostrophe; \x27 is the straight one, which a TOML literal cannot hold.
 _APOSTROPHE = r"[\x27\x{2019}]"
-# Neither a letter nor a digit of the scripts that write words apart, so a name may stand between characters of the others: ranges instead of classes keep the automata small.
+# Neither a letter nor a digit of the scripts that write words apart, so a name may stand between characters of the others: ranges
+# instead of classes keep the automata small.
 _EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}]"
 # A word that goes on behind a hyphen is a name or another word: "go-redis" is nothing to go for.
 _END = rf"(?:$|{_EDGE.replace('[^', '[^-')}|-+(?:$|[^-\w]))"
@@ -95,7 +96,9 @@ def _telling(language: str) -> TellingPatterns:
 
 
 def _bounded(name: str, cues: list[str], *, spaced: bool) -> str:
-    """One pattern of the fragments, at the place in a sentence that its name asks for, between word borders where words are written apart."""
+    """One pattern of the fragments, at the place in a sentence that its name asks for, between word borders where words are written
+    apart.
+    """
     if not cues:
         return ""
     before, after = (rf"(?:^|{_EDGE})", rf"(?:$|{_EDGE})") if spaced else ("", "")
@@ -109,8 +112,8 @@ def _bounded(name: str, cues: list[str], *, spaced: bool) -> str:
 
 
 def spoken(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:
-    """The languages a text is written in, of those given: that with the most common words first, then each that has at least two thirds
-    of as many; empty where no common word tells. Languages without spaces are told by their script.
+    """The languages a text is written in, of those given: that with the most common words first, then each that has at least two
+    thirds of as many; empty where no common word tells. Languages without spaces are told by their script.
     """
     words = Counter(_WORD.findall(text.casefold().replace("’", "'")))
     kana, han = len(_KANA.findall(text)), len(_HAN.findall(text))

@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 
 
 class Shape(StrEnum):
-    """What one memory of a category is: a single fact; everything about one entity; everything said on one theme; or the latest entry on
-    a theme, which takes the place of the ones before.
+    """What one memory of a category is: a single fact; everything about one entity; everything said on one theme; or the latest
+    entry on a theme, which takes the place of the ones before.
     """
 
     FACT = "fact"
@@ -71,15 +71,16 @@ class Category:
 
     ``belongs`` and ``excludes`` say in a sentence what goes in and what does not; ``examples`` show it; ``consolidation`` says how
     several become one. ``users_words`` demands evidence in the user's own words (instruction-like categories), or the candidate is
-    held; without ``tool_words`` it is held where it rests on a tool's. ``specific`` demands a concrete artifact (J6); ``actionable`` demands actionable language (X11). ``floor`` is the confidence
-    from which a candidate is accepted without a person, ``review`` the one from which it waits for a person (below it is refused), ``weight`` its relevance when a file is over budget, ``half_life`` the days
-    after which an unconfirmed memory weighs half (0: never), ``fades`` the days after which it retires if its project goes on without
-    naming any of its artifacts (0: never), ``budget`` how many of a scope one file shows (0: all). ``condense`` is read from profiles of
-    earlier versions and means nothing any more.
-    ``user_wide`` puts it under the user's scope instead of the project's. ``lasting`` says that several can hold at once, so that
-    none replaces another; ``promotes_to`` is the category it becomes once it was said in three sessions. ``shown_in`` are the
-    outputs it goes to, ``writers`` who may write it: what is extracted into a category that the machine may not write is held. ``headings`` are those below which notes and journals list what
-    belongs here; without ``self_reference`` what speaks of the assistant itself is refused.
+    held; without ``tool_words`` it is held where it rests on a tool's. ``specific`` demands a concrete artifact (J6);
+    ``actionable`` demands actionable language (X11). ``floor`` is the confidence from which a candidate is accepted without a
+    person, ``review`` the one from which it waits for a person (below it is refused), ``weight`` its relevance when a file is over
+    budget, ``half_life`` the days after which an unconfirmed memory weighs half (0: never), ``fades`` the days after which it
+    retires if its project goes on without naming any of its artifacts (0: never), ``budget`` how many of a scope one file shows (0:
+    all). ``condense`` is read from profiles of earlier versions and means nothing any more. ``user_wide`` puts it under the user's
+    scope instead of the project's. ``lasting`` says that several can hold at once, so that none replaces another; ``promotes_to``
+    is the category it becomes once it was said in three sessions. ``shown_in`` are the outputs it goes to, ``writers`` who may
+    write it: what is extracted into a category that the machine may not write is held. ``headings`` are those below which notes and
+    journals list what belongs here; without ``self_reference`` what speaks of the assistant itself is refused.
     """
 
     id: str
@@ -137,12 +138,12 @@ class When:
 class Outputs:
     """What is written, and how much of it. Paths are relative to the home; an empty one is not written.
 
-    ``memory_file`` holds at most ``memory_bytes`` bytes and ``memory_lines`` lines of memories. ``section`` is the heading of kept's
-    section in a project's CLAUDE.md, which is written only where ``project_section`` is true; ``project_rules`` writes rules files
-    into a project's ``.claude/rules``, those about one folder of it scoped to that folder. ``card_file`` is a quick-reference card of
-    at most ``card_chars`` characters, ``daily_folder`` holds a note a day, ``pages_folder`` pages about people, projects and
-    resources of at most ``page_bytes`` bytes, ``view_file`` is the same as JSON, at most ``view_bytes`` bytes of it. ``trust_added_lines`` makes a line that somebody
-    adds to a file active at once instead of held.
+    ``memory_file`` holds at most ``memory_bytes`` bytes and ``memory_lines`` lines of memories. ``section`` is the heading of
+    kept's section in a project's CLAUDE.md, which is written only where ``project_section`` is true; ``project_rules`` writes rules
+    files into a project's ``.claude/rules``, those about one folder of it scoped to that folder. ``card_file`` is a quick-reference
+    card of at most ``card_chars`` characters, ``daily_folder`` holds a note a day, ``pages_folder`` pages about people, projects
+    and resources of at most ``page_bytes`` bytes, ``view_file`` is the same as JSON, at most ``view_bytes`` bytes of it.
+    ``trust_added_lines`` makes a line that somebody adds to a file active at once instead of held.
     """
 
     memory_file: str = ".claude/rules/memory.md"
@@ -163,8 +164,9 @@ class Outputs:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Profile:
-    """A way of remembering. ``languages`` name the lexicons among which the words of a conversation choose, the first of them where nothing tells; ``intents`` say which category what extraction
-    finds belongs to, where that is not the one of the same name (empty: it is not remembered).
+    """A way of remembering. ``languages`` name the lexicons among which the words of a conversation choose, the first of them where
+    nothing tells; ``intents`` say which category what extraction finds belongs to, where that is not the one of the same name
+    (empty: it is not remembered).
     """
 
     id: str
@@ -228,7 +230,9 @@ def choose(uses: Sequence[Use], profiles: Sequence[Profile], source: str, place:
 
 
 def title_of(profiles: Sequence[Profile], profile: str, category: str) -> str:
-    """What a category is called among several profiles: its title, and its profile's where that is not the first with such a title."""
+    """What a category is called among several profiles: its title, and its profile's where that is not the first with such a
+    title.
+    """
     known = {(each.id, one.id): (each, one) for each in profiles for one in each.categories}
     if (profile, category) not in known:
         return category.replace("_", " ").capitalize()

@@ -1,7 +1,7 @@
 """What to put before a session: what always holds, the last days, what helped against this failure, what is near to the message.
 
-A hook waits for this: it and everything below it imports next to nothing and reads the store within a deadline. By words and failure
-fingerprints alone; who has vectors gives them as ``nearest``.
+A hook waits for this: it and everything below it imports next to nothing and reads the store within a deadline. By words and
+failure fingerprints alone; who has vectors gives them as ``nearest``.
 """
 
 import os
@@ -23,10 +23,11 @@ _DONE = 2  # the weight from which on something was done and not only asked
 def assemble(
     place: Place, asked: Asked, *, now: datetime, scope: str = "", nearest: Nearest | None = None, missed: list[Piece] | None = None
 ) -> Context:
-    """The context for a message; nothing where the store cannot be read in time. ``scope`` is that of the directory where it is known.
+    """The context for a message; nothing where the store cannot be read in time. ``scope`` is that of the directory where it is
+    known.
 
-    ``nearest`` begins to look for the facts that are near by meaning; the answer is taken up after words were looked for. ``missed``
-    takes up the facts that are not near enough. Raises StoreError where there is a store that cannot be read.
+    ``nearest`` begins to look for the facts that are near by meaning; the answer is taken up after words were looked for.
+    ``missed`` takes up the facts that are not near enough. Raises StoreError where there is a store that cannot be read.
     """
     if not os.path.isfile(place.store):  # noqa: PTH113 - pathlib takes longer to import than a search takes
         return NOTHING
@@ -69,8 +70,8 @@ def _core(look: Look) -> list[Piece]:
 
 
 def _days(look: Look, message: Message) -> list[Piece]:
-    """The last two days of this project: what the daybook put together of them; else what other sessions worked on, where something came of
-    it and it has to do with the message, if there is one.
+    """The last two days of this project: what the daybook put together of them; else what other sessions worked on, where something
+    came of it and it has to do with the message, if there is one.
     """
     asked = look.asked
     today = look.now.astimezone(look.place.zone).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -115,7 +116,9 @@ def _text(instant: datetime) -> str:
 
 
 def _present(glance: StoreReader, asked: Asked, user: str) -> tuple[frozenset[str], list[str]]:
-    """What the session has read by itself: keys of memories, and the words of other lines, in kept's files that the client loads."""
+    """What the session has read by itself: keys of memories, and the words of other lines, in kept's files that the client
+    loads.
+    """
     keys: set[str] = set()
     texts: list[str] = []
     own, variable, theirs = _READS.get(asked.client, ("", "", ()))

@@ -1,4 +1,6 @@
-"""The context sandwich: which pieces are shown, layer by layer, under floors and a budget, none of them twice. May be empty. Pure."""
+"""The context sandwich: which pieces are shown, layer by layer, under floors and a budget, none of them twice. May be empty.
+Pure.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 

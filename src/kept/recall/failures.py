@@ -1,4 +1,6 @@
-"""Which failures a message tells of, as fingerprints: of whole error lines, and of what stands behind a colon or in quotes in a sentence."""
+"""Which failures a message tells of, as fingerprints: of whole error lines, and of what stands behind a colon or in quotes in a
+sentence.
+"""
 
 from kept.core.error_fingerprint import fingerprint, fingerprints
 

@@ -38,7 +38,8 @@ class Standing:
 
 
 def bring_up_to_date(workspace: Workspace, seconds: float, progress: Progress = silent) -> int:
-    """Count noted uses, drop the vectors of what changed or is gone, and make those that are missing. Returns how many units got one.
+    """Count noted uses, drop the vectors of what changed or is gone, and make those that are missing. Returns how many units got
+    one.
 
     Raises KeptError where the model cannot be asked or the files cannot be written; what was done stays.
     """
@@ -53,7 +54,9 @@ def bring_up_to_date(workspace: Workspace, seconds: float, progress: Progress = 
 
 
 def drop_stale(workspace: Workspace) -> None:
-    """Drop the vectors of everything that changed or is gone: nothing of what was forgotten stays in them. Raises OSError, StoreError."""
+    """Drop the vectors of everything that changed or is gone: nothing of what was forgotten stays in them. Raises OSError,
+    StoreError.
+    """
     if not workspace.paths.vectors.exists():
         return
     with opened_queue(workspace.paths.store) as queue:

@@ -1,7 +1,7 @@
 """What is near to a message: facts by words and by meaning, and what was worked on earlier, where something came of it.
 
-A hook waits for this, so it imports next to nothing. A fact's score is the seed's formula over the better of two likenesses: that of the
-words (:mod:`kept.recall.relevance`) and the cosine that somebody who has vectors tells. Texts come from the store alone.
+A hook waits for this, so it imports next to nothing. A fact's score is the seed's formula over the better of two likenesses: that
+of the words (:mod:`kept.recall.relevance`) and the cosine that somebody who has vectors tells. Texts come from the store alone.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,8 +30,9 @@ class Asked(NamedTuple):
     """What is asked for.
 
     ``message`` is what the user said (empty at the start of a session), ``directory`` where, ``session`` whose archived turns are
-    before the model anyway. ``marks`` are the fingerprints of failures the message tells of. ``core`` asks for what always holds, ``days``
-    for what was worked on in the last days (of that, what a message is about, where there is one). ``told`` are the keys of what was shown in the session before. ``client`` decides which files the session has read by itself.
+    before the model anyway. ``marks`` are the fingerprints of failures the message tells of. ``core`` asks for what always holds,
+    ``days`` for what was worked on in the last days (of that, what a message is about, where there is one). ``told`` are the keys
+    of what was shown in the session before. ``client`` decides which files the session has read by itself.
     """
 
     message: str = ""
@@ -46,7 +47,8 @@ class Asked(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where it is looked for: the store file, the user's home, the profiles at work, the zone whose days are shown, how long reading may take.
+    """Where it is looked for: the store file, the user's home, the profiles at work, the zone whose days are shown, how long
+    reading may take.
 
     ``weights`` are a person's settings of recall.
     """
@@ -135,7 +137,9 @@ def shared_with(message: Message, text: str) -> dict[str, float]:
 
 
 def _worth(look: Look, names: tuple[tuple[str, ...], ...], notes: dict[str, list[int]]) -> dict[str, float]:
-    """What words are worth: as rare as they are in the person's texts, and in what was worked on in the project; ``notes`` is filled."""
+    """What words are worth: as rare as they are in the person's texts, and in what was worked on in the project; ``notes`` is
+    filled.
+    """
     words = list(dict.fromkeys(word for name in names for word in name))[:_WORDS]
     worth = weights({word: look.glance.count(word) for word in words}, look.glance.texts())
     of_project = look.scopes[1:]
@@ -154,7 +158,9 @@ def names_in(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _gathered(rows_of: Callable[[str], list[int]], message: Message, least: int, most: int) -> dict[int, dict[str, float]]:
-    """The rows that share at least so many names with the message, those first that share most; each with the shared words and their worth."""
+    """The rows that share at least so many names with the message, those first that share most; each with the shared words and
+    their worth.
+    """
     shared: dict[int, dict[str, float]] = {}
     seen: set[str] = set()
     for name in message.names:
@@ -216,7 +222,8 @@ def _nearness(words: Mapping[str, float], about: set[str], text: str, asked: lis
 
 
 def _past(look: Look, message: Message) -> list[Piece]:
-    """What was worked on earlier in this project that shares enough with the message, where the names of both are in what came of it.
+    """What was worked on earlier in this project that shares enough with the message, where the names of both are in what came of
+    it.
 
     A request alone tells a session nothing, the same request again as little, and what came of it but once.
     """

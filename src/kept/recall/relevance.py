@@ -1,7 +1,7 @@
 """How near a memory is to what was just said, by words alone. Pure; knows neither store nor model.
 
-Nearness asks how telling the shared words are in this person's own texts, and how much of the memory and of the message they make up.
-A word that is everywhere says nothing, so a message that shares only such words with a memory is not near it.
+Nearness asks how telling the shared words are in this person's own texts, and how much of the memory and of the message they make
+up. A word that is everywhere says nothing, so a message that shares only such words with a memory is not near it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,9 @@ def stem(word: str) -> str:
 
 
 def weight(count: int, texts: int, least: int = _CROWD) -> float:
-    """How telling a word is that ``count`` of ``texts`` texts have (``least`` at least): 0 (all of them) to 1 (none), the logarithm of its rarity."""
+    """How telling a word is that ``count`` of ``texts`` texts have (``least`` at least): 0 (all of them) to 1 (none), the logarithm
+    of its rarity.
+    """
     crowd = max(texts, least)
     return max(0.0, log((crowd + 1) / (count + 1)) / log(crowd + 1))
 
@@ -64,10 +66,11 @@ def enough(shared: Sequence[float], named: int) -> bool:
 def nearness(shared: Sequence[float], named: int, own: int, asked: Sequence[float]) -> float:
     """How near a text is to a message: 0, or from 0.47 to 1.
 
-    ``shared`` are the weights of what both name, ``named`` of these are names the text is about (its artifacts), ``own`` is how much
-    the text names, ``asked`` are the weights of what the message names. 0 where too little is shared: at least three words, or two of
-    which one is a name and that make up much of both; everyday words that happen to be rare here come in pairs. Above the floor it grows with the geometric mean of
-    the shares of the text and of the message (its eight most telling names) that are common to both.
+    ``shared`` are the weights of what both name, ``named`` of these are names the text is about (its artifacts), ``own`` is how
+    much the text names, ``asked`` are the weights of what the message names. 0 where too little is shared: at least three words, or
+    two of which one is a name and that make up much of both; everyday words that happen to be rare here come in pairs. Above the
+    floor it grows with the geometric mean of the shares of the text and of the message (its eight most telling names) that are
+    common to both.
     """
     if not enough(shared, named):
         return 0.0
@@ -102,7 +105,8 @@ def says(message: str, text: str) -> bool:
 def another(message: str, request: str) -> bool:
     """Whether a request is another one of the message's kind: the same in other words' places, or about other numbers.
 
-    "Implement task 4.9 of the plan" tells nothing of task 4.10, and neither does "continue with the plan" of the next time it is said.
+    "Implement task 4.9 of the plan" tells nothing of task 4.10, and neither does "continue with the plan" of the next time it is
+    said.
     """
     said, asked = tokens(message), tokens(request)
     ours, theirs = _labels(said), _labels(asked)

@@ -1,7 +1,7 @@
 """Recalling: what is stored that a question asks for, best first, each with its reasons. Changes nothing.
 
-Imports little, for a hook asks before every prompt: not the workspace, only what it needs of one (:class:`Place`); numpy and the model
-only where there are vectors to compare.
+Imports little, for a hook asks before every prompt: not the workspace, only what it needs of one (:class:`Place`); numpy and the
+model only where there are vectors to compare.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -93,8 +93,9 @@ class Place(Protocol):
 class Filters:
     """Among what to look; empty means everything.
 
-    ``scopes`` are those of memories (``"user"``, ``"project:<key>"``), and turns count to the project they were said in; ``project``
-    is part of a project's name. ``since`` and ``until`` bound the time of what is found: until is exclusive. ``statuses`` are those of memories.
+    ``scopes`` are those of memories (``"user"``, ``"project:<key>"``), and turns count to the project they were said in;
+    ``project`` is part of a project's name. ``since`` and ``until`` bound the time of what is found: until is exclusive.
+    ``statuses`` are those of memories.
     """
 
     scopes: tuple[str, ...] = ()
@@ -144,8 +145,8 @@ def search(
 ) -> tuple[Hit, ...]:
     """What answers a question, best first. Any text is a question: none of its characters is an operator.
 
-    Without ``meaning`` only words count, which costs a fresh process least. Raises StoreError where there is no store, and KeptError
-    where a person's own server of embeddings does not answer.
+    Without ``meaning`` only words count, which costs a fresh process least. Raises StoreError where there is no store, and
+    KeptError where a person's own server of embeddings does not answer.
     """
     with opened(workspace.paths.store) as index:
         look = _Look(workspace, index, query, filters, meaning=meaning)
@@ -154,8 +155,8 @@ def search(
 
 
 def cosines(workspace: Place, message: str, scopes: Sequence[str]) -> dict[str, float]:
-    """The cosines of the active memories of these scopes that are nearest to a message, by id, the nearest first; those below the floor are
-    left out. Without words, for a hook that looks for those itself. Raises what :func:`search` raises.
+    """The cosines of the active memories of these scopes that are nearest to a message, by id, the nearest first; those below the
+    floor are left out. Without words, for a hook that looks for those itself. Raises what :func:`search` raises.
     """
     asked, recall = _asked(workspace, message), workspace.settings.recall
     if asked is None:

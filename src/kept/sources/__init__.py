@@ -54,9 +54,9 @@ _MACHINERY = frozenset({".git", "node_modules", "__pycache__", ".venv"})
 def find_files(root: Path) -> Iterator[Path]:
     """Every path at or below ``root`` that is no folder, sorted by name within each folder; nothing is opened but folders.
 
-    The root may be a link. Below it links are given but never followed, so nothing outside is reached and no loop entered. A
-    folder that cannot be listed is given itself, and so is one that holds a program's own files (``.git``, ``node_modules``). A root
-    that does not exist gives nothing. :func:`examine` tells what a path is.
+    The root may be a link. Below it links are given but never followed, so nothing outside is reached and no loop entered. A folder
+    that cannot be listed is given itself, and so is one that holds a program's own files (``.git``, ``node_modules``). A root that
+    does not exist gives nothing. :func:`examine` tells what a path is.
     """
     waiting = [root.resolve()]
     while waiting:
@@ -111,7 +111,8 @@ _DOCUMENTS = (*SUFFIXES, ".txt", ".json")
 
 
 def _further(path: Path, file: BinaryIO) -> Iterator[bytes]:
-    """What comes after an undecided beginning: of JSON Lines whole lines in runs of about 64 KB, of other text one longer beginning.
+    """What comes after an undecided beginning: of JSON Lines whole lines in runs of about 64 KB, of other text one longer
+    beginning.
 
     A line is given whole up to the limit of a record, so a first record of several megabytes is recognised.
     """
@@ -135,7 +136,9 @@ def _further(path: Path, file: BinaryIO) -> Iterator[bytes]:
 
 
 def in_tool_folder(path: Path) -> str:
-    """The format whose tool's usual folder (such as ``.claude/projects``) a file lies in, wherever that folder is; empty for none."""
+    """The format whose tool's usual folder (such as ``.claude/projects``) a file lies in, wherever that folder is; empty for
+    none.
+    """
     parts = path.parts[:-1]
     for name, tail in _FOLDERS:
         size = len(tail)

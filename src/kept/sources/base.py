@@ -13,9 +13,9 @@ from kept.core.event import Cursor, Slice
 class Source(Protocol):
     """One transcript format.
 
-    ``read`` is a left fold over the file with an explicit carry. It yields bounded slices (about 8 MB of input or 2,000 events each) and can be
-    stopped after any of them; the cursor of the last one taken continues it, in this run or a later one. Reading a growing file
-    piece by piece gives the same events as reading it at once, and accounts that add up to the same.
+    ``read`` is a left fold over the file with an explicit carry. It yields bounded slices (about 8 MB of input or 2,000 events
+    each) and can be stopped after any of them; the cursor of the last one taken continues it, in this run or a later one. Reading a
+    growing file piece by piece gives the same events as reading it at once, and accounts that add up to the same.
 
     Nothing new yields no slice at all. A file with nothing new but an unfinished last record yields one slice whose cursor
     equals the one given and whose account holds only ``pending``. A file that was rewritten or shrank since the cursor was

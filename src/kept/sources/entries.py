@@ -1,8 +1,8 @@
 """The entries of a journal that kept itself wrote: the one thing of its own that it reads, once, as any journal.
 
-What an entry recalls (a block of kept's own) and what it tells from outside (a marked block) is left out, and so is every entry that is
-not to be extracted: nothing confirms itself, and nothing untrusted becomes a memory. What is left has the trust of an assistant's text,
-the weakest that sessions give. A person's changes to an entry are read like the rest of it.
+What an entry recalls (a block of kept's own) and what it tells from outside (a marked block) is left out, and so is every entry
+that is not to be extracted: nothing confirms itself, and nothing untrusted becomes a memory. What is left has the trust of an
+assistant's text, the weakest that sessions give. A person's changes to an entry are read like the rest of it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,8 @@ class Entries:
     zone: ZoneInfo = UTC
     name: str = ENTRY
 
-    def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:  # noqa: ARG002 - the folder is a setting, which formats do not know
+    # The folder is a setting, which formats do not know.
+    def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:  # noqa: ARG002
         """None of its own: where entries lie is a setting."""
         return ()
 

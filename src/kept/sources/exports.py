@@ -1,7 +1,8 @@
 """The data exports of ChatGPT and Claude.ai: a ZIP, or the conversations' JSON out of it.
 
-A record is a message (of ChatGPT a node of the conversation's tree), one more for a conversation without any. Nothing is unpacked to disk, and only members named conversations*.json are
-opened. The cursor stands at 0 until the whole file was read; its carry then counts the conversations that are done.
+A record is a message (of ChatGPT a node of the conversation's tree), one more for a conversation without any. Nothing is unpacked
+to disk, and only members named conversations*.json are opened. The cursor stands at 0 until the whole file was read; its carry then
+counts the conversations that are done.
 """
 
 import json

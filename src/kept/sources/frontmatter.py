@@ -60,7 +60,9 @@ _FIELD = re.compile(r"[A-Za-z][\w-]{0,40}:(?:[ \t]|$)")
 
 
 def _unclosed(rows: Sequence[Row]) -> FrontMatter:
-    """The fields that stand below an opening fence whose end is missing, up to the first line that is none; what they say still counts."""
+    """The fields that stand below an opening fence whose end is missing, up to the first line that is none; what they say still
+    counts.
+    """
     after = next((number for number in range(1, len(rows)) if not _FIELD.match(rows[number].text)), len(rows))
     if after == 1:
         return FrontMatter(fault="unclosed")

@@ -233,7 +233,9 @@ def event_of(
 
 
 def without_leading(texts: Iterable[str], tag: str) -> tuple[str, str]:
-    """The parts of a message as one text, without the blocks ``<tag>…</tag>`` that parts open with (what a client put there); and those."""
+    """The parts of a message as one text, without the blocks ``<tag>…</tag>`` that parts open with (what a client put there); and
+    those.
+    """
     rest, blocks = [], []
     for part in texts:
         text = part.lstrip()

@@ -47,7 +47,9 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """One physical line, or the beginning of one: ``ended`` is False where its end is not there. ``data`` is None where it is too long."""
+    """One physical line, or the beginning of one: ``ended`` is False where its end is not there. ``data`` is None where it is too
+    long.
+    """
 
     number: int
     start: int

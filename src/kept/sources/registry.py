@@ -1,4 +1,5 @@
-"""The list of formats, in the order in which they are tried: kept's entries, saved screens, each tool's own, third parties', then what many things could be.
+"""The list of formats, in the order in which they are tried: kept's entries, saved screens, each tool's own, third parties', then
+what many things could be.
 
 Third parties add a format as an entry point of the group ``kept.sources``: a class or a function without arguments that gives a
 Source, or a Source itself. One that cannot be loaded is left out, and :data:`LEFT_OUT` says why.

@@ -59,7 +59,8 @@ _LABELS: Mapping[str, Role] = {
 }
 _MODEL = re2.compile(
     r"^(?:chatgpt|gpt|claude|gemini|copilot|github copilot|codex|grok|deepseek|llama|mistral|qwen|perplexity|cursor|bard|bing|kimi)"
-    r"(?:[ -](?:code|sonnet|opus|haiku|pro|flash|mini|turbo|max|plus|advanced|chat|instruct|thinking|preview|agent|codex|copilot|[a-z]?\d[\w.]*))*$"
+    r"(?:[ -](?:code|sonnet|opus|haiku|pro|flash|mini|turbo|max|plus|advanced|chat|instruct|thinking|preview|agent|codex"
+    r"|copilot|[a-z]?\d[\w.]*))*$"
 )
 _ASIDE = re2.compile(r"\([^()]{0,80}\)|\[[^\[\]]{0,80}\]")
 _BOLD = re2.compile(r"^(?:\*\*|__)([^*_\n]{1,60}?)(:?)(?:\*\*|__)(:?)[ \t]*(.*)$")

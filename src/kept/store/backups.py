@@ -24,7 +24,9 @@ def kept_copies(folder: Path) -> tuple[Path, ...]:
 
 
 def add_copy(store: Store, folder: Path, name: str) -> Path:
-    """Keep a copy of a store, verified but for its indexes, as ``kept-<name>`` in a folder. Raises StoreError, with no file left behind."""
+    """Keep a copy of a store, verified but for its indexes, as ``kept-<name>`` in a folder. Raises StoreError, with no file left
+    behind.
+    """
     fresh = folder / "fresh.db"
     try:
         drop(fresh)  # of a copying that was cut short
@@ -60,7 +62,8 @@ def _digest(path: Path) -> str:
 
 
 def put_in_place(backup: Path, place: Path, aside: Path) -> Path | None:
-    """Make a copy of a backup the store at ``place``; what was there is put aside, whole, in a folder. Returns where, if anything was.
+    """Make a copy of a backup the store at ``place``; what was there is put aside, whole, in a folder. Returns where, if anything
+    was.
 
     The copy is brought to the newest format and checked before anything is changed. Whoever waits to write to the old store is told
     that it was replaced. Raises UsageError, StoreError, and DamagedError where the backup is damaged; the old store stays then.
@@ -131,7 +134,9 @@ def copy_in(path: Path, folder: Path) -> Path:
 
 
 def copy_over(copy: Path, path: Path) -> Path:
-    """Put a working copy in the place of the store file it was made of; a kept copy gets the name of its new bytes. Raises OSError."""
+    """Put a working copy in the place of the store file it was made of; a kept copy gets the name of its new bytes. Raises
+    OSError.
+    """
     stem, _, digest = path.stem.rpartition(".")
     place = path.with_name(f"{stem}.{_digest(copy)}.db") if digest and path.name.startswith("kept-") else path
     flush(copy)

@@ -93,7 +93,9 @@ def _broken_words(name: str, salt: str | None, words: str | None, commitment: st
 
 
 def fingerprints_of(forgets: Iterable[OperationRow]) -> dict[str, int]:
-    """What must not come back, by its fingerprint, and the first pass that said so; ``forgets`` are all forget operations in order."""
+    """What must not come back, by its fingerprint, and the first pass that said so; ``forgets`` are all forget operations in
+    order.
+    """
     found: dict[str, int] = {}
     for row in forgets:
         for each in json.loads(row.body)["fingerprints"]:

@@ -197,8 +197,8 @@ class Database:
     def transaction(self) -> Iterator[None]:
         """Everything inside commits together or not at all; an inner transaction belongs to the outer one.
 
-        Raises StoreError where the commit fails; nothing is changed then. Raises DamagedError where what was committed cannot be read
-        back (see :meth:`prove`).
+        Raises StoreError where the commit fails; nothing is changed then. Raises DamagedError where what was committed cannot be
+        read back (see :meth:`prove`).
         """
         if self._depth:
             self._depth += 1

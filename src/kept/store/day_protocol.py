@@ -9,14 +9,18 @@ from kept.store.values import Noted, Pointed
 
 
 class Days(Protocol):
-    """What days were: notes of each thread, derived from the archive; and passages, which are canonical: what a model wrote and a person."""
+    """What days were: notes of each thread, derived from the archive; and passages, which are canonical: what a model wrote and a
+    person.
+    """
 
     def unnoted(self) -> tuple[tuple[int, int], ...]:
         """Threads of which events were not looked at yet: their numbers, and how many were; in the order of their first events."""
         ...
 
     def put(self, thread: int, start: int, notes: Sequence[tuple[Note, str]], events: int) -> None:
-        """Have these notes, each with its line of text, in place of a thread's from ordinal ``start`` on; ``events`` were looked at."""
+        """Have these notes, each with its line of text, in place of a thread's from ordinal ``start`` on; ``events`` were looked
+        at.
+        """
         ...
 
     def between(self, start: datetime, stop: datetime) -> tuple[Noted, ...]:

@@ -1,5 +1,5 @@
-"""What days were. Notes of each thread are made of the archive and never the only place of anything; passages, what a model wrote of a
-day or a person did, are canonical.
+"""What days were. Notes of each thread are made of the archive and never the only place of anything; passages, what a model wrote
+of a day or a person did, are canonical.
 """
 
 import json
@@ -31,7 +31,9 @@ class SqliteDays:
         return tuple((row["id"], row["noted"]) for row in self._database.run("unnoted"))
 
     def put(self, thread: int, start: int, notes: Sequence[tuple[Note, str]], events: int) -> None:
-        """Have these notes, each with its line of text, in place of a thread's from ordinal ``start`` on; ``events`` were looked at."""
+        """Have these notes, each with its line of text, in place of a thread's from ordinal ``start`` on; ``events`` were looked
+        at.
+        """
         with self._database.transaction():
             self._drop(thread, start)
             for note, text in notes:
@@ -70,7 +72,9 @@ class SqliteDays:
         )
 
     def drop(self, *, events: Collection[str] = (), sessions: Collection[str] = ()) -> None:
-        """Erase the notes of every thread that tells one of the events, or of the sessions; they are to be made again. Passages for good."""
+        """Erase the notes of every thread that tells one of the events, or of the sessions; they are to be made again. Passages for
+        good.
+        """
         with self._database.transaction():
             self.erase(
                 [

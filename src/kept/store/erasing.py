@@ -21,7 +21,9 @@ R = TypeVar("R", OperationRow, CandidateRow)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Amended:
-    """The rows of a log that are others without the words. Of passes also those whose hash covers such a row, and all after them."""
+    """The rows of a log that are others without the words. Of passes also those whose hash covers such a row, and all after
+    them.
+    """
 
     passes: tuple[PassRow, ...]
     operations: tuple[OperationRow, ...]

@@ -193,7 +193,9 @@ class SqliteLog(SqliteMemories):
         return self._proposals("live_candidates", profile=profile, scope=scope)
 
     def proposals_from(self, thread: int, start: int, stage: str = EXTRACT, *, stop: int | None = None) -> tuple[Proposal, ...]:
-        """The live candidates of a thread that passes of one stage proposed, from ``start`` on: those with ordinals in [start, stop)."""
+        """The live candidates of a thread that passes of one stage proposed, from ``start`` on: those with ordinals in [start,
+        stop).
+        """
         return self._proposals("span_candidates", thread=thread, start=start, stop=stop, stage=stage)
 
     def refused(self) -> tuple[Proposal, ...]:

@@ -1,7 +1,8 @@
 """A store as one file that any store can load: gzip over JSON lines, one row a line, the kind of each under ``"is"``.
 
 Knows the form only. Random keys do not travel, with one exception: fingerprints are worthless without the key they were made with,
-and what was forgotten must not come back by an import. Who has the file can test guesses against them, so it is as private as a backup.
+and what was forgotten must not come back by an import. Who has the file can test guesses against them, so it is as private as a
+backup.
 """
 
 import gzip

@@ -32,15 +32,17 @@ class Archive(Protocol):
         ...
 
     def put_look(self, source: str, path: str, stamp: str) -> None:
-        """Note of a file that was read to its end what it looked like; :meth:`add` forgets that. Of this machine: no backup needs it."""
+        """Note of a file that was read to its end what it looked like; :meth:`add` forgets that. Of this machine: no backup needs
+        it.
+        """
         ...
 
     def add(self, source: str, path: str, events: Sequence[Event], account: Account, cursor: Cursor, *, anew: bool) -> int:
         """Archive a slice of a file and move its cursor, in one transaction. Returns how many of the events were new.
 
-        An event is known by its key, by its twin, or by being the same words in the same second of the same session in another file.
-        A copy that knows a better time (:class:`Precision`), or its place in the conversation where the first did not, takes its
-        place under the same key, and the threads that tell it wait for extraction again.
+        An event is known by its key, by its twin, or by being the same words in the same second of the same session in another
+        file. A copy that knows a better time (:class:`Precision`), or its place in the conversation where the first did not, takes
+        its place under the same key, and the threads that tell it wait for extraction again.
 
         ``account`` is that of the slice; ``anew`` says that it is the first of the file or of a file read again from its start.
         """
@@ -151,11 +153,15 @@ class Archive(Protocol):
         ...
 
     def mentions(self, name: str, since: datetime) -> tuple[Mention, ...]:
-        """When a name was said last after a moment by the person or the assistant, by working directory and file, in their order."""
+        """When a name was said last after a moment by the person or the assistant, by working directory and file, in their
+        order.
+        """
         ...
 
     def holding(self, words: Words, *, near: bool = False) -> Iterator[Event]:
-        """Every archived event in which words stand; with ``near``, also those that may say nearly the same. Raises DamagedError."""
+        """Every archived event in which words stand; with ``near``, also those that may say nearly the same. Raises
+        DamagedError.
+        """
         ...
 
     def erase_words(self, words: Words) -> frozenset[str]:
@@ -238,7 +244,9 @@ class Log(Protocol):
         ...
 
     def search(self, words: Sequence[str], limit: int) -> tuple[tuple[Memory, float], ...]:
-        """Memories with any of the words (of :func:`kept.core.text.query_words`), best first, with their score (higher is better)."""
+        """Memories with any of the words (of :func:`kept.core.text.query_words`), best first, with their score (higher is
+        better).
+        """
         ...
 
     def proposals(self, profile: str, scope: str) -> tuple[Proposal, ...]:
@@ -246,7 +254,9 @@ class Log(Protocol):
         ...
 
     def proposals_from(self, thread: int, start: int, stage: str = EXTRACT, *, stop: int | None = None) -> tuple[Proposal, ...]:
-        """The live candidates of a thread that passes of one stage proposed, from ``start`` on: those with ordinals in [start, stop)."""
+        """The live candidates of a thread that passes of one stage proposed, from ``start`` on: those with ordinals in [start,
+        stop).
+        """
         ...
 
     def refused(self) -> tuple[Proposal, ...]:
@@ -335,7 +345,9 @@ class Store(Protocol):
         ...
 
     def output(self, path: str) -> tuple[Output, ...]:
-        """What was last written to a file, and after it what is being written where a write was cut short; empty where nothing was."""
+        """What was last written to a file, and after it what is being written where a write was cut short; empty where nothing
+        was.
+        """
         ...
 
     def intend(self, path: str, output: Output) -> None:

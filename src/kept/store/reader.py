@@ -1,7 +1,7 @@
 """A glance at the store: what a hook needs of it, read beside its writer within a deadline, with nothing imported that takes time.
 
-Knows the tables of the store; writes nothing, creates nothing, waits for nobody for long. That it reads what the store's own readers
-read is a test.
+Knows the tables of the store; writes nothing, creates nothing, waits for nobody for long. That it reads what the store's own
+readers read is a test.
 """
 
 import json
@@ -55,8 +55,8 @@ class Noted(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What the daybook says of a day in a project: a line that a model put together, or (``own``) a person's words in the place of the line
-    ``instead``; no text: they took it away. ``sessions`` are those it rests on.
+    """What the daybook says of a day in a project: a line that a model put together, or (``own``) a person's words in the place of
+    the line ``instead``; no text: they took it away. ``sessions`` are those it rests on.
     """
 
     id: str
@@ -71,7 +71,8 @@ class Written(NamedTuple):
 class StoreReader:
     """An open store file, for reading until ``seconds`` have passed.
 
-    Raises StoreError, from every method, where it cannot be read now: there is none, it is damaged, busy, or the deadline has passed.
+    Raises StoreError, from every method, where it cannot be read now: there is none, it is damaged, busy, or the deadline has
+    passed.
     """
 
     def __init__(self, path: str, seconds: float) -> None:
@@ -164,11 +165,15 @@ class StoreReader:
         return [_noted(row) for row in self._run("notes_between", start=start, stop=stop, scopes=json.dumps(scopes))]
 
     def written(self, first: str, last: str, scopes: list[str]) -> list[Written]:
-        """What the daybook says of the days from ``first`` to ``last`` (ISO dates) in projects of these scopes, the latest first."""
+        """What the daybook says of the days from ``first`` to ``last`` (ISO dates) in projects of these scopes, the latest
+        first.
+        """
         return [_written(row) for row in self._run("passages", first=first, last=last, scopes=json.dumps(scopes))]
 
     def outputs(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        """What was last written to each file: its path, and of every line the key (a memory's id, or what else it is) and the text."""
+        """What was last written to each file: its path, and of every line the key (a memory's id, or what else it is) and the
+        text.
+        """
         return [
             (path, [(each.get("key", ""), each.get("text", "")) for each in json.loads(lines)])
             for path, lines in self._run("output")
@@ -234,7 +239,9 @@ def _written(row: Any) -> Written:
 
 
 def _varint(record: bytes) -> int:
-    """The number at the beginning of a record of the full-text index: seven bits a byte, the first the highest, until one is below 128."""
+    """The number at the beginning of a record of the full-text index: seven bits a byte, the first the highest, until one is below
+    128.
+    """
     number = 0
     for byte in record[:9]:
         number = number << 7 | byte & 0x7F

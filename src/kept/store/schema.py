@@ -1,6 +1,7 @@
 """What a store file is made of: the statements of its schema and migrations, and what in a file is not of them.
 
-A trigger or a view could change or hide what kept reads and writes, so a store with one of them is not opened. Knows nothing of rows.
+A trigger or a view could change or hide what kept reads and writes, so a store with one of them is not opened. Knows nothing of
+rows.
 """
 
 import sqlite3

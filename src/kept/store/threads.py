@@ -47,7 +47,8 @@ class Tree:
 class _Family:
     """The records by number: who hangs on whom, where each first and last stands in the file, and which hold a prompt of the user.
 
-    ``of`` gives the record of each event. A record that others only point at has no place of its own. Children are chained in the order of the file.
+    ``of`` gives the record of each event. A record that others only point at has no place of its own. Children are chained in the
+    order of the file.
     """
 
     of: "array[int]"

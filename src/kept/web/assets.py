@@ -1,4 +1,6 @@
-"""What pages are made of: style, scripts, pictures. Read once; each is served under the hash of its bytes, and never traversed to."""
+"""What pages are made of: style, scripts, pictures. Read once; each is served under the hash of its bytes, and never traversed
+to.
+"""
 
 import hashlib
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """The door: what reaches a page at all. Looks at the host, the origin, the key and the size of a request before anything else does.
 
-A page of the web cannot read from here or write to here: it may find the port, and rebind a name to this machine, but it cannot send
-this machine's name as its own, and it has neither key nor cookie. Every answer leaves with the headers of :data:`HEADERS`.
+A page of the web cannot read from here or write to here: it may find the port, and rebind a name to this machine, but it cannot
+send this machine's name as its own, and it has neither key nor cookie. Every answer leaves with the headers of :data:`HEADERS`.
 """
 
 import asyncio
@@ -68,7 +68,8 @@ class Door:
         except _Turned as turned:
             large = turned.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
             await answer.tell(turned.status, turned.what, turned.hint, rest=receive if large else None)
-        except Exception as error:  # noqa: BLE001 - the last line of defence of this front door: no traceback and no transcript text leaves
+        # The last line of defence of this front door: no traceback and no transcript text leaves.
+        except Exception as error:  # noqa: BLE001
             if not answer.begun:  # otherwise the application has answered and noted it
                 await answer.tell(HTTPStatus.INTERNAL_SERVER_ERROR, error_line(error), noted(self._room, scope, error))
 
@@ -139,7 +140,9 @@ class _Answer:
         await self._send(message)
 
     async def tell(self, status: HTTPStatus, what: str, hint: str = "", *, rest: Receive | None = None) -> None:
-        """Answer with one line; where an answer has begun, it ends. The connection ends when the ``rest`` of the request was taken."""
+        """Answer with one line; where an answer has begun, it ends. The connection ends when the ``rest`` of the request was
+        taken.
+        """
         if self.begun:
             return
         body = json.dumps({"error": what, "where": "", "hint": hint}).encode()
@@ -182,7 +185,9 @@ async def _body(receive: Receive) -> bytes:
 
 
 async def _drained(receive: Receive) -> None:
-    """What is still on its way, thrown away: who is cut off while sending never reads the answer. Not more than is worth waiting for."""
+    """What is still on its way, thrown away: who is cut off while sending never reads the answer. Not more than is worth waiting
+    for.
+    """
     size = 0
     with suppress(TimeoutError):
         async with asyncio.timeout(_DRAIN_PATIENCE):

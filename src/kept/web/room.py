@@ -28,8 +28,8 @@ NAMES = ("127.0.0.1", "localhost", "[::1]")
 class Room:
     """``key`` lets in whoever started the page, ``port`` is where it is served.
 
-    ``open_sample`` opens a workspace of the bundled sample, which stands in for the person's own while ``in_sample`` is set. ``work`` is
-    the run that the page has under way.
+    ``open_sample`` opens a workspace of the bundled sample, which stands in for the person's own while ``in_sample`` is set.
+    ``work`` is the run that the page has under way.
     """
 
     open_desk: OpenDesk
@@ -92,7 +92,9 @@ def at_desk(request: Request) -> Iterator[Workspace]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settled(Generic[T]):
-    """What a change came to: ``undo`` is what takes it back (empty where nothing does), ``problems`` what was not written to files."""
+    """What a change came to: ``undo`` is what takes it back (empty where nothing does), ``problems`` what was not written to
+    files.
+    """
 
     result: T
     undo: str

@@ -12,7 +12,9 @@ _BEFORE, _AFTER, _OTHER = 700, 1_100, 900  # characters shown around a quote; an
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
-    """One turn: ``said`` has the quote in the middle (empty where the turn is not what is cited); what is left out is told by ``cut``."""
+    """One turn: ``said`` has the quote in the middle (empty where the turn is not what is cited); what is left out is told by
+    ``cut``.
+    """
 
     event: Event
     before: str

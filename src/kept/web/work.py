@@ -32,7 +32,8 @@ STAGES: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Now:
-    """How it stands. ``number`` counts the runs this page has started; ``done`` of ``total`` (0: unknown) is in the stage's own unit.
+    """How it stands. ``number`` counts the runs this page has started; ``done`` of ``total`` (0: unknown) is in the stage's own
+    unit.
 
     ``told`` are sentences for the person; ``report`` is that of ``kept run --json`` and ``problem`` what ended it, once it is over.
     """

@@ -1,5 +1,5 @@
-"""The whole story in the browser: transcripts become memories, only new ones are read, what is said again is one, an edit stays, and
-the next session gets it.
+"""The whole story in the browser: transcripts become memories, only new ones are read, what is said again is one, an edit stays,
+and the next session gets it.
 """
 
 import json

@@ -92,7 +92,8 @@ def test_what_it_describes_is_what_it_does_whatever_it_is_asked(served, seconds,
         if recorder is not None:
             asked += len(recorder.interactions)
             found += [
-                f"{case.value.method} {case.value.formatted_path}: {check.failure_info.failure.title}: {check.failure_info.failure.message[:300]}"
+                f"{case.value.method} {case.value.formatted_path}: {check.failure_info.failure.title}: "
+                f"{check.failure_info.failure.message[:300]}"
                 for number, case in recorder.cases.items()
                 for check in recorder.checks.get(number, [])
                 if check.failure_info is not None

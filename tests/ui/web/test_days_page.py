@@ -51,7 +51,10 @@ def test_a_journal_entry_is_shown_as_text_of_its_own_and_nothing_in_it_runs_or_l
         run(workspace, [], Options())
     folder = served.home / "journal"
     folder.mkdir(exist_ok=True)
-    evil = "# A day\n\n<script>alert(1)</script> ![x](http://example.org/x.png) [go](javascript:alert(2)) **bold** <b onclick=alert(3)>b</b>\n"
+    evil = (
+        "# A day\n\n<script>alert(1)</script> ![x](http://example.org/x.png) [go](javascript:alert(2)) **bold** <b "
+        "onclick=alert(3)>b</b>\n"
+    )
     (folder / "2026-01-05.md").write_text(evil)
     page = browse("/days/2026-01-05")
     prose = page.locator(".prose")

@@ -98,14 +98,20 @@ ATTACKS = {
     "no JSON": (WRITE.replace("{method}", "POST") + "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{x", 422),
     "a method by a header": (WRITE.replace("{method}", "GET") + "X-HTTP-Method-Override: DELETE\r\n\r\n", 400),
     "a websocket of this page": (
-        "GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n\r\n",
+        (
+            "GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: "
+            "x\r\nSec-WebSocket-Version: 13\r\n\r\n"
+        ),
         403,
     ),
     "a way out of the folder": ("GET /static/%2e%2e/server.py HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n", 404),
     "a way out of the folder, twice encoded": ("GET /static/..%252fserver.py HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n", 404),
     "a file that is there but not served": ("GET /static/vendored.txt HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n", 404),
     "a method nobody knows": (
-        "BREW /api/memories HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n\r\n",
+        (
+            "BREW /api/memories HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {key}\r\nContent-Type: "
+            "application/json\r\n\r\n"
+        ),
         405,
     ),
     "a head without end": ("GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nX: " + "x" * 70_000, 400),

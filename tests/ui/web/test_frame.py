@@ -87,13 +87,19 @@ def test_the_colours_of_text_have_enough_contrast(browse, dark):
         """() => {
         const shown = document.createElement("i");
         document.body.append(shown);
-        const rgb = (name) => { shown.style.setProperty("color", `var(--${name})`); return getComputedStyle(shown).color.match(/[\\d.]+/g).slice(0, 3).map(Number); };
-        const light = ([r, g, b]) => [r, g, b].map((c) => c / 255).map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+        const rgb = (name) => { shown.style.setProperty("color", `var(--${name})`);
+            return getComputedStyle(shown).color.match(/[\\d.]+/g).slice(0, 3).map(Number); };
+        const light = ([r, g, b]) => [r, g, b].map((c) => c / 255)
+            .map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
             .reduce((sum, c, at) => sum + c * [0.2126, 0.7152, 0.0722][at], 0);
-        const ratio = (a, b) => { const [x, y] = [light(rgb(a)), light(rgb(b))].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
+        const ratio = (a, b) => {
+            const [x, y] = [light(rgb(a)), light(rgb(b))].sort((p, q) => q - p);
+            return (x + 0.05) / (y + 0.05); };
         const pairs = [];
-        for (const ground of ["paper", "card", "sunk", "tint", "mark"]) for (const ink of ["ink", "soft"]) pairs.push([ink, ground]);
-        for (const ground of ["paper", "card", "sunk", "tint"]) for (const ink of ["accent", "good", "warn", "bad"]) pairs.push([ink, ground]);
+        for (const ground of ["paper", "card", "sunk", "tint", "mark"])
+            for (const ink of ["ink", "soft"]) pairs.push([ink, ground]);
+        for (const ground of ["paper", "card", "sunk", "tint"])
+            for (const ink of ["accent", "good", "warn", "bad"]) pairs.push([ink, ground]);
         pairs.push(["on-accent", "accent"], ["good", "good-tint"], ["bad", "bad-tint"], ["paper", "ink"]);
         return pairs.map(([ink, ground]) => [ink, ground, ratio(ink, ground)]);
     }"""

@@ -1,4 +1,6 @@
-"""Review in a real browser: decided by keys alone, with the words and the conversation; nothing decided is lost, all of it undone."""
+"""Review in a real browser: decided by keys alone, with the words and the conversation; nothing decided is lost, all of it
+undone.
+"""
 
 import pytest
 

@@ -134,7 +134,7 @@ def test_in_the_sample_nothing_of_the_persons_is_set_run_or_entered(served, home
     assert no_scheduler == []
 
 
-# --- in the browser --------------------------------------------------------------------------------------------------------------------
+# --- in the browser
 
 
 def test_in_the_browser_a_setting_is_changed_refused_and_taken_back_to_what_is_usual(browse, served, home):
@@ -159,7 +159,9 @@ def test_in_the_browser_a_setting_is_changed_refused_and_taken_back_to_what_is_u
 def test_hostile_values_of_settings_are_shown_as_text(browse, home):
     own(
         home,
-        f"""# {EVIL}\nexclude = ['{EVIL}']\n[llm]\nmodel = '{EVIL}'\n[projects]\n'/{EVIL}' = '/y'\n[[use]]\nprofile = "vault"\nprojects = ['{EVIL}']\n""",
+        f"""# {EVIL}\nexclude = ['{EVIL}']\n[llm]\nmodel = '{EVIL}'\n[projects]
+'/{EVIL}' = '/y'
+[[use]]\nprofile = "vault"\nprojects = ['{EVIL}']\n""",
     )
     page = browse("/settings")
     assert page.get_by_label("llm.model", exact=True).input_value() == EVIL

@@ -1,4 +1,6 @@
-"""The story of a memory in a real browser: whose words it rests on, in their conversation, what happened to it, and the way back."""
+"""The story of a memory in a real browser: whose words it rests on, in their conversation, what happened to it, and the way
+back.
+"""
 
 import json
 import os

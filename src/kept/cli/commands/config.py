@@ -34,7 +34,8 @@ def config(
 ) -> int:
     """Settings: show all, list what each is for, get one, set one. They stand in one file that you can also edit by hand.
 
-    `try` asks the language model of the settings one small question, which tells it nothing of what is remembered; it may cost something.
+    `try` asks the language model of the settings one small question, which tells it nothing of what is remembered; it may cost
+    something.
     """
     given = (name != "") + (value is not None)
     if action not in _ACTIONS or given != _ACTIONS[action]:

@@ -35,7 +35,8 @@ def context(
     words = " ".join(message or ())
     one_of(client, CLIENTS, "--client")
     with at_desk(context) as workspace:
-        directory = os.path.abspath(os.path.expanduser(project)) if project else ""  # noqa: PTH100, PTH111 - a name, not a file: links stay
+        # A name, not a file: links stay.
+        directory = os.path.abspath(os.path.expanduser(project)) if project else ""  # noqa: PTH100, PTH111
         found = preview(workspace, words, directory=directory, budget=budget, client=client)
     if as_json:
         show.write_json(

@@ -36,7 +36,8 @@ def eval_(
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="The corpus: {ns, id, session, role, date, text} a line. Of annotations: the folder that their paths start from (looked for near them).",
+            help="The corpus: {ns, id, session, role, date, text} a line. Of annotations: the folder that their paths start "
+            "from (looked for near them).",
         ),
     ] = None,
     queries: Annotated[Path | None, typer.Option(metavar="FILE", help="Questions: {qid, ns, query, gold} a line.")] = None,
@@ -56,8 +57,8 @@ def eval_(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the measures as JSON.")] = False,
 ) -> None:
-    """Run kept's own archive and search (or extraction) over a public set, one fresh store for each of its spaces; or extraction over
-    annotated transcripts, one fresh store for each set of them.
+    """Run kept's own archive and search (or extraction) over a public set, one fresh store for each of its spaces; or extraction
+    over annotated transcripts, one fresh store for each set of them.
     """
     call = asked(context)
 

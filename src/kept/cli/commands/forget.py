@@ -40,8 +40,8 @@ def command(
 ) -> int:
     """Erase memories for good, and their words wherever kept has them: conversations, summaries, files, logs, backups.
 
-    Shows first where the words stand. Near copies (almost the same in other words) stay unless you choose them. It cannot be undone.
-    What stays is that there was one, and a keyed fingerprint that keeps it from coming back.
+    Shows first where the words stand. Near copies (almost the same in other words) stay unless you choose them. It cannot be
+    undone. What stays is that there was one, and a keyed fingerprint that keeps it from coming back.
     """
     with at_desk(context) as workspace:
         named = source or session

@@ -24,7 +24,8 @@ def jobs(
     most: Annotated[int, typer.Option("--most", min=1, help="At most so many jobs at a time.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> int:
-    """Let your own agent be the model: prepare writes questions into files, the agent writes each reply, commit reads and applies them.
+    """Let your own agent be the model: prepare writes questions into files, the agent writes each reply, commit reads and applies
+    them.
 
     No key and no network are needed. Everything a reply says is checked as with any other model.
     """

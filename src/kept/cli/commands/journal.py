@@ -44,7 +44,8 @@ def journal(
             min=1,
             max=16,
             metavar="N",
-            help="Ask a model about up to N days at a time, where none of them can matter to another: days of other projects, or a template "
+            help="Ask a model about up to N days at a time, where none of them can matter to another: days of other projects, "
+            "or a template "
             "that nothing is remembered of. The entries are the same.",
         ),
     ] = 1,
@@ -130,7 +131,8 @@ def _planned(found: Plan) -> str:
     would = found.estimate.usage
     cost = "a cost that is not known" if would.cost is None else f"about {would.cost:.2f} USD"
     return (
-        f"{told}, {found.estimate.questions} questions, {found.estimate.cached} answered before: about {would.input_tokens:,} tokens, {cost};"
+        f"{told}, {found.estimate.questions} questions, {found.estimate.cached} answered before: about {would.input_tokens:,} "
+        f"tokens, {cost};"
         " what is read out of the entries comes on top."
     )
 

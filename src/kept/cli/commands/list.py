@@ -127,10 +127,16 @@ def card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     """A memory with its particulars."""
     status, zone = memory.status_at(workspace.clock()), workspace.zone
     marks = (status.value, "pinned" if memory.pinned else "", "yours" if memory.owned else "")
-    place = f"  {title_of(workspace.profiles, memory.profile, memory.category)} · {scope_name(memory.scope, workspace.names())} · {', '.join(filter(None, marks))}"
+    place = (
+        f"  {title_of(workspace.profiles, memory.profile, memory.category)} · {scope_name(memory.scope, workspace.names())} · "
+        f"{', '.join(filter(None, marks))}"
+    )
     yield line((memory.id, "yellow"), (place, "dim"))
     yield line((memory.content or FORGOTTEN, "bold"))
-    seen = f"first seen {show.day(memory.first_seen, zone)}, last seen {show.day(memory.last_seen, zone)}, in {counted(memory.observations, 'session')}"
+    seen = (
+        f"first seen {show.day(memory.first_seen, zone)}, last seen {show.day(memory.last_seen, zone)}, in "
+        f"{counted(memory.observations, 'session')}"
+    )
     yield line((f"{seen}; confidence {memory.confidence:.2f}; rests on {TRUST[memory.origin]}", "dim"))
     if memory.artifacts:
         yield line((f"names: {', '.join(memory.artifacts)}", "dim"))

@@ -36,7 +36,8 @@ def prompt(
 ) -> None:
     """The extraction prompt: show it with where it comes from, make it your own, go back to the built-in one, see the difference.
 
-    `declare` adds a category of your own (in the front matter of your prompt, between two lines of `---`), `withdraw` takes it out. With --profile NAME it is that profile's prompt. A changed prompt is used for what comes; `kept run --force` reads all again.
+    `declare` adds a category of your own (in the front matter of your prompt, between two lines of `---`), `withdraw` takes it out.
+    With --profile NAME it is that profile's prompt. A changed prompt is used for what comes; `kept run --force` reads all again.
     """
     home, profile = home_of(context), asked(context).profile or ""
     match action:

@@ -140,7 +140,10 @@ def _on_sample(home: Paths, options: Options, call: Call, *, as_json: bool) -> i
                 [
                     line(
                         (
-                            "No transcripts were found on this machine: this is kept's bundled sample. Nothing of yours was read or changed.",
+                            (
+                                "No transcripts were found on this machine: this is kept's bundled sample. Nothing of yours was "
+                                "read or changed."
+                            ),
                             "yellow",
                         )
                     )

@@ -1,4 +1,6 @@
-"""``kept check``, ``rebuild``, ``backup``, ``restore``, ``export``, ``import``: proof that nothing is damaged; out, back in, and put back."""
+"""``kept check``, ``rebuild``, ``backup``, ``restore``, ``export``, ``import``: proof that nothing is damaged; out, back in, and
+put back.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -31,7 +33,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
 def check(context: typer.Context, *, as_json: AsJson = False) -> int:
-    """Prove that nothing is damaged: pages, hashes, the chain of passes, memories, evidence, indexes, files. Exits 2 where something is.
+    """Prove that nothing is damaged: pages, hashes, the chain of passes, memories, evidence, indexes, files. Exits 2 where
+    something is.
 
     A memory file that you edited by hand is not damaged: the next run takes your edit over.
     """
@@ -96,7 +99,8 @@ def export(
 ) -> None:
     """Everything out: every memory of every status with its evidence (md: the active ones, to read); not what was forgotten.
 
-    `--format archive` writes the whole store (history, archived turns, what was forgotten as fingerprints), for `kept import` elsewhere.
+    `--format archive` writes the whole store (history, archived turns, what was forgotten as fingerprints), for `kept import`
+    elsewhere.
     """
     one_of(kind, _FORMATS, "--format")
     with at_desk(context) as workspace:
@@ -140,10 +144,12 @@ def import_(
     ] = "",
     as_json: AsJson = False,
 ) -> int:
-    """Take up an export: an archive into an empty home, with all its history; or memories (jsonl), as one pass that `kept undo` takes back.
+    """Take up an export: an archive into an empty home, with all its history; or memories (jsonl), as one pass that `kept undo`
+    takes back.
 
-    `--from` takes up, once, what another tool remembers in its own files: everything waits for you in `kept review`, and those files stay
-    as they are. What was forgotten stays forgotten, what is remembered already is left out, rules that are not in your own words wait for you.
+    `--from` takes up, once, what another tool remembers in its own files: everything waits for you in `kept review`, and those
+    files stay as they are. What was forgotten stays forgotten, what is remembered already is left out, rules that are not in your
+    own words wait for you.
     """
     if (file is None) == (not source):
         raise UsageError("give a file, or a tool with --from", hint="kept import FILE, or kept import --from claude")

@@ -31,9 +31,9 @@ def schedule(
 ) -> int:
     """Have kept run every night by itself: read what is new, remember it, tidy up, check, back up.
 
-    It runs at low priority without a terminal, each step with its own result; a night that was missed is made up for by the next run,
-    and reading, extracting and asking stop after `night_minutes` (240). ``--tz`` names the zone of the
-    time where the scheduler knows zones (systemd).
+    It runs at low priority without a terminal, each step with its own result; a night that was missed is made up for by the next
+    run, and reading, extracting and asking stop after `night_minutes` (240). ``--tz`` names the zone of the time where the
+    scheduler knows zones (systemd).
     """
     home, call = home_of(context), asked(context)
     match one_of(action, _ACTIONS, "schedule"):

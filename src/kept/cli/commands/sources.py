@@ -188,7 +188,10 @@ def _tool_lines(workspace: Workspace, tool: Tool, *, verbose: bool) -> Iterator[
     if tool.doomed:
         yield line(
             (
-                f"  {counted(len(tool.doomed), 'file')} not archived will soon be deleted by the tool itself (after {tool.days_kept} days)",
+                (
+                    f"  {counted(len(tool.doomed), 'file')} not archived will soon be deleted by the tool itself (after "
+                    f"{tool.days_kept} days)"
+                ),
                 "red",
             ),
             (" → kept run", "dim"),
@@ -196,7 +199,10 @@ def _tool_lines(workspace: Workspace, tool: Tool, *, verbose: bool) -> Iterator[
     elif tool.days_kept is not None and tool.files:
         yield line(
             (
-                f"  {tool.name} deletes its own files {tool.days_kept} days after their last change; nothing will be lost within a week",
+                (
+                    f"  {tool.name} deletes its own files {tool.days_kept} days after their last change; nothing will be lost "
+                    "within a week"
+                ),
                 "dim",
             )
         )

@@ -86,7 +86,10 @@ def _state_lines(workspace: Workspace, found: State, due: Sequence[Doomed], miss
     if found.unheard:
         yield line((f"{counted(found.unheard, 'session')} not read by the language model yet", "yellow"), (" → kept run", "dim"))
     if aside := set_aside(workspace):
-        told = f"{counted(len(aside), 'session')} set aside: the language model's reply could not be used ({', '.join(sorted(set(aside.values())))})"
+        told = (
+            f"{counted(len(aside), 'session')} set aside: the language model's reply could not be used "
+            f"({', '.join(sorted(set(aside.values())))})"
+        )
         yield line((told, "yellow"), (" → kept run --force", "dim"))
     for each in found.prompts:
         if each.overridden or workspace.llm is not None:

@@ -18,7 +18,9 @@ def upgrade(
     yes: Annotated[bool, typer.Option("--yes", help="Do it without asking.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what is changed as one JSON object.")] = False,
 ) -> int:
-    """Retire what rules of earlier versions made and today's would not, and give people's own words back. Shown first; undone as one run."""
+    """Retire what rules of earlier versions made and today's would not, and give people's own words back. Shown first; undone as
+    one run.
+    """
     with at_desk(context) as workspace:
         found = preview(workspace)
         if not as_json:

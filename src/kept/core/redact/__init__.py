@@ -45,8 +45,8 @@ Scan = Callable[[bytes], Iterable[tuple[int, int, str]]]
 def redact(text: str, *, key: bytes, more: Scan | None = None) -> Redacted:
     """The text with every secret replaced by ``[redacted:kind:fingerprint]``; equal secrets get equal fingerprints under one key.
 
-    ``key`` has 1 to 64 bytes. ``more`` is another scanner's findings in UTF-8 bytes, as (start, end, kind in lower case and hyphens);
-    they add to the rules here. Redacting a redacted text changes nothing. Raises ValueError for a key of another length.
+    ``key`` has 1 to 64 bytes. ``more`` is another scanner's findings in UTF-8 bytes, as (start, end, kind in lower case and
+    hyphens); they add to the rules here. Redacting a redacted text changes nothing. Raises ValueError for a key of another length.
     """
     if not 1 <= len(key) <= blake2b.MAX_KEY_SIZE:
         raise ValueError("the fingerprint key must have 1 to 64 bytes")

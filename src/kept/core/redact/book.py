@@ -15,7 +15,9 @@ from kept.core.redact.values import Setting
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rule:
-    """One documented shape of a secret. ``rank`` is 0 where the name beside the value decides; ``mixed`` asks for letters and digits."""
+    """One documented shape of a secret. ``rank`` is 0 where the name beside the value decides; ``mixed`` asks for letters and
+    digits.
+    """
 
     kind: str
     pattern: bytes

@@ -1,4 +1,5 @@
-"""A check of text that goes as it is into a file of the person's own (settings, prompts, profiles, edited files): it holds no secret.
+"""A check of text that goes as it is into a file of the person's own (settings, prompts, profiles, edited files): it holds no
+secret.
 
 There a mark in the place of a secret would be of no use, so the whole change is refused.
 """

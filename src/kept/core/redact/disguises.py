@@ -1,4 +1,6 @@
-"""Secrets in disguise: escaped for an address or a mail, broken over lines, wrapped in base64. Best effort; knows nothing of marks."""
+"""Secrets in disguise: escaped for an address or a mail, broken over lines, wrapped in base64. Best effort; knows nothing of
+marks.
+"""
 
 from bisect import bisect_right
 from collections.abc import Iterator

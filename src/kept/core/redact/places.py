@@ -167,7 +167,8 @@ _KEY_RUN = pattern(rb"[A-Za-z0-9+/=]{16,}")
 _LONGEST_KEY = 16_384
 # The lines above a tail whose head is not there, as `tail` prints them; numbered, quoted or with their line ends escaped.
 _KEY_REST = pattern(
-    rb"(?:[^A-Za-z0-9+/=\n]{0,12}(?:\d{1,6}[^A-Za-z0-9+/=\n]{1,12})?[A-Za-z0-9+/=]{4,}[ \t]{0,4}(?:\\r|\r)?(?:\\n|\n))+[^A-Za-z0-9+/=\n]{0,12}\z"
+    rb"(?:[^A-Za-z0-9+/=\n]{0,12}(?:\d{1,6}[^A-Za-z0-9+/=\n]{1,12})?[A-Za-z0-9+/=]{4,}[ \t]{0,4}(?:\\r|\r)?(?:\\n"
+    rb"|\n))+[^A-Za-z0-9+/=\n]{0,12}\z"
 )
 _LEAST_REST = 24
 _TAG = pattern(rb"(?i)<(/?)private\s{0,4}>")
@@ -177,7 +178,9 @@ _DATA_LINE = pattern(rb"(?m)^[ \t]+[\w.-]+:[ \t]*[\"']?([^\s\"']{4,})")
 
 
 def _private_keys(data: bytes) -> Iterator[Span]:
-    """Private key blocks: from head to tail, from the head as far as the body reaches, or the body above a tail without its head."""
+    """Private key blocks: from head to tail, from the head as far as the body reaches, or the body above a tail without its
+    head.
+    """
     end = 0
     for span in _headed_keys(data):
         yield from _headless_keys(data, end, span.start)

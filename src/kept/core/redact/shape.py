@@ -31,26 +31,32 @@ _RUNS = re.compile(rb"[A-Z]+[a-z]*|[a-z]+|[0-9]+")
 _CAPITALS = bytes(range(65, 91))
 _SEGMENTS = re.compile(rb"[A-Za-z0-9]+")
 _STAND_IN = re.compile(
-    rb"(?i)^(?:[$#@%]?\{.*|\$[a-z_]\w*|\$\(.*|%\w{1,40}%|%\(\w{1,40}\)[sd]?|%[sdvq]|<.*|\[.*|\(.*|@\w+@|__\w+__|-+|\.{2,}.*|.*\.\.\.|.*\xe2\x80\xa6|"
+    rb"(?i)^(?:[$#@%]?\{.*|\$[a-z_]\w*|\$\(.*|%\w{1,40}%|%\(\w{1,40}\)[sd]?|%[sdvq]|<.*|\[.*|\(.*|@\w+@|__\w+__|-+|\.{2,}.*"
+    rb"|.*\.\.\.|.*\xe2\x80\xa6|"
     rb"(?:none|null|nil|undefined|true|false|yes|no|on|off|n/a|todo|tbd|unset|empty|\d{1,3})[.!]?)$"
 )
 _REPEATED = re.compile(
     rb"[xX]{5,}|\*{3,}|\.{4,}|-{6,}|_{6,}|#{4,}|\?{3,}|0{8,}|1{7,}|9{7,}|(?:\xe2\x80\xa2){3,}|(?:\xe2\x97\x8f){3,}|\xe2\x80\xa6"
 )
 _SPELLED = re.compile(
-    rb"(?i)example|redacted|placeholder|change[-_]?(?:me|this)|replace[-_]?(?:me|with|this)|dummy|insert[-_]|your[-_]|[-_]here\b|<your|not[-_]?a[-_]?real|"
+    rb"(?i)example|redacted|placeholder|change[-_]?(?:me|this)|replace[-_]?(?:me|with|this)|dummy|insert[-_]|your[-_]"
+    rb"|[-_]here\b|<your|not[-_]?a[-_]?real|"
     rb"123456789|0123456789|abcdefgh|deadbeef|qwerty|foobar|IkpvaG4gRG9l"
 )
 _STOCK = frozenset(
-    b"""a an the my your our some any this that here is of for in to as by at on not no new old current default sample test tests testing dev demo
-    fake mock stub dummy example foo bar baz qux abc xyz xxx value values string str text bytes int bool boolean number object array any optional
-    required none null nil undefined true false password passwd passphrase pass word pwd secret secrets token tokens key keys api auth access
-    private public client user users username name admin administrator root guest postgres mysql mariadb redis rabbitmq mongo mongodb oracle
-    database db app service server local localhost host prod production staging login credential credentials real super strong very plain plaintext
-    wrong bad good correct invalid valid incorrect expired bearer basic env var variable field type input label hidden enter confirm
-    reset forgot change changed changeme changeit letmein placeholder redacted hash hashed salt encrypted encoded generated random rotate long
-    something anything whatever data json yaml file path id uuid header set get config settings param params arg args option options prompt show hide
-    minio minioadmin elastic kibana grafana jenkins vagrant docker ubuntu me us it and or with from ref refresh session cookie self""".split()
+    b"""
+        a an the my your our some any this that here is of for in to as by at on not no new old current default sample test tests
+        testing dev demo fake mock stub dummy example foo bar baz qux abc xyz xxx value values string str text bytes int bool
+        boolean number object array any optional required none null nil undefined true false password passwd passphrase pass word
+        pwd secret secrets token tokens key keys api auth access private public client user users username name admin administrator
+        root guest postgres mysql mariadb redis rabbitmq mongo mongodb oracle database db app service server local localhost host
+        prod production staging login credential credentials real super strong very plain plaintext wrong bad good correct invalid
+        valid incorrect expired bearer basic env var variable field type input label hidden enter confirm reset forgot change
+        changed changeme changeit letmein placeholder redacted hash hashed salt encrypted encoded generated random rotate long
+        something anything whatever data json yaml file path id uuid header set get config settings param params arg args option
+        options prompt show hide minio minioadmin elastic kibana grafana jenkins vagrant docker ubuntu me us it and or with from ref
+        refresh session cookie self
+    """.split()
 )
 _VOWELS = frozenset(b"aeiouyAEIOUY")
 

@@ -1,4 +1,6 @@
-"""Whether a value is a secret, from the name it stands under, the setting it stands in, and its shape. Knows nothing of whole texts."""
+"""Whether a value is a secret, from the name it stands under, the setting it stands in, and its shape. Knows nothing of whole
+texts.
+"""
 
 import base64
 import binascii
@@ -23,22 +25,30 @@ class Setting(StrEnum):
 
 
 _NOT_SECRET = frozenset(
-    b"""public publishable pub hash hashed cache cached primary foreign sort partition next page continuation idempotency max min tokens
-    keys count total input output prompt completion tokenizer shortcut hot index translation i18n message change request starting update unit lifecycle""".split()
+    b"""
+        public publishable pub hash hashed cache cached primary foreign sort partition next page continuation idempotency max min
+        tokens keys count total input output prompt completion tokenizer shortcut hot index translation i18n message change request
+        starting update unit lifecycle
+    """.split()
 )
 _NOT_LAST = frozenset(
-    b"""type name names file filename path dir url uri endpoint header headers field column label policy rule rules regex pattern expiry
-    expires expire expired ttl at manager provider store service class length len limit budget usage cost id ids arn ref version size
-    location source env var variable prefix suffix format algorithm alg enabled required valid present set exists error status mode
-    prompt hint title text description duration lifetime timeout age date created updated count rotation binding loader handler
-    generator validator parser reader writer map list array info metadata scope scopes audience issuer strength digest fingerprint
-    checksum sha256 sha1 md5 function fn func method callback component input box""".split()
+    b"""
+        type name names file filename path dir url uri endpoint header headers field column label policy rule rules regex pattern
+        expiry expires expire expired ttl at manager provider store service class length len limit budget usage cost id ids arn ref
+        version size location source env var variable prefix suffix format algorithm alg enabled required valid present set exists
+        error status mode prompt hint title text description duration lifetime timeout age date created updated count rotation
+        binding loader handler generator validator parser reader writer map list array info metadata scope scopes audience issuer
+        strength digest fingerprint checksum sha256 sha1 md5 function fn func method callback component input box
+    """.split()
 )
 _STAGES = frozenset(b"base prod production dev staging new old live main".split())
 _PASSWORDS = frozenset(b"password passwd pwd passphrase passcode passwort userpass".split())
 _KEY_KINDS = frozenset(
-    b"""api access secret private auth account signing sign encryption encrypt master storage shared session role service license licence
-    admin app application client deploy webhook sas subscription token crypt jwt hmac aes rsa ssh root user consumer write integration""".split()
+    b"""
+        api access secret private auth account signing sign encryption encrypt master storage shared session role service license
+        licence admin app application client deploy webhook sas subscription token crypt jwt hmac aes rsa ssh root user consumer
+        write integration
+    """.split()
 )
 _TOKEN_KINDS = frozenset(b"access auth refresh api bearer bot secret security session personal".split())
 _SECRETS = frozenset(

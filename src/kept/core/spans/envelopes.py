@@ -17,8 +17,10 @@ _EMPHASIS = frozenset(
 )
 # Words in the names of tags by which programs speak to a model.
 _HARNESS = re2.compile(
-    r"(?i)system|reminder|instruct|context|hook|notif|memor|notice|caveat|stdout|stderr|command|environment|attach|injected|untrusted"
-    r"|developer|policy|rules?$|guideline|assistant|tool|function|output|result|prompt|kept|ide_|editor|agent|message|content|document|source|info$"
+    r"(?i)system|reminder|instruct|context|hook|notif|memor|notice|caveat|stdout|stderr|command|environment|attach"
+    r"|injected|untrusted"
+    r"|developer|policy|rules?$|guideline|assistant|tool|function|output|result|prompt|kept|ide_|editor|agent|message"
+    r"|content|document|source|info$"
 )
 _TOKEN = re2.compile(r"<\|[\w -]{2,40}\|>|\[/?INST\]|<</?SYS>>")
 _FENCE = re2.compile(r"(?m)^[ \t]*(?:[-*>][ \t]+)?(`{3,}|~{3,})[ \t]*([^`\n]*)$")

@@ -1,4 +1,6 @@
-"""Lines that programs print and people do not type: logs, stacks, diffs, tables, code, prompts and marks of tools. Judged by shape alone."""
+"""Lines that programs print and people do not type: logs, stacks, diffs, tables, code, prompts and marks of tools. Judged by shape
+alone.
+"""
 
 import re2
 
@@ -11,14 +13,19 @@ _SHAPES = re2.compile(
     r"|\|.*\||\+-{3,}|[-=_*~]{6,}\s*$|<[!?/a-z][^<>]*>.*[>;]\s*$|<[!?/a-z][^>]*>\s*$"  # tables, rulers, markup
     r"|[❯➜»] \S|\$ \S|>>> |% \w+ |PS [^>\n]{0,60}> ?\S|\S+@\S+[:~][^\n]{0,60}[$#%](?:\s|$)"  # shell prompts
     r"|\[[^\]]*\d[^\]]*\]\s*\S|\[(?:[\w@/-]+:)?[\w@/.-]{2,30}\]\s+\S"  # stamped lines, lines of a tool: [vite] …
-    r"|= ?(?:help|note|hint):|--> \S+:\d|at \S+ ?\(|at <|at .*:\d+(?::\d+)?\)*$|at async |file \"|caused by:|traceback|\.\.\. \d+ more"  # stacks
+    # Stacks.
+    r"|= ?(?:help|note|hint):|--> \S+:\d|at \S+ ?\(|at <|at .*:\d+(?::\d+)?\)*$|at async |file \"|caused by:|traceback"
+    r"|\.\.\. \d+ more"
     r"|\(anonymous\)|\S{1,60} @ \S+:\d+|await in \S+$|promise\.\w+$"  # a browser's stack
-    r"|\d{4}[-/]\d\d[-/]\d\d[T ,]|\[?\d\d:\d\d:\d\d|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec) +\d{1,2} \d\d:\d\d"  # log times
+    # Log times.
+    r"|\d{4}[-/]\d\d[-/]\d\d[T ,]|\[?\d\d:\d\d:\d\d|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec) +\d{1,2} \d\d:\d\d"
     r"|(?:\d{1,3}\.){3}\d{1,3}[ :]|(?:get|post|put|patch|delete|head|options) (?:/|https?:)\S*|http/\d"  # servers
     r"|::\w+[^\n:]*::|(?-i:[A-Z][A-Z-]{3,}(?:;[^:\n]{0,80})?:\S)"  # a build's annotations, comments of queries, calendars
     r"|(?:" + _LEVELS + r"|\w*error|\w*exception)\s?(?:\[[^\]]*\]|\([^)]*\)|\s[\w-]*\d+)?\s?(?::|\||-|–|—)\s*\S"
-    r"|(?-i:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|PANIC)\b[\s:\[(]|(?:FAIL|PASS|SKIP)(?:\s*:|\s+\S*[/.]\S|\s*$)|OK\s*\("
-    r"|(?:npm|yarn|pnpm|pip|cargo|bun|deno|brew|apt|gem|composer|bundler|nuget|gradle|maven|webpack|vite|rollup|esbuild|tsc|eslint|jest|pytest)"
+    r"|(?-i:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|PANIC)\b[\s:\[(]|(?:FAIL|PASS|SKIP)(?:\s*:"
+    r"|\s+\S*[/.]\S|\s*$)|OK\s*\("
+    r"|(?:npm|yarn|pnpm|pip|cargo|bun|deno|brew|apt|gem|composer|bundler|nuget|gradle|maven|webpack|vite|rollup|esbuild"
+    r"|tsc|eslint|jest|pytest)"
     r"(?:@\S+)?:? (?:warn\w*|err(?:or|!)?|notice|info|verb\w*|deprecated|http|timing)\b"
     r"|\w*warn(?:ing)?: |(?:\w+\.)*\w*(?:warning|error|exception): |error ts\d|[a-z]{1,4}\d{3,5}: |\S+\(\d+,\d+\): "  # compilers
     r"|(?:fehler(?:meldung)?|warnung|erreur|avertissement|errore?|erro|aviso|advertencia|错误|报错|警告|エラー)\s?[:：]\s*\S"
@@ -27,19 +34,28 @@ _SHAPES = re2.compile(
     r"|[\x{1F300}-\x{1FAFF}\x{2600}-\x{26FF}\x{1F000}-\x{1F2FF}]\x{FE0F}?\s*\S"
     r"|\S+\.\w{1,5}(?:\?\S*)?:\d+|[\w./?=&%+@~()-]+:\d+(?::\d+)?(?:\s+\S|\s*$)|commit [0-9a-f]{7,}|[0-9a-f]{7,40} \S"
     r"|(?:author|date|commitdate|merge):\s+\S|[\w -]{2,20}:\t|\S+\s+\|\s+\d+|create mode|total \d+$|[dl-][rwxst-]{9}"
-    r"|(?:const|let|var|val)\s+(?:\w+|[{\[][^}\]]*[}\]])\s*(?::\s*[\w<>\[\]]+\s*)?=|(?:async )?(?:def|func|fn|function|class|struct|enum|interface|trait|impl)\s+\w+.*[({:<]"
-    r"|(?:if|for|while|switch|catch|elif|else if|foreach)\s*\(.*|(?:\} )?else\s*[{:]|(?:return|throw|raise|yield|await)\b.*[;(]|import .* from |import [\w.]+$|from [\w.]+ import"
-    r"|(?:export|package|public|private|protected|static|abstract|override|using|namespace|#include|#define|@import)\s+\S+.*[{;(=>\"]\s*$|package \w+$"
-    r"|[\w\"'.$@-]+\s*[:=]\s*[\[{\"'].*[\]},\"';]?\s*$|[\w.$]+\s*=\s*[\w.]+[\[(.]\S|[\[{].{20,}[\]}][,;]?\s*$|\\?\"[\w -]+\\?\":\s|(?:[^;\n]*;(?:[^ ;\n]|;)){4,}|[{}\[\]();]+,?\s*$|//|/\*|\*/|#!|\.\w[\w-]*\s*\{|@\w+(?:\(.*\))?$|\{[%{].*[%}]\}"
+    r"|(?:const|let|var|val)\s+(?:\w+|[{\[][^}\]]*[}\]])\s*(?::\s*[\w<>\[\]]+\s*)?=|(?:async )?(?:def|func|fn|function"
+    r"|class|struct|enum|interface|trait|impl)\s+\w+.*[({:<]"
+    r"|(?:if|for|while|switch|catch|elif|else if|foreach)\s*\(.*|(?:\} )?else\s*[{:]|(?:return|throw|raise|yield"
+    r"|await)\b.*[;(]|import .* from |import [\w.]+$|from [\w.]+ import"
+    r"|(?:export|package|public|private|protected|static|abstract|override|using|namespace|#include|#define"
+    r"|@import)\s+\S+.*[{;(=>\"]\s*$|package \w+$"
+    r"|[\w\"'.$@-]+\s*[:=]\s*[\[{\"'].*[\]},\"';]?\s*$|[\w.$]+\s*=\s*[\w.]+[\[(.]\S|[\[{].{20,}[\]}][,;]?\s*$"
+    r"|\\?\"[\w -]+\\?\":\s|(?:[^;\n]*;(?:[^ ;\n]|;)){4,}|[{}\[\]();]+,?\s*$|//|/\*|\*/|#!|\.\w[\w-]*\s*\{"
+    r"|@\w+(?:\(.*\))?$|\{[%{].*[%}]\}"
     r"|(?-i:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|FROM|WHERE|JOIN) .*[;,(*=]"
-    r"|['\"]/[^'\"\n]+/[^'\"\n]+['\"]\s*$|[\w.]+(?:, [\w.]+)*\s*:=\s|var \w+(?:, \w+)* \w+$|https?://\S+\s*$|!\[|\[!\[|'?/\S+'?\s*$|[a-z]:\\\S+\s*$"
-    r"|(?:go|git|docker|make(?:\[\d+\])?|curl|ssh|bash|zsh|sh|node|python3?|systemd|sudo|nginx|cargo|rustc|ld|gcc|clang|hint): \S|usage: |did you mean |unknown (?:command|option|flag|argument)\b|captured |collected \d|running \d+ |\d+ (?:passed|failed|errors?|warnings?|tests?)\b"
+    r"|['\"]/[^'\"\n]+/[^'\"\n]+['\"]\s*$|[\w.]+(?:, [\w.]+)*\s*:=\s|var \w+(?:, \w+)* \w+$|https?://\S+\s*$|!\[|\[!\["
+    r"|'?/\S+'?\s*$|[a-z]:\\\S+\s*$"
+    r"|(?:go|git|docker|make(?:\[\d+\])?|curl|ssh|bash|zsh|sh|node|python3?|systemd|sudo|nginx|cargo|rustc|ld|gcc|clang"
+    r"|hint): \S|usage: |did you mean |unknown (?:command|option|flag|argument)\b|captured |collected \d|running \d+ "
+    r"|\d+ (?:passed|failed|errors?|warnings?|tests?)\b"
     r")"
 )
 # How lines of code end, unless somebody speaks in them.
 _ENDS = re2.compile(r"[)\]}\w'\"];\s*$|[^\s:]\s?\{\s*$|=>\s*\{?$|\\\s*$")
 _STRONG_INSIDE = re2.compile(
-    r"\b[0-9a-f]*[0-9][0-9a-f]{6,}\b|\.\.\.\s*$|\b\d+ (?:files?|tests?|errors?|warnings?|insertions?) ?(?:changed|passed|failed|\()|\(\d+\.\d+s\)|\s{8,}\S"
+    r"\b[0-9a-f]*[0-9][0-9a-f]{6,}\b|\.\.\.\s*$|\b\d+ (?:files?|tests?|errors?|warnings?|insertions?) ?(?:changed|passed"
+    r"|failed|\()|\(\d+\.\d+s\)|\s{8,}\S"
 )
 _INDENTED = re2.compile(r"^(?: {4,}|\t)\S")
 _BULLET = re2.compile(r"^\s*(?:[-*•]|\d{1,2}[.)]|[a-zA-Z][.)])\s")

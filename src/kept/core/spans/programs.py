@@ -1,4 +1,6 @@
-"""Prompts that a program wrote, and what clients put around a person's: scripted roles, IDE blocks, hooks, plans, slash commands."""
+"""Prompts that a program wrote, and what clients put around a person's: scripted roles, IDE blocks, hooks, plans, slash
+commands.
+"""
 
 import re2
 
@@ -6,19 +8,24 @@ from kept.core.spans.marks import Marks, SpanKind
 
 # What clients write in the person's name, by how it opens. All of the prompt is theirs.
 _OPENINGS = re2.compile(
-    r"^\s*(?:Caveat: The messages below were generated|Operation stopped by hook|Stop hook feedback|\w+ hook (?:feedback|error|additional context)"
+    r"^\s*(?:Caveat: The messages below were generated|Operation stopped by hook|Stop hook feedback|\w+ hook (?:feedback"
+    r"|error|additional context)"
     r"|This session is being continued from a previous conversation|Base directory for this skill:|Implement the following plan:"
-    r"|\[Request interrupted by user|<observed_from_primary_session>|Hello memory agent|You are a Claude-Mem|Your task is to create a detailed summary"
+    r"|\[Request interrupted by user|<observed_from_primary_session>|Hello memory agent|You are a Claude-Mem"
+    r"|Your task is to create a detailed summary"
     r"|The user (?:opened|selected|sent)|Please continue the conversation from where we left|Continue from where you left off\."
     r"|Unknown (?:slash )?command:|API Error:|\[Image: source:)"
 )
 _ROLE = re2.compile(
-    r"(?i)^\s*(?:#[^\n]*\n+)?\s*(?:you are|you're|act as|du bist|sie sind|tu es|vous êtes|agis comme|eres|actúa como|você é|aja como|你是|あなたは)\s*"
+    r"(?i)^\s*(?:#[^\n]*\n+)?\s*(?:you are|you're|act as|du bist|sie sind|tu es|vous êtes|agis comme|eres|actúa como"
+    r"|você é|aja como|你是|あなたは)\s*"
     r"(?:an? |the |eine?n? |une? |una? |umae? |一个|一名|一位)?\S"
 )
 _SCRIPTED = re2.compile(
-    r"(?i)(?:\b(?:your (?:task|job|role|goal|output|response)|respond (?:only|with)|return (?:only|json|a json)|output (?:only|format|json)|do not include"
-    r"|reply with|answer only|valid json|guidelines|steps?:|rules:|format:|deine aufgabe|antworte nur|ta tâche|réponds uniquement|tu tarea|responde solo"
+    r"(?i)(?:\b(?:your (?:task|job|role|goal|output|response)|respond (?:only|with)|return (?:only|json|a json)"
+    r"|output (?:only|format|json)|do not include"
+    r"|reply with|answer only|valid json|guidelines|steps?:|rules:|format:|deine aufgabe|antworte nur|ta tâche"
+    r"|réponds uniquement|tu tarea|responde solo"
     r"|sua tarefa|responda apenas)\b|你的任务|只输出|あなたの(?:タスク|役割))"
 )
 _IDE = re2.compile(r"(?m)^\s*# Context from my IDE setup:")

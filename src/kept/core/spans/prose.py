@@ -18,7 +18,8 @@ _COMMAND = re2.compile(r"^\s*(?:\d\d:\d\d:\d\d[,.]\d{3} -->|[❯➜»]|[$%>]|PS 
 # Where a mail, a licence, a chat or a conversation with an assistant begins: what follows was written elsewhere.
 _MAIL = re2.compile(
     r"(?mi)^\W*-{3,} ?(?:forwarded|original|weitergeleitete|ursprüngliche|mensaje|message|mensagem)\b.*-{3,}$"
-    r"|^(?:from|von|de|expéditeur):[ \t]+\S.*\n(?:(?:sent|date|to|cc|subject|gesendet|datum|an|betreff|enviado|para|asunto|fecha|à|objet|envoyé|assunto|data):.*\n?){2,}"
+    r"|^(?:from|von|de|expéditeur):[ \t]+\S.*\n(?:(?:sent|date|to|cc|subject|gesendet|datum|an|betreff|enviado|para|asunto"
+    r"|fecha|à|objet|envoyé|assunto|data):.*\n?){2,}"
     r"|^(?:on|am|el|le|em) .{6,80}\b(?:wrote|schrieb|escribió|a écrit|escreveu)\b.{0,60}:$"
 )
 _SCRIPT = re2.compile(r"(?i)^\W*(?:you are (?:an? |the |\w+ [\d.]+)|act as an? |your task is )")
@@ -228,8 +229,8 @@ def _is_output(lines: list[_Line], words: str) -> bool:
 
 
 def _is_reported(words: str, *, alone: bool) -> bool:
-    """Whether a paragraph is a reviewer's, or long faultless prose in which nobody speaks, is spoken to or gives an order; such prose
-    where it stands ``alone``: one who wrote much before it goes on describing.
+    """Whether a paragraph is a reviewer's, or long faultless prose in which nobody speaks, is spoken to or gives an order; such
+    prose where it stands ``alone``: one who wrote much before it goes on describing.
     """
     if any(opens("pleas", sentence) for sentence in _SENTENCE.split(words)):
         return False
@@ -286,7 +287,9 @@ def _document(text: str) -> int:
 
 
 def _is_comment(lines: list[str], place: int) -> bool:
-    """Whether a line with one number sign is a comment in a program rather than a heading: code stands directly before or behind it."""
+    """Whether a line with one number sign is a comment in a program rather than a heading: code stands directly before or behind
+    it.
+    """
     if lines[place].lstrip().startswith("##"):
         return False
     return any(0 <= near < len(lines) and lines[near].strip() and is_output(lines[near]) for near in (place - 1, place + 1))

@@ -1,5 +1,5 @@
-"""Long passages of prompts, by hash: text of more than 25 words or of several lines that comes back identically in another session was
-not typed anew. Which hashes came back only a store can tell; capitals and white space do not count.
+"""Long passages of prompts, by hash: text of more than 25 words or of several lines that comes back identically in another session
+was not typed anew. Which hashes came back only a store can tell; capitals and white space do not count.
 """
 
 from datetime import datetime

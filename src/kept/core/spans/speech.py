@@ -37,7 +37,9 @@ def _mark_quotations(marks: Marks) -> None:
 
 
 def _attributed(text: str, start: int, end: int) -> bool:
-    """Whether a quotation is somebody's words rather than a label the person speaks about: announced, on a line of its own, or signed."""
+    """Whether a quotation is somebody's words rather than a label the person speaks about: announced, on a line of its own, or
+    signed.
+    """
     before, after = text[max(0, start - 60) : start + 1], text[end : end + 20]
     if _WANTED.search(before):
         return False
@@ -70,7 +72,8 @@ def _according() -> "re2._Regexp":
     """A sentence is a source's: "according to the docs …", "laut Handbuch …"."""
     return re2.compile(
         rf"(?i)(?:\b{spaced('according')}{_BETWEEN}{spaced('sources')}\b"
-        rf"|{unspaced('according')}[^。！？\n]{{0,12}}?{unspaced('sources')}[^。！？\n，：:,]{{0,12}}[，：:,]|{unspaced('sources')}{unspaced('according')}[、，]?)"
+        rf"|{unspaced('according')}[^。！？\n]{{0,12}}?{unspaced('sources')}[^。！？\n，：:,]{{0,12}}[，：:,]"
+        rf"|{unspaced('sources')}{unspaced('according')}[、，]?)"
     )
 
 
@@ -78,7 +81,8 @@ def _according() -> "re2._Regexp":
 def _taken() -> "re2._Regexp":
     """A sentence names where the rest of it is from: "from the vendor docs: …"."""
     return re2.compile(
-        rf"(?im)(?:^|[.!?][ \t]+)[\s>*_-]{{0,4}}(?:\pL+[ \t]+)??{spaced('taken')}{_BETWEEN}{spaced('sources')}\b[^.!?\n:：]*[:：][ \t]*"
+        rf"(?im)(?:^|[.!?][ \t]+)[\s>*_-]{{0,4}}(?:\pL+[ \t]+)??{spaced('taken')}{_BETWEEN}{spaced('sources')}\b[^.!?\n:：]*[:"
+        r"：][ \t]*"
         rf"|{unspaced('taken')}[^。！？\n，：:,]*{unspaced('sources')}[^。！？\n，：:,]*[：:]"
     )
 
@@ -88,7 +92,8 @@ def _labelled() -> "re2._Regexp":
     """A line that begins with who speaks, and a colon."""
     return re2.compile(
         rf"(?im)^[ \t*_>#-]{{0,6}}(?:(?:the|a|an|our|my|their|der|die|das|le|la|les|el|los|o|a)[ \t]+)?(?:[\pL\pN-]+[ \t]+)??"
-        rf"(?:{spaced('speakers')}|{unspaced('speakers')})(?:[ \t]+(?:comments?|feedback|notes?|review))?(?:[ \t]?\([^)\n]*\))?[*_]*[ \t]?[:：][*_]*[ \t]*"
+        rf"(?:{spaced('speakers')}|{unspaced('speakers')})(?:[ \t]+(?:comments?|feedback|notes?"
+        r"|review))?(?:[ \t]?\([^)\n]*\))?[*_]*[ \t]?[:：][*_]*[ \t]*"
     )
 
 

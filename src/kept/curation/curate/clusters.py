@@ -13,8 +13,8 @@ def clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, int]] 
 
     ``linked`` pairs belong together whatever they say.
 
-    Equal texts are one from the start. Of the others only pairs that share two rare words are compared (the prefix filter of an exact
-    Jaccard join: Bayardo, Ma, Srikant 2007), so the cost stays near linear for statements about different things.
+    Equal texts are one from the start. Of the others only pairs that share two rare words are compared (the prefix filter of an
+    exact Jaccard join: Bayardo, Ma, Srikant 2007), so the cost stays near linear for statements about different things.
     """
     parent = list(range(len(statements)))
 

@@ -1,4 +1,6 @@
-"""Conflicts between plans: which gives way to which, when, and which contradicts something older that a person keeps; which answer which."""
+"""Conflicts between plans: which gives way to which, when, and which contradicts something older that a person keeps; which answer
+which.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -18,7 +18,8 @@ class Plan:
     """What one cluster should be: its members, the memories it has, what its evidence says, and the memory that will be it.
 
     ``winner`` is None where there is none yet; ``number`` is its id either way. ``members`` is empty for a person's words alone.
-    ``category`` is where it belongs by now, after a promotion; ``ended`` says that it was resolved or retired for a reason that seeing it again does not change.
+    ``category`` is where it belongs by now, after a promotion; ``ended`` says that it was resolved or retired for a reason that
+    seeing it again does not change.
     """
 
     members: tuple[Judged, ...]

@@ -1,4 +1,6 @@
-"""Extraction with a model: what is asked about a conversation piece by piece, and what may be taken from the replies. Asks nobody itself."""
+"""Extraction with a model: what is asked about a conversation piece by piece, and what may be taken from the replies. Asks nobody
+itself.
+"""
 
 from kept.extraction.questions.answer import KINDS, Answer, answer
 from kept.extraction.questions.chunks import Chunk, Turn, chunks

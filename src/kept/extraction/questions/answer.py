@@ -1,8 +1,9 @@
-"""What a model answered about a chunk, checked against the conversation: claims with evidence, verdicts on hints, points of a summary.
+"""What a model answered about a chunk, checked against the conversation: claims with evidence, verdicts on hints, points of a
+summary.
 
-Nothing is taken at its word. An event that was not shown, words that do not stand there, a claim that its words do not carry: refused
-with the reason. Trust follows from who wrote what is cited, confidence from what supports it. Whether a claim then becomes a memory is
-decided by the same gate as everything else.
+Nothing is taken at its word. An event that was not shown, words that do not stand there, a claim that its words do not carry:
+refused with the reason. Trust follows from who wrote what is cited, confidence from what supports it. Whether a claim then becomes
+a memory is decided by the same gate as everything else.
 """
 
 from collections import Counter
@@ -39,7 +40,8 @@ _OUTSIDE = re2.compile(r"[^\w-]")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """What a reply comes to. ``overruled`` are the rules' candidates (with ordinals) that the model turned down, with their new verdict.
+    """What a reply comes to. ``overruled`` are the rules' candidates (with ordinals) that the model turned down, with their new
+    verdict.
 
     ``dropped`` counts by reason what could not be used at all: verdicts on hints that were not given, points without ground.
     """

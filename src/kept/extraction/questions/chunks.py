@@ -1,7 +1,8 @@
 """Chunks: a conversation cut into pieces that a model reads one at a time. Every event is in exactly one of them.
 
-A chunk ends where the talk turns to something else, as far as that can be seen from what stands before: its bounds depend only on what
-is left of them, so a conversation that grows keeps every closed chunk. A few turns before it are shown again, to be understood by.
+A chunk ends where the talk turns to something else, as far as that can be seen from what stands before: its bounds depend only on
+what is left of them, so a conversation that grows keeps every closed chunk. A few turns before it are shown again, to be understood
+by.
 """
 
 from collections.abc import Iterator, Sequence
@@ -57,8 +58,8 @@ class _Unit:
 def chunks(events: Sequence[Event], *, offset: int, start: int, limit: int) -> tuple[Chunk, ...]:
     """The chunks of the events from the ordinal ``start`` on, in order, without gaps; the last one may be open.
 
-    ``events[0]`` has the ordinal ``offset``; those before ``start`` serve as lead. ``limit`` is in tokens as :func:`weigh` counts them,
-    and holds for the turns of a chunk; its lead adds at most a tenth. Raises ValueError for a limit below 200.
+    ``events[0]`` has the ordinal ``offset``; those before ``start`` serve as lead. ``limit`` is in tokens as :func:`weigh` counts
+    them, and holds for the turns of a chunk; its lead adds at most a tenth. Raises ValueError for a limit below 200.
     """
     if limit < 200:
         raise ValueError("a chunk needs at least 200 tokens")
@@ -157,7 +158,9 @@ def _best(units: Sequence[_Unit], events: Sequence[Event], offset: int, first: i
 
 
 def turn(events: Sequence[Event], place: int) -> float:
-    """How much a prompt turns to something else, from 0 to 2: the share of its words that the events before it do not know, and a pause."""
+    """How much a prompt turns to something else, from 0 to 2: the share of its words that the events before it do not know, and a
+    pause.
+    """
     known = {word for each in events[max(0, place - _RECENT) : place] for word in statement(each.text[:_READ]).content}
     words = statement(events[place].text[:_READ]).content
     fresh = len(words - known) / len(words) if words else 0.0

@@ -1,4 +1,6 @@
-"""The form of a reply about a chunk: what a model fills in. Categories and verdicts are plain text: an unknown one costs its item only."""
+"""The form of a reply about a chunk: what a model fills in. Categories and verdicts are plain text: an unknown one costs its item
+only.
+"""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,6 @@
-"""Gaps: parts of a chunk that look worth remembering and of which nothing was found, to be asked about once more. And what a model overruled."""
+"""Gaps: parts of a chunk that look worth remembering and of which nothing was found, to be asked about once more. And what a model
+overruled.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -35,7 +37,9 @@ def as_memories(candidates: Iterable[tuple[Candidate, bool]]) -> tuple[Memory, .
 
 
 def settled(judged: Iterable[Judged]) -> tuple[Judged, ...]:
-    """The candidates without what a model turned down, and held where it doubts: its word on a candidate of the rules goes before theirs."""
+    """The candidates without what a model turned down, and held where it doubts: its word on a candidate of the rules goes before
+    theirs.
+    """
     listed = tuple(judged)
     words = {each.candidate.id: each.verdict for each in listed if _overrules(each)}
     own = (each for each in listed if not _overrules(each))

@@ -1,7 +1,8 @@
-"""Outcomes: what a session or a day came to, put together from what a model noted of its parts. No conversation is read a second time.
+"""Outcomes: what a session or a day came to, put together from what a model noted of its parts. No conversation is read a second
+time.
 
-Without a further question the points are folded: said twice is said once, a question that was settled later is none any more. With one
-(:func:`summing`) a model condenses them; its reply may only use points it was given.
+Without a further question the points are folded: said twice is said once, a question that was settled later is none any more. With
+one (:func:`summing`) a model condenses them; its reply may only use points it was given.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +48,9 @@ _SCHEMA = schema_of(Sums)
 
 
 def folded(points: Iterable[Point]) -> tuple[Point, ...]:
-    """The points in their order, each thing once with the events of all who said it, without questions that a later point settles."""
+    """The points in their order, each thing once with the events of all who said it, without questions that a later point
+    settles.
+    """
     listed = list(points)
     says = [statement(each.text, artifacts(each.text)) for each in listed]
     kept: list[tuple[Point, Statement]] = []

@@ -11,7 +11,8 @@ from kept.llm.ask import Ask
 PURPOSE = "extract"
 MOST_TOKENS = 4_096
 _AGAIN = (
-    "This part was read before, and nothing was found about the sentences below. Look again whether they say something that holds beyond "
+    "This part was read before, and nothing was found about the sentences below. Look again whether they say something "
+    "that holds beyond "
     "the moment; if not, answer with empty lists."
 )
 

@@ -1,4 +1,6 @@
-"""With what a reply is read: the chunk, the events that were shown, what rules found in it, by whose rules. And the words of a claim weighed."""
+"""With what a reply is read: the chunk, the events that were shown, what rules found in it, by whose rules. And the words of a
+claim weighed.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,7 +40,9 @@ _NEIGHBOURS = 8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
-    """A candidate with the ordinal of the event it is anchored at; ``refusal`` says what is wrong with its evidence (empty: nothing)."""
+    """A candidate with the ordinal of the event it is anchored at; ``refusal`` says what is wrong with its evidence (empty:
+    nothing).
+    """
 
     ordinal: int
     candidate: Candidate
@@ -77,7 +81,9 @@ class Reading:
         return Claim(ordinal=place, candidate=made, refusal=refusal)
 
     def unsupported(self, content: str, places: Sequence[int]) -> str:
-        """What is wrong with the words of a claim: they are not what the events say, or name what is nowhere near. Empty: nothing."""
+        """What is wrong with the words of a claim: they are not what the events say, or name what is nowhere near. Empty:
+        nothing.
+        """
         cited = [text for place in places for text in fields(self.events[place])]
         if not cited or share(content, *cited) < SUPPORT:
             return "unsupported"
@@ -96,7 +102,9 @@ class Reading:
         )
 
     def trust(self, content: str, evidence: Sequence[Evidence], places: Sequence[int]) -> tuple[Origin, tuple[str, ...]]:
-        """Whose claim it is: the user's where their words carry it, or grant what the assistant said before; else the least trusted's."""
+        """Whose claim it is: the user's where their words carry it, or grant what the assistant said before; else the least
+        trusted's.
+        """
         events = [self.events[place] for place in places]
         own = [words for each in events if (words := typed_text(each))]
         if own and share(content, *own) >= SUPPORT:
@@ -132,7 +140,9 @@ class Reading:
 
 
 def confidence(carried: float, signals: Sequence[str]) -> float:
-    """How sure a claim is: what its signals add up to, in [0, 0.95]; ``carried`` is the share of its words that the events carry."""
+    """How sure a claim is: what its signals add up to, in [0, 0.95]; ``carried`` is the share of its words that the events
+    carry.
+    """
     return round(min(CEILING, max(0.0, BASE + CARRIED * carried + sum(WEIGHTS[name] for name in signals))), 2)
 
 

@@ -18,7 +18,8 @@ _STOP = re2.compile(r"[.!?](?:\s|$)|[。！？\n]")
 _PASSAGE = re2.compile(r"`([^`\n]{2,300})`")
 _ADDRESS = re2.compile(r"(?:https?|ftp|git|ssh)://[^\s`'\")>]+")
 _ORDERED = re2.compile(
-    r"(?i)\b(?:run|running|ran|execute|executing|use|using|type|call|install|installing|set|setting|add|adding|führe|starte|exécute\w*|ejecuta\w*|execute)\s+[\"'“]?(\S+(?: \S+)?)"
+    r"(?i)\b(?:run|running|ran|execute|executing|use|using|type|call|install|installing|set|setting|add|adding|führe"
+    r"|starte|exécute\w*|ejecuta\w*|execute)\s+[\"'“]?(\S+(?: \S+)?)"
 )
 _STEPS = re2.compile(r"&&|\|\||[;|]")
 _PREPARING = frozenset(("cd", "export", "set", "source", "echo", "cat", "ls"))
@@ -49,8 +50,8 @@ def _sentences_around(quote: str, event: Event) -> str:
 def never_helped(content: str, cited: Iterable[Event], events: Sequence[Event]) -> bool:
     """Whether a claimed fix names no command or change that was made in the session and helped, nor one that the person names.
 
-    ``events`` are those of the session around the claim, in order. What helped is a call that passed after something had failed, and is
-    named by what the failed call does not hold. A command that stands in a tool's text alone spoils the claim.
+    ``events`` are those of the session around the claim, in order. What helped is a call that passed after something had failed,
+    and is named by what the failed call does not hold. A command that stands in a tool's text alone spoils the claim.
     """
     said = "\n".join(one_line(event.text) for event in cited if event.author is Author.HUMAN).casefold()
     helped, failed = _helped(events)

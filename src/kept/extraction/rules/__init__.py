@@ -1,5 +1,5 @@
-"""Proposes what to remember: of an episode what the person told to remember, what notes list and what the session's agent handed over; of a
-session which errors were mended how. Decides nothing.
+"""Proposes what to remember: of an episode what the person told to remember, what notes list and what the session's agent handed
+over; of a session which errors were mended how. Decides nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,8 @@ def extract(
     scope: Callable[[str], str],
     suggested: bool = True,
 ) -> tuple[Candidate, ...]:
-    """The candidates anchored at the events ``[start, stop)`` of a session, in order; looks back before ``start``, never past ``stop``.
+    """The candidates anchored at the events ``[start, stop)`` of a session, in order; looks back before ``start``, never past
+    ``stop``.
 
     ``suggested`` says whether what the session's agent handed over counts.
     """

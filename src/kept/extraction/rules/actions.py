@@ -44,7 +44,8 @@ _TELLING = 5
 class Command:
     """A command that ran: its place among the events, its line, its steps, and how it ended (None: the transcript does not say).
 
-    ``errors`` are verbatim lines of the output, the most telling first; ``culprit`` is the step that failed, where that can be told.
+    ``errors`` are verbatim lines of the output, the most telling first; ``culprit`` is the step that failed, where that can be
+    told.
     """
 
     place: int

@@ -1,7 +1,7 @@
 """Proven fixes: a command failed, later the same command or its changed form passed, and what was changed in between is named.
 
-Rests on commands that ran and on edits that were made, never on a text that says what would help. The line is a template whose slots
-are verbatim: the error, the command and the change. Whether a candidate becomes a memory is decided elsewhere.
+Rests on commands that ran and on edits that were made, never on a text that says what would help. The line is a template whose
+slots are verbatim: the error, the command and the change. Whether a candidate becomes a memory is decided elsewhere.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -48,8 +48,9 @@ def propose(
 ) -> tuple[tuple[int, Candidate], ...]:
     """The fixes whose success stands in ``events[start:]`` with its place, in order; empty where the profile has no such category.
 
-    The failure stands at most ``REACH`` events before its success, and what undoes it at most ``AHEAD`` after, so that reading a session
-    in pieces that overlap by as much proposes what reading it at once does. ``scope`` gives the scope of a raw working directory.
+    The failure stands at most ``REACH`` events before its success, and what undoes it at most ``AHEAD`` after, so that reading a
+    session in pieces that overlap by as much proposes what reading it at once does. ``scope`` gives the scope of a raw working
+    directory.
     """
     return _candidates(_fixes(events, actions_of(events)), profile, scope, start)
 
@@ -76,8 +77,8 @@ def left_failing(events: Sequence[Event]) -> bool:
 def _fixes(events: Sequence[Event], done: Done, *, border: int | None = None) -> Iterator[Fix]:
     """The fixes of failed commands in the order of the failures, one for each error and success.
 
-    The events are of one session; where a ``border`` is given those before it are of earlier ones, and only what failed before it and
-    passed behind it counts.
+    The events are of one session; where a ``border`` is given those before it are of earlier ones, and only what failed before it
+    and passed behind it counts.
     """
     commands, edits = done
     seen: set[tuple[int, str]] = set()
@@ -103,7 +104,9 @@ def _fixes(events: Sequence[Event], done: Done, *, border: int | None = None) ->
 
 
 def _failure(command: Command) -> Failure | None:
-    """What a command failed with, where something that was changed could mend it: not a test of the code, nor what passes by itself."""
+    """What a command failed with, where something that was changed could mend it: not a test of the code, nor what passes by
+    itself.
+    """
     step = command.culprit
     if command.passed is not False or step is None or step.trivial:
         return None

@@ -1,7 +1,7 @@
 """What the agent of a session handed over, as candidates: the person's own passage is certain, any other wording waits.
 
-Acceptance is decided here, when the transcript is read: a suggestion whose words are one unbroken passage that the person typed in that
-session (or the option that their bare "yes, option 2" chose) has the person's trust, whoever pointed at it.
+Acceptance is decided here, when the transcript is read: a suggestion whose words are one unbroken passage that the person typed in
+that session (or the option that their bare "yes, option 2" chose) has the person's trust, whoever pointed at it.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,8 @@ _KINDS = (
     (
         "constraint",
         word_set(
-            "always never must mustn't don't dont not no only should shouldn't cannot ensure avoid immer nie niemals muss müssen nicht kein keine "
+            "always never must mustn't don't dont not no only should shouldn't cannot ensure avoid immer nie niemals muss "
+            "müssen nicht kein keine "
             "nur darf toujours jamais doit pas siempre nunca debe sempre deve não"
         ),
     ),
@@ -42,7 +43,9 @@ _KINDS = (
 def propose(
     events: Sequence[Event], start: int, stop: int, *, profile: Profile, scope: Callable[[str], str]
 ) -> tuple[Candidate, ...]:
-    """The candidates of what was handed over in the events ``[start, stop)``, in order; looks back before ``start``, never past ``stop``."""
+    """The candidates of what was handed over in the events ``[start, stop)``, in order; looks back before ``start``, never past
+    ``stop``.
+    """
     if next(suggestions(events, start, stop), None) is None:
         return ()
     earlier: list[tuple[Suggestion, Passage | None, Candidate]] = []
@@ -133,7 +136,9 @@ def _holds(outer: Passage, inner: Passage) -> bool:
 
 
 def _linked(made: Candidate, suggestion: Suggestion, passage: Passage | None, earlier: Earlier) -> Candidate:
-    """The candidate with what it says more fully than an earlier one, and the words of an earlier one that it takes the place of."""
+    """The candidate with what it says more fully than an earlier one, and the words of an earlier one that it takes the place
+    of.
+    """
     shorter = next((before.id for _, other, before in earlier if other and passage and _holds(passage, other)), "")
     words = normal_form(suggestion.replaces)
     gone = next((before.content for _, _, before in reversed(earlier) if words and _is_like(words, before.content)), "")

@@ -27,32 +27,42 @@ _STOPS = " .!。！"
 _CLAUSE = re2.compile(r"[.,;:!?…()\n，、。；：！？—–]")
 _UNSPACED = ("不", "没", "沒", "别", "別", "勿")
 _CHOSEN = re2.compile(
-    r"(?i)^\W*(?:(?:yes|yep|yeah|ok|okay|sure|ja|genau|oui|d'accord|s[ií]|vale|sim|好的?|是的?|はい)\W+)?(?:(?:please|bitte|let's|lets|use|take|"
-    r"do|go with|nimm|wir nehmen|prends|usa|vamos com|选|選)\W+){0,3}(?:the |die |la |el |a )?(?:option|number|variante?|nummer|nr|no|opci[oó]n|"
-    r"op[cç][aã]o|choice|选项|方案|第|案)?\W*(?P<mark>[1-9]|1\d|[a-hA-H])(?:st|nd|rd|th|番|个)?(?:\W+(?:please|bitte|s'il te pla[iî]t|por favor|でお願いします))?\W*$"
+    r"(?i)^\W*(?:(?:yes|yep|yeah|ok|okay|sure|ja|genau|oui|d'accord|s[ií]|vale|sim|好的?|是的?|はい)\W+)?(?:(?:please|bitte"
+    r"|let's|lets|use|take|"
+    r"do|go with|nimm|wir nehmen|prends|usa|vamos com|选|選)\W+){0,3}(?:the |die |la |el |a )?(?:option|number|variante?"
+    r"|nummer|nr|no|opci[oó]n|"
+    r"op[cç][aã]o|choice|选项|方案|第|案)?\W*(?P<mark>[1-9]|1\d|[a-hA-H])(?:st|nd|rd|th|番|个)?(?:\W+(?:please|bitte"
+    r"|s'il te pla[iî]t|por favor|でお願いします))?\W*$"
 )
 _AGREED = re2.compile(
-    r"(?i)^\W*(?:yes|yep|yeah|ok|okay|sure|exactly|agreed|go ahead|do it|sounds good|ja|genau|gerne|passt|einverstanden|oui|d'accord|parfait|"
-    r"s[ií]|claro|vale|de acuerdo|sim|perfeito|combinado|好的?|是的?|可以|同意|はい|了解|お願いします)(?:\W+(?:please|bitte|do it|do that|go ahead))?\W*$"
+    r"(?i)^\W*(?:yes|yep|yeah|ok|okay|sure|exactly|agreed|go ahead|do it|sounds good|ja|genau|gerne|passt|einverstanden"
+    r"|oui|d'accord|parfait|"
+    r"s[ií]|claro|vale|de acuerdo|sim|perfeito|combinado|好的?|是的?|可以|同意|はい|了解|お願いします)(?:\W+(?:please|bitte|do it|do that"
+    r"|go ahead))?\W*$"
 )
 _ITEM = re2.compile(
-    r"(?mi)^[ \t]*(?:[-*+>][ \t]+|#{1,6}[ \t]+)?\W{0,3}(?:option|variante|opci[oó]n|op[cç][aã]o)?[ \t]*\(?(?P<mark>\d{1,2}|[A-H])[.):][*_ \t]"
+    r"(?mi)^[ \t]*(?:[-*+>][ \t]+|#{1,6}[ \t]+)?\W{0,3}(?:option|variante|opci[oó]n|op[cç][aã]o)?[ \t]*\(?(?P<mark>\d{1,2}"
+    r"|[A-H])[.):][*_ \t]"
 )
 _SENTENCE = re2.compile(r"[.!?。！？]\s+|\n")
 _NAME = 30  # characters of a name in quotation marks
 _ANSWER = 60  # characters of an answer that is a bare choice
 _FUNCTION_WORDS = word_set(
-    "a an the this that these those it its is are be been was were am do does did to of in on at by for from with as and or so but then "
+    "a an the this that these those it its is are be been was were am do does did to of in on at by for from with as and "
+    "or so but then "
     "than if we i you he she they me us our my your their them there here please will would can could may have has had just also "
-    "der die das den dem des ein eine einen einem einer und oder zu im in am auf für von mit bitte ich du wir ihr sie es ist sind war wird "
-    "el la los las un una unos unas y o de del en por para con se es son que lo le les du des et ou dans sur pour avec il elle on nous vous "
+    "der die das den dem des ein eine einen einem einer und oder zu im in am auf für von mit bitte ich du wir ihr sie es "
+    "ist sind war wird "
+    "el la los las un una unos unas y o de del en por para con se es son que lo le les du des et ou dans sur pour avec "
+    "il elle on nous vous "
     "je tu est sont ce cette os as um uma e do da no na que é são"
 )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Passage:
-    """The characters ``[start, end)`` of an event at ``place``; ``answer`` is the bare "yes, option 2" that chose them, where they are the assistant's.
+    """The characters ``[start, end)`` of an event at ``place``; ``answer`` is the bare "yes, option 2" that chose them, where they
+    are the assistant's.
 
     ``cut`` says that the words just before, in the same clause, deny it.
     """
@@ -71,7 +81,9 @@ class Passage:
 
 
 def find(words: str, events: Sequence[Event], first: int, place: int, session: str) -> Passage | None:
-    """The passage that the words of a suggestion at ``place`` are, in the latest event of its session from ``first`` on that has it."""
+    """The passage that the words of a suggestion at ``place`` are, in the latest event of its session from ``first`` on that has
+    it.
+    """
     needle = _needle(words)
     if not needle:
         return None

@@ -1,7 +1,7 @@
 """Candidates of a person's prompts: their explicit tellings, and the standing wishes that count once several sessions say them.
 
-Each candidate's content is one contiguous passage of the typed words. What the passage is about, where it does not say so itself, stands
-beside it. Knows nothing of tools, errors and fixes, and nothing of what happens to a candidate.
+Each candidate's content is one contiguous passage of the typed words. What the passage is about, where it does not say so itself,
+stands beside it. Knows nothing of tools, errors and fixes, and nothing of what happens to a candidate.
 """
 
 from collections.abc import Callable, Sequence
@@ -123,7 +123,9 @@ def evidence_of(event: Event, quote: str) -> Evidence:
 
 
 def _filed(content: str, telling: Telling, profile: Profile, spoken: Sequence[TellingPatterns]) -> tuple[str, Category | None]:
-    """What a passage is (a decision, a preference, a rule …), and the category the profile files it in: a telling is filed in any case."""
+    """What a passage is (a decision, a preference, a rule …), and the category the profile files it in: a telling is filed in any
+    case.
+    """
     kinds = [
         ("decision", telling.trigger == DECIDED or any(has(each.decided, content) for each in spoken)),
         ("person", any(has(each.kin, content) for each in spoken)),
@@ -153,7 +155,8 @@ def _scope(text: str, content: str, category: Category, scope: str, spoken: Sequ
 
 
 def _about(prompt: _Prompt, content: str, telling: Telling, spoken: Sequence[TellingPatterns]) -> str | None:
-    """What a passage speaks of where one of its first words points outside: the one file changed before it, else the line before it.
+    """What a passage speaks of where one of its first words points outside: the one file changed before it, else the line before
+    it.
 
     Empty where it points at nothing; None where there is nothing to point at.
     """

@@ -1,7 +1,7 @@
 """What made a failed command pass: a step, an edit, or another way of calling it. Names it only where it bears on the failure.
 
-Every slot of the line is a passage of what ran or was changed. What was done for another reason is left out: reports, version control,
-formatting, and whatever neither names what the error names nor is of the kind that mends such an error.
+Every slot of the line is a passage of what ran or was changed. What was done for another reason is left out: reports, version
+control, formatting, and whatever neither names what the error names nor is of the kind that mends such an error.
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,9 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remedy:
-    """What helped, as a clause whose code is verbatim, with the calls and passages that prove it; ``rank`` says how closely it bears."""
+    """What helped, as a clause whose code is verbatim, with the calls and passages that prove it; ``rank`` says how closely it
+    bears.
+    """
 
     clause: str
     proof: tuple[tuple[Event, str], ...]
@@ -83,7 +85,9 @@ def unsilenced(command: str) -> str:
 
 
 def remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Edit], success: Command) -> Remedy | None:
-    """The last thing done between a failure and the success of the same command that bears on the failure; None where nothing does."""
+    """The last thing done between a failure and the success of the same command that bears on the failure; None where nothing
+    does.
+    """
     own = {step.text for step in failure.command.steps}
     found = [done for command in (*between, success) if (done := _placed(failure, command, own, last=command is success))]
     code_changed = any(not CONFIG.fullmatch(name_of(edit.path)) for edit in edits)
@@ -112,7 +116,9 @@ def _place(done: Remedy) -> int:
 
 
 def _placed(failure: Failure, command: Command, own: set[str], *, last: bool) -> Remedy | None:
-    """A command between as a remedy, by the step of it that bears most on the failure; of the success only what precedes its check."""
+    """A command between as a remedy, by the step of it that bears most on the failure; of the success only what precedes its
+    check.
+    """
     if command.passed is False:
         return None
     steps = [step for step in command.steps if step.text not in own]
@@ -133,7 +139,9 @@ def _placed(failure: Failure, command: Command, own: set[str], *, last: bool) ->
 
 
 def _passage(command: Command, changing: Sequence[Step]) -> str:
-    """The part of the command line from the first to the last step that changes something, with the pipe or directory it stands in."""
+    """The part of the command line from the first to the last step that changes something, with the pipe or directory it stands
+    in.
+    """
     first = command.steps.index(changing[0])
     while first and (command.steps[first].joint == "|" or (command.steps[first - 1].program == "cd" and changing[0].where)):
         first -= 1
@@ -147,7 +155,9 @@ def _acts(command: Command) -> bool:
 
 
 def changes(step: Step) -> bool:
-    """Whether a step may change something that another command needs: it neither reads, reports, formats, nor keeps the work itself."""
+    """Whether a step may change something that another command needs: it neither reads, reports, formats, nor keeps the work
+    itself.
+    """
     if _LOOP.match(step.text):
         return False
     if _WRITES.search(step.text):
@@ -172,7 +182,9 @@ def changes(step: Step) -> bool:
 
 
 def _bearing(failure: Failure, step: Step) -> int:
-    """How closely a step bears on a failure: advised by its output, naming what it names, of a kind that mends it; 0: not at all."""
+    """How closely a step bears on a failure: advised by its output, naming what it names, of a kind that mends it; 0: not at
+    all.
+    """
     text = unsilenced(step.text)
     output = failure.command.output.text
     if len(text) >= 8 and text in output:

@@ -1,4 +1,6 @@
-"""Cuts prose into sentences by shape: full stops of any script, bullets, line ends that end a thought. Knows no words of any language."""
+"""Cuts prose into sentences by shape: full stops of any script, bullets, line ends that end a thought. Knows no words of any
+language.
+"""
 
 from dataclasses import dataclass
 
@@ -37,7 +39,9 @@ LONGEST = 4_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """The characters ``[start, end)`` of an event's text; ``bullet`` when it is an item of a list, ``aside`` when in parentheses."""
+    """The characters ``[start, end)`` of an event's text; ``bullet`` when it is an item of a list, ``aside`` when in
+    parentheses.
+    """
 
     start: int
     end: int

@@ -27,7 +27,9 @@ _REFUSED = ("The user doesn't want to", "Permission to use ", "[Request interrup
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Suggestion:
-    """What was handed over: the words, what they replace, the category that was named, and how it stands in the event at ``place``."""
+    """What was handed over: the words, what they replace, the category that was named, and how it stands in the event at
+    ``place``.
+    """
 
     place: int
     event: Event

@@ -38,7 +38,8 @@ _QUESTION = ("?", "？")
 class Telling:
     """The characters ``[start, end)`` of a prompt that are to be remembered.
 
-    ``trigger`` says what made it a telling, ``doubt`` why it waits for a person (empty: it is certain), ``language`` whose words told.
+    ``trigger`` says what made it a telling, ``doubt`` why it waits for a person (empty: it is certain), ``language`` whose words
+    told.
     """
 
     start: int
@@ -158,7 +159,9 @@ def _behind(words: str, verb_at: int, behind: int, patterns: TellingPatterns) ->
 def _what_follows(
     text: str, spans: Sequence[Span], place: int, found: tuple[int, str], patterns: TellingPatterns
 ) -> Iterator[tuple[int, Telling]]:
-    """The passage a memory verb is about: the rest of its sentence, or what follows it: the points of a list, else the next sentence."""
+    """The passage a memory verb is about: the rest of its sentence, or what follows it: the points of a list, else the next
+    sentence.
+    """
     (at, doubt), span = found, spans[place]
     telling = Telling(start=span.start + at, end=span.end, trigger=REMEMBER, language=patterns.language, doubt=doubt)
     if text[telling.start : telling.end].strip(_SPACE):

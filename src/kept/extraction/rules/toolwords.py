@@ -9,8 +9,10 @@ TRIVIAL = re2.compile(r"cd|pushd|popd|export|set|source|\.|true|false|:|sleep|wa
 FILTERS = re2.compile(r"tail|head|e?grep|sed|awk|wc|sort|uniq|tee|cat|less|cut|tr|rg|jq")
 # Programs that read or print: their failures are probes, and their arguments are data.
 LOOKERS = re2.compile(
-    r"ls|cat|head|tail|less|more|find|fd|[efu]?grep|ugrep|rg|ag|ack|sed|awk|wc|stat|file|which|type|test|\[|diff|tree|du|df|nl|sort|uniq"
-    r"|cut|tr|xargs|jq|yq|echo|printf|bat|date|env|printenv|uname|whoami|hostname|ps|lsof|ss|netstat|ping|dig|nslookup|host|history|man"
+    r"ls|cat|head|tail|less|more|find|fd|[efu]?grep|ugrep|rg|ag|ack|sed|awk|wc|stat|file|which|type|test|\[|diff|tree|du"
+    r"|df|nl|sort|uniq"
+    r"|cut|tr|xargs|jq|yq|echo|printf|bat|date|env|printenv|uname|whoami|hostname|ps|lsof|ss|netstat|ping|dig|nslookup"
+    r"|host|history|man"
 )
 INTERPRETERS = re2.compile(r"node|python[\d.]*|ruby|perl|php|deno|java|lua|Rscript|tsx|ts-node|bash|sh|zsh")
 # Programs whose arguments are mostly messages, requests or statements rather than a way of calling them.
@@ -18,26 +20,32 @@ CARRIERS = re2.compile(r"curl|wget|http|xh|psql|mysql|sqlite3|redis-cli|mongosh|
 # Programs that place packages or run tasks: only what they are asked to place or run tells what they are for.
 GENERAL = re2.compile(
     r"npm|npx|pnpm|yarn|bun|bunx|pip[\d.]*|uv|poetry|pipenv|conda|mamba|cargo|go|gem|bundle|composer|brew|apt|apt-get|dnf|yum|apk"
-    r"|pacman|git|docker|docker-compose|podman|kubectl|make|just|task|mvn|gradle|gradlew|dotnet|mix|python[\d.]*|node|ruby|bash|sh|sudo"
+    r"|pacman|git|docker|docker-compose|podman|kubectl|make|just|task|mvn|gradle|gradlew|dotnet|mix|python[\d.]*|node|ruby"
+    r"|bash|sh|sudo"
 )
 # Programs and subcommands that test, format or report: they change nothing that another command needs.
 REPORTS = re2.compile(
-    r"(?i)(?:tests?|lint|check|vet|typecheck|type-check|status|log|diff|show|view|ls|list|ps|logs|inspect|describe|get|outdated|info"
-    r"|whoami|version|doctor|why|search|freeze|fmt|format|blame|help|pytest|py\.test|tox|jest|vitest|mocha|rspec|phpunit|mypy|pyright"
-    r"|ruff|black|isort|flake8|pylint|eslint|prettier|biome|stylelint|gofmt|goimports|golangci-lint|rustfmt|clippy|shellcheck|tsc|open)"
+    r"(?i)(?:tests?|lint|check|vet|typecheck|type-check|status|log|diff|show|view|ls|list|ps|logs|inspect|describe|get"
+    r"|outdated|info"
+    r"|whoami|version|doctor|why|search|freeze|fmt|format|blame|help|pytest|py\.test|tox|jest|vitest|mocha|rspec|phpunit"
+    r"|mypy|pyright"
+    r"|ruff|black|isort|flake8|pylint|eslint|prettier|biome|stylelint|gofmt|goimports|golangci-lint|rustfmt|clippy"
+    r"|shellcheck|tsc|open)"
 )
 # What a person does with the work itself, whatever failed before.
 KEEPS = re2.compile(r"add|commit|push|branch|tag|remote|stash|cherry-pick|rebase|merge|fetch|rev-parse|ls-files|worktree|switch|mv")
 # Wrappers before a command that give it another environment.
 RUNNERS = re2.compile(
     r"(?:npx|bunx|pnpx|uvx|(?:pnpm|yarn|npm) (?:exec|dlx)(?: --)?|(?:uv|poetry|pipenv|pdm|hatch|rye|bun|doppler|op) run(?: --)?"
-    r"|bundle exec|direnv exec \.|dotenv(?: --)?|corepack|mise (?:x|exec) --|asdf exec|xvfb-run(?: -a)?|dbus-run-session|python[\d.]* -m"
+    r"|bundle exec|direnv exec \.|dotenv(?: --)?|corepack|mise (?:x|exec) --|asdf exec|xvfb-run(?: -a)?|dbus-run-session"
+    r"|python[\d.]* -m"
     r"|arch -\w+|gtimeout \w+|rosetta|wsl|winpty)"
 )
 # Options that choose what is run or how much is printed: adding one mends nothing.
 CHOOSES = re2.compile(
     r"-v+|--verbose|-k|-run|--filter|-t|--grep|-x|--only|-q|--quiet|-s|--silent|--tail|-n|--debug|--|-count=1|--no-color|--color\S*"
-    r"|-l|-a|-h|--help|--version|--fix|--write|-w|-i|-r|--dry-run|-u|--bail|--testNamePattern\S*|--reporter\S*|--tb\S*|--lf|--ff|-m|--message"
+    r"|-l|-a|-h|--help|--version|--fix|--write|-w|-i|-r|--dry-run|-u|--bail|--testNamePattern\S*|--reporter\S*|--tb\S*"
+    r"|--lf|--ff|-m|--message"
 )
 # A package, image or tool with the version that is wanted of it: the name, and what binds the version to it.
 VERSIONED = re2.compile(r"['\"]?([@\w./\[\]-]*[A-Za-z\]])(==|~=|>=|<=|!=|>|<|@\^?|:|=)[\^~]?v?\d[\w.*+-]*['\"]?")
@@ -45,8 +53,10 @@ CONTAINERS = re2.compile(r"docker|podman|nerdctl|buildah")
 
 # What passes by itself, or is part of merging.
 TRANSIENT = re2.compile(
-    r"(?i)time(?:d)?[ -]?out|temporar|try again|rate limit|too many requests|\b(?:429|500|502|503|504)\b|connection reset|unreachable"
-    r"|econnreset|etimedout|socket hang up|eai_again|merge conflict|conflict \(|non-fast-forward|failed to push|\[rejected\]|flak|deadline"
+    r"(?i)time(?:d)?[ -]?out|temporar|try again|rate limit|too many requests|\b(?:429|500|502|503|504)\b|connection reset"
+    r"|unreachable"
+    r"|econnreset|etimedout|socket hang up|eai_again|merge conflict|conflict \(|non-fast-forward|failed to push"
+    r"|\[rejected\]|flak|deadline"
 )
 # What a test says of the code under it.
 ASSERTS = re2.compile(
@@ -59,21 +69,26 @@ LACKING = re2.compile(
 )
 # A program that says that it was called wrongly.
 MISUSED = re2.compile(
-    r"(?i)unknown|invalid|illegal|unrecogni[sz]ed|unexpected argument|requir|must|missing|supported|cannot use|ambiguous|no such option"
+    r"(?i)unknown|invalid|illegal|unrecogni[sz]ed|unexpected argument|requir|must|missing|supported|cannot use|ambiguous"
+    r"|no such option"
 )
 # A message that says what to write, or that an interface of somebody else's code is another.
 PRESCRIBES = re2.compile(
-    r"(?i)\buse [\w`'\"&(]|\binstead of\b|\bmust (?:not )?\w|\bneeds?\b|\brequires?\b|\bdeprecated\b|\bno longer\b|\bnot (?:supported|allowed)\b"
+    r"(?i)\buse [\w`'\"&(]|\binstead of\b|\bmust (?:not )?\w|\bneeds?\b|\brequires?\b|\bdeprecated\b|\bno longer\b"
+    r"|\bnot (?:supported|allowed)\b"
     r"|cannot import name|has no attribute|has been (?:re)?moved|renamed|deprecat"
 )
 # A complaint that the same input always brings, whatever the time and the machine's state.
 CONSTANT = re2.compile(
-    r"(?i)\bTS\d{4}\b|\bE\d{4}\b|supported|requires?|must|invalid|unknown|unrecogni[sz]ed|declaration|cannot use|deprecated|schema|syntax|parse|option"
+    r"(?i)\bTS\d{4}\b|\bE\d{4}\b|supported|requires?|must|invalid|unknown|unrecogni[sz]ed|declaration|cannot use"
+    r"|deprecated|schema|syntax|parse|option"
 )
 # Words with which a person takes back what was done, or says that it did not help.
 TAKEN_BACK = re2.compile(
-    r"(?i)\b(?:revert|undo|un-do|roll(?:ed)? (?:it |that )?back|(?:put|change|set) (?:it|that|this) back|take (?:it|that) back|still (?:fail|broken|the same|not|doesn)"
-    r"|(?:did|does)(?:n['’]t| not) (?:help|work)|rückgängig|zurücknehmen|mach das (?:weg|zurück)|immer noch|annule|remets|toujours pas|deshaz|revierte|sigue (?:sin|fallando)"
+    r"(?i)\b(?:revert|undo|un-do|roll(?:ed)? (?:it |that )?back|(?:put|change|set) (?:it|that|this) back|take (?:it"
+    r"|that) back|still (?:fail|broken|the same|not|doesn)"
+    r"|(?:did|does)(?:n['’]t| not) (?:help|work)|rückgängig|zurücknehmen|mach das (?:weg|zurück)|immer noch|annule|remets"
+    r"|toujours pas|deshaz|revierte|sigue (?:sin|fallando)"
     r"|desfaz|reverte|ainda (?:não|falha))\b|撤销|还原|恢复原|还是不|元に戻|取り消|まだ(?:動|失敗)"
 )
 # What undoes what a step placed or set.
@@ -83,13 +98,15 @@ TAKES_AWAY = re2.compile(r"(?i)uninstall|remove|rm|del|delete|--?unset|unset|dis
 KINDS = (
     (
         re2.compile(
-            r"(?i)connection refused|econnrefused|could not connect|can't connect|cannot connect|connect: no such file|is the .{0,30}running|not running"
+            r"(?i)connection refused|econnrefused|could not connect|can't connect|cannot connect|connect: no such file"
+            r"|is the .{0,30}running|not running"
         ),
         re2.compile(r"(?i)up|start|restart|run|serve|server|boot|launch|daemon|open|bootstrap|colima|emulator|forward"),
     ),
     (
         re2.compile(
-            r"(?i)eaddrinuse|already in use|address in use|port .{0,20}(?:allocated|occupied|taken|busy)|resource busy|text file busy"
+            r"(?i)eaddrinuse|already in use|address in use|port .{0,20}(?:allocated|occupied|taken|busy)|resource busy"
+            r"|text file busy"
         ),
         re2.compile(r"(?i)kill|pkill|killall|fuser|stop|down|rm|taskkill|quit|shutdown"),
     ),
@@ -100,17 +117,21 @@ KINDS = (
     (
         re2.compile(
             r"(?i)\bnot found\b|no module named|cannot find (?:module|package)|can't resolve|could not resolve|module not found"
-            r"|unresolved import|no required module|package .{0,60}is not|cannot load such file|class not found|could not find|executable doesn.t exist"
-            r"|no such file|enoent|does not exist|doesn't exist|not installed|is missing|missing go\.sum|no matching package|cannot open shared object"
+            r"|unresolved import|no required module|package .{0,60}is not|cannot load such file|class not found|could not find"
+            r"|executable doesn.t exist"
+            r"|no such file|enoent|does not exist|doesn't exist|not installed|is missing|missing go\.sum|no matching package"
+            r"|cannot open shared object"
         ),
         re2.compile(
-            r"(?i)install|ci|i|add|get|sync|build|rebuild|compile|link|tidy|restore|update|generate|gen|codegen|download|pull|fetch|init|setup|bootstrap"
+            r"(?i)install|ci|i|add|get|sync|build|rebuild|compile|link|tidy|restore|update|generate|gen|codegen|download|pull"
+            r"|fetch|init|setup|bootstrap"
             r"|mkdir|touch|cp|ln|submodule|activate|tap|use|venv|corepack|require|prepare"
         ),
     ),
     (
         re2.compile(
-            r"(?i)unauthori[sz]ed|\b401\b|\b403\b|forbidden|not logged in|credential|authenticat|log ?in|expired|access denied|no signing key|token|could not read username"
+            r"(?i)unauthori[sz]ed|\b401\b|\b403\b|forbidden|not logged in|credential|authenticat|log ?in|expired|access denied"
+            r"|no signing key|token|could not read username"
         ),
         re2.compile(r"(?i)login|auth|configure|config|setup|sso|credential\w*|ssh-add|unlock|gpg|token|kinit|refresh"),
     ),
@@ -126,21 +147,25 @@ KINDS = (
     ),
     (
         re2.compile(
-            r"(?i)engine|incompatible|unsupported .{0,30}version|requires .{0,30}(?:version|[<>=^~]|\d)|version .{0,40}(?:required|mismatch)|older than|too old"
+            r"(?i)engine|incompatible|unsupported .{0,30}version|requires .{0,30}(?:version|[<>=^~]|\d)"
+            r"|version .{0,40}(?:required|mismatch)|older than|too old"
         ),
         re2.compile(
-            r"(?i)use|install|i|upgrade|update|nvm|fnm|volta|pyenv|rbenv|rustup|sdk|asdf|mise|default|override|toolchain|switch|local|global"
+            r"(?i)use|install|i|upgrade|update|nvm|fnm|volta|pyenv|rbenv|rustup|sdk|asdf|mise|default|override|toolchain|switch"
+            r"|local|global"
         ),
     ),
     (
         re2.compile(
-            r"(?i)no such table|relation .{0,80}does not exist|unknown column|no such column|pending migration|unapplied migration|schema .{0,40}(?:out|behind)|table .{0,60}doesn't exist"
+            r"(?i)no such table|relation .{0,80}does not exist|unknown column|no such column|pending migration"
+            r"|unapplied migration|schema .{0,40}(?:out|behind)|table .{0,60}doesn't exist"
         ),
         re2.compile(r"(?i)migrate|migration\w*|upgrade|push|deploy|reset|load|seed|setup|up"),
     ),
     (
         re2.compile(
-            r"(?i)\.lock\b|another .{0,30}(?:process|instance)|could not get lock|is locked|database is locked|pid file|already running"
+            r"(?i)\.lock\b|another .{0,30}(?:process|instance)|could not get lock|is locked|database is locked|pid file"
+            r"|already running"
         ),
         re2.compile(r"(?i)rm|kill|pkill|killall|stop|unlock|force-unlock|remove"),
     ),
@@ -150,13 +175,15 @@ KINDS = (
     ),
     (
         re2.compile(
-            r"(?i)not set|undefined variable|unbound variable|must (?:be set|specify|provide)|missing .{0,30}(?:env|variable|setting)|keyerror|not configured|not initiali[sz]ed|no .{0,30}configured"
+            r"(?i)not set|undefined variable|unbound variable|must (?:be set|specify|provide)|missing .{0,30}(?:env|variable"
+            r"|setting)|keyerror|not configured|not initiali[sz]ed|no .{0,30}configured"
         ),
         re2.compile(r"(?i)export|config|configure|set|setup|init|cp|env|tee|direnv|allow|add"),
     ),
     (
         re2.compile(
-            r"(?i)unknown (?:host|revision)|not a git repository|dubious ownership|detached|shallow|unrelated histories|no upstream|does not have any commits"
+            r"(?i)unknown (?:host|revision)|not a git repository|dubious ownership|detached|shallow|unrelated histories"
+            r"|no upstream|does not have any commits"
         ),
         re2.compile(r"(?i)config|init|unshallow|fetch|set-upstream|checkout"),
     ),
@@ -164,15 +191,23 @@ KINDS = (
 
 # Files that configure rather than run.
 CONFIG = re2.compile(
-    r"(?i)(?:.*\.(?:ya?ml|toml|jsonc?|ini|cfg|conf|env|properties|mod|xml|gradle|kts|tf|nix|plist|lock)|.*\.config\.[cm]?[jt]s|\.?[\w.-]*rc(?:\.\w+)?|\.env\S*"
-    r"|(?:Docker|Make|Proc|Gem|Pip|Rake|Brew|Vagrant|Jenkins|Caddy)file(?:\.\w+)?|justfile|CMakeLists\.txt|requirements[\w.-]*\.txt|\.git\w+|\.tool-versions|\.nvmrc|\.node-version|\.python-version|build\.sbt|mix\.exs)"
+    r"(?i)(?:.*\.(?:ya?ml|toml|jsonc?|ini|cfg|conf|env|properties|mod|xml|gradle|kts|tf|nix|plist|lock)"
+    r"|.*\.config\.[cm]?[jt]s|\.?[\w.-]*rc(?:\.\w+)?|\.env\S*"
+    r"|(?:Docker|Make|Proc|Gem|Pip|Rake|Brew|Vagrant|Jenkins|Caddy)file(?:\.\w+)?|justfile|CMakeLists\.txt"
+    r"|requirements[\w.-]*\.txt|\.git\w+|\.tool-versions|\.nvmrc|\.node-version|\.python-version|build\.sbt|mix\.exs)"
 )
 # Words of errors that name nothing.
 UNTELLING = re2.compile(
-    r"(?i)errors?|cannot|could|find|found|modules?|files?|directory|such|packages?|commands?|failed|server|connect|connection|refused|address|already"
-    r"|ports?|unable|resolve|dependency|dependencies|tree|with|from|must|specify|this|that|have|does|needs?|needed|updates?|install|build|tests?"
-    r"|project|config|configuration|permission|denied|requested|access|token|line|imports?|unknown|invalid|options?|arguments?|expected|missing|required?"
-    r"|please|running|using|version|fatal|warning|code|exit|status|process|true|false|null|none|undefined|default|main|home|local|user|users|work|data"
-    r"|value|values|type|types|name|names|path|paths|object|function|class|property|there|when|then|your|into|only|other|been|were|will|which|after"
-    r"|before|while|script|scripts|source|output|input|http|https|localhost|node|python|listen|exception|index|the|and|for|not|run|src|lib|app|bin|use|set|add|all|new|get"
+    r"(?i)errors?|cannot|could|find|found|modules?|files?|directory|such|packages?|commands?|failed|server|connect"
+    r"|connection|refused|address|already"
+    r"|ports?|unable|resolve|dependency|dependencies|tree|with|from|must|specify|this|that|have|does|needs?|needed"
+    r"|updates?|install|build|tests?"
+    r"|project|config|configuration|permission|denied|requested|access|token|line|imports?|unknown|invalid|options?"
+    r"|arguments?|expected|missing|required?"
+    r"|please|running|using|version|fatal|warning|code|exit|status|process|true|false|null|none|undefined|default|main"
+    r"|home|local|user|users|work|data"
+    r"|value|values|type|types|name|names|path|paths|object|function|class|property|there|when|then|your|into|only|other"
+    r"|been|were|will|which|after"
+    r"|before|while|script|scripts|source|output|input|http|https|localhost|node|python|listen|exception|index|the|and|for"
+    r"|not|run|src|lib|app|bin|use|set|add|all|new|get"
 )

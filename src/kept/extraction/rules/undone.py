@@ -1,4 +1,6 @@
-"""What was undone after it seemed to help: an edit reversed, a package taken out, the same failure again, or a person who objects."""
+"""What was undone after it seemed to help: an edit reversed, a package taken out, the same failure again, or a person who
+objects.
+"""
 
 from collections.abc import Sequence
 
@@ -30,7 +32,9 @@ def rejected(ahead: Sequence[Event]) -> bool:
 
 
 def reversed_later(done: Remedy, later: Sequence[Command], edits: Sequence[Edit]) -> bool:
-    """Whether what helped was undone afterwards: an edit the other way round, a file put back, a package taken out, a setting unset."""
+    """Whether what helped was undone afterwards: an edit the other way round, a file put back, a package taken out, a setting
+    unset.
+    """
     action = done.action
     if isinstance(action, Edit):
         reverted = any(_reverses(action, edit) for edit in edits if edit.place > action.place)

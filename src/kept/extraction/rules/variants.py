@@ -27,7 +27,9 @@ _OPERAND = 5  # characters from which a word is not shared by chance
 
 
 def variant(failed: Step, passed: Step) -> bool:
-    """Whether a later step is the same thing called in another way: other options, variables, version, wrapper or path of its program."""
+    """Whether a later step is the same thing called in another way: other options, variables, version, wrapper or path of its
+    program.
+    """
     if failed.where not in ("", passed.where) or CARRIERS.fullmatch(failed.program) or failed.trivial:
         return False
     if _wrapped(failed, passed):
@@ -75,7 +77,9 @@ def _requoted(gone: Sequence[str], new: Sequence[str]) -> bool:
 
 
 def _optional(step: Step, words: Sequence[str]) -> bool:
-    """Whether all of some words of a step are options or the values behind them; a short option that stays may be a switch without one."""
+    """Whether all of some words of a step are options or the values behind them; a short option that stays may be a switch without
+    one.
+    """
     valued = False
     for word in step.words:
         if word == "--":
@@ -103,7 +107,9 @@ def _option(step: Step, word: str) -> str:
 
 
 def called(failure: Failure, success: Command, step: Step) -> Remedy | None:
-    """Another way of calling that passed, as a remedy; None where the difference does not say how the program wants to be called."""
+    """Another way of calling that passed, as a remedy; None where the difference does not say how the program wants to be
+    called.
+    """
     failed = failure.step
     gone, new = _differences(failed, step)
     error = failure.error

@@ -1,4 +1,5 @@
-"""External sources of the journal: each gives what is new since its cursor, as untrusted items. Knows the kinds; each is a module of its own.
+"""External sources of the journal: each gives what is new since its cursor, as untrusted items. Knows the kinds; each is a module
+of its own.
 
 Nothing is fetched but what the user configured: an address, or a list of them.
 """
@@ -18,7 +19,8 @@ __all__ = ["Brought", "Fetch", "Given", "bring", "fetch"]
 def bring(
     kind: str, *, name: str, place: str, cursor: Mapping[str, str], zone: ZoneInfo, now: datetime, fetching: Fetch = fetch
 ) -> Brought:
-    """What a source has that it had not at ``cursor`` (empty: all). ``place`` is a path or an address; times without a zone are in ``zone``.
+    """What a source has that it had not at ``cursor`` (empty: all). ``place`` is a path or an address; times without a zone are in
+    ``zone``.
 
     Raises SourceError where the source as a whole cannot be read; a broken item is skipped and counted.
     """

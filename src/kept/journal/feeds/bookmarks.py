@@ -80,7 +80,9 @@ def _time(own: Mapping[str, Any]) -> datetime | None:
 
 
 def instant(value: object) -> datetime | None:
-    """The instant that a number or a text says: seconds, milliseconds or microseconds since 1970, microseconds since 1601, or ISO."""
+    """The instant that a number or a text says: seconds, milliseconds or microseconds since 1970, microseconds since 1601, or
+    ISO.
+    """
     if isinstance(value, str) and not value.strip().isdecimal():
         return parse_instant(value.strip())
     if isinstance(value, bool) or not isinstance(value, str | int | float):

@@ -1,7 +1,7 @@
 """Recurrence rules of calendars (RFC 5545, 3.3.10), by local time: those that people's calendars use, and a clear no for the rest.
 
-Read are FREQ (daily to yearly), INTERVAL, COUNT, UNTIL, WKST, BYMONTH, BYMONTHDAY and BYDAY (with numbers by the month). A rule with
-anything else is not followed by half. Knows no calendar file and no clock.
+Read are FREQ (daily to yearly), INTERVAL, COUNT, UNTIL, WKST, BYMONTH, BYMONTHDAY and BYDAY (with numbers by the month). A rule
+with anything else is not followed by half. Knows no calendar file and no clock.
 """
 
 from calendar import monthrange
@@ -21,7 +21,9 @@ _PERIODS = 40_000  # a rule that gives nothing in so many periods gives nothing
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rule:
-    """A recurrence rule. ``days`` are weekdays (0 is Monday) with their number in the month (0: each), ``until`` is as the file has it."""
+    """A recurrence rule. ``days`` are weekdays (0 is Monday) with their number in the month (0: each), ``until`` is as the file has
+    it.
+    """
 
     frequency: str
     interval: int = 1
@@ -84,7 +86,9 @@ def _makes_sense(made: Rule) -> bool:
 
 
 def occurrences(made: Rule, start: datetime) -> Iterator[datetime]:
-    """The starts of a series in local time, in order; the first is ``start``, whatever the rule says. UNTIL is left to the caller."""
+    """The starts of a series in local time, in order; the first is ``start``, whatever the rule says. UNTIL is left to the
+    caller.
+    """
     yield start
     count = 1
     for number in range(_PERIODS):
@@ -101,7 +105,9 @@ def occurrences(made: Rule, start: datetime) -> Iterator[datetime]:
 
 
 def _period(made: Rule, start: date, number: int) -> list[date]:
-    """The days of the period that is ``number`` intervals after that of the start. Raises ValueError, OverflowError past the last date."""
+    """The days of the period that is ``number`` intervals after that of the start. Raises ValueError, OverflowError past the last
+    date.
+    """
     step = made.interval * number
     match made.frequency:
         case "DAILY":

@@ -1,7 +1,7 @@
 """Bounds: which of what could be told goes into the context of an entry, each source within its share.
 
-What is remembered is never larger than what the sessions of the day say (J5), nor than its own budget; what comes from outside has a
-share by source. A share bounds what is shown; nothing is left out because of what it says.
+What is remembered is never larger than what the sessions of the day say (J5), nor than its own budget; what comes from outside has
+a share by source. A share bounds what is shown; nothing is left out because of what it says.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

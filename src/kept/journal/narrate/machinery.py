@@ -13,7 +13,9 @@ def sentences(text: str) -> tuple[str, ...]:
 
 
 def self_reference(text: str, machinery: str) -> float:
-    """The share (0 to 1) of the sentences that speak of the machinery; ``machinery`` is an RE2 pattern of its words. 0 for no text."""
+    """The share (0 to 1) of the sentences that speak of the machinery; ``machinery`` is an RE2 pattern of its words. 0 for no
+    text.
+    """
     pattern = re2.compile(machinery)
     found = sentences(text)
     return round(sum(pattern.search(each) is not None for each in found) / len(found), 4) if found else 0.0

@@ -1,8 +1,9 @@
-"""Prose: asking a model for an entry, and what of its reply may stand. It proposes; every paragraph is checked against what it cites.
+"""Prose: asking a model for an entry, and what of its reply may stand. It proposes; every paragraph is checked against what it
+cites.
 
-A paragraph that rests on anything from outside stands in the block of what comes from outside. Any other is told sentence by sentence
-where it rests: what says of a memory more than of the day stands in a block of kept's own, whatever it cites, so that an entry is not
-learnt from where it only repeats.
+A paragraph that rests on anything from outside stands in the block of what comes from outside. Any other is told sentence by
+sentence where it rests: what says of a memory more than of the day stands in a block of kept's own, whatever it cites, so that an
+entry is not learnt from where it only repeats.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -104,7 +105,9 @@ def prose_of(body: Mapping[str, Any], told: Sequence[Told], template: Template) 
 
 
 def _by_ground(made: Told, own: Sequence[Told], others: Sequence[Told]) -> Iterator[Told]:
-    """A paragraph in pieces: what tells of the day, of what is remembered, of what came from outside; each run of sentences as one."""
+    """A paragraph in pieces: what tells of the day, of what is remembered, of what came from outside; each run of sentences as
+    one.
+    """
     today = " ".join(each.text for each in own if each.grade is Grade.SESSION)
     if not today:
         yield replace(made, grade=Grade.MEMORY, source=Grade.MEMORY.value, reference=own[0].reference, day=own[0].day)

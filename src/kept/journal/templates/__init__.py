@@ -1,7 +1,7 @@
 """Templates of entries: Markdown with ``{{slots}}``; those that come with kept, and a user's own of the same form.
 
-Front matter may hold ``span`` (day or week), ``extract`` (yes or no) and ``instruction`` (what a model is told of the text). Knows where
-templates are looked for, not what is filled in.
+Front matter may hold ``span`` (day or week), ``extract`` (yes or no) and ``instruction`` (what a model is told of the text). Knows
+where templates are looked for, not what is filled in.
 """
 
 from importlib.resources import files

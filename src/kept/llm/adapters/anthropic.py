@@ -1,7 +1,8 @@
-"""Claude over Anthropic's interface, one question at a time or in batches. The vendor's library is imported when it is first needed.
+"""Claude over Anthropic's interface, one question at a time or in batches. The vendor's library is imported when it is first
+needed.
 
-The stable part of a question goes first and is marked for the provider's cache. The library's own retries are off: there is one place
-for those.
+The stable part of a question goes first and is marked for the provider's cache. The library's own retries are off: there is one
+place for those.
 """
 
 from __future__ import annotations

@@ -12,7 +12,9 @@ MOST_BYTES = 8 * 2**20  # of a reply; what is longer is no reply
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Said:
-    """What came back, word for word. ``cut`` where it ended at a limit, ``refused`` where the vendor says that the model refused."""
+    """What came back, word for word. ``cut`` where it ended at a limit, ``refused`` where the vendor says that the model
+    refused.
+    """
 
     text: str
     usage: Usage
@@ -42,7 +44,9 @@ class Model(Protocol):
         ...
 
     def ask(self, ask: Ask) -> Spoken:
-        """Ask once. Usage has tokens as the model tells them, else an estimate; its ``cost`` is None where the model does not tell."""
+        """Ask once. Usage has tokens as the model tells them, else an estimate; its ``cost`` is None where the model does not
+        tell.
+        """
         ...
 
     def count(self, ask: Ask) -> int:

@@ -1,8 +1,8 @@
 """A model behind a program: the question on its input, the reply on its output. The program can answer and nothing else.
 
-The known ones (``claude``, ``codex``, ``llm``, ``ollama``) are called so that they have no tools, run no hooks, load no settings and
-leave no transcript. Every program gets an empty folder, an environment of only what it needs to run and to log in, and a variable
-(:data:`kept.llm.ask.GUARD`) by which kept's own hooks know that they are not to act.
+The known ones (``claude``, ``codex``, ``llm``, ``ollama``) are called so that they have no tools, run no hooks, load no settings
+and leave no transcript. Every program gets an empty folder, an environment of only what it needs to run and to log in, and a
+variable (:data:`kept.llm.ask.GUARD`) by which kept's own hooks know that they are not to act.
 """
 
 import json
@@ -85,9 +85,9 @@ class _Way:
 class Command:
     """A program as a model.
 
-    ``command`` is the name or path of a known program, with further options if need be; it is called so that it can only answer. Any
-    other command line gets the question with the schema of the reply on its input and prints the reply. ``model`` is handed to a known
-    program; ``more`` names further variables of ``env`` to pass on. ``timeout`` is in seconds.
+    ``command`` is the name or path of a known program, with further options if need be; it is called so that it can only answer.
+    Any other command line gets the question with the schema of the reply on its input and prints the reply. ``model`` is handed to
+    a known program; ``more`` names further variables of ``env`` to pass on. ``timeout`` is in seconds.
     """
 
     def __init__(

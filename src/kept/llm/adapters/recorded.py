@@ -1,7 +1,7 @@
 """A recording of a model: what it replied is written down question by question, and replayed without it.
 
-The file has a JSON object a line. It holds replies, not questions: a question is known by its hash, whatever the model is called, and
-by the sessions it is about.
+The file has a JSON object a line. It holds replies, not questions: a question is known by its hash, whatever the model is called,
+and by the sessions it is about.
 """
 
 import json
@@ -53,7 +53,9 @@ class Recording:
 
 
 class Recorded:
-    """A recording as a model: it says what was said, and nothing to what was not asked. Raises ConfigError for a file it cannot read."""
+    """A recording as a model: it says what was said, and nothing to what was not asked. Raises ConfigError for a file it cannot
+    read.
+    """
 
     def __init__(self, path: Path) -> None:
         self.name = f"recorded:{path.name}"

@@ -14,7 +14,9 @@ Answer = Callable[[Ask], Spoken | Mapping[str, Any] | str]
 
 
 class Scripted:
-    """A model whose replies a function makes: as it would say them (a text), as what they mean (a mapping), or as what became of it."""
+    """A model whose replies a function makes: as it would say them (a text), as what they mean (a mapping), or as what became of
+    it.
+    """
 
     def __init__(self, answer: Answer, *, name: str = "scripted") -> None:
         self.name = name
@@ -52,8 +54,8 @@ class _Rule:
 def script(path: Path) -> Scripted:
     """A model that answers by the first line of a file that fits the question.
 
-    Each line is a JSON object: ``reply`` (an object or a text), and which questions it is for: ``purpose`` and ``contains`` (words of
-    the prompt), where they are given. What no line fits gets an empty reply. Raises ConfigError.
+    Each line is a JSON object: ``reply`` (an object or a text), and which questions it is for: ``purpose`` and ``contains`` (words
+    of the prompt), where they are given. What no line fits gets an empty reply. Raises ConfigError.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

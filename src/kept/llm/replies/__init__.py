@@ -1,4 +1,5 @@
-"""What language models replied and what it cost, in an SQLite file of its own. Each entry commits at once. Knows no model and no budget.
+"""What language models replied and what it cost, in an SQLite file of its own. Each entry commits at once. Knows no model and no
+budget.
 
 Rollback journal and ``synchronous=FULL`` as in the store; deleted words are overwritten.
 """
@@ -108,7 +109,9 @@ class Replies:
         self._write("spend", *values)
 
     def spent(self, start: datetime, stop: datetime | None = None) -> tuple[Spent, ...]:
-        """What was spent from an instant on (up to another), by purpose and model; costs that nobody told count as nothing, unless there are no others."""
+        """What was spent from an instant on (up to another), by purpose and model; costs that nobody told count as nothing, unless
+        there are no others.
+        """
         rows = self._rows("spent", to_text(start), to_text(stop) if stop else "9")
         return tuple(
             Spent(
@@ -148,7 +151,9 @@ class Replies:
         return tuple(row[0] for row in self._rows("every_reply") if gone & set(json.loads(row[1])) or tells(row[2]))
 
     def forget(self, sessions: Iterable[str], tells: Callable[[str], bool]) -> int:
-        """Erase the replies of :meth:`holding`, without a trace; how many there were. What a batch will say of the sessions is not taken in."""
+        """Erase the replies of :meth:`holding`, without a trace; how many there were. What a batch will say of the sessions is not
+        taken in.
+        """
         gone = set(sessions)
         keys = self.holding(gone, tells)
         for key in keys:

@@ -70,8 +70,8 @@ def content_of(data: bytes) -> Content:
 def write(path: Path, data: bytes, *, expect: Stamp, root: Path, links: Links = None) -> Stamp:
     """Make ``data`` the bytes of a file, durably, if it still is what ``expect`` says; directories are made as needed.
 
-    Mode and owner of an existing file stay, a new one is 0600 (directories 0700). Where the path is a link that may be followed, its
-    target is written.
+    Mode and owner of an existing file stay, a new one is 0600 (directories 0700). Where the path is a link that may be followed,
+    its target is written.
 
     Raises:
         ChangedError: the file is not what was expected; nothing was written.

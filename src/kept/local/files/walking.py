@@ -8,8 +8,8 @@ from pathlib import Path
 
 from kept.core.errors import KeptError, RefusedPathError
 
-# Which links a path may lead over: None is every one that stays under the root. Folders: a link may lead within the folder it lies in,
-# to a file of its own kind (its suffix), or into one of these.
+# Which links a path may lead over: None is every one that stays under the root. Folders: a link may lead within the folder it lies
+# in, to a file of its own kind (its suffix), or into one of these.
 Links = tuple[Path, ...] | None
 
 _LINKS = 40
@@ -80,7 +80,9 @@ def walked(path: Path, root: Path, *, make: bool, links: Links = None) -> Iterat
 
 
 def _refuse_link(place: str, link: str, allowed: tuple[Path, ...], *, last: bool, path: Path) -> None:
-    """Raise RefusedPathError for a link that leads out of its folder and into none of those allowed, or to a file of another kind."""
+    """Raise RefusedPathError for a link that leads out of its folder and into none of those allowed, or to a file of another
+    kind.
+    """
     folder, name = os.path.split(place)
     target = Path(os.path.realpath(os.path.join(folder, link)))  # noqa: PTH118 - links are texts
     if any(target.is_relative_to(os.path.realpath(each)) for each in allowed):

@@ -48,10 +48,10 @@ class Llm:
     """The table ``[llm]``: which language model is asked, how, and what it may cost. A limit of 0 is none.
 
     ``command`` is a known program (claude, codex, llm, ollama) or a command line; ``base_url`` another server than the vendor's;
-    ``key_env`` the variable that holds the key, ``env`` further variables that a command gets. ``script`` and ``recording`` are files.
-    ``prompt_tokens`` bounds a question (many prices jump at 100,000), ``rate`` is in questions a minute, ``timeout`` in seconds.
-    Budgets are in USD, calls and tokens (in and out). ``price_input`` and ``price_output`` (USD a million tokens) are for models whose
-    price kept does not know. ``batch`` hands in what can wait to the provider's batch interface, at half the price.
+    ``key_env`` the variable that holds the key, ``env`` further variables that a command gets. ``script`` and ``recording`` are
+    files. ``prompt_tokens`` bounds a question (many prices jump at 100,000), ``rate`` is in questions a minute, ``timeout`` in
+    seconds. Budgets are in USD, calls and tokens (in and out). ``price_input`` and ``price_output`` (USD a million tokens) are for
+    models whose price kept does not know. ``batch`` hands in what can wait to the provider's batch interface, at half the price.
     """
 
     adapter: str = "none"
@@ -82,9 +82,9 @@ class Llm:
 class Journal:
     """The table ``[journal]``: where entries lie below the home, and what they are made of.
 
-    ``tokens`` bounds the whole context of an entry, ``memory_tokens`` what is remembered in it (never more than what the sessions say).
-    ``outside`` is the share of the context that external sources have together; where entries of late speak of the machinery of memory
-    in more than ``self_reference`` of their sentences, it is raised, up to ``outside_most``.
+    ``tokens`` bounds the whole context of an entry, ``memory_tokens`` what is remembered in it (never more than what the sessions
+    say). ``outside`` is the share of the context that external sources have together; where entries of late speak of the machinery
+    of memory in more than ``self_reference`` of their sentences, it is raised, up to ``outside_most``.
     """
 
     folder: str = "journal"
@@ -100,22 +100,20 @@ class Journal:
 class Settings:
     """What a person can set, with the defaults.
 
-    ``timezone`` is an IANA name; empty means that of the machine. ``sources_off`` names formats that are not read; ``exclude`` holds
-    glob patterns of transcript paths and project directories that are not read. ``projects`` maps a directory to the directory it
-    is the same project as. ``profile`` is the profile of what no rule speaks of, ``profiles`` are others that are at work, ``use`` are
-    the rules, tables of ``profile``, ``sources`` and ``projects``; the first that fits decides.
+    ``timezone`` is an IANA name; empty means that of the machine. ``sources_off`` names formats that are not read; ``exclude``
+    holds glob patterns of transcript paths and project directories that are not read. ``projects`` maps a directory to the
+    directory it is the same project as. ``profile`` is the profile of what no rule speaks of, ``profiles`` are others that are at
+    work, ``use`` are the rules, tables of ``profile``, ``sources`` and ``projects``; the first that fits decides.
     ``context_tokens`` is the budget of what a hook puts before a session or a prompt. ``at_session_end`` is what its hook does:
-    ``queue`` leaves the session to the next run, ``run`` starts one for it. ``trust_agents`` makes what an agent adds active at once.
-    ``handover`` says what hooks tell agents about handing over the person's words: ``remind``, ``ask`` (also once at the end of a
-    turn), or ``off`` (nothing, and what agents hand over waits).
-    ``night_minutes`` is how long the night's job may read, extract and ask (0: as long as it takes); what is left waits for the next one.
-    ``sections`` names agents (codex, gemini) whose own file of instructions gets a section with what is remembered.
-    ``client_memory`` names tools (claude, codex, gemini, blocks) whose own memory every run takes up as waiting.
-    ``linked_folders`` are folders below the home that the files kept writes may lie in by a link; without them a link leads within its
-    own folder only.
-    ``context_meaning`` lets the hook before a prompt also look for facts by meaning, which loads the model each time.
-    ``llm``, ``recall`` and ``journal`` are tables; ``feed`` are the external sources of the journal and ``root`` the
-    folders that every run reads beside the known ones, a table each.
+    ``queue`` leaves the session to the next run, ``run`` starts one for it. ``trust_agents`` makes what an agent adds active at
+    once. ``handover`` says what hooks tell agents about handing over the person's words: ``remind``, ``ask`` (also once at the end
+    of a turn), or ``off`` (nothing, and what agents hand over waits). ``night_minutes`` is how long the night's job may read,
+    extract and ask (0: as long as it takes); what is left waits for the next one. ``sections`` names agents (codex, gemini) whose
+    own file of instructions gets a section with what is remembered. ``client_memory`` names tools (claude, codex, gemini, blocks)
+    whose own memory every run takes up as waiting. ``linked_folders`` are folders below the home that the files kept writes may lie
+    in by a link; without them a link leads within its own folder only. ``context_meaning`` lets the hook before a prompt also look
+    for facts by meaning, which loads the model each time. ``llm``, ``recall`` and ``journal`` are tables; ``feed`` are the external
+    sources of the journal and ``root`` the folders that every run reads beside the known ones, a table each.
     """
 
     timezone: str = ""

@@ -60,7 +60,9 @@ def write_item(path: Path, table: str, item: Mapping[str, Any] | None, *, number
 
 
 def write_projects(path: Path, changes: Mapping[str, str]) -> str:
-    """The text of the settings file with directories mapped to others in ``[projects]``; one that is mapped to nothing leaves it."""
+    """The text of the settings file with directories mapped to others in ``[projects]``; one that is mapped to nothing leaves
+    it.
+    """
     import tomlkit  # noqa: PLC0415 - as in :func:`write`
 
     document = _document(path)

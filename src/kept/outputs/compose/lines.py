@@ -20,7 +20,9 @@ _OWNED = 2_000  # a person's own words are cut later than a machine's
 def sections_of(
     memories: Sequence[Memory], profiles: Sequence[Profile], names: Mapping[str, str], zone: ZoneInfo, recency: Mapping[str, float]
 ) -> tuple[Section, ...]:
-    """The sections of some memories: the user's own first, then projects by ``recency``; in each the categories as profiles list them."""
+    """The sections of some memories: the user's own first, then projects by ``recency``; in each the categories as profiles list
+    them.
+    """
     kinds = [(each.id, one.id) for each in profiles for one in each.categories]
     rank = {each: number for number, each in enumerate(kinds)}
 

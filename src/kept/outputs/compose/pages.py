@@ -1,7 +1,7 @@
 """Knowledge pages: one for each project, for each person or thing with a dossier, and for each resource that several memories name.
 
-A page holds everything active about it, what was so before, and links to the pages that name it or that it names. One that grows over
-its budget goes on in a further page: nothing is left out.
+A page holds everything active about it, what was so before, and links to the pages that name it or that it names. One that grows
+over its budget goes on in a further page: nothing is left out.
 """
 
 import re
@@ -32,7 +32,9 @@ _FRAME = 6_000  # bytes for title, earlier values and links
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Page:
-    """One page: its path without ending (``projects/harbor``), what it is called, what it says, and the ids of the memories at home on it."""
+    """One page: its path without ending (``projects/harbor``), what it is called, what it says, and the ids of the memories at home
+    on it.
+    """
 
     path: str
     title: str

@@ -1,7 +1,7 @@
 """What a person did to a file since it was last written, and their own lines put back when it is written anew.
 
-``absorb`` reads the edits, ``weave`` keeps the user's part, ``places`` tells which lines say what. None of them knows the store, the file on disk, or what the edits will do
-to memories.
+``absorb`` reads the edits, ``weave`` keeps the user's part, ``places`` tells which lines say what. None of them knows the store,
+the file on disk, or what the edits will do to memories.
 """
 
 from kept.outputs.merge_edits.edits import absorb, places, untouched

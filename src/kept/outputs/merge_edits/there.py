@@ -13,7 +13,9 @@ _FRONT_MATTER = "---"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class There:
-    """One line of the file as it now is. ``fenced`` says that it is code or front matter, or bounds it; ``level`` that it is a heading."""
+    """One line of the file as it now is. ``fenced`` says that it is code or front matter, or bounds it; ``level`` that it is a
+    heading.
+    """
 
     text: str
     end: str

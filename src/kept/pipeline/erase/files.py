@@ -1,4 +1,6 @@
-"""Files as holders of words: the small text files below the state folder, those that never hold words, and the bundled sample's home."""
+"""Files as holders of words: the small text files below the state folder, those that never hold words, and the bundled sample's
+home.
+"""
 
 import shutil
 from collections.abc import Iterator

@@ -1,4 +1,6 @@
-"""Forgetting: what is asked for becomes words, every holder is asked where they stand, erases them, and the proof says what is left."""
+"""Forgetting: what is asked for becomes words, every holder is asked where they stand, erases them, and the proof says what is
+left.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -62,7 +64,8 @@ def request_of(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> Request:
-    """What a person asks to forget: memories, sentences (``said``), or all of a source or session, a project's scope and a span of time.
+    """What a person asks to forget: memories, sentences (``said``), or all of a source or session, a project's scope and a span of
+    time.
 
     Raises UsageError where nothing is asked for.
     """

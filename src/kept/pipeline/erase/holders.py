@@ -1,7 +1,7 @@
 """Every holder of words there is: whoever writes text anywhere registers here what finds and erases words in it.
 
-The order is that of erasing: the store last but for what derives from it, for until then its words say what to look for. A call that
-was cut short is simply made again.
+The order is that of erasing: the store last but for what derives from it, for until then its words say what to look for. A call
+that was cut short is simply made again.
 """
 
 from collections.abc import Iterator

@@ -35,7 +35,9 @@ class Entries:
 
 
 def forget_outside(workspace: Workspace, source: str, words: Words) -> int:
-    """Take out of the entries what they tell of an external source: by its name or by its words, where they tell what came from outside."""
+    """Take out of the entries what they tell of an external source: by its name or by its words, where they tell what came from
+    outside.
+    """
 
     def told(text: str) -> list[bool]:
         inside, found, held = False, [], words.lines_held(text)

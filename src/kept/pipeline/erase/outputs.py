@@ -1,4 +1,6 @@
-"""The files that kept writes as a holder of words: its own files whole, its sections and blocks in files of a person's or an agent's."""
+"""The files that kept writes as a holder of words: its own files whole, its sections and blocks in files of a person's or an
+agent's.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +20,8 @@ from kept.workspace import Workspace
 class Outputs:
     """Memory files, cards, notes of days, pages, sections, rules and views.
 
-    The store comes before them and their writing after: a line that is taken out here is neither taken for an edit nor written again.
+    The store comes before them and their writing after: a line that is taken out here is neither taken for an edit nor written
+    again.
     """
 
     workspace: Workspace

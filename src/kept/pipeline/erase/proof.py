@@ -13,7 +13,9 @@ from kept.workspace import Workspace
 
 
 def remains(workspace: Workspace, words: Words) -> tuple[str, ...]:
-    """Where the words still stand in anything of kept's: below the state folder, in its backups, the journal, a recording, its files."""
+    """Where the words still stand in anything of kept's: below the state folder, in its backups, the journal, a recording, its
+    files.
+    """
     return tuple(sorted(dict.fromkeys(_remains(workspace, words))))
 
 
@@ -32,7 +34,9 @@ def _own_files(workspace: Workspace) -> Iterator[Path]:
 
 
 def out_of_reach(workspace: Workspace, words: Words, transcripts: Iterable[str]) -> tuple[str, ...]:
-    """What holds the words, or may, and is not kept's to change, in words: transcripts, settings, exports, the history of repositories."""
+    """What holds the words, or may, and is not kept's to change, in words: transcripts, settings, exports, the history of
+    repositories.
+    """
     return tuple(_out_of_reach(workspace, words, transcripts))
 
 

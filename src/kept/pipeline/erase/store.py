@@ -34,7 +34,9 @@ class _Target:
 
 @dataclass(frozen=True, kw_only=True)
 class StoreHolder:
-    """Everything in one store. ``profile`` names the profile and category of what was never a memory and is forgotten by its words."""
+    """Everything in one store. ``profile`` names the profile and category of what was never a memory and is forgotten by its
+    words.
+    """
 
     store: Store
     clock: Callable[[], datetime]
@@ -194,7 +196,9 @@ class StoreHolder:
 
 
 def erase_written(store: Store, words: Words) -> int:
-    """Take the words out of what is noted as last written to files; for when the files themselves are without them, or elsewhere."""
+    """Take the words out of what is noted as last written to files; for when the files themselves are without them, or
+    elsewhere.
+    """
     count = 0
     for path in store.outputs():
         outputs = store.output(path)

@@ -1,4 +1,6 @@
-"""The words of what is to be forgotten: gathered from memories, from what they rest on, and from whole sessions and spans of time."""
+"""The words of what is to be forgotten: gathered from memories, from what they rest on, and from whole sessions and spans of
+time.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -17,8 +19,8 @@ def words_of(
 ) -> Words:
     """What must not remain of ``memories``, of sentences that are given as such (``said``), of whole sessions and single events.
 
-    A memory's sentences are what it says and what it said before it was edited. What it rests on is looked for in longer runs only, and
-    not where another memory that stays says the same. Raises StoreError.
+    A memory's sentences are what it says and what it said before it was edited. What it rests on is looked for in longer runs only,
+    and not where another memory that stays says the same. Raises StoreError.
     """
     gone = {memory.id for memory in memories}
     stay = (memory.content for memory in workspace.store.log.memories() if memory.content and memory.id not in gone)

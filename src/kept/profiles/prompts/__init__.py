@@ -1,7 +1,7 @@
 """Extraction prompts: the default text, what a user put in its place, and the categories such a text declares.
 
-A prompt is Markdown with ``{{categories}}`` where the profile's categories go; without that mark they follow its end. What a reply must
-look like is always added, so a user's text need not know it. Front matter may declare further categories::
+A prompt is Markdown with ``{{categories}}`` where the profile's categories go; without that mark they follow its end. What a reply
+must look like is always added, so a user's text need not know it. Front matter may declare further categories::
 
     ---
     categories:

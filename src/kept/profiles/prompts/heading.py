@@ -50,7 +50,8 @@ def _lines(text: str) -> tuple[list[str], int]:
 
 
 def _block(head: Sequence[str]) -> tuple[int, int, list[tuple[int, int, int, str]]]:
-    """Where the list of categories begins and ends, and of each entry first line, line after it, column, name; (-1, -1, []) for none.
+    """Where the list of categories begins and ends, and of each entry first line, line after it, column, name; (-1, -1, []) for
+    none.
 
     A list in another form than a block of names is told whole, in that form, first: there is none then.
     """
@@ -81,7 +82,8 @@ def _in_block_form(text: str) -> str:
     """The prompt with its categories as a block of names, where they were written in another form."""
     lines, stop = _lines(text)
     start, end, entries = _block(lines[1:stop])
-    body = yaml.load("\n".join(lines[1:stop]), Loader=yaml.BaseLoader) or {}  # noqa: S506 - the base loader makes lists, mappings and texts only
+    # The base loader makes lists, mappings and texts only.
+    body = yaml.load("\n".join(lines[1:stop]), Loader=yaml.BaseLoader) or {}  # noqa: S506
     if start < 0 or entries:
         return text
     found = body.get(_KEY)

@@ -38,8 +38,8 @@ class Embedder(Protocol):
 def embedder(choice: str, model: str = "", env: Mapping[str, str] | None = None, *, stays: bool = False) -> Embedder | None:
     """The embedder of a setting: ``local``, ``off``, ``hashing``, or the address of a server. None where there is none.
 
-    In a process that ``stays`` the local model trades memory for time. The environment's ``KEPT_EMBEDDINGS`` goes before the setting. Raises ConfigError for a server that cannot be one, and where the
-    process may not take the memory that vectors need.
+    In a process that ``stays`` the local model trades memory for time. The environment's ``KEPT_EMBEDDINGS`` goes before the
+    setting. Raises ConfigError for a server that cannot be one, and where the process may not take the memory that vectors need.
     """
     asked = (env or {}).get("KEPT_EMBEDDINGS") or choice
     if asked == OFF:
@@ -60,7 +60,9 @@ def embedder(choice: str, model: str = "", env: Mapping[str, str] | None = None,
 
 
 def need_room() -> None:
-    """See that vectors can be worked with in this process. Raises ConfigError where its memory is limited to less than they need."""
+    """See that vectors can be worked with in this process. Raises ConfigError where its memory is limited to less than they
+    need.
+    """
     with suppress(ImportError):  # there is no such limit on Windows
         import resource  # noqa: PLC0415 - not on every system
 

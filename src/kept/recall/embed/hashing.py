@@ -1,4 +1,5 @@
-"""An embedder without a model: stems of words hashed to signs. It knows no meaning, but texts with the same words are near each other.
+"""An embedder without a model: stems of words hashed to signs. It knows no meaning, but texts with the same words are near each
+other.
 
 For tests and trials; deterministic everywhere (feature hashing, Weinberger et al. 2009).
 """

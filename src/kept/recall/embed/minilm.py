@@ -2,7 +2,8 @@
 
 The model (Wang et al. 2020; sentence-transformers) is six BERT layers, the mean over tokens, length one. Weights lie in a pack
 (:mod:`kept.recall.embed.packing`) as int8 with one scale a channel and are widened layer by layer, so little memory is used.
-Sequences share the dense products but never attend to one another and are not padded: a text has the same vector alone and in a batch.
+Sequences share the dense products but never attend to one another and are not padded: a text has the same vector alone and in a
+batch.
 """
 
 import json
@@ -124,7 +125,9 @@ class MiniLM:
 
 
 def _gelu(values: Floats) -> Floats:
-    """The values times Φ of them, in place, with the error function by Abramowitz and Stegun 7.1.26 (error below 1.5e-7); in rows that fit the cache."""
+    """The values times Φ of them, in place, with the error function by Abramowitz and Stegun 7.1.26 (error below 1.5e-7); in rows
+    that fit the cache.
+    """
     for start in range(0, len(values), _GELU_ROWS):
         part = values[start : start + _GELU_ROWS]
         size = np.abs(part)

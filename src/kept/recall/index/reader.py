@@ -35,7 +35,9 @@ _TABLES = {Kind.MEMORY: "memories", Kind.SUMMARY: "summaries", Kind.TURN: "turns
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """Among which units to look. None means no limit; ``threads`` are those whose turns count. Instants are texts of ``to_text``."""
+    """Among which units to look. None means no limit; ``threads`` are those whose turns count. Instants are texts of
+    ``to_text``.
+    """
 
     now: str
     statuses: tuple[str, ...] = ("active", "held")
@@ -87,7 +89,9 @@ class Index:
         self._path = path
 
     def by_words(self, kind: Kind, words: Sequence[str], limits: Limits, most: int) -> tuple[tuple[int, float, bool], ...]:
-        """The rows of a kind that have any of the words, best first: BM25 score (higher is better), whether an assistant said it."""
+        """The rows of a kind that have any of the words, best first: BM25 score (higher is better), whether an assistant said
+        it.
+        """
         if not words:
             return ()
         values = limits.values() | {"words": _any_of(words), "limit": most}
@@ -98,7 +102,9 @@ class Index:
         return tuple((row["item"], row["score"], row["author"] == _ASSISTANT) for row in rows)
 
     def counts(self, kind: Kind, phrases: Iterable[str], most: int) -> dict[str, int]:
-        """How many units of a kind have each of some words or phrases (words beside each other), counted up to ``most`` or twice that."""
+        """How many units of a kind have each of some words or phrases (words beside each other), counted up to ``most`` or twice
+        that.
+        """
         wanted = tuple(dict.fromkeys(phrases))
         rows = self._run(f"{_TABLES[kind]}_counted", phrases=json.dumps([_any_of([each]) for each in wanted]), most=most)
         return {wanted[row["place"]]: row["found"] for row in rows}
@@ -122,7 +128,9 @@ class Index:
         }
 
     def told_in(self, word: str, most: int) -> dict[int, tuple[int, int]]:
-        """In how many turns of each conversation (by its thread) a person said a word, and its events; nothing where more than ``most`` turns have it."""
+        """In how many turns of each conversation (by its thread) a person said a word, and its events; nothing where more than
+        ``most`` turns have it.
+        """
         items = [row["item"] for row in self._run("turns_with", word=_any_of([word]), most=most + 1)]
         if len(items) > most:
             return {}

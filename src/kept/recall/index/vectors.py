@@ -1,8 +1,8 @@
 """The vectors of what is stored: one memory-mapped file beside the store, scanned whole. Derived: it can be thrown away.
 
 A row is the int8 vector of a unit (or of one piece of a long one) with its scale and its sign bits. Up to :data:`_EXACT` rows every
-cosine is computed; above, the signs choose the rows whose cosine is. A file holds the vectors of one model; others are never compared.
-Knows rows and numbers; not what a unit is, nor how a text becomes a vector.
+cosine is computed; above, the signs choose the rows whose cosine is. A file holds the vectors of one model; others are never
+compared. Knows rows and numbers; not what a unit is, nor how a text becomes a vector.
 """
 
 import fcntl
@@ -137,7 +137,8 @@ class Vectors:
 
 
 def update(path: Path, model: str, gone: Mapping[Kind, Sequence[int]], entries: Sequence[Entry]) -> None:
-    """Drop the vectors of units and add others, durably; the file of another model, or a damaged one, is begun anew. Raises OSError.
+    """Drop the vectors of units and add others, durably; the file of another model, or a damaged one, is begun anew. Raises
+    OSError.
 
     A crash in between leaves rows that nobody counts, or units that are to be added again: doing the same once more mends both.
     """

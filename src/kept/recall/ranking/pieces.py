@@ -5,7 +5,9 @@ MOST = 4  # pieces of one text; its beginning tells most, and its end often asks
 
 
 def pieces(text: str) -> tuple[str, ...]:
-    """A text in at most :data:`MOST` pieces, cut at an empty line, a line's end, a sentence's end or a space; the middle may be left out."""
+    """A text in at most :data:`MOST` pieces, cut at an empty line, a line's end, a sentence's end or a space; the middle may be
+    left out.
+    """
     whole = text.strip()
     if len(whole) <= LONGEST:
         return (whole,) if whole else ()

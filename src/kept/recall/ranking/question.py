@@ -17,10 +17,14 @@ _ENDS = 4_900  # characters looked at, from each end of a long question
 # something in English (German `die`, French `son`), it is not among them.
 _STOP_TEXT = """
     a about above after again all also am an and any are arent as at be because been before being below between both but by can cant
-    could couldnt did didnt do does doesnt doing dont down during each few for from further had hadnt has hasnt have havent having he
-    her here hers herself him himself his how i id if im in into is isnt it its itself ive just lets me more most my myself no nor not
-    now of off on once only or other our ours ourselves out over own please same she should shouldnt so some such than that thats the
-    their theirs them themselves then there theres these they this those through to too under until up us very was wasnt we were werent
+        could couldnt did didnt do does doesnt doing dont down during each few for from further had hadnt has hasnt have havent
+    having he
+        her here hers herself him himself his how i id if im in into is isnt it its itself ive just lets me more most my myself no
+    nor not
+        now of off on once only or other our ours ourselves out over own please same she should shouldnt so some such than that
+    thats the
+        their theirs them themselves then there theres these they this those through to too under until up us very was wasnt we were
+    werent
     what whats when where which while who whom why will with wont would wouldnt you your youre yours yourself yourselves
     s t d ll m o re ve
     aber als am an auch auf aus bei bis das dass dem den der dies dieser doch du ein eine einem einen einer er es für
@@ -33,7 +37,8 @@ _STOP_TEXT = """
 """
 _STOP = frozenset(_STOP_TEXT.split())
 _EMPTY_TEXT = """
-    happen happened happening work worked working going went tell told show everything anything done decide decided deciding decisions
+        happen happened happening work worked working going went tell told show everything anything done decide decided deciding
+    decisions
     discuss discussed talk talked say said learn learned learnt finish finished
 """
 _EMPTY = frozenset(_EMPTY_TEXT.split())
@@ -45,7 +50,9 @@ def is_telling(text: str) -> bool:
 
 
 def telling_words(text: str) -> tuple[str, ...]:
-    """The words of a question to look for: at most :data:`MOST_WORDS`, each once; all of them where none tells more than another."""
+    """The words of a question to look for: at most :data:`MOST_WORDS`, each once; all of them where none tells more than
+    another.
+    """
     whole = text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}"
     words = query_words(whole, most=10 * MOST_WORDS)
     telling = tuple(each for each in words if each not in _STOP)
@@ -60,8 +67,8 @@ def joined(text: str) -> tuple[tuple[str, str, str], ...]:
 
 
 def phrases(words: Sequence[str], compounds: Iterable[tuple[str, str, str]]) -> tuple[str, ...]:
-    """What may be looked for beside telling words: two of them beside each other, ``compounds`` (of :func:`joined`) as one word, and in a
-    short question the two words that each may be made of ("changelog": "change log" among them). Most of it nobody says.
+    """What may be looked for beside telling words: two of them beside each other, ``compounds`` (of :func:`joined`) as one word,
+    and in a short question the two words that each may be made of ("changelog": "change log" among them). Most of it nobody says.
     """
     found = [f"{first} {second}" for first, second in pairwise(words)]
     found += [whole for *_, whole in compounds]
@@ -72,8 +79,8 @@ def phrases(words: Sequence[str], compounds: Iterable[tuple[str, str, str]]) -> 
 def sought(words: Sequence[str], phrases: Iterable[str], counts: Mapping[str, int], most: int | None = None) -> tuple[str, ...]:
     """Which words and phrases are looked for, by how many texts have each (``counts``).
 
-    A phrase of two of the words counts where they also stand apart: a name of two words says no more than one of them. With ``most`` only
-    the rarest words are taken, as many as are together in so many texts; one of them at least.
+    A phrase of two of the words counts where they also stand apart: a name of two words says no more than one of them. With
+    ``most`` only the rarest words are taken, as many as are together in so many texts; one of them at least.
     """
     taken = words if most is None else _rarest(words, counts, most)
     pairs = {f"{first} {second}": min(counts[first], counts[second]) for first, second in pairwise(words)}

@@ -50,8 +50,8 @@ def with_surroundings(
 def conversations(told: Sequence[Mapping[int, tuple[int, int]]], count: int, events: int) -> dict[int, float]:
     """How much of a question each conversation tells as a whole, as a share of the best one.
 
-    ``told`` gives for each word the conversations that have it, in how many turns, and their lengths in events; ``count`` and ``events``
-    are those of all conversations. BM25 (Robertson and Zaragoza 2009) with a turn as the occurrence of a word.
+    ``told`` gives for each word the conversations that have it, in how many turns, and their lengths in events; ``count`` and
+    ``events`` are those of all conversations. BM25 (Robertson and Zaragoza 2009) with a turn as the occurrence of a word.
     """
     usual = max(1.0, events / max(1, count))
     scores: dict[int, float] = {}

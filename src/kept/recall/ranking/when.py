@@ -1,6 +1,8 @@
-"""The time a question speaks of: "last Tuesday", "in March", "before the release". Relative to a moment, in a person's zone. English.
+"""The time a question speaks of: "last Tuesday", "in March", "before the release". Relative to a moment, in a person's zone.
+English.
 
-Reads words one after another, without patterns, so its cost is that of splitting the text. A weekday or month without more is the last one.
+Reads words one after another, without patterns, so its cost is that of splitting the text. A weekday or month without more is the
+last one.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,5 @@
-"""Whether a session that no terminal shows may be a person's: what they type to `claude -p` or `codex exec`, or their own scripts do.
+"""Whether a session that no terminal shows may be a person's: what they type to `claude -p` or `codex exec`, or their own scripts
+do.
 
 One rule for every client. A program's own sessions (an SDK), and those in folders that no person works in, are the program's.
 """
@@ -7,8 +8,10 @@ import re
 
 # Folders of temporary files and of build machines.
 _UNATTENDED = re.compile(
-    r"^(?:/private)?/(?:tmp|var/tmp|var/folders)(?:/|$)|^/dev/shm(?:/|$)|^/(?:github/workspace|__w|builds)(?:/|$)|^/home/(?:runner|circleci|vsts)/"
-    r"|^/(?:var/lib/)?(?:jenkins|buildkite-agent)(?:/|$)|^[A-Za-z]:\\(?:Users\\[^\\]+\\AppData\\Local\\Temp|Windows\\Temp|a)(?:\\|$)"
+    r"^(?:/private)?/(?:tmp|var/tmp|var/folders)(?:/|$)|^/dev/shm(?:/|$)|^/(?:github/workspace|__w|builds)(?:/|$)"
+    r"|^/home/(?:runner|circleci|vsts)/"
+    r"|^/(?:var/lib/)?(?:jenkins|buildkite-agent)(?:/|$)|^[A-Za-z]:\\(?:Users\\[^\\]+\\AppData\\Local\\Temp|Windows\\Temp"
+    r"|a)(?:\\|$)"
 )
 
 

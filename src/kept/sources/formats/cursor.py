@@ -73,7 +73,8 @@ def _composers(path: Path, connection: Connection) -> Iterator[Conversation]:
 
 def _keys(connection: Connection, prefix: str) -> list[str]:
     # The last character of the prefix is a colon, and a semicolon comes after it: a range uses the index of the keys.
-    found = connection.execute(f"SELECT key FROM {_TABLE} WHERE key >= ? AND key < ?", (prefix, prefix[:-1] + ";"))  # noqa: S608 - a constant
+    # The statement is a constant.
+    found = connection.execute(f"SELECT key FROM {_TABLE} WHERE key >= ? AND key < ?", (prefix, prefix[:-1] + ";"))  # noqa: S608
     return [str(key) for (key,) in found]
 
 

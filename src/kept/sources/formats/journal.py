@@ -164,7 +164,8 @@ def _author(front: FrontMatter, rows: Sequence[Row], path: Path) -> tuple[Author
 
 _LABEL_CHARACTERS = 200
 _QUOTE_LABEL = re2.compile(
-    r"(?i)^[-*]?[ \t]*\*\*user(?:'s)? (?:prompt|request|message|query|instruction)s?(?: \([a-z, ]{1,30}\))?(?::\*\*|\*\*:)[ \t]*(.*)$"
+    r"(?i)^[-*]?[ \t]*\*\*user(?:'s)? (?:prompt|request|message|query|instruction)s?(?: \([a-z, ]{1,30}\))?(?::\*\*"
+    r"|\*\*:)[ \t]*(.*)$"
 )
 # How an agent's journal sets the person's words off: > **Human:** …
 _QUOTED_SPEAKER = re2.compile(r"^>[ \t]?(?:\*\*|__)([^*_\n]{1,40}?)(?::(?:\*\*|__)|(?:\*\*|__)[ \t]*:)[ \t]*(.*)$")

@@ -42,8 +42,10 @@ class _Section(NamedTuple):
 
 
 _PROMPT = re2.compile(
-    r"^(?:(?:the|full|complete|original|initial|user|user's|my|follow[- ]?up|second|first|third|next|verbatim|raw|exact|additional|latest) )*"
-    r"(?:(?:user prompt|prompt|user request|request|user query|instruction|instructions)s?|user(?:'s)? (?:question|feedback|input|message|ask))"
+    r"^(?:(?:the|full|complete|original|initial|user|user's|my|follow[- ]?up|second|first|third|next|verbatim|raw|exact"
+    r"|additional|latest) )*"
+    r"(?:(?:user prompt|prompt|user request|request|user query|instruction|instructions)s?|user(?:'s)? (?:question"
+    r"|feedback|input|message|ask))"
     r"(?: text| received)?(?: #?\d{1,3})?$|^user$"
 )
 _RETOLD = re2.compile(
@@ -57,18 +59,21 @@ _RETELLING = re2.compile(
     r"|(?:[-:;.(] ?)(?:the )?user (?:requested|reported|asked|wants|wanted)\b"
 )
 _REPORT = re2.compile(
-    r"^(?:implemented |implementation |files? |code |the )*(?:changes?|actions?|work|summary|result|solution|files|implementation|notes|outcome|response|analysis|fix|verification|testing)"
+    r"^(?:implemented |implementation |files? |code |the )*(?:changes?|actions?|work|summary|result|solution|files"
+    r"|implementation|notes|outcome|response|analysis|fix|verification|testing)"
     r"(?: (?:made|taken|done|completed|modified|changed|created|summary|applied|list))*$"
 )
 _LABEL = re2.compile(r"^[ \t]{0,3}(?:[-*][ \t]+)?(?:\*\*|__)?([A-Za-z][A-Za-z' -]{1,40}?)(?:\*\*|__)?:(?:\*\*|__)?(?:[ \t]+(.*))?$")
 _META = re2.compile(
-    r"^(?:llm|model|llm model|agent|assistant|processed by|tool|engine|(?:utc )?(?:timestamp|date|time)|utc|created|when|author|branch|commit)$"
+    r"^(?:llm|model|llm model|agent|assistant|processed by|tool|engine|(?:utc )?(?:timestamp|date|time)|utc|created|when"
+    r"|author|branch|commit)$"
 )
 _STAMP = re2.compile(
     r"\d{4}[-/._]?\d\d[-/._]?\d\d(?:[T _-]?\d\d[:h-]?\d\d(?:[:-]?\d\d(?:[.,]\d+)?)?[ ]?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)?)?"
 )
 _MODEL_WORD = re2.compile(
-    r"(?i)\b(?:gpt|chatgpt|claude|codex|copilot|gemini|grok|llama|mistral|qwen|deepseek|sonnet|opus|haiku|cursor|aider|windsurf|llm)\b|\bgpt-"
+    r"(?i)\b(?:gpt|chatgpt|claude|codex|copilot|gemini|grok|llama|mistral|qwen|deepseek|sonnet|opus|haiku|cursor|aider"
+    r"|windsurf|llm)\b|\bgpt-"
 )
 
 
@@ -188,7 +193,9 @@ def _is_model(text: str) -> bool:
 
 
 def _sections(rows: Sequence[Row], begin: int, after: int, inside: Sequence[bool], found: Sequence[Heading]) -> list[_Section]:
-    """The parts of an entry's body. Text before any heading or label is the prompt; a deeper heading belongs to what it stands in."""
+    """The parts of an entry's body. Text before any heading or label is the prompt; a deeper heading belongs to what it stands
+    in.
+    """
     levels = {heading.row: heading for heading in found}
     marks: list[tuple[int, Part, int, str]] = [(begin, Part.PROMPT, begin, "")]
     level = 0

@@ -1,4 +1,6 @@
-"""The blocks in which a store keeps cleaned turns: read once and kept at hand, written as a whole. And what an event's row says of it."""
+"""The blocks in which a store keeps cleaned turns: read once and kept at hand, written as a whole. And what an event's row says of
+it.
+"""
 
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -126,8 +128,8 @@ def is_indexed(event: Event) -> bool:
 
 
 def index(database: Database, number: int, event: Event) -> None:
-    """Let a turn (its row number) be found by its words: what a person said by one index, what an assistant said by another; and note
-    the long passages of what a person said.
+    """Let a turn (its row number) be found by its words: what a person said by one index, what an assistant said by another; and
+    note the long passages of what a person said.
     """
     at = to_text(event.at) if event.at else None
     for passage in passages_of(event):

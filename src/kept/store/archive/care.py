@@ -1,4 +1,6 @@
-"""The archive in SQLite looked at as a whole: what is wrong with it, the events that hold certain words, its index made anew, its rows written out."""
+"""The archive in SQLite looked at as a whole: what is wrong with it, the events that hold certain words, its index made anew, its
+rows written out.
+"""
 
 import json
 import zlib
@@ -95,7 +97,9 @@ def misquotes(database: Database, blocks: Blocks, cited: Mapping[str, Sequence[t
 
 
 def with_words(database: Database, blocks: Blocks, words: Words, *, near: bool = False) -> Iterator[tuple[Any, Event]]:
-    """Every event in which words stand (or nearly), with its row. A block is unpacked only where its text as a whole may hold them."""
+    """Every event in which words stand (or nearly), with its row. A block is unpacked only where its text as a whole may hold
+    them.
+    """
     for block, rows in groupby(database.run("places_all").fetchall(), key=itemgetter("block")):
         text, places = blocks.text(block), list(rows)
         named = any(row["key"] in words.events or row["key"] in words.quotes for row in places)

@@ -316,7 +316,9 @@ class SqliteArchive:
         return tuple(Mention(project=row["project"], path=row["path"], at=from_text(row["at"])) for row in rows)
 
     def holding(self, words: Words, *, near: bool = False) -> Iterator[Event]:
-        """Every archived event in which words stand; with ``near``, also those that may say nearly the same. Raises DamagedError."""
+        """Every archived event in which words stand; with ``near``, also those that may say nearly the same. Raises
+        DamagedError.
+        """
         return (event for _, event in care.with_words(self._database, self._blocks, words, near=near))
 
     def erase_words(self, words: Words) -> frozenset[str]:
@@ -344,7 +346,9 @@ class SqliteArchive:
         care.reindex(self._database, self._blocks)
 
     def wait_for_repeats(self) -> None:
-        """Let the threads wait for extraction that say a long passage of another session: an older format did not tell them apart."""
+        """Let the threads wait for extraction that say a long passage of another session: an older format did not tell them
+        apart.
+        """
         if again := all_repeated(self._database):
             self._wait_again(again)
 

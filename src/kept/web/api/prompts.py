@@ -64,7 +64,9 @@ class Text(Body):
 
 
 class Told(Body):
-    """What belongs to a category, in a sentence; what it is called (its id, where empty); whether it rests on the person's own words."""
+    """What belongs to a category, in a sentence; what it is called (its id, where empty); whether it rests on the person's own
+    words.
+    """
 
     belongs: Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\r\n]*$")]
     title: Line = ""

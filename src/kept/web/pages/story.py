@@ -56,7 +56,8 @@ def head(request: Request, number: str) -> Response:
 
 
 @router.get("/memories/{number}/rest")
-def rest(request: Request, number: str, every: Annotated[bool, Query(alias="all")] = False) -> Response:  # noqa: FBT002 - from the address
+# The address gives it as text.
+def rest(request: Request, number: str, every: Annotated[bool, Query(alias="all")] = False) -> Response:  # noqa: FBT002
     """Everything below the sentence."""
     with at_desk(request) as workspace:
         return part(workspace, "story_rest.html", **_told(workspace, find(workspace, number), most=None if every else _FIRST))

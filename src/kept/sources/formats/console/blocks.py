@@ -62,7 +62,8 @@ _RULE = re.compile(r"^ ?[─━═╌](?:[─━═╌ ]{2,}|.{0,200}[─━═�
 _BANNER = re.compile(r"Claude Code v?\d|Welcome to (?:the )?Claude Code|OpenAI Codex \(|^[│ ]*▐▛")
 _LOGO = re.compile(r"^ {0,3}[▐▝▘][▛▜▝▘█▌▐ ]")
 _FOOTER = re.compile(
-    r"^ {1,4}(?:\? for shortcuts|⏵⏵|⏸ |(?:gpt|o\d|codex)[\w.-]*(?: [\w-]+){0,3} ·|\d{1,3}% context left|Context left until|ctrl\+[a-z] to "
+    r"^ {1,4}(?:\? for shortcuts|⏵⏵|⏸ |(?:gpt|o\d|codex)[\w.-]*(?: [\w-]+){0,3} ·|\d{1,3}% context left|Context left until"
+    r"|ctrl\+[a-z] to "
     r"|esc to interrupt|⏎ send|Tip: |new task\?|Press (?:Ctrl|ctrl|esc|up)|\S.{0,80}\(shift\+tab to cycle\))"
 )
 _KEYS = re.compile(r"(?i)\b(?:enter to (?:select|confirm)|esc to (?:cancel|exit|go back)|tab to amend|↑/↓ to navigate)")
@@ -70,7 +71,8 @@ _COLLAPSED = re.compile(r"^ {1,4}\S.*\(ctrl ?\+ ?[a-z] to (?:expand|view transcr
 _CALL = re.compile(r"^[A-Za-z][\w:.-]{0,100}(?: [\w:.-]{1,60}){0,6}(?: \(MCP\))?\(")
 _CALL_END = re.compile(r"(?:\)|…)(?: (?:timeout: [\w. ]{1,40}|\(ctrl\+. to [^)\n]{0,40}\)|\(.{1,60}\)))?$")
 _CODEX_CALL = re.compile(
-    r"^(?:Ran|Running|You ran|Called|Calling|Explored|Exploring|Edited|Added|Deleted|Updated Plan|Proposed|Searched|Searching|Viewed"
+    r"^(?:Ran|Running|You ran|Called|Calling|Explored|Exploring|Edited|Added|Deleted|Updated Plan|Proposed|Searched"
+    r"|Searching|Viewed"
     r"|Waited|Interacted|Generated|Proposed Change)\b"
 )
 _CODEX_CHANGE = re.compile(r"^(?:Edited|Added|Deleted|Proposed Change)\b.*\(\+\d+ -\d+\)$")
@@ -203,7 +205,8 @@ class _Scan:
     def _end(self, number: int, *, margin: int = 2, results: bool = False, spaced: bool = True, barred: bool = False) -> int:
         """The row after a block that begins at a row: rows that are indented, and rows that follow without a blank one.
 
-        ``results`` takes results in as well; without ``spaced`` the first blank row ends the block; ``barred`` rows repeat the glyph.
+        ``results`` takes results in as well; without ``spaced`` the first blank row ends the block; ``barred`` rows repeat the
+        glyph.
         """
         after, blank = number + 1, False
         end = after

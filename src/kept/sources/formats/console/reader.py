@@ -1,7 +1,8 @@
 """Screens of Claude Code and Codex that were saved as text: copied out of a terminal, exported, captured by tmux or ``script``.
 
-A record is a block of the screen: a prompt, an answer, a call, a result, or a piece of furniture, which is dropped by its kind. Only the
-glyphs of the two clients decide that a file is such a screen, see ``console_blocks``. A screen of any length is read in bounded memory.
+A record is a block of the screen: a prompt, an answer, a call, a result, or a piece of furniture, which is dropped by its kind.
+Only the glyphs of the two clients decide that a file is such a screen, see ``console_blocks``. A screen of any length is read in
+bounded memory.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -19,7 +19,8 @@ from kept.sources.records import STRIDE, refuse_wide_text, wide_encoding
 ROW_BYTES = 2**18  # a longer line is given in several rows
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _ESCAPE = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?|\x9b[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?|\x9b[0-?]*[ -/]*[@-~]"
+    r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 )
 
 
@@ -76,7 +77,9 @@ def _lines(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
 
 
 def head_rows(head: bytes) -> list[Row]:
-    """The rows of a file's first bytes; none where they are no text. A text in another encoding is recognised, and refused when it is read."""
+    """The rows of a file's first bytes; none where they are no text. A text in another encoding is recognised, and refused when it
+    is read.
+    """
     encoding = wide_encoding(head[:4])
     if encoding:
         head = head[: len(head) // 4 * 4].decode(encoding.lower(), "replace").encode("utf-8", "replace")

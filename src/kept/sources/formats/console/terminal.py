@@ -1,7 +1,7 @@
 """A terminal without a picture: what stands on it, scrollback included, after a program wrote to it.
 
-For recordings (``script``, ``tmux pipe-pane``) in which a program moved the cursor up and drew over what it had drawn. Knows the escape
-sequences by which clients redraw; colours, titles and modes change nothing here.
+For recordings (``script``, ``tmux pipe-pane``) in which a program moved the cursor up and drew over what it had drawn. Knows the
+escape sequences by which clients redraw; colours, titles and modes change nothing here.
 """
 
 import re
@@ -9,9 +9,11 @@ from collections.abc import Iterator
 
 from kept.sources.documents import Row
 
-# Escape sequences: control sequences with their parameters and final byte, strings, other escapes, single control characters; or text.
+# Escape sequences: control sequences with their parameters and final byte, strings, other escapes, single control characters; or
+# text.
 _PIECE = re.compile(
-    r"(?:\x1b\[|\x9b)([0-?]*)[ -/]*([@-~])|(\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?)|\x1b([ -/]*[0-~]?)|([\x00-\x08\x0b-\x1f\x7f-\x9f])|([^\x00-\x08\x0b-\x1f\x7f-\x9f]+)"
+    r"(?:\x1b\[|\x9b)([0-?]*)[ -/]*([@-~])|(\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?)|\x1b([ -/]*[0-~]?)"
+    r"|([\x00-\x08\x0b-\x1f\x7f-\x9f])|([^\x00-\x08\x0b-\x1f\x7f-\x9f]+)"
 )
 _HEIGHT = re.compile(r'LINES="(\d{1,4})"')
 _MOVES = re.compile(rb"\x1b\[[0-9;]{0,20}[ABCEFGHJKLMSTXdf]")

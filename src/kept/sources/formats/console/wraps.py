@@ -18,7 +18,8 @@ _LEAST_SHARE = 0.3
 _FALLBACK = 50  # without any evidence shorter rows than this are taken as they are
 _TOLERANCE = 4  # prompts, answers and results end up to so many columns before the screen does
 _TWO_COLUMNS = re.compile(
-    "[\u1100-\u115f\u231a\u231b\u23e9-\u23ec\u26a1\u2705\u274c\u2728\u2b50\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f"
+    "[\u1100-\u115f\u231a\u231b\u23e9-\u23ec\u26a1\u2705\u274c\u2728\u2b50\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-"
+    "\ufaff\ufe30-\ufe6f"
     "\uff00-\uff60\uffe0-\uffe6\U0001f300-\U0001f64f\U0001f680-\U0001f6ff\U0001f900-\U0001faff\U00020000-\U0003fffd]"
 )
 _NO_COLUMN = re.compile("[\u0300-\u036f\u200b-\u200f\u20d0-\u20ff\ufe00-\ufe0f]")
@@ -29,7 +30,9 @@ _ENDS_IN_BREAK = re.compile(r"[^\s/-][/-]$")
 
 
 class Line(NamedTuple):
-    """A row of a block: its text without margin, the column at which it begins, the one after its end, and the one after its padding."""
+    """A row of a block: its text without margin, the column at which it begins, the one after its end, and the one after its
+    padding.
+    """
 
     text: str
     column: int

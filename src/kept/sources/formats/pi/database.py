@@ -99,7 +99,8 @@ def _sessions(database: sqlite3.Connection) -> list[tuple[str, int]]:
 
 
 _LENGTH = "length(CAST(event_json AS BLOB))"
-_SELECT = f"SELECT seq, {_LENGTH}, CASE WHEN {_LENGTH} <= {LINE_LIMIT} THEN CAST(event_json AS TEXT) END FROM transcript_events"  # noqa: S608 - names of its own
+_SHORT = f"CASE WHEN {_LENGTH} <= {LINE_LIMIT} THEN CAST(event_json AS TEXT) END"
+_SELECT = f"SELECT seq, {_LENGTH}, {_SHORT} FROM transcript_events"  # noqa: S608 - names of its own
 _BY_SESSION = f"{_SELECT} WHERE session_id = ? AND typeof(seq) = 'integer' ORDER BY seq"
 _BY_ROW = f"{_SELECT} WHERE session_id = ? AND seq = ?"
 
