@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 MODEL := src/kept/recall/embed/minilm.pack
 
-.PHONY: run test lint torture bench pins
+.PHONY: run test coverage torture bench pins
 
 run: .venv/ready $(MODEL)  ## set up and run kept on your own transcripts (or on the bundled sample)
 	$(BIN)/kept run $(ARGS)
@@ -15,6 +15,9 @@ test: .venv/ready-dev $(MODEL)  ## set up and pass the checks and tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/pytest -n 2 -m "not slow"
+
+coverage: .venv/ready-dev $(MODEL)  ## which lines and branches no test reaches (takes nearly twice as long as the tests alone)
 	$(BIN)/pytest -n 2 -m "not slow" --cov --cov-report=
 	$(BIN)/coverage report --skip-covered --sort=cover --show-missing | tail -n 40
 

@@ -1,9 +1,9 @@
 """A backfill with questions asked ahead: the same entries and memories as one day after the other, cut short or not."""
 
 import re
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import date, timedelta
-from threading import Barrier, BrokenBarrierError, Lock
+from threading import Barrier, Lock
 
 import pytest
 
@@ -57,8 +57,7 @@ class Author:
                 raise KeyboardInterrupt
         barrier = self._barrier
         if barrier is not None:
-            with suppress(BrokenBarrierError):
-                barrier.wait(timeout=20)  # nobody goes on before so many are asked at the same time
+            barrier.wait()  # nobody goes on before so many are asked at the same time
             self._barrier = None
         with self._lock:
             self.open -= 1

@@ -204,16 +204,14 @@ def test_runs_at_the_same_time_lose_nothing(tmp_path, transcripts, undisturbed):
 
 def test_a_run_that_is_interrupted_says_so_and_the_next_one_goes_on(tmp_path, transcripts, undisturbed):
     home = tmp_path / "home"
-    os.mkfifo(tmp_path / "ready")
+    ready, told = os.pipe()
     code = (
-        "import os, sys\n"
-        "from kept.stages import segment\n"
-        "from kept.app import extracting\n"
-        "real = extracting.segment\n"
+        "import os, signal, sys\n"
+        "from kept.extraction import extract_threads\n"
         "def slow(*a):\n"
-        f"    open({str(tmp_path / 'ready')!r}, 'w').close()\n"
-        "    import signal; signal.pause()\n"
-        "extracting.segment = slow\n"
+        f"    os.write({told}, b'.')\n"
+        "    signal.pause()\n"
+        "extract_threads.segment = slow\n"
         "from kept.cli import main\n"
         "main(sys.argv[1:])\n"
     )
@@ -223,10 +221,13 @@ def test_a_run_that_is_interrupted_says_so_and_the_next_one_goes_on(tmp_path, tr
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"HOME": str(tmp_path)},
+        pass_fds=(told,),
     )
-    (tmp_path / "ready").read_text()
+    os.close(told)
+    assert os.read(ready, 1) == b".", "it ended before it extracted anything"
+    os.close(ready)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate()
     assert process.returncode == 130
     assert err.splitlines() == ["kept: stopped; nothing is lost, the next run continues"]
     assert kept("run", transcripts, "--home", home, home=tmp_path).code == 0

@@ -3,7 +3,6 @@
 The secrets are made at run time, in the shape of real ones; each says by its seed where it went in.
 """
 
-import asyncio
 import json
 import os
 import random
@@ -20,6 +19,7 @@ from typer.models import ArgumentInfo
 from kept.cli import main
 from kept.cli.registry import COMMANDS
 from kept.workspace import find_paths, opened
+from waiting import run_apart
 
 # Servers never end by themselves, a hook answers in a process of its own, and what is entered with the system is the system's.
 NOT_CALLED = {"mcp", "web", "hook", "setup", "uninstall", "schedule"}
@@ -228,7 +228,7 @@ def test_no_tool_of_mcp_keeps_a_secret(home):
                     with suppress(Exception):
                         await server.call_tool(tool.name, given | {chosen: words})
 
-    asyncio.run(each_tool())
+    run_apart(each_tool())
     assert len(places) > 10
     assert held(home, places) == []
 

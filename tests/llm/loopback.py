@@ -6,7 +6,6 @@ fits the schema it is asked for. ``faults`` are played in turn, one a question, 
 
 import json
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from uuid import uuid4
@@ -26,6 +25,7 @@ class Loopback:
         self.batches: dict[str, list[dict[str, Any]]] = {}
         self.done = False  # whether batches have ended
         self.files: dict[str, bytes] = {}
+        self.closed = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"loopback": self}))
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
@@ -40,6 +40,7 @@ class Loopback:
         return [body for path, body in self.requests if path.endswith(("/messages", "/completions", "/responses"))]
 
     def close(self) -> None:
+        self.closed.set()
         self._server.shutdown()
         self._server.server_close()
 
@@ -148,7 +149,7 @@ class Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
                 return
             case "slow":
-                time.sleep(3)
+                self.loopback.closed.wait()
             case "no json":
                 self._send(b"<html>Bad gateway</html>", kind="text/html")
                 return

@@ -290,7 +290,7 @@ def test_questions_are_spaced_as_the_rate_says() -> None:
 
 
 def test_several_questions_are_asked_at_once() -> None:
-    meeting = Barrier(3, timeout=20)
+    meeting = Barrier(3)
 
     class Meeting(Played):
         def ask(self, ask):

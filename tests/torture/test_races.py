@@ -5,7 +5,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from kept.memories import person
 from kept.outputs import write as writing
 from kept.pipeline.run import Options, run
 from kept.store import database
+from waiting import until
 
 WRITER = Path(__file__).parent / "writer.py"
 RULE = "Quokka releases go out on Tuesdays only."
@@ -177,7 +177,7 @@ def test_a_forked_process_is_refused_the_connection_and_the_parent_keeps_it(tmp_
         answers = context.Queue()
         child = context.Process(target=_use, args=(workspace, answers))
         child.start()
-        answer = answers.get(timeout=60)
+        answer = answers.get()
         child.join()
         answers.close()
         answers.join_thread()
@@ -214,17 +214,32 @@ def test_nobody_but_sqlite_opens_the_store_file(tmp_path, command):
     assert [line for line in opened if "O_NOFOLLOW|O_CLOEXEC" not in line] == []  # how SQLite opens, and nobody else here
 
 
+PROBE = """
+import sqlite3, sys
+try:
+    sqlite3.connect(sys.argv[1], timeout=0).execute("SELECT count(*) FROM memories").fetchone()
+except sqlite3.OperationalError:
+    print("locked")
+"""
+
+
+def waits_to_commit(home: Path) -> bool:
+    """Whether somebody is about to write into the store file: then SQLite lets no further reader of another process in."""
+    return subprocess.run([sys.executable, "-c", PROBE, str(store_of(home))], stdout=subprocess.PIPE, check=True).stdout != b""
+
+
 def test_a_reader_that_stands_still_makes_a_writer_wait_and_not_fail(tmp_path):
     ran(tmp_path)
-    reader = sqlite3.connect(store_of(tmp_path), isolation_level=None, check_same_thread=False)
+    reader = sqlite3.connect(store_of(tmp_path), isolation_level=None)
     reader.execute("BEGIN")
     reader.execute("SELECT * FROM memories").fetchall()
-    release = threading.Timer(1.0, lambda: reader.execute("ROLLBACK"))
-    release.start()
-    done = kept(tmp_path, "add", RULE, "--type", "constraint")
-    release.join()
+    command = [sys.executable, "-m", "kept", "add", RULE, "--type", "constraint", "--home", str(tmp_path)]
+    writer = subprocess.Popen(command, env=environment(tmp_path))
+    until(lambda: writer.poll() is not None or waits_to_commit(tmp_path))
+    assert writer.poll() is None, "it did not wait for the reader"
+    reader.execute("ROLLBACK")
     reader.close()
-    assert done.code == 0, done
+    assert writer.wait() == 0
     assert any(content == RULE for _, content, _, _ in state(tmp_path))
 
 

@@ -4,8 +4,8 @@ import json
 import os
 import sqlite3
 import threading
-import time
 from contextlib import suppress
+from itertools import count
 from socket import AF_UNIX, SOCK_STREAM, socket
 
 import pytest
@@ -17,6 +17,7 @@ from kept.core.fence import GUARD, NOTICE, TAG
 from kept.local.clients import with_hooks
 from kept.recall.embed_server.start import kept_warm
 from kept.workspace import find_paths
+from waiting import until
 
 PREFERENCE = "Explain the options and ask before changing anything."
 FACT = "The export of invoices is written by `InvoiceWriter` in src/export/invoices.py."
@@ -217,8 +218,9 @@ def test_a_warm_process_tells_what_is_near_by_meaning(meaning):
     assert not brought("cold")
     home = find_paths(str(meaning), os.environ)
     with kept_warm(home, os.environ):
-        assert _within_a_minute((home.state / "warm.sock").exists)
-        assert _within_a_minute(lambda: brought(str(time.monotonic())))
+        until((home.state / "warm.sock").exists)
+        sessions = (f"warm {number}" for number in count())
+        until(lambda: brought(next(sessions)))
     assert not brought("cold again")
     assert log_of(meaning) == []
 
@@ -235,7 +237,7 @@ def test_a_socket_that_misbehaves_neither_stops_a_hook_nor_puts_words_into_it(me
             connection, _ = door.accept()
             with connection, suppress(OSError):
                 if reply is None:
-                    over.wait(60)
+                    over.wait()
                 else:
                     connection.sendall(reply)
 
@@ -243,7 +245,7 @@ def test_a_socket_that_misbehaves_neither_stops_a_hook_nor_puts_words_into_it(me
         thread.start()
         text = injected("user-prompt", prompt(words), "--client", "codex")
         over.set()
-        thread.join(60)
+        thread.join()
     assert FACT in text
     assert text.count("\n- ") == 2  # the preference and the fact
     assert log_of(meaning) == []
@@ -270,14 +272,7 @@ def test_at_the_end_of_a_session_a_run_is_started_where_the_settings_say_so(reme
     path = transcript(remembering / "elsewhere" / "s9.jsonl", RULE)
     assert kept(capsys, "config", "set", "at_session_end", "run")[0] == 0
     assert hook("session-end", payload("SessionEnd", reason="clear", transcript_path=str(path))) == (0, "", "")
-    assert _within_a_minute(lambda: RULE.rstrip(".") in memory_file(remembering).read_text(encoding="utf-8"))
-
-
-def _within_a_minute(holds):
-    until = time.monotonic() + 60
-    while not holds() and time.monotonic() < until:
-        time.sleep(0.1)
-    return holds()
+    until(lambda: RULE.rstrip(".") in memory_file(remembering).read_text(encoding="utf-8"))
 
 
 def test_the_folder_of_hooks_is_the_users_alone(remembering):

@@ -1,12 +1,8 @@
 """``kept mcp``: every tool and resource, through the SDK's own client: in this process, over stdio, over HTTP."""
 
-import asyncio
 import json
 import os
-import socket
-import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 
@@ -16,10 +12,12 @@ pytest.importorskip("mcp")
 
 from cli_world import RULE, kept, told, transcript
 from mcp import Client, StdioServerParameters
+from mcp_process import serving
 
 from kept.core.fence import NOTICE, TAG
 from kept.mcp import make
 from kept.workspace import find_paths, opened
+from waiting import run_apart
 
 FACT = "The export of invoices is written by `InvoiceWriter`."
 QUESTION = "Which token should the sync action use?"
@@ -51,7 +49,7 @@ def ask(home, *calls, server=None):
                     answers.append(result.content[0].text)
             return answers
 
-    return asyncio.run(asked())
+    return run_apart(asked())
 
 
 def listed(home):
@@ -68,7 +66,7 @@ def listed(home):
                 [each.uri_template for each in templates.resource_templates],
             )
 
-    return asyncio.run(asked())
+    return run_apart(asked())
 
 
 def id_of(capsys, words):
@@ -194,39 +192,19 @@ def test_over_stdio_a_client_lists_and_calls_tools(remembering):
 
 
 def test_over_http_it_serves_this_machine_and_no_page_from_elsewhere(remembering):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "kept", "mcp", "--http", "--port", str(port)], stderr=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    try:
+    with serving() as port:
         url = f"http://127.0.0.1:{port}/mcp"
-        _wait(url)
         (text,) = ask(remembering, ("search_memory", {"query": "InvoiceWriter"}), server=url)
         assert FACT.rstrip(".") in text
         assert _status(url, Host=f"evil.example:{port}") == 421
         assert _status(url, Origin="http://evil.example") == 403
-    finally:
-        process.terminate()
-        process.communicate(timeout=20)
-
-
-def _wait(url):
-    for _ in range(200):
-        try:
-            _status(url)
-        except urllib.error.URLError:
-            time.sleep(0.1)
-        else:
-            return
 
 
 def _status(url, **headers):
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).encode()
     given = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **headers}
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, body, given), timeout=10) as reply:
+        with urllib.request.urlopen(urllib.request.Request(url, body, given)) as reply:
             return reply.status
     except urllib.error.HTTPError as error:
         return error.code

@@ -5,14 +5,13 @@ import os
 import socket
 import subprocess
 import sys
-import time
-from contextlib import contextmanager
 
 import pytest
 
 pytest.importorskip("mcp")
 
 from cli_world import kept, told
+from mcp_process import serving
 
 FACT = "The export of invoices is written by `InvoiceWriter`."
 GREETING = {
@@ -53,7 +52,7 @@ def spoken(*lines):
             if answers[-1].get("id") == 99:
                 break
         process.stdin.close()
-        process.wait(timeout=60)
+        process.wait()
     return answers
 
 
@@ -86,29 +85,9 @@ def test_a_message_of_a_hundred_megabytes_does_not_end_the_server(remembering):
     assert FACT.rstrip(".") in answers[-1]["result"]["content"][0]["text"]
 
 
-@contextmanager
-def serving():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "kept", "mcp", "--http", "--port", str(port)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-    )
-    try:
-        for _ in range(300):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.1)
-        yield port
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
-
-
 def status_of(port, raw):
     """The status with which the server answers raw bytes; 0 where it hangs up."""
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(raw)
         line = connection.makefile("rb").readline().split()
     return int(line[1]) if len(line) > 1 else 0

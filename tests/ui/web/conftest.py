@@ -21,6 +21,7 @@ from kept.memories import person
 from kept.pipeline.sample_run import sample_home
 from kept.web.room import Room
 from kept.web.server import Server, config_of, listen, make
+from kept.web.work import Work
 from kept.workspace import find_paths, opened
 
 CHROMIUM = "/usr/bin/chromium"
@@ -33,15 +34,17 @@ FLAGS = [
     "--disable-sync",
 ]
 KEY = "k" * 43
+PATIENCE = 300  # seconds a browser waits for anything; only what never comes takes them
 
 
 @dataclass(frozen=True)
 class Served:
-    """A page that is served: its port, key and home."""
+    """A page that is served: its port, key and home, and the run it may have under way."""
 
     port: int
     key: str
     home: Path
+    work: Work
 
     @property
     def url(self):
@@ -58,7 +61,7 @@ class Served:
         sent |= {"Authorization": f"Bearer {self.key}"} if key else {}
         request = urllib.request.Request(self.url + path, data=data, method=method, headers=sent | (headers or {}))
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request) as answer:
                 return answer.status, dict(answer.headers), _read(answer)
         except urllib.error.HTTPError as error:
             with error:
@@ -99,12 +102,12 @@ def serving(home):
     server = Server(config_of(make(room)), ready.set)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [own]}, daemon=True)
     thread.start()
-    assert ready.wait(30)
+    ready.wait()
     try:
-        yield Served(room.port, KEY, home)
+        yield Served(room.port, KEY, home, room.work)
     finally:
         server.should_exit = True
-        thread.join(30)
+        thread.join()
         own.close()
 
 
@@ -136,7 +139,7 @@ def chromium():
     if not Path(CHROMIUM).exists():
         pytest.skip("there is no Chromium here")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=PATIENCE * 1000)
         yield browser
         browser.close()
 
@@ -170,7 +173,7 @@ def browse(chromium, served):
         if context is None:
             size = {"width": 390, "height": 844} if phone else {"width": 1280, "height": 900}
             context = chromium.new_context(viewport=size, color_scheme="dark" if dark else "light", has_touch=phone)
-            context.set_default_timeout(30_000)  # a busy machine is no failure
+            context.set_default_timeout(PATIENCE * 1000)
             contexts.append(context)
             watched.append(Watched(context))
             page = context.new_page()
@@ -194,8 +197,8 @@ def browse(chromium, served):
 def raw(served):
     """The answer to bytes over a socket: its status (0 where the connection ends without one), and all of it."""
 
-    def ask(data, timeout=20):
-        with socket.create_connection(("127.0.0.1", served.port), timeout=timeout) as own:
+    def ask(data):
+        with socket.create_connection(("127.0.0.1", served.port)) as own:
             own.sendall(data)
             own.shutdown(socket.SHUT_WR)
             parts = []

@@ -45,9 +45,9 @@ def test_it_is_found_by_keys_alone(browse, served):
 def test_a_thousand_nodes_are_drawn_and_named(browse, served):
     many(served, 1_100)
     page = browse("/graph")
-    page.wait_for_selector("#graph[data-nodes]", timeout=60_000)
+    page.wait_for_selector("#graph[data-nodes]")
     page.get_by_label("Memories").check()
-    page.wait_for_function("Number(document.querySelector('#graph').dataset.nodes) === 1000", timeout=60_000)
+    page.wait_for_function("Number(document.querySelector('#graph').dataset.nodes) === 1000")
     page.get_by_text("left out").wait_for()
     page.locator("summary", has_text="Files, tools").click()
     page.get_by_role("button", name="module_1.py", exact=True).wait_for()

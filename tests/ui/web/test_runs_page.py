@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 
 import pytest
 
@@ -15,6 +14,7 @@ from kept.store import Draft
 from kept.web.work import Work
 from kept.workspace import find_paths
 
+LONG = 600  # seconds: a run takes less than one
 EVIL = "<img src=x onerror=alert(1)>"
 
 
@@ -39,12 +39,8 @@ def transcript(home, *prompts, name="s1"):
 
 def over(served):
     """The run that the page has under way, once it is over."""
-    for _ in range(200):
-        now = served.ask("GET", "/api/runs/now")[2]
-        if not now["running"]:
-            return now
-        time.sleep(0.05)  # a thread of the server works meanwhile
-    raise AssertionError("it does not end")
+    served.work.wait(LONG)
+    return served.ask("GET", "/api/runs/now")[2]
 
 
 RULE = "Never use pip in this repo, always use `uv sync` instead."
@@ -111,7 +107,6 @@ def test_one_run_at_a_time_and_a_stopped_one_says_so(home, monkeypatch):
         began.append(options)
         while True:
             progress("reading", len(began), 9)
-            time.sleep(0.01)
 
     class Workspace:
         asking = None
@@ -127,7 +122,7 @@ def test_one_run_at_a_time_and_a_stopped_one_says_so(home, monkeypatch):
     with pytest.raises(BusyError):
         work.start(find_paths(str(home), os.environ), Workspace, Options())
     work.stop()
-    now = work.wait(10)
+    now = work.wait(LONG)
     assert (now.running, now.stopped, len(began)) == (False, True, 1)
     assert "goes on from there" in now.problem
 

@@ -34,7 +34,7 @@ def start(home):
     yield begin
     for each in started:
         each.kill()
-        each.communicate(timeout=30)
+        each.communicate()
 
 
 def address(process):
@@ -53,9 +53,9 @@ def test_it_tells_its_address_answers_and_leaves_no_key_behind_however_it_is_end
         assert answer.status == 200
     again = start()
     assert address(again) == (port, key)
-    assert again.wait(30) == 0
+    assert again.wait() == 0
     process.send_signal(end)
-    assert process.wait(30) == 0
+    assert process.wait() == 0
     assert process.stderr.read() == ""
     assert not path.exists()
 
@@ -64,7 +64,7 @@ def test_a_key_that_a_killed_process_left_opens_nothing_and_the_next_start_makes
     first = start()
     _, left = address(first)
     first.kill()
-    first.wait(30)
+    first.wait()
     second = start()
     port, key = address(second)
     assert key != left
@@ -75,14 +75,14 @@ def test_without_the_extra_it_says_how_to_get_it(start, tmp_path):
     (tmp_path / "without").mkdir()
     (tmp_path / "without" / "fastapi.py").write_text("raise ImportError('not here')\n")
     process = start(PYTHONPATH=str(tmp_path / "without"))
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate()
     assert (process.returncode, out) == (2, "")
     assert err == "kept: `kept web` needs the extra web → pip install 'kept[web]'\n"
 
 
 def test_a_port_that_is_taken_is_told_in_one_line(start, served):
     process = start("--home", str(served.home / "other"), "--port", str(served.port))
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate()
     assert (process.returncode, out) == (2, "")
     assert err.startswith(f"kept: port {served.port} cannot be taken: ")
     assert err.count("\n") == 1
