@@ -80,7 +80,7 @@ def filled(desk_at, tmp_path):
         days_of(home, *projects)
         for _ in range(2):
             with desk_at(home, also=("journal",)) as workspace:
-                object.__setattr__(workspace, "asking", LlmClient(lambda: Scripted(author)))
+                object.__setattr__(workspace, "llm", LlmClient(lambda: Scripted(author)))
                 work = work_of(workspace, template)
                 try:
                     run(workspace, [], Options(model=False))

@@ -4,7 +4,7 @@ from kept.pipeline.run import Options, run
 
 
 def many(served, count):
-    with served.workspace() as workspace:
+    with served.workspace() as workspace, workspace.store.transaction():  # one commit for all of them
         from kept.memories.person import add  # noqa: PLC0415 - only this test fills a store
 
         for number in range(count):
@@ -47,7 +47,7 @@ def test_a_thousand_nodes_are_drawn_and_named(browse, served):
     page = browse("/graph")
     page.wait_for_selector("#graph[data-nodes]")
     page.get_by_label("Memories").check()
-    page.wait_for_function("Number(document.querySelector('#graph').dataset.nodes) === 1000")
+    page.locator("#graph[data-nodes='1000']").wait_for()
     page.get_by_text("left out").wait_for()
     page.locator("summary", has_text="Files, tools").click()
     page.get_by_role("button", name="module_1.py", exact=True).wait_for()

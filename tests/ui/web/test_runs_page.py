@@ -109,7 +109,7 @@ def test_one_run_at_a_time_and_a_stopped_one_says_so(home, monkeypatch):
             progress("reading", len(began), 9)
 
     class Workspace:
-        asking = None
+        llm = None
 
         def __enter__(self):
             return self

@@ -185,7 +185,8 @@ def test_two_tabs_do_not_overwrite_each_others_setting(browse, served, home):
         page.locator("#s-llm-timeout").get_by_role("button", name="Save llm.timeout").click()
         page.locator("#said p").first.wait_for()
     second.locator("#said .bad", has_text="changed meanwhile").wait_for()
-    second.wait_for_function("document.querySelector('#s-llm-timeout-value')?.value === '60'")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    sync_api.expect(second.locator("#s-llm-timeout-value")).to_have_value("60", timeout=300_000)
 
 
 def test_a_broken_file_is_shown_with_what_is_wrong_and_mended_there(browse, served, home):
