@@ -65,7 +65,7 @@ def recorded(workspace, home):
         told = [(line.split(" ", 1)[0], line.partition("): ")[2]) for line in notes]
         return {"paragraphs": [{"part": "worked", "text": text, "sources": [name]} for name, text in told]}
 
-    object.__setattr__(workspace, "asking", LlmClient(lambda: Recording(Scripted(answer), home / "recording.jsonl")))
+    object.__setattr__(workspace, "llm", LlmClient(lambda: Recording(Scripted(answer), home / "recording.jsonl")))
     return workspace
 
 

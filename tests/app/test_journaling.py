@@ -332,7 +332,7 @@ def author(ask):
 
 
 def with_model(workspace, answer=author):
-    object.__setattr__(workspace, "asking", LlmClient(lambda: Scripted(answer)))
+    object.__setattr__(workspace, "llm", LlmClient(lambda: Scripted(answer)))
     return workspace
 
 
