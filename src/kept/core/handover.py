@@ -7,11 +7,10 @@ FENCE = "kept"
 CAUSE = "handed over"  # the trigger of a memory that is a person's own passage, selected by the agent of the session
 REWORDED = "suggested in other words"  # the trigger of one that an agent worded: it waits for the person
 START = (
-    "If the user types a rule, decision, correction, constraint, preference or cause that later sessions need, call "
-    "kept's suggest: "
-    'their exact words, one unbroken passage, and what it replaces. No tool: end with kept: "words"'
+    "If the user types a rule, decision, correction, constraint, preference or cause that outlives the task (not what to build), "
+    'call kept\'s suggest: their exact words and what they replace. No tool: end with kept: "words"'
 )
-REMINDER = "For later sessions too? suggest"
+REMINDER = "Outlives this task? suggest"
 ASK = (
     "Before you stop: did the user type something in this turn that later sessions need? If so, call kept's suggest with "
     "their exact "
