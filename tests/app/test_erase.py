@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 import zlib
+from collections import Counter
 from contextlib import closing
 from datetime import date
 
@@ -28,6 +29,7 @@ from kept.pipeline.run import Options, run
 from kept.pipeline.safety import import_file
 from kept.pipeline.write_journal import work_of, write
 from kept.store import SqliteStore
+from kept.store.records import unpacked_text
 from talking import converse, forget_ids, say
 
 DAY = date(2026, 1, 5)
@@ -261,6 +263,60 @@ def _refuse(text, sessions, tells):
 
 def the_memory_is_gone(workspace):
     return not any(each.content.startswith("Never deploy") for each in workspace.store.log.memories())
+
+
+@pytest.fixture
+def unpackings(monkeypatch):
+    """The blocks that were unpacked to look for words, by their bytes."""
+    counted = Counter()
+
+    def counting(body):
+        counted[bytes(body)] += 1
+        return unpacked_text(body)
+
+    monkeypatch.setattr("kept.store.archive.blocks.unpacked_text", counting)
+    monkeypatch.setattr("kept.store.traces.unpacked_text", counting)
+    return counted
+
+
+def test_a_block_is_unpacked_once_in_the_search_the_erasing_the_backups_and_the_proof(home, desk_at, unpackings, monkeypatch):
+    monkeypatch.setattr("kept.store.archive.turns.BLOCK_EVENTS", 4)
+    for number in range(10):
+        say(home, f"s{number}", SAID if number == 5 else f"The crane number {number} is blue.", *["Go on."] * 6)
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        safeguard(workspace)
+        for name in ("one", "two"):
+            backup(workspace, home / f"{name}.db")
+        blocks = blocks_of(workspace.paths.store)
+        assert len(blocks) > 10
+        request = request_of(workspace, [the_memory(workspace)])
+        places(workspace, request)
+        before = len(blocks & unpackings.keys())
+        gone = forget(workspace, request)
+        assert (gone.problems, gone.remains, before) == ((), (), len(blocks))
+        holding_it = {body for body in blocks if unpackings[body] > 1}
+        assert len(holding_it) == 1, "only a block in which the words stand is looked at closely, in each copy"
+        assert [unpackings[body] for body in blocks_of(workspace.paths.store) - blocks] == [1], "the proof reads what was rewritten"
+
+
+def blocks_of(path):
+    """The packed blocks of a store."""
+    with closing(sqlite3.connect(path)) as database:
+        return {row[0] for row in database.execute("SELECT body FROM blocks")}
+
+
+def test_near_copies_are_looked_for_in_what_was_said_and_not_in_what_tools_printed(home, desk_at):
+    converse(
+        home, "a", ("user", SAID), ("run", "cat notes.txt"), ("out", NEAR), ("agent", "Done."), ("user", "Go on."), ("agent", "Yes."),
+    )  # fmt: skip
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        found = places(workspace, request_of(workspace, said=[SAID]))
+        assert not [place for place in found if place.near]
+        assert any(place.where.startswith("a conversation") for place in found)
+        printed = places(workspace, request_of(workspace, said=[NEAR]))
+        assert any(place.where.endswith("a tool") and not place.near for place in printed)
 
 
 def test_every_file_below_the_state_folder_has_a_holder(full, home):

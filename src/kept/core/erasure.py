@@ -8,7 +8,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+from math import ceil
 from typing import Protocol
 
 import re2
@@ -26,7 +28,9 @@ _AT_ONCE = 400  # runs in one pattern
 _PATTERN_BYTES = 2**27
 
 _NOT_LETTERS = re.compile(r"[\W_]+")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _ASCII_MARKS = bytes(code for code in range(128) if not chr(code).isalnum())
+_ASCII_LOWER = bytes(ord(chr(code).lower()) if code < 128 else code for code in range(256))
 _TAG = r"</?[A-Za-z][^<>\n]{0,200}>|&#?\w{1,8};"
 _ESCAPE = r"\\+u(?P<code>[0-9a-fA-F]{4})|\\+[nrtbf]"
 _MARKED = {
@@ -71,6 +75,7 @@ class Words:
     sessions: frozenset[str] = frozenset()
     about: frozenset[str] = frozenset()
     _patterns: list["re2._Regexp[str]"] = field(init=False, default_factory=list, compare=False, repr=False)
+    _answers: dict[bytes, bool] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     def __bool__(self) -> bool:
         """True if there is anything to look for."""
@@ -142,9 +147,25 @@ class Words:
         folded = text.casefold()
         return any(sum(word in folded for word in wanted) >= NEAR * len(wanted) for wanted in self._vocabularies)
 
+    @property
+    def near_queries(self) -> tuple[tuple[tuple[str, ...], int], ...]:
+        """For each sentence its words, and how many of them a near copy has at least."""
+        return tuple((tuple(sorted(words)), ceil(NEAR * len(words))) for words in self._vocabularies)
+
     def with_sentences(self, more: Iterable[str]) -> "Words":
         """These words and more sentences."""
-        return replace(self, sentences=(*self.sentences, *more))
+        added = tuple(more)
+        return replace(self, sentences=(*self.sentences, *added)) if added else self
+
+    def may_be_packed_in(self, packed: bytes, unpack: Callable[[bytes], str]) -> bool:
+        """:meth:`may_stand_in` of the text that ``unpack`` makes of bytes. Equal bytes are unpacked once, wherever they lie.
+
+        The answer is remembered as long as these words are: the store, its backups and the proof share their blocks.
+        """
+        key = blake2b(packed, digest_size=16).digest()
+        if key not in self._answers:
+            self._answers[key] = self.may_stand_in(unpack(packed))
+        return self._answers[key]
 
     def may_stand_in(self, text: str) -> bool:
         """True if the letters of a run stand in a text, wherever words begin. Cheap; holds of all that holds it."""
@@ -278,14 +299,16 @@ def _letters_of(text: str, tags: bool = False, escapes: bool = False) -> str:  #
     if tags or escapes:
         coded = escapes and "\\u" in text  # a function for each mark costs much where there are many
         text = _MARKED[tags, escapes].sub(_resolved if coded else "", text)
+    if not text.isascii():
+        text = _NOT_ASCII.sub(lambda found: _folded(found[0]), text)
     # Bytes are many times faster to sift than characters, and most of a text is ASCII.
-    bare = text.encode("utf-8", "surrogatepass").translate(None, _ASCII_MARKS).decode("utf-8", "surrogatepass")
-    if bare.isascii():
-        return bare.lower()
-    folded = unicodedata.normalize("NFKD", bare).casefold()
-    for char in {char for char in set(folded) if not char.isalnum()}:
-        folded = folded.replace(char, "")
-    return folded
+    return text.encode("utf-8", "surrogatepass").translate(_ASCII_LOWER, _ASCII_MARKS).decode("utf-8", "surrogatepass")
+
+
+@lru_cache(maxsize=10_000)  # the same quotes, dashes and accents come again and again
+def _folded(piece: str) -> str:
+    """The letters and digits of a piece of text without ASCII, folded."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", piece).casefold()))
 
 
 def _resolved(found: "re.Match[str]") -> str:

@@ -158,10 +158,12 @@ class Archive(Protocol):
         """
         ...
 
-    def holding(self, words: Words, *, near: bool = False) -> Iterator[Event]:
-        """Every archived event in which words stand; with ``near``, also those that may say nearly the same. Raises
-        DamagedError.
-        """
+    def holding(self, words: Words) -> Iterator[Event]:
+        """Every archived event in which words stand. Raises DamagedError."""
+        ...
+
+    def nearly_holding(self, words: Words) -> Iterator[Event]:
+        """The prompts and replies (not what tools printed) that may say nearly the same in other words. Raises DamagedError."""
         ...
 
     def erase_words(self, words: Words) -> frozenset[str]:

@@ -676,6 +676,19 @@ INSERT INTO turn_index (turn_index) VALUES ('delete-all');
 -- name: clear_reply_index
 INSERT INTO reply_index (reply_index) VALUES ('delete-all');
 
+-- name: spoken_with
+SELECT e.id, e.key, e.block, e.place
+FROM (
+    SELECT word.key AS word, turn_index.rowid AS id
+    FROM json_each(:words) AS word CROSS JOIN turn_index ON turn_index MATCH word.value
+    UNION ALL
+    SELECT word.key, reply_index.rowid
+    FROM json_each(:words) AS word CROSS JOIN reply_index ON reply_index MATCH word.value
+) AS found
+JOIN events AS e ON e.id = found.id
+GROUP BY e.id
+HAVING count(*) >= :least;
+
 -- name: places_all
 SELECT id, key, block, place FROM events ORDER BY block, place;
 

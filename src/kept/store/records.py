@@ -132,6 +132,11 @@ def pack(events: Sequence[Event]) -> tuple[bytes, str]:
     return body, blake2b(body, digest_size=16).hexdigest()
 
 
+def unpacked_text(body: bytes) -> str:
+    """A block as the text it is packed from: every word of its events stands in it. Raises zlib.error where the bytes are damaged."""
+    return zlib.decompress(body).decode("utf-8", "replace")
+
+
 def unpack(body: bytes) -> tuple[Event, ...]:
     """The events of a block. Raises ValueError or zlib.error where the bytes are damaged."""
     return tuple(_event(row) for row in json.loads(zlib.decompress(body)))

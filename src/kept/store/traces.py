@@ -6,15 +6,19 @@ A database is read row by row, every column of every table, compressed values un
 import gzip
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from kept.core.erasure import Words
 from kept.core.errors import StoreError
+from kept.store.records import unpacked_text
 
 _SQLITE = b"SQLite format 3\x00"
 _GZIP = b"\x1f\x8b"
+_ROWS = 1_000  # of a table, whose texts are looked at together
 _CHUNK, _OVERLAP = 4 * 2**20, 64 * 2**10  # bytes read at once, and read again with the next so that nothing is cut in two
 
 
@@ -24,8 +28,33 @@ def is_database(path: Path) -> bool:
         return file.read(len(_SQLITE)) == _SQLITE
 
 
-def texts_in(path: Path) -> Iterator[tuple[str, str]]:
-    """Every text in a file, in pieces, each with the place in the file. Raises StoreError where it cannot be read."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Piece:
+    """A piece of a file: where in it, its bytes as they lie there, and the ``texts`` they hold.
+
+    ``unpack`` makes one text of the bytes that has all of the texts in it.
+    """
+
+    where: str
+    data: bytes
+    texts: Callable[[], Iterable[str]]
+    unpack: Callable[[bytes], str]
+
+    def holds(self, words: Words) -> bool:
+        """True if words stand in one of the texts. What is known not to hold them is not unpacked again."""
+        return words.may_be_packed_in(self.data, self.unpack) and any(map(words.stand_in, self.texts()))
+
+
+def traces(path: Path, words: Words) -> Iterator[str]:
+    """Where in a file words stand, each place once. A file that cannot be read may hold them."""
+    try:
+        yield from dict.fromkeys(piece.where for piece in pieces_of(path) if piece.holds(words))
+    except StoreError as error:
+        yield str(error)
+
+
+def pieces_of(path: Path) -> Iterator[Piece]:
+    """A file in pieces. Raises StoreError where it cannot be read."""
     try:
         with path.open("rb") as file:
             head = file.read(len(_SQLITE))
@@ -33,37 +62,51 @@ def texts_in(path: Path) -> Iterator[tuple[str, str]]:
             yield from _cells(path)
         if head.startswith(_GZIP):
             with gzip.open(path, "rb") as unpacked:
-                yield from (("unpacked", text) for text in _chunks(unpacked))
+                yield from (_piece("unpacked", chunk, _decoded) for chunk in _chunks(unpacked))
         with path.open("rb") as raw:
-            yield from (("bytes", text) for text in _chunks(raw))
+            yield from (_piece("bytes", chunk, _decoded) for chunk in _chunks(raw))
     except (OSError, EOFError, zlib.error, sqlite3.Error) as error:
         raise StoreError(f"the file cannot be read: {error}", where=str(path), hint="look at it yourself") from error
 
 
-def _cells(path: Path) -> Iterator[tuple[str, str]]:
+def _cells(path: Path) -> Iterator[Piece]:
+    """The rows of each table: packed values one by one, the texts of many rows together."""
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
         database.text_factory = lambda data: data.decode("utf-8", "replace")
         tables = [
             row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'")
         ]
         for table in tables:
-            name = table.replace('"', '""')
-            for row in database.execute(f'SELECT * FROM "{name}"'):  # noqa: S608 - a table's own name, quoted
-                yield from ((f"table {table}", text) for cell in row if (text := _text(cell)))
+            name, where = table.replace('"', '""'), f"table {table}"
+            rows = database.execute(f'SELECT * FROM "{name}"')  # noqa: S608 - a table's own name, quoted
+            while batch := rows.fetchmany(_ROWS):
+                cells = [cell for row in batch for cell in row]
+                yield from (_piece(where, cell, _unpacked) for cell in cells if isinstance(cell, bytes))
+                yield _together(where, tuple(dict.fromkeys(cell for cell in cells if isinstance(cell, str))))
 
 
-def _text(cell: object) -> str:
-    if isinstance(cell, bytes):
-        try:
-            cell = zlib.decompress(cell)
-        except zlib.error:
-            return cell.decode("utf-8", "ignore")
-        return cell.decode("utf-8", "replace")
-    return cell if isinstance(cell, str) else ""
+def _together(where: str, texts: tuple[str, ...]) -> Piece:
+    data = "\n".join(texts).encode("utf-8", "replace")
+    return Piece(where=where, data=data, texts=lambda: texts, unpack=_decoded)
 
 
-def _chunks(file: IO[bytes] | gzip.GzipFile) -> Iterator[str]:
+def _piece(where: str, data: bytes, unpack: Callable[[bytes], str]) -> Piece:
+    return Piece(where=where, data=data, texts=lambda: (unpack(data),), unpack=unpack)
+
+
+def _unpacked(data: bytes) -> str:
+    try:
+        return unpacked_text(data)
+    except zlib.error:
+        return _decoded(data)
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "ignore")
+
+
+def _chunks(file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
     before = b""
     while data := file.read(_CHUNK):
-        yield (before + data).decode("utf-8", "ignore")
+        yield before + data
         before = data[-_OVERLAP:]

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kept.core.erasure import Place, Words
-from kept.core.errors import KeptError
 from kept.local import files
 from kept.store.erasing import json_without
-from kept.store.traces import is_database, texts_in
+from kept.store.traces import is_database, traces
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +91,7 @@ class Sample:
 
     def _holds(self, words: Words) -> bool:
         paths = (path for path in self.folder.rglob("*") if path.is_file())
-        return any(words.stand_in(text) for path in paths for _, text in texts_in(path))
+        return any(next(traces(path, words), None) is not None for path in paths)
 
 
 def _read(path: Path) -> str:
@@ -114,11 +113,3 @@ def _json(text: str, words: Words) -> str:
         return json_without(text, words)
     except (ValueError, RecursionError):
         return words.taken_out(text)
-
-
-def traces(path: Path, words: Words) -> Iterator[str]:
-    """Where in a file the words stand, every decoded piece looked at. A file that cannot be read may hold them."""
-    try:
-        yield from dict.fromkeys(place for place, text in texts_in(path) if words.stand_in(text))
-    except KeptError as error:
-        yield str(error)

@@ -6,9 +6,9 @@ from pathlib import Path
 from kept.core.erasure import Words
 from kept.local.checkouts import checkout_of
 from kept.memories.backups import backups
-from kept.pipeline.erase.files import traces
 from kept.pipeline.erase.models import RecordingFile
 from kept.pipeline.erase.outputs import Outputs
+from kept.store.traces import traces
 from kept.workspace import Workspace
 
 

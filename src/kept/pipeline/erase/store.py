@@ -9,7 +9,7 @@ from kept.core.artifact import artifacts
 from kept.core.codec import digest
 from kept.core.document import Line
 from kept.core.erasure import Place, Words
-from kept.core.event import Author, Origin
+from kept.core.event import Author, Event, Origin
 from kept.core.fingerprint import fingerprint, recognised
 from kept.core.memory import USER_SCOPE, Actor, Memory, Status
 from kept.core.operation import Add, Forget
@@ -69,18 +69,22 @@ class StoreHolder:
             yield from self._told(words, f"proposal {judged.candidate.id}", judged.candidate.content)
 
     def _turns(self, words: Words) -> Iterator[Place]:
-        for event in self.store.archive.holding(words, near=True):
-            where = f"a conversation, {event.at.date() if event.at else 'undated'}, {_WHOSE.get(event.author, event.author.value)}"
+        for event in self.store.archive.holding(words):
+            where = _turn(event)
             if event.key in words.events:
                 yield self._place(where, "")
-            for text in said_in(event):
-                yield from self._told(words, where, text)
+            yield from (self._place(where, words.excerpt(text)) for text in said_in(event) if words.stand_in(text))
+        for event in self.store.archive.nearly_holding(words):
+            yield from self._near(words, _turn(event), event.text)
         yield from (self._place(f"the whole session {session}", "") for session in sorted(words.sessions))
 
     def _told(self, words: Words, where: str, text: str) -> Iterator[Place]:
         if words.stand_in(text):
             yield self._place(where, words.excerpt(text))
-        yield from (Place(holder=self.name, where=where, text=near, near=True) for near in words.near_in(text))
+        yield from self._near(words, where, text)
+
+    def _near(self, words: Words, where: str, text: str) -> Iterator[Place]:
+        return (Place(holder=self.name, where=where, text=near, near=True) for near in words.near_in(text))
 
     def _place(self, where: str, text: str) -> Place:
         return Place(holder=self.name, where=where, text=text)
@@ -193,6 +197,11 @@ class StoreHolder:
         if events or words.sessions:
             self.store.days.drop(events=events, sessions=words.sessions)
         return len(lines)
+
+
+def _turn(event: Event) -> str:
+    """What people call an event: when it was said, and by whom."""
+    return f"a conversation, {event.at.date() if event.at else 'undated'}, {_WHOSE.get(event.author, event.author.value)}"
 
 
 def erase_written(store: Store, words: Words) -> int:

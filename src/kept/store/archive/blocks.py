@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
+from kept.core.erasure import Words
 from kept.core.errors import DamagedError
 from kept.core.event import FORGOTTEN_MARK, Author, Event, Kind
 from kept.core.spans import passages_of
 from kept.core.text import index_words
 from kept.core.times import to_text
 from kept.store.database import Database
-from kept.store.records import block_hash, pack, unpack
+from kept.store.records import block_hash, pack, unpack, unpacked_text
 from kept.store.threads import link
 
 # A block is unpacked whole for one of its events, and several are kept at hand: so many events a block bound both.
@@ -40,11 +41,11 @@ class Blocks:
             self._seen = seen
         return self._unpacked(number)
 
-    def text(self, number: int) -> str:
-        """A block as the text it is packed from: every word of its events stands in it. Raises DamagedError."""
+    def may_hold(self, number: int, words: Words) -> bool:
+        """True if words may stand in a block. Raises DamagedError."""
         row = self._database.one("block", id=number)
         try:
-            return zlib.decompress(row["body"]).decode("utf-8", "replace")
+            return words.may_be_packed_in(row["body"], unpacked_text)
         except (TypeError, zlib.error) as error:
             raise self._damaged(f"archive block {number} is damaged") from error
 

@@ -4,7 +4,7 @@ rows written out.
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -18,7 +18,7 @@ from kept.store.archive.blocks import Blocks, differs, index, is_indexed
 from kept.store.archive.repeats import wrong_passages
 from kept.store.check import misquoted
 from kept.store.database import Database, all_of
-from kept.store.erasing import has_words, said_in
+from kept.store.erasing import has_words
 from kept.store.records import block_hash
 from kept.store.values import EventRow, FileRow, Row, ThreadRow
 
@@ -96,19 +96,28 @@ def misquotes(database: Database, blocks: Blocks, cited: Mapping[str, Sequence[t
         yield from misquoted(key, None, cited[key])
 
 
-def with_words(database: Database, blocks: Blocks, words: Words, *, near: bool = False) -> Iterator[tuple[Any, Event]]:
-    """Every event in which words stand (or nearly), with its row. A block is unpacked only where its text as a whole may hold
-    them.
-    """
+def with_words(database: Database, blocks: Blocks, words: Words) -> Iterator[tuple[Any, Event]]:
+    """Every event in which words stand, with its row. Events are made only of a block whose text as a whole may hold the words."""
     for block, rows in groupby(database.run("places_all").fetchall(), key=itemgetter("block")):
-        text, places = blocks.text(block), list(rows)
+        places = list(rows)
         named = any(row["key"] in words.events or row["key"] in words.quotes for row in places)
-        if named or words.may_stand_in(text) or (near and words.may_be_near(text)):
-            yield from (
-                (row, event)
-                for row, event in zip(places, blocks.events(places), strict=True)
-                if has_words(event, words) or (near and any(map(words.may_be_near, said_in(event))))
-            )
+        if named or blocks.may_hold(block, words):
+            yield from ((row, event) for row, event in zip(places, blocks.events(places), strict=True) if has_words(event, words))
+
+
+def nearly_with(database: Database, blocks: Blocks, words: Words) -> Iterator[Event]:
+    """Every prompt and reply that has, by the full-text index, as many of a sentence's words as a near copy of it must have."""
+    found = {
+        row["id"]: row
+        for wanted, least in words.near_queries
+        for row in database.run("spoken_with", words=canonical([all_of([phrase]) for phrase in _phrases(wanted)]), least=least)
+    }
+    yield from blocks.events(sorted(found.values(), key=itemgetter("block", "place")))
+
+
+def _phrases(words: Iterable[str]) -> Iterator[str]:
+    """The words as the index has them, each a phrase of its parts."""
+    return filter(None, map(index_words, words))
 
 
 def reindex(database: Database, blocks: Blocks) -> None:

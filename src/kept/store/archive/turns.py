@@ -315,11 +315,13 @@ class SqliteArchive:
         rows = self._database.run("mentions", query=all_of([phrase_words(name)]), since=to_text(since)) if index_words(name) else ()
         return tuple(Mention(project=row["project"], path=row["path"], at=from_text(row["at"])) for row in rows)
 
-    def holding(self, words: Words, *, near: bool = False) -> Iterator[Event]:
-        """Every archived event in which words stand; with ``near``, also those that may say nearly the same. Raises
-        DamagedError.
-        """
-        return (event for _, event in care.with_words(self._database, self._blocks, words, near=near))
+    def holding(self, words: Words) -> Iterator[Event]:
+        """Every archived event in which words stand. Raises DamagedError."""
+        return (event for _, event in care.with_words(self._database, self._blocks, words))
+
+    def nearly_holding(self, words: Words) -> Iterator[Event]:
+        """The prompts and replies that may say nearly the same in other words. Raises DamagedError."""
+        return care.nearly_with(self._database, self._blocks, words)
 
     def erase_words(self, words: Words) -> frozenset[str]:
         """Take words out of every archived event and out of what readers carry along; returns the keys of the events."""
