@@ -125,12 +125,96 @@ FOREIGN = [
     f"文档说:{RULE}",
     f"根据手册,{RULE}",
     f"ドキュメントによると、{RULE}",
+    f"pip: {RULE}",
+    f"-{RULE}",
+    f'look at this\n"""\nusage\n{RULE}\n"""\n',
+    f"-- {RULE}\nSELECT 1;",
+    f"Contents of /srv/app/NOTES.md (checked in):\n\n- {RULE}",
+    f"OPS-4: Releases break\nReporter: Ida\nDescription:\n{RULE}",
+    f"Answer (12 votes):\n\n{RULE}\n\nanswered Mar 2 at 10:12 by ida",
+    f"v2.4.0 (2026-03-01)\n\n* {RULE}",
+    f"Here is a recap of our last session:\n\n- {RULE}",
+    f"go on\nThis session is being continued from a previous conversation that was cut.\n{RULE}",
+    f"**Issue**: the lock is lost\n\n**Cause**: two writers\n\n**Fix**: {RULE}",
+    f"fix cmd/app/main.go:1:9: naming: {RULE}",
+    f"this broke the second button: 🔄 State changed: {{a: null}} {RULE}\napp.js:101 unchanged\napp.js:102 done",
+    f"P2 Badge Release without a lock\n\nThe pool is shared. {RULE}",
 ]
 
 
 @pytest.mark.parametrize("text", FOREIGN)
 def test_a_rule_that_somebody_else_wrote_is_never_typed(text):
     assert "Never ask" not in typed(text)
+
+
+SPECIFICATION = """Create the tides.py module from the harbor.py file. This module should include:
+
+1. Lines 43-83 (module variables)
+2. Lines 90-120 (readTable function)
+3. Lines 121-160 (parseRow function)
+4. Lines 170-201 (high_water function)
+5. Lines 210-240 (low_water function)
+
+Create a new file at src/tides.py that:
+- Exports readTable and parseRow
+- Keeps high_water() unchanged
+
+The file should work when it is imported.
+"""
+STATEMENT = (
+    "The tideOffset field is not copied from harbor.Table to station.Table when a session is saved. This field is needed by readRow, and "
+    "without it the rows of later days are shifted by one hour."
+)
+STEPS = """yeah do that and then stop
+Open the folder of your project in your code editor, or in a terminal.
+Go to the file with the settings and look for the section about tides.
+Change the offset to the one your harbor has.
+Save the file.
+"""
+WRAPPED = """and you meant it like that?
+
+If a later reader opens the second table again, the rows of the first one are still shown in the
+  list of the first station.
+
+right?"""
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (SPECIFICATION, ""),
+        ("Follow instructions in [plan.prompt.md](file:///srv/plan.prompt.md).\nPhase 3", "Phase 3"),
+        (STATEMENT, ""),
+        (f"was this fixed, right: {STATEMENT}", "was this fixed, right:"),
+        (f"can we look at this one?\n\n{STATEMENT}", "can we look at this one?"),
+        (STEPS, "yeah do that and then stop"),
+        (WRAPPED, "and you meant it like that?|right?"),
+        ("is it the table? app.js:232  Error loading: TypeError: no map\n    at a (app.js:1:2)", "is it the table?"),
+        ("they are the same. function tides() {\n    const a = 1;\n    return a;\n}", "they are the same."),
+        ("fix :\ncmd/app/version/version_test.go\nThe following files need formatting:\ncmd/app/main.go", "fix :"),
+    ],
+)
+def test_what_another_program_or_person_wrote_is_told_by_how_it_is_written(text, words):
+    assert typed(text) == words
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "i want three things:\n\n1. the tide table opens with today's row\n2. readTable and parseRow stay as they are\n3. high_water gets a test\n\nthen commit",
+        "Address the comments here: https://example.org/harbor/pull/3",
+        "the address is kept, e.g. @http://localhost:5000/tides?day=2 and then nothing is shown",
+        "1) Units cannot be drawn over water.\n2) The row shows health, fuel and crew.",
+        "lets go one by one:\n-- stats of all stations\n-- a second layer to filter them",
+    ],
+)
+def test_wishes_in_lists_and_addresses_in_sentences_are_the_persons(text):
+    assert typed(text) == text
+
+
+def test_the_person_goes_on_below_code_in_the_same_paragraph():
+    code = "    const rows = Array.from(\n        { length: 3 },\n    );"
+    assert typed(f"instead of\n{code}\ni would like to pass the rows") == "instead of|i would like to pass the rows"
 
 
 TELLINGS = [

@@ -26,6 +26,8 @@ _TOKEN = re2.compile(r"<\|[\w -]{2,40}\|>|\[/?INST\]|<</?SYS>>")
 _FENCE = re2.compile(r"(?m)^[ \t]*(?:[-*>][ \t]+)?(`{3,}|~{3,})[ \t]*([^`\n]*)$")
 _OPENS_LATE = re2.compile(r"(?m)\S[ \t]*(`{3,})[ \t]*([A-Za-z0-9+#-]{0,20})[ \t]*$")
 _ONE_LINE = re2.compile(r"`{3,}[^`\n]+`{3,}")
+# A text between lines of three quotation marks.
+_TRIPLE = re2.compile(r'(?m)^[ \t]*(?:"""|\'\'\')[ \t]*$')
 _QUOTE = re2.compile(r"(?m)^[ \t]{0,3}>(?:[ \t>]|$|[^\s=\w]|\w).*$")
 _CODE = re2.compile(r"(`{1,2})[^`\n]+(`{1,2})")
 
@@ -86,6 +88,9 @@ def _stays_open(text: str, name: str, start: int, end: int) -> bool:
 def mark_fences(marks: Marks) -> None:
     """Mark code blocks; one that is never closed goes to the end."""
     text = marks.text
+    triples = list(_TRIPLE.finditer(text))
+    for opening, closing in zip(triples[::2], [*triples[1::2], None], strict=False):
+        marks.mark(opening.start(), closing.end() if closing else len(text), SpanKind.QUOTED)
     if "```" not in text and "~~~" not in text:
         return
     for match in _ONE_LINE.finditer(text):

@@ -9,9 +9,10 @@ from kept.core.spans.words import has
 _LEVELS = "trace|debug|info|notice|warn(?:ing)?|error|fatal|critical|severe|panic|fail(?:ed|ure)?|exception|uncaught|remote"
 _SHAPES = re2.compile(
     r"(?i)^\s*(?:"
-    r"diff --git |@@ |\+\+\+ |--- |index [0-9a-f]{6,}|\+\s?\S|\d+ *[+-] ?\S|\d+\s*[→|│]|[+-]\d+(?:\s|$)"  # diffs, numbered listings
+    # Diffs, numbered listings.
+    r"diff --git |@@ |(?-i:-\p{Lu})|\+\+\+ |--- |index [0-9a-f]{6,}|\+\s?\S|\d+ *[+-] ?\S|\d+\s*[→|│]|[+-]\d+(?:\s|$)"
     r"|\|.*\||\+-{3,}|[-=_*~]{6,}\s*$|<[!?/a-z][^<>]*>.*[>;]\s*$|<[!?/a-z][^>]*>\s*$"  # tables, rulers, markup
-    r"|[❯➜»] \S|\$ \S|>>> |% \w+ |PS [^>\n]{0,60}> ?\S|\S+@\S+[:~][^\n]{0,60}[$#%](?:\s|$)"  # shell prompts
+    r"|[❯➜»]\s+\S|\$ \S|>>> |% \w+ |PS [^>\n]{0,60}> ?\S|\S+@\S+[:~][^\n]{0,60}[$#%](?:\s|$)"  # shell prompts
     r"|\[[^\]]*\d[^\]]*\]\s*\S|\[(?:[\w@/-]+:)?[\w@/.-]{2,30}\]\s+\S"  # stamped lines, lines of a tool: [vite] …
     # Stacks.
     r"|= ?(?:help|note|hint):|--> \S+:\d|at \S+ ?\(|at <|at .*:\d+(?::\d+)?\)*$|at async |file \"|caused by:|traceback"
@@ -45,9 +46,12 @@ _SHAPES = re2.compile(
     r"|@\w+(?:\(.*\))?$|\{[%{].*[%}]\}"
     r"|(?-i:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|FROM|WHERE|JOIN) .*[;,(*=]"
     r"|['\"]/[^'\"\n]+/[^'\"\n]+['\"]\s*$|[\w.]+(?:, [\w.]+)*\s*:=\s|var \w+(?:, \w+)* \w+$|https?://\S+\s*$|!\[|\[!\["
+    # Paths and words too long to type.
+    r"|@?[\w.~+-]+(?:/[\w.@+$-]+)+\.\w{1,5}\s*$|\S*[:/=;]\S{60,}\s*$"
     r"|'?/\S+'?\s*$|[a-z]:\\\S+\s*$"
     r"|(?:go|git|docker|make(?:\[\d+\])?|curl|ssh|bash|zsh|sh|node|python3?|systemd|sudo|nginx|cargo|rustc|ld|gcc|clang"
-    r"|hint): \S|usage: |did you mean |unknown (?:command|option|flag|argument)\b|captured |collected \d|running \d+ "
+    r"|hint|npm|yarn|pnpm|pip3?|bun|deno|brew|apt|gem|composer|gradle|maven): \S|failed to [^:\n]{3,60}: \S"
+    r"|usage: |did you mean |unknown (?:command|option|flag|argument)\b|captured |collected \d|running \d+ "
     r"|\d+ (?:passed|failed|errors?|warnings?|tests?)\b"
     r")"
 )

@@ -5,17 +5,29 @@ commands.
 import re2
 
 from kept.core.spans.marks import Marks, SpanKind
+from kept.core.spans.output import is_listed
 
 # What clients write in the person's name, by how it opens. All of the prompt is theirs.
 _OPENINGS = re2.compile(
     r"^\s*(?:Caveat: The messages below were generated|Operation stopped by hook|Stop hook feedback|\w+ hook (?:feedback"
     r"|error|additional context)"
-    r"|This session is being continued from a previous conversation|Base directory for this skill:|Implement the following plan:"
+    r"|Base directory for this skill:|Implement the following plan:"
     r"|\[Request interrupted by user|<observed_from_primary_session>|Hello memory agent|You are a Claude-Mem"
     r"|Your task is to create a detailed summary"
     r"|The user (?:opened|selected|sent)|Please continue the conversation from where we left|Continue from where you left off\."
     r"|Unknown (?:slash )?command:|API Error:|\[Image: source:)"
 )
+# What a client puts where it cut a conversation; it may stand below words that were queued.
+_CONTINUED = re2.compile(r"(?m)^This session is being continued from a previous conversation")
+# The editor's words for a prompt file that the person chose; what stands behind them is the person's.
+_PROMPT_FILE = re2.compile(r"^\s*Follow instructions in \[[^\]\n]*\]\([^)\n]*\)\.?")
+# A line of a specification that names a place in the code: a range of lines, a function's or a file's name, a list of names.
+_REFERENCE = re2.compile(
+    r"(?i)\blines? \d+\s?[-–]\s?\d+|\b[a-z]+(?-i:[A-Z])\w+|\b\w+_\w+|\w\(\)|\b\w+\.(?:[a-z]{1,4}|json|toml|yaml|html)\b"
+)
+_REFERENCES = 5  # items that name places in the code, in a specification
+# Where programs check a project out: a person does not work there.
+_CHECKOUT = re2.compile(r"/home/runner/work/|/workspaces?/|/__w/|/github/workspace")
 _ROLE = re2.compile(
     r"(?i)^\s*(?:#[^\n]*\n+)?\s*(?:you are|you're|act as|du bist|sie sind|tu es|vous êtes|agis comme|eres|actúa como"
     r"|você é|aja como|你是|あなたは)\s*"
@@ -98,13 +110,34 @@ _CLOSED = frozenset(
 def mark_program(marks: Marks) -> None:
     """Mark a prompt that a program wrote; of an IDE's block the person's request is left."""
     text = marks.text
+    continued = _CONTINUED.search(text)
     if _OPENINGS.match(text):
         marks.mark(0, len(text), SpanKind.PROGRAM)
+    elif continued:
+        marks.mark(continued.start(), len(text), SpanKind.PROGRAM)
     elif _IDE.match(text):
         request = _REQUEST.search(text)
         marks.mark(0, request.end() if request else len(text), SpanKind.HARNESS)
-    elif _ROLE.match(text) and (_SCRIPTED.search(text) or text.count("\n") > 5 or len(text) > 600):
+    elif match := _PROMPT_FILE.match(text):
+        marks.mark(0, match.end(), SpanKind.COMMAND)
+    elif _is_specification(text) or _is_scripted(text):
         marks.mark(0, len(text), SpanKind.PROGRAM)
+
+
+def _is_scripted(text: str) -> bool:
+    """Whether a prompt gives a role to a model, as programs do: with instructions for its output, or at length."""
+    return bool(_ROLE.match(text)) and (bool(_SCRIPTED.search(text)) or text.count("\n") > 5 or len(text) > 600)
+
+
+def _is_specification(text: str) -> bool:
+    """Whether a prompt is a specification that an agent wrote for another: faultless sentences around items that name places in the code."""
+    items = [line.strip() for line in text.splitlines() if is_listed(line)]
+    prose = [line.strip() for line in text.splitlines() if line.strip() and not is_listed(line)]
+    named = sum(1 for item in items if _REFERENCE.search(item))
+    if named < _REFERENCES or named * 2 < len(items) or len(prose) < 2:
+        return False
+    faultless = all(line[0].isupper() and line[-1] in ".:" for line in prose)
+    return faultless and (bool(_CHECKOUT.search(text)) or len(prose) > 2)
 
 
 def mark_command(marks: Marks) -> None:

@@ -9,6 +9,7 @@ import re2
 
 from kept.core.spans.marks import Marks, SpanKind
 from kept.core.spans.output import is_indented, is_listed, is_output, is_screen, shows_output
+from kept.core.spans.reports import ARTICLE, is_reported, is_statement, is_wrapped, steps_from
 from kept.core.spans.words import has, opens
 
 _HEADING = re2.compile(r"^\s{0,3}#{1,6}\s+\S")
@@ -23,6 +24,12 @@ _MAIL = re2.compile(
     r"|^(?:on|am|el|le|em) .{6,80}\b(?:wrote|schrieb|escribió|a écrit|escreveu)\b.{0,60}:$"
 )
 _SCRIPT = re2.compile(r"(?i)^\W*(?:you are (?:an? |the |\w+ [\d.]+)|act as an? |your task is )")
+# What a page, a file, a ticket, a forum or a list of releases shows above its text.
+_PAGE = re2.compile(
+    r"(?m)^\W{0,6}(?:Contents of \S*[/.]\S+.*:|v?\d+\.\d+(?:\.\d+)?\S{0,20} [-–(]+ ?\d{4}-\d\d-\d\d\)?"
+    r"|(?:Accepted )?(?:Answer|Question)s? \(\d+ \w+.*\):?|(?:answered|asked|edited|commented) .*\d.* by \S+"
+    r"|[A-Z]{2,10}-\d+: .*|(?:Reporter|Assignee|Priority|Severity|Steps to reproduce|Affected versions?|Milestone): ?.*)$"
+)
 _NOTICE = re2.compile(r"(?mi)^\W{0,6}(?:copyright (?:\(c\)|©)|©) ?\d{4}")
 _ROLES = re2.compile(r"(?mi)^\W{0,4}(?:assistant|ai|bot|system|chatgpt|claude|gemini|copilot|model|human|user)\W{0,3}:\W{0,3}\s*\S")
 _SPEAKER = re2.compile(r"(?m)^(?:\[[^\]\n]+\][ \t]*)?(\p{Lu}[^\n:<>|`(\[\]]{0,24}):[ \t]+\S")
@@ -36,11 +43,21 @@ _UNDERLINE = re2.compile(r"^(?:={3,}|-{3,})\s*$")
 _TITLE = 60  # characters of a heading that is underlined
 _FRONT = re2.compile(r"(?m)^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n){1,20}---[ \t]*$")
 _LABEL = re2.compile(r"^\s*(?:[-*] |\d+[.)] )?\*\*[^*\n]{2,60}(?::\*\*|\*\*:)")
+_LABEL_LINE = re2.compile(r"(?m)^\*\*[^*\n]{2,60}(?::\*\*|\*\*:)")
+_LABELS = 3  # labelled paragraphs of a report
+# A comment of a program.
+_REMARK = re2.compile(r"^\s*(?:--|#|;|%)\s+\S")
+# A place that a compiler or a linter names, or an exception, and what it says of it.
+_LOCATED = re2.compile(
+    r"(?:^|\s)([\w./@~+-]+\.\w{1,5}(?::\d+){1,2}(?::\s|\s{2,})\S+ \S+ \S|(?:Uncaught )?(?:\(in promise\) )?[A-Z]\w*(?:Error|Exception): \S+ \S+ \S)"
+)
+# A line that begins with a call explains code.
+_CALL = re2.compile(r"^[\w.]+\(")
+_ADDRESS = re2.compile(r"^@?https?://\S+\s*$")
+_QUESTION = 4  # words of a question that stands for itself
 _CLAUSE = re2.compile(r"[.!?;。！？；] ?|, ")
 _POLITE = re2.compile(r"(?i)^\W*(?:(?:can|could|would) you |please |kannst du |bitte |peux-tu |puedes |por favor |você pode )*")
-_SENTENCE = re2.compile(r"[.!?]\s+|\n+")
 _JOINT = re2.compile(r"[:：.?!]\s+")
-_ARTICLE = 25  # words of a paragraph that nobody speaks in, from which on it is a text
 _COLUMN = 5  # short lines below each other
 _REPLY = 60  # words of what a person says after a paste
 
@@ -66,6 +83,7 @@ class _State:
     listing: bool = False
     announced: bool = False  # and nothing of it came yet
     spoken: int = 0  # words that the person typed so far
+    terse: bool = True  # and they wrote them without capitals
 
 
 def mark_paragraphs(marks: Marks) -> None:
@@ -87,26 +105,40 @@ def _mark_paragraph(marks: Marks, lines: list[_Line], state: _State) -> None:
         return
     if state.pasted and _resumes(words, after_output=state.shaped):
         state.pasted = None
-    shaped = is_screen(words) or _most_foreign(lines) or (not state.listing and _is_output(lines, words))
+    bare = [line.text for line in lines]
+    shaped = is_screen(words) or _most_foreign(lines) or is_wrapped(bare) or (not state.listing and _is_output(lines, words))
     if state.pasted:
         marks.mark(start, end, state.pasted)
         state.shaped, state.announced = shaped, False
         return
     state.listing = False
-    if _forwards(words) or shaped:
-        kind = SpanKind.PASTED if shaped else SpanKind.DOCUMENT
-        lead = _lead(lines)
-        if lead < len(lines):
-            marks.mark(lines[lead].start, end, kind)
+    forwarded = _forwards(words)
+    shaped = shaped or (state.shaped and len(lines) == 1 and is_listed(words) and _introduces(words) and not has("person", words))
+    if forwarded or shaped:
+        kind = SpanKind.PASTED if shaped and not forwarded else SpanKind.DOCUMENT
+        lead, tail = _lead(lines), len(lines) - _tail(lines)
+        for line in lines[:lead]:
+            if rest := _attached(line.text):
+                marks.mark(line.start + rest, line.end, kind)
+        if lead < tail:
+            first = lines[lead]
+            rest = _attached(first.text) if not lead and _is_own(first.text) else 0
+            marks.mark(first.start + rest, lines[tail - 1].end, kind)
         # One line alone (an address, an error) is no beginning of a paste that goes on.
-        goes_on = len(lines) - lead > 1 or not shaped or is_screen(words)
-        state.pasted, state.shaped = kind if goes_on else None, shaped
-    elif _is_reported(words, alone=state.spoken < _ARTICLE):
+        goes_on = forwarded or len(lines) - lead > 1 or is_screen(words)
+        state.pasted, state.shaped = kind if goes_on else None, shaped and not forwarded
+    elif (step := steps_from(bare)) < len(lines):
+        marks.mark(lines[step].start, end, SpanKind.DOCUMENT)
+        state.pasted, state.shaped = SpanKind.DOCUMENT, False
+    elif is_reported(words, alone=state.spoken < ARTICLE, terse=state.terse):
         marks.mark(_title(marks, start), end, SpanKind.REPORTED)
         state.pasted, state.shaped = SpanKind.REPORTED, False
     else:
         state.shaped = _mark_lines(marks, lines)
         state.spoken += len(words.split())
+        state.terse = state.terse and not words.lstrip()[:1].isupper()
+        if is_statement(words[_attached(words) :]) and _attached(words):
+            state.pasted, state.shaped = SpanKind.REPORTED, False
         _announce(marks, lines, state)
 
 
@@ -135,6 +167,7 @@ def _mark_lines(marks: Marks, lines: list[_Line]) -> bool:
             shown, lead = True, False
         elif (
             line.foreign
+            or _is_remark(lines, place)
             or (printed and not _asks(line.text))
             or (shown and not _speaks(line.text) and not (lead and is_listed(line.text)))
             or _is_column(lines, place)
@@ -153,14 +186,27 @@ def _digests(words: str) -> bool:
 
 
 def _attached(line: str) -> int:
-    """Where output begins that a person pasted behind their words on the same line; 0 where none does."""
+    """Where output or somebody's text begins that a person pasted behind their words on the same line; 0 where none does."""
     for match in _JOINT.finditer(line):
-        rest = line[match.end() :]
-        if match[0][0] in ":：" and _digests(line[: match.start()]) and len(rest.split()) >= _ARTICLE:
+        lead, rest = line[: match.start()], line[match.end() :]
+        if match[0][0] in ":：" and _digests(lead) and len(rest.split()) >= ARTICLE:
             return int(match.end())
-        if is_output(line[match.end() :]) and len(line) - match.end() >= 15 and _is_natural(line[: match.start()]):
+        if match[0][0] in ":：?" and is_statement(rest) and _is_own(lead):
             return int(match.end())
-    return 0
+        if is_output(rest) and not _ADDRESS.match(rest) and len(rest) >= 15 and _is_natural(lead):
+            return int(match.end())
+    located = _LOCATED.search(line)
+    return int(located.start(1)) if located and line[: located.start(1)].strip() else 0
+
+
+def _is_own(words: str) -> bool:
+    return has("selves", words) or words.lstrip()[:1].islower()
+
+
+def _is_remark(lines: list[_Line], place: int) -> bool:
+    """Whether a line is a comment that stands directly above or below code."""
+    near = (lines[other].text for other in (place - 1, place + 1) if 0 <= other < len(lines))
+    return bool(_REMARK.match(lines[place].text)) and any(is_output(text) and not _REMARK.match(text) for text in near)
 
 
 def _is_column(lines: list[_Line], place: int) -> bool:
@@ -174,7 +220,7 @@ def _is_column(lines: list[_Line], place: int) -> bool:
 
 
 def _is_cell(line: str) -> bool:
-    return len(line.split()) <= 6 and not is_listed(line) and not _INTRO.search(line) and not _speaks(line)
+    return len(line.split()) <= 6 and not is_listed(line) and not _introduces(line) and not _speaks(line)
 
 
 def _most_foreign(lines: list[_Line]) -> bool:
@@ -187,7 +233,27 @@ def _lead(lines: list[_Line]) -> int:
     """How many lines before the first foreign one are the person's: all up to the last that speaks or introduces what follows."""
     first = next((place for place, line in enumerate(lines) if line.foreign), len(lines))
     spoken = [place for place in range(first) if _speaks(lines[place].text) or _introduces(lines[place].text)]
+    if not spoken and first and not lines[0].start and lines[0].text[:1].islower() and _is_natural(lines[0].text):
+        return first
     return spoken[-1] + 1 if spoken and first < len(lines) else 0
+
+
+def _tail(lines: list[_Line]) -> int:
+    """How many lines behind the last foreign one are the person's: those with which they go on, in small letters, below code."""
+    behind = 0
+    while behind < len(lines) and _goes_on(lines[-1 - behind]):
+        behind += 1
+    return behind if behind < len(lines) and lines[-1 - behind].foreign else 0
+
+
+def _goes_on(line: _Line) -> bool:
+    own = line.text[:1].islower() or line.text.startswith("I ")
+    return (
+        own
+        and not line.foreign
+        and _is_natural(line.text)
+        and (has("selves", _opening(line.text, 40)) or opens("resumes", line.text))
+    )
 
 
 def _introduces(line: str) -> bool:
@@ -196,13 +262,18 @@ def _introduces(line: str) -> bool:
 
 def _speaks(line: str) -> bool:
     """Whether a line is a sentence of somebody who speaks."""
-    if is_indented(line) or is_output(line):
-        return False
     start = line.strip()
+    if is_indented(line) or is_output(line) or _CALL.match(start):
+        return False
     several = len(start.split()) >= 2 or not start.isascii()
-    if several and (has("person", start[:80]) or opens("resumes", start) or _asks(start)):
+    if several and (has("person", _opening(start, 80)) or opens("resumes", start) or _asks(start)):
         return True
     return start[:1].islower() and len(start.split()) >= (5 if _INTRO.search(start) else 4) and _is_natural(start)
+
+
+def _opening(words: str, length: int) -> str:
+    """The first words of a passage, whole ones, within a length."""
+    return words if len(words) <= length else words[: length + 1].rpartition(" ")[0]
 
 
 def _is_natural(words: str) -> bool:
@@ -226,16 +297,6 @@ def _is_output(lines: list[_Line], words: str) -> bool:
         return False
     short = len(lines) > 2 and all(len(line.text.split()) < 9 and not is_listed(line.text) for line in lines)
     return short or (len(lines) > 1 and shows_output(words) and not _asks(words))
-
-
-def _is_reported(words: str, *, alone: bool) -> bool:
-    """Whether a paragraph is a reviewer's, or long faultless prose in which nobody speaks, is spoken to or gives an order; such
-    prose where it stands ``alone``: one who wrote much before it goes on describing.
-    """
-    if any(opens("pleas", sentence) for sentence in _SENTENCE.split(words)):
-        return False
-    long = len(words.split()) >= _ARTICLE and words.lstrip()[:1].isupper() and words.rstrip().endswith((".", "。"))
-    return has("reviews", words) or (alone and long and not has("person", words) and not opens("orders", words))
 
 
 def _title(marks: Marks, start: int) -> int:
@@ -262,8 +323,17 @@ def _resumes(words: str, *, after_output: bool) -> bool:
     if len(words.split()) > _REPLY or has("reviews", words) or is_indented(words.split("\n", 1)[0]) or is_output(first):
         return False
     if after_output:
-        return has("person", first[:60]) or opens("resumes", first) or _asks(words) or _speaks(first)
-    return ("?" in words or "？" in words or first[:1].islower()) and (has("person", first[:60]) or opens("resumes", first))
+        own = (
+            has("selves" if first[:1].isupper() else "person", _opening(first, 60))
+            or opens("resumes", first)
+            or (first[:1].islower() and opens("orders", first))
+        )
+        return own or _asks(words) or _speaks(first)
+    if _asks(words) and len(words.split()) <= _QUESTION:
+        return True
+    return ("?" in words or "？" in words or first[:1].islower()) and (
+        has("person", _opening(first, 60)) or opens("resumes", first)
+    )
 
 
 def _document(text: str) -> int:
@@ -281,6 +351,9 @@ def _document(text: str) -> int:
         if not fenced and (_DAY.match(line) or (_HEADING.match(line) and not _is_comment(lines, place))):
             headings.append(at)
         at += len(line)
+    labels = [match.start() for match in _LABEL_LINE.finditer(text)]
+    if len(labels) >= _LABELS and (not headings or labels[0] < headings[0]):
+        return int(labels[0])
     if len(headings) > 1 or (headings and len(text) > 400):
         return headings[0]
     return len(text)
@@ -297,9 +370,9 @@ def _is_comment(lines: list[str], place: int) -> bool:
 
 def _forwards(paragraph: str) -> bool:
     """Whether a paragraph begins a mail, a licence, a chat between others, or a conversation with an assistant."""
-    if _SCRIPT.match(paragraph) and len(paragraph.split()) >= _ARTICLE:
+    if _SCRIPT.match(paragraph) and len(paragraph.split()) >= ARTICLE:
         return True
-    if _MAIL.search(paragraph) or _NOTICE.search(paragraph) or _ROLES.search(paragraph) or _STAMPED.search(paragraph):
+    if _PAGE.match(paragraph) or any(shape.search(paragraph) for shape in (_MAIL, _NOTICE, _ROLES, _STAMPED)):
         return True
     names = [match[1].casefold() for match in _SPEAKER.finditer(paragraph)]
     return len(names) > 2 and 1 < len(set(names)) < len(names)
