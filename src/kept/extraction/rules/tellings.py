@@ -27,8 +27,12 @@ _LEADS = 6
 _SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」，、：；。！"
 _CLAUSE = re2.compile(r"[,;:.–—-]\s+|\s(?i:and|so|but|und|aber|et|mais|y|pero|e|mas)\s+|[，；、。：]")
 _LINK = re2.compile(r"^\s*(?:[:：,，、–—]|-\s)\s*")
-# The memory command of this program and of others; every other command is a command.
-_COMMAND = re2.compile(r"(?is)^\s*[/#$]\s*(?:[\w-]+:)?(?:remember|memori[sz]e|memory)\s*:?\s+(\S.*?)\s*$")
+# The memory command of this program and of others; every other command is a command. Behind a number sign it is one line: with more
+# below it, the line is a heading.
+_COMMAND = re2.compile(
+    r"(?i)^\s*(?:[/$]\s*(?:[\w-]+:)?(?:remember|memori[sz]e|memory)\s*:?\s+((?s:\S.*?))"
+    r"|#\s*(?:remember|memori[sz]e|memory)[ \t]*:?[ \t]+(\S[^\n]*?))\s*$"
+)
 _OTHER_COMMAND = re2.compile(r"^\s*/[A-Za-z][\w:-]*(?:\s|$)")
 _NUMBER = re2.compile(r"\d[.)]\s*$")
 _QUESTION = ("?", "？")
@@ -64,7 +68,10 @@ def tellings(text: str, spans: Sequence[Span], patterns: Sequence[TellingPattern
 def command(text: str) -> Telling | None:
     """What a person gives to a memory command ("/remember the build needs Node 22"); None where the prompt is none."""
     given = _COMMAND.match(text)
-    return Telling(start=given.start(1), end=given.end(1), trigger=COMMAND, language="") if given else None
+    if not given:
+        return None
+    start, end = given.span(1 if given[1] else 2)
+    return Telling(start=start, end=end, trigger=COMMAND, language="")
 
 
 def is_command(text: str) -> bool:
