@@ -10,6 +10,7 @@ from kept.cli.show import Line, entry, line
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.project import PROJECT
 from kept.core.scripts import mixed_scripts
+from kept.memories.waiting import Waiting
 from kept.profiles.profile import Profile, title_of
 
 EVERYWHERE, FORGOTTEN = "everywhere", "(forgotten)"
@@ -53,3 +54,10 @@ def memory_line(memory: Memory, zone: ZoneInfo, mark: str = "") -> Line:
 def scope_name(scope: str, names: Mapping[str, str]) -> str:
     """What a scope is called."""
     return EVERYWHERE if scope == USER_SCOPE else names.get(scope, scope.removeprefix(PROJECT))
+
+
+def rank_text(item: Waiting) -> str:
+    """The place of a proposal among what waits in its project, and how likely it is worth keeping."""
+    return (
+        f"{item.rank} of {item.of} that wait here; about {round(20 * item.score.probability) * 5} % of such lines are worth keeping"
+    )

@@ -1,4 +1,4 @@
-"""What a run did, in words. Pure: a report in, lines out."""
+"""What a run did, in words; and the best of what waits."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -7,16 +7,21 @@ from zoneinfo import ZoneInfo
 from kept.cli import show
 from kept.cli.cost import asked_lines, unanswered
 from kept.cli.lists import grouped
-from kept.cli.show import Line, counted, line
+from kept.cli.show import Line, counted, entry, line
+from kept.core.markup import shown
 from kept.core.memory import Memory
 from kept.days.coverage_report import Covered
 from kept.extraction.llm_extraction import Heard
+from kept.memories.waiting import best, waiting
 from kept.pipeline.run import Options, Report
 from kept.profiles.profile import Profile
 from kept.profiles.prompts import BUILT_IN
 from kept.sources import Skip
+from kept.workspace import Workspace
 
 _NEW_SHOWN = 20
+_BEST_SHOWN = 3
+_LINE = 160  # characters of a line that waits
 _PATHS_SHOWN = 10
 _EXAMPLES = 3
 _EDITS = {"revise": "changed", "retire": "retired", "add": "added", "approve": "brought back", "reject": "turned down"}
@@ -48,17 +53,19 @@ def report_lines(
     for path, bytes_ in report.written.files:
         yield line(("Would write " if options.dry else "Wrote ", "green"), show.place(path), (f" ({show.size(bytes_)})", "dim"))
     yield from outdated_lines(report)
-    if report.held:
-        yield line(
-            (f"{counted(report.held, 'memory waits', 'memories wait')} for your decision", "yellow"), (" → kept review", "dim")
-        )
     yield line((f"{counted(report.active, 'memory', 'memories')} · {report.seconds:.1f} s", "dim"))
 
 
-def _outdated(report: Report) -> Iterator[Line]:
-    if report.outdated:
-        told = f"{counted(report.outdated, 'memory comes', 'memories come')} from rules of an earlier version"
-        yield line((told, "yellow"), (" → kept upgrade", "dim"))
+def waiting_lines(workspace: Workspace) -> Iterator[Line]:
+    """What waits for a person: how much, and the best of it."""
+    pool = waiting(workspace)
+    if not pool:
+        return
+    chosen = best(pool)
+    rest = f", the best {len(chosen):,} of them first" if len(chosen) < len(pool) else ""
+    yield line((f"{counted(len(pool), 'line waits', 'lines wait')} for your decision{rest}", "yellow"), (" → kept review", "dim"))
+    for item in sorted(chosen, key=lambda item: (-item.score.value, item.memory.id))[:_BEST_SHOWN]:
+        yield entry([("  ", "")], shown(item.memory.content, item.memory.about, _LINE))
 
 
 def outdated_lines(report: Report) -> Iterator[Line]:

@@ -9,14 +9,18 @@ from kept.cli import show
 from kept.cli.commands.list import card
 from kept.cli.events import happened, happened_body
 from kept.cli.front import at_desk
+from kept.cli.lists import rank_text
 from kept.cli.show import Line, entry, line
 from kept.cli.turns import turn_line
 from kept.core.codec import dump
+from kept.core.errors import MissingError
 from kept.core.event import Event
-from kept.core.memory import Evidence
+from kept.core.memory import Evidence, Memory, Status
 from kept.core.times import to_text
+from kept.memories import waiting
 from kept.memories.browse import WHOSE, Trace, exported, plain, trace
 from kept.memories.person import find
+from kept.memories.waiting import Waiting
 from kept.outputs.compose import Route
 from kept.outputs.routing import routed
 from kept.workspace import Workspace
@@ -31,14 +35,30 @@ def why(
 ) -> None:
     """Where a memory comes from: the words, whose they are, session, file and line; and what happened to it since."""
     with at_desk(context) as workspace:
-        found = trace(workspace, find(workspace, number), context=around)
+        found = trace(workspace, _found(workspace, number), context=around)
+        place = _place(workspace, found.memory)
         if as_json:
-            show.write_json(_body(workspace, found))
+            show.write_json(_body(workspace, found, place))
         else:
-            show.write(_lines(workspace, found))
+            show.write(_lines(workspace, found, place))
 
 
-def _lines(workspace: Workspace, found: Trace) -> Iterator[Line]:
+def _found(workspace: Workspace, number: str) -> Memory:
+    """The memory of an id, or the wish said once that waits. Raises MissingError."""
+    try:
+        return find(workspace, number)
+    except MissingError:
+        return waiting.find(workspace, number)
+
+
+def _place(workspace: Workspace, memory: Memory) -> Waiting | None:
+    """The place of a memory among what waits; None where it does not wait."""
+    if memory.status is not Status.HELD:
+        return None
+    return next((item for item in waiting.waiting(workspace) if item.memory.id == memory.id), None)
+
+
+def _lines(workspace: Workspace, found: Trace, place: Waiting | None) -> Iterator[Line]:
     yield from card(workspace, found.memory)
     if found.evidence:
         if found.memory.about:
@@ -59,6 +79,10 @@ def _lines(workspace: Workspace, found: Trace) -> Iterator[Line]:
         yield line()
         yield line(("By a language model: ", "bold"), model)
         yield line((f"  {reasoning}", "dim"))
+    if place is not None:
+        yield line()
+        yield line(("Its place: ", "bold"), rank_text(place))
+        yield from (line((f"  {value:+6.2f}  ", "cyan"), name) for name, value in place.score.terms)
     yield line()
     yield from happened(workspace, found.history)
     told = routed(workspace, [found.memory]).get(found.memory.id, ())
@@ -92,8 +116,14 @@ def _turn(workspace: Workspace, event: Event) -> Line:
     return Line(head=told.head, body=tuple((words, "dim") for words, _ in told.body))
 
 
-def _body(workspace: Workspace, found: Trace) -> dict[str, Any]:
+def _body(workspace: Workspace, found: Trace, place: Waiting | None) -> dict[str, Any]:
+    score = (
+        {"rank": place.rank, "of": place.of, "probability": round(place.score.probability, 2), "terms": dict(place.score.terms)}
+        if place
+        else None
+    )
     return {
+        "waiting": score,
         "memory": exported(workspace, found.memory),
         "evidence": [
             plain(evidence)

@@ -7,7 +7,7 @@ changed.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 
 from kept.core.errors import UsageError
 from kept.evaluation.gold import Standing, standing
+from kept.evaluation.turns import TurnScore, against, annotations
 from kept.local.progress import Progress, silent
 from kept.memories.browse import exported
 from kept.pipeline.run import Options, run
@@ -53,6 +54,37 @@ def annotated(open_desk: Opener, gold: Path, transcripts: Path | None = None, *,
     """
     for folder in _sets(gold):
         yield _judge(open_desk, folder, transcripts, progress)
+
+
+def scored(
+    open_desk: Opener, folder: Path, transcripts: Path, *, progress: Progress = silent
+) -> tuple[tuple[Mapping[str, Any], ...], TurnScore]:
+    """Extract transcripts without a model, in a home of their own, and compare with annotated turns. Raises UsageError."""
+    turns = annotations(folder)
+    with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as workspace:
+        run(workspace, [transcripts], Options(model=False), progress=progress)
+        memories = tuple(exported(workspace, each) for each in workspace.store.log.memories())
+    return memories, against(turns, memories)
+
+
+def worths(folder: Path, memories: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, dict[str, int]]]:
+    """What each rule adds, source by source: how many active or held memories of its trigger are right, and how many wrong.
+
+    Rules have no weights that are trained, so what a rule is worth on a source does not depend on the other sources.
+    """
+    turns = annotations(folder)
+    rules = sorted({str(each["trigger"]) for each in memories})
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for rule in rules:
+        score = against(turns, [each for each in memories if each["trigger"] == rule])
+        found[rule] = {
+            source: {
+                "right": sum(each.right for each in score.judged if each.source == source),
+                "wrong": sum(not each.right for each in score.judged if each.source == source),
+            }
+            for source in score.sources
+        }
+    return found
 
 
 def _sets(gold: Path) -> list[Path]:

@@ -273,9 +273,30 @@ def merge(
 
 
 def admit(workspace: Workspace, candidate: str) -> Memory:
-    """Remember what was refused: the person says that it is right after all. Raises MissingError, UsageError where it is
-    remembered.
-    """
+    """Remember what was refused: the person says that it is right after all. Raises MissingError, UsageError where it is remembered."""
+    with workspace.store.transaction():
+        value = _of_refused(workspace, candidate, Status.ACTIVE)
+        reason = "refused by kept, right after all by the user"
+        _commit(workspace, "admit", Add(memory=value.id, at=workspace.clock(), reason=reason, value=value))
+        return find(workspace, value.id)
+
+
+def dismiss(workspace: Workspace, candidate: str) -> Memory:
+    """Turn down what kept refused and proposes nevertheless: it is not proposed again. Raises MissingError, UsageError."""
+    with workspace.store.transaction():
+        value, now = _of_refused(workspace, candidate, Status.HELD), workspace.clock()
+        reason = "rejected by the user"
+        _commit(
+            workspace,
+            "reject",
+            Add(memory=value.id, at=now, reason=value.trigger, value=value),
+            Reject(memory=value.id, at=now, reason=reason),
+        )
+        return find(workspace, value.id)
+
+
+def _of_refused(workspace: Workspace, candidate: str, status: Status) -> Memory:
+    """The memory that a refused candidate becomes. Raises MissingError, UsageError where it is remembered or was forgotten."""
     judged = next((each.judged for each in workspace.store.log.refused() if each.judged.candidate.id == candidate), None)
     if judged is None:
         raise MissingError(f"nothing that was refused has the id {candidate!r}", hint="see `kept list --refused`")
@@ -283,36 +304,31 @@ def admit(workspace: Workspace, candidate: str) -> Memory:
     if isinstance(judged.verdict, Refused) and judged.verdict.reason == FORGOTTEN:
         raise UsageError("this was forgotten; nothing can bring it back", where=candidate)
     content = usable(workspace, found.content)
-    with workspace.store.transaction():
-        for memory in workspace.store.log.memories(group=(found.profile, found.scope)):
-            same = normal_form(memory.content) == normal_form(content)
-            if candidate in memory.candidates or (same and memory.status in (Status.ACTIVE, Status.HELD)):
-                raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
-        number = digest("admitted", found.id, size=5)
-        value = Memory(
-            id=number,
-            profile=found.profile,
-            category=found.category,
-            scope=found.scope,
-            status=Status.ACTIVE,
-            content=content,
-            confidence=found.confidence,
-            origin=found.origin,
-            first_seen=found.at,
-            last_seen=found.at,
-            artifacts=found.artifacts,
-            evidence=found.evidence,
-            candidates=(found.id,),
-            owned=True,
-            valid_until=found.valid_until,
-            trigger=found.trigger,
-            fingerprint=found.fingerprint,
-            subject=found.subject,
-            about=found.about,
-        )
-        reason = "refused by kept, right after all by the user"
-        _commit(workspace, "admit", Add(memory=number, at=workspace.clock(), reason=reason, value=value))
-        return find(workspace, number)
+    for memory in workspace.store.log.memories(group=(found.profile, found.scope)):
+        same = normal_form(memory.content) == normal_form(content)
+        if candidate in memory.candidates or (same and memory.status in (Status.ACTIVE, Status.HELD)):
+            raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
+    return Memory(
+        id=digest("admitted", found.id, size=5),
+        profile=found.profile,
+        category=found.category,
+        scope=found.scope,
+        status=status,
+        content=content,
+        confidence=found.confidence,
+        origin=found.origin,
+        first_seen=found.at,
+        last_seen=found.at,
+        artifacts=found.artifacts,
+        evidence=found.evidence,
+        candidates=(found.id,),
+        owned=True,
+        valid_until=found.valid_until,
+        trigger=found.trigger,
+        fingerprint=found.fingerprint,
+        subject=found.subject,
+        about=found.about,
+    )
 
 
 def derived(

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from itertools import chain
 from pathlib import Path
 from statistics import quantiles
 from typing import Annotated, Any
@@ -14,8 +15,9 @@ from kept.cli import show
 from kept.cli.front import asked, one_of
 from kept.cli.show import Line, counted, line
 from kept.core.errors import UsageError
-from kept.evaluation.extraction import Judged, annotated
+from kept.evaluation.extraction import Judged, annotated, scored, worths
 from kept.evaluation.retrieval import Learnt, Retrieved, extraction, retrieval
+from kept.evaluation.turns import LEVELS, TurnScore
 from kept.local.progress import Progress, silent
 from kept.pipeline.safety import put
 from kept.workspace import Paths, Workspace, opened
@@ -47,6 +49,15 @@ def eval_(
             metavar="PATH", help="Facts: {ns, text, sources} a line. Or a folder of annotations of transcripts (gold.jsonl)."
         ),
     ] = None,
+    turns: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="A folder of turns annotated completely (turns.jsonl, labels.jsonl): precision as well as recall."
+        ),
+    ] = None,
+    ablate: Annotated[
+        bool, typer.Option("--ablate", help="Of annotated turns: what is lost and gained without each rule, by source.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the rankings, or the memories, as JSON lines.")] = None,
     level: Annotated[str, typer.Option(metavar="LEVEL", help="Rank turns or sessions.")] = "turn",
     stores: Annotated[
@@ -80,6 +91,14 @@ def eval_(
                 )
                 rows: Iterable[Mapping[str, Any]] = ({"qid": qid, "ranked": list(each)} for qid, each in ranked.rankings.items())
                 body, lines = _retrieval_body(ranked), _retrieval_lines(ranked)
+            case _, _ if turns is not None:
+                read = _given(corpus, "--corpus", "--turns")
+                memories, score = scored(open_desk, turns, read, progress=progress)
+                rows, body = memories, _turns_body(score)
+                lines = _turns_lines(score)
+                if ablate:
+                    worth = worths(turns, memories)
+                    body, lines = body | {"ablation": worth}, chain(lines, _worth_lines(worth))
             case _, Path() if gold.is_dir():
                 judged = list(annotated(open_desk, gold, corpus, progress=progress))
                 rows = ({"set": each.name} | dict(memory) for each in judged for memory in each.memories)
@@ -146,6 +165,50 @@ def _extraction_lines(found: Learnt) -> Iterator[Line]:
     yield line(f"{found.facts:,} facts, {found.measures['memories']:,.0f} memories")
     for name, words in _MEANING.items():
         yield line(f"{100 * found.measures[name]:>6.1f}  ", (words, "dim"))
+
+
+def _turns_body(score: TurnScore) -> dict[str, Any]:
+    def pair(found: tuple[int, int]) -> dict[str, int]:
+        return {"right": found[0], "of": found[1]}
+
+    return {
+        "precision": {status: pair(score.counts(status)) for status in ("active", "held")},
+        "by_source": {
+            source: {status: pair(score.counts(status, source)) for status in ("active", "held")} for source in score.sources
+        },
+        "elsewhere": dict(score.elsewhere),
+        "recall": {str(level): {"found": score.found[level], "of": score.wanted[level]} for level in LEVELS},
+        "reliability": {str(band): pair(found) for band, found in score.reliability().items()},
+    }
+
+
+def _turns_lines(score: TurnScore) -> Iterator[Line]:
+    for status in ("active", "held"):
+        right, judged = score.counts(status)
+        elsewhere = f"; {score.elsewhere[status]:,} more stand in no annotated turn"
+        yield line((f"{status:<8}", "bold"), f"{right} of {judged} right{_percent(right, judged)}", (elsewhere, "dim"))
+        for source in score.sources:
+            right, judged = score.counts(status, source)
+            if judged:
+                yield line(f"  {source[:30]:<32}{right} of {judged} right")
+    for level in LEVELS:
+        found, of = score.found[level], score.wanted[level]
+        yield line(f"importance {level}: {found} of {of} found{_percent(found, of)}")
+    for band, (right, judged) in score.reliability().items():
+        yield line(f"confidence {band:.1f}-{band + 0.1:.1f}: {right} of {judged} right{_percent(right, judged)}")
+
+
+def _worth_lines(worth: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Iterator[Line]:
+    yield line(
+        ("What each rule adds", "bold"), (" (a rule is worth what it is right more often than wrong, over all sources)", "dim")
+    )
+    for rule, by_source in worth.items():
+        told = "; ".join(f"{source}: {counts['right']} right, {counts['wrong']} wrong" for source, counts in by_source.items())
+        yield line(f"  {rule:<28}{told or 'in no annotated turn'}")
+
+
+def _percent(part: int, whole: int) -> str:
+    return f" ({100 * part / whole:.0f} %)" if whole else ""
 
 
 def _judged_body(found: Judged) -> dict[str, Any]:

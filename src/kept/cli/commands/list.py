@@ -137,7 +137,7 @@ def card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
         f"first seen {show.day(memory.first_seen, zone)}, last seen {show.day(memory.last_seen, zone)}, in "
         f"{counted(memory.observations, 'session')}"
     )
-    yield line((f"{seen}; confidence {memory.confidence:.2f}; rests on {TRUST[memory.origin]}", "dim"))
+    yield line((f"{seen}; rests on {TRUST[memory.origin]}", "dim"))
     if memory.artifacts:
         yield line((f"names: {', '.join(memory.artifacts)}", "dim"))
     if memory.valid_until:

@@ -1,8 +1,8 @@
 """``kept review``: what was held back, one keystroke each. Every answer is stored at once; stopping in between loses nothing."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Annotated
+from collections.abc import Collection, Iterator, Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -10,13 +10,14 @@ from kept.changes import settle
 from kept.cli import show
 from kept.cli.commands.edit import told_problems
 from kept.cli.front import asked, at_desk, key, on_terminal, revised
-from kept.cli.lists import scope_name
+from kept.cli.lists import rank_text, scope_name
 from kept.cli.show import Line, counted, entry, line
 from kept.cli.turns import turns_around
-from kept.core.errors import StaleError
+from kept.core.errors import MissingError, StaleError
 from kept.core.memory import Memory, Status
 from kept.memories import person
-from kept.memories.browse import WHOSE, Filter, by_session, chosen, exported
+from kept.memories.browse import WHOSE, exported
+from kept.memories.waiting import Waiting, best, find, waiting
 from kept.pipeline.sleep import lingering
 from kept.profiles.profile import title_of
 from kept.workspace import Workspace
@@ -64,10 +65,13 @@ def review(
     admit: Annotated[
         list[str] | None, typer.Option("--admit", metavar="ID", help="Remember this one that was refused (may be repeated).")
     ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Not only the ten best of each project.")] = False,
     stale: Annotated[bool, typer.Option("--stale", help="Instead: what lingers, old and never confirmed.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the queue as JSON and ask nothing.")] = False,
 ) -> int:
-    """Decide on what was held back: y keep, n reject, e change its words and keep it, o open its conversation, s skip, q stop.
+    """Decide on the best of what waits: y keep, n reject, e change its words and keep it, o open its conversation, s skip, q stop.
+
+    What waits are memories that were held back and wishes that were said once; the ten best of each project are shown.
 
     With --stale on what lingers: y keep it as yours, n retire it.
     """
@@ -76,16 +80,30 @@ def review(
             return _decide(context, workspace, approve or [], reject or [], admit or [])
         if stale:
             return _review_stale(workspace, list_=list_, as_json=as_json)
-        queue = by_session(chosen(workspace, workspace.store.log.memories(), Filter(statuses=(Status.HELD,)), workspace.clock()))
+        pool = waiting(workspace)
+        queue = pool if every else best(pool)
         if as_json:
-            show.write_json([exported(workspace, each) for each in queue])
+            show.write_json([_body(workspace, item) for item in queue])
         elif not queue:
             show.write([line("Nothing waits for you.")])
         elif list_ or not on_terminal():
-            show.write(each for memory in queue for each in _card(workspace, memory))
+            show.write(told for item in queue for told in _waiting_card(workspace, item))
+            if len(queue) < len(pool):
+                show.write([line((f"… and {len(pool) - len(queue):,} more", "dim"), (" → kept review --all", "dim"))])
         else:
-            return _ask(workspace, queue)
+            memories = tuple(item.memory for item in queue)
+            return _ask(workspace, memories, unstored={item.memory.id for item in queue if not item.stored})
         return 0
+
+
+def _body(workspace: Workspace, item: Waiting) -> dict[str, Any]:
+    ranked = {"rank": item.rank, "of": item.of, "probability": round(item.score.probability, 2), "stored": item.stored}
+    return exported(workspace, item.memory) | ranked
+
+
+def _waiting_card(workspace: Workspace, item: Waiting) -> Iterator[Line]:
+    yield from _card(workspace, item.memory)
+    yield line((f"    {rank_text(item)}", "dim"))
 
 
 def _review_stale(workspace: Workspace, *, list_: bool, as_json: bool) -> int:
@@ -107,13 +125,12 @@ def _review_stale(workspace: Workspace, *, list_: bool, as_json: bool) -> int:
 
 
 def _decide(context: typer.Context, workspace: Workspace, approve: list[str], reject: list[str], admit: list[str]) -> int:
-    wanted = [person.find(workspace, each).id for each in (*approve, *reject)]
+    approved, rejected = [[_stored(workspace, number) for number in numbers] for numbers in (approve, reject)]
 
     def act() -> list[Memory]:
-        decided = [
-            (person.approve if number < len(approve) else person.reject)(workspace, each) for number, each in enumerate(wanted)
-        ]
-        return decided + [person.admit(workspace, each) for each in admit]
+        kept = [(person.approve if stored else person.admit)(workspace, number) for number, stored in approved]
+        turned_down = [(person.reject if stored else person.dismiss)(workspace, number) for number, stored in rejected]
+        return [*kept, *turned_down, *(person.admit(workspace, number) for number in admit)]
 
     done, written = settle(workspace, act)
     if not asked(context).quiet:
@@ -121,10 +138,22 @@ def _decide(context: typer.Context, workspace: Workspace, approve: list[str], re
     return told_problems(written)
 
 
-def _ask(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str] | None = None) -> int:
-    """Ask for a decision on each memory; ``why`` says of active ones, which are kept or retired, why they are here."""
+def _stored(workspace: Workspace, number: str) -> tuple[str, bool]:
+    """The whole id of what waits, and whether it is a memory of the store. Raises MissingError."""
+    try:
+        return person.find(workspace, number).id, True
+    except MissingError:
+        return find(workspace, number).id, False
+
+
+def _ask(
+    workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str] | None = None, unstored: Collection[str] = ()
+) -> int:
+    """Ask for a decision on each memory; ``why`` says of active ones, which are kept or retired, why they are here. Of ``unstored`` ones
+    the store has the proposal alone.
+    """
     reasons = why or {}
-    answers, written = settle(workspace, lambda: _answers(workspace, queue, reasons))
+    answers, written = settle(workspace, lambda: _answers(workspace, queue, reasons, unstored))
     kept, rejected = answers["y"] + answers["e"], answers["n"]
     waiting = len(queue) - kept - rejected
     rest = (f"; {counted(waiting, 'memory waits', 'memories wait')}" if waiting else "", "dim")
@@ -132,7 +161,7 @@ def _ask(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str]
     return told_problems(written)
 
 
-def _answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str]) -> Counter[str]:
+def _answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str], unstored: Collection[str]) -> Counter[str]:
     answers: Counter[str] = Counter()
     for number, memory in enumerate(queue, start=1):
         reason = [line((f"    {why[memory.id]}", "dim"))] if memory.id in why else []
@@ -143,7 +172,10 @@ def _answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, 
         if answer == "q":
             break
         try:
-            _apply(workspace, memory, answer)
+            if memory.id in unstored:
+                _apply_to_proposal(workspace, memory, answer)
+            else:
+                _apply(workspace, memory, answer)
         except StaleError as error:
             show.write([line((f"kept: {error}", "yellow"))])
             answer = "s"
@@ -171,10 +203,25 @@ def _apply(workspace: Workspace, memory: Memory, answer: str) -> None:
             person.approve(workspace, memory.id, if_match=seen)
 
 
+def _apply_to_proposal(workspace: Workspace, memory: Memory, answer: str) -> None:
+    match answer:
+        case "y":
+            person.admit(workspace, memory.id)
+        case "n":
+            person.dismiss(workspace, memory.id)
+        case "e":
+            words = revised(memory.content)
+            admitted = person.admit(workspace, memory.id)
+            if words != memory.content:
+                person.edit(workspace, admitted.id, words)
+
+
 def _card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     """What a person needs for a decision: the memory, the words and whose they are, and why it was held."""
     place = f"{title_of(workspace.profiles, memory.profile, memory.category)} · {scope_name(memory.scope, workspace.names())}"
     yield entry([(memory.id, "yellow"), ("  ", "")], (memory.content, "bold"), (f"  ({place})", "dim"))
+    if memory.about:
+        yield line(("    about: ", "cyan"), memory.about)
     for each in memory.evidence[:_QUOTES]:
         who = WHOSE.get(each.author, each.author or each.origin.value)
         yield entry([("    ", ""), (f"{who}, {show.day(each.at, workspace.zone)}: ", "cyan")], f"“{each.quote}”")

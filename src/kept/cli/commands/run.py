@@ -11,7 +11,7 @@ import typer
 from kept.cli import show
 from kept.cli.call import Call
 from kept.cli.front import asked, at_desk, home_of, key, on_terminal, one_of
-from kept.cli.report import idle, idle_line, outdated_lines, report_lines, troubles
+from kept.cli.report import idle, idle_line, outdated_lines, report_lines, troubles, waiting_lines
 from kept.cli.show import line
 from kept.core.errors import BusyError, KeptError
 from kept.install.setup import note_program
@@ -166,7 +166,7 @@ def _tell(workspace: Workspace, report: Report, options: Options, call: Call, *,
         lines = report_lines(
             report, options, profiles=workspace.profiles, names=workspace.names(), zone=workspace.zone, verbose=call.verbose
         )
-        show.write(lines)
+        show.write([*lines, *waiting_lines(workspace)])
     return int(report.partly)
 
 

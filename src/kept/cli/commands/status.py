@@ -13,7 +13,7 @@ from kept.cli.commands.prompt import origin_line
 from kept.cli.cost import standing_lines
 from kept.cli.front import at_desk
 from kept.cli.lists import grouped, memory_line, scope_name
-from kept.cli.report import missed_lines
+from kept.cli.report import missed_lines, waiting_lines
 from kept.cli.show import Line, counted, entry, line
 from kept.cli.tracing import route_lines
 from kept.core.codec import dump
@@ -77,8 +77,7 @@ def _state_lines(workspace: Workspace, found: State, due: Sequence[Doomed], miss
         others = ",".join((*workspace.settings.profiles, profile))
         told = f"{counted(count, 'memory', 'memories')} of the profile {profile}, which is not at work, so nothing shows them"
         yield line((told, "yellow"), (f" → kept config set profiles {others}", "dim"))
-    if held := found.statuses[Status.HELD]:
-        yield line((f"{counted(held, 'memory waits', 'memories wait')} for your decision", "yellow"), (" → kept review", "dim"))
+    yield from waiting_lines(workspace)
     undated = f", {counted(found.undated, 'event')} without a date" if found.undated else ""
     yield line(f"{counted(found.files, 'transcript')} read{undated}", (" → kept sources", "dim"))
     if found.unread:

@@ -163,8 +163,8 @@ def _about(prompt: _Prompt, content: str, telling: Telling, spoken: Sequence[Tel
     if telling.trigger == COMMAND or not any(_leans(content, each) for each in spoken):
         return ""
     before = one_line(str(_SENTENCE.sub("", prompt.event.text[: telling.start])))
-    if before:
-        return before[-_ABOUT:]
+    if _has_words(before):
+        return before if len(before) <= _ABOUT else f"…{before[-_ABOUT:].partition(' ')[2]}"
     files: dict[str, None] = {}
     for event in reversed(prompt.before):
         if is_prompt(event):
@@ -172,8 +172,13 @@ def _about(prompt: _Prompt, content: str, telling: Telling, spoken: Sequence[Tel
         if event.author is Author.ASSISTANT and event.kind is Kind.TOOL_CALL and (name := _changed(event)):
             files.setdefault(name)
         elif event.author is Author.ASSISTANT and event.kind is Kind.RESPONSE and event.text.strip() and not before:
-            before = one_line(event.text.strip().rsplit("\n", 1)[-1])[:_ABOUT]
+            before = next((one_line(line)[:_ABOUT] for line in reversed(event.text.splitlines()) if _has_words(line)), "")
     return next(iter(files)) if len(files) == 1 else before or None
+
+
+def _has_words(line: str) -> bool:
+    """True if a line says something: a fence or a rule does not."""
+    return any(map(str.isalnum, line)) and not line.lstrip().startswith(("```", "~~~"))
 
 
 def _leans(content: str, patterns: TellingPatterns) -> bool:

@@ -1,0 +1,190 @@
+"""Turns that are annotated completely: which passages of them are worth keeping. So precision can be counted, not only recall.
+
+A folder of them has ``turns.jsonl`` (``id``, ``source``, ``session``, ``before``, ``text``) and ``labels.jsonl`` (``id``, ``label`` keep or drop, ``quote``,
+``importance``, ``why``). A memory is judged by the longest of its quotes that stands in an annotated turn: it is right if that
+shares half of its words, or of the label's, with a passage to keep. A memory that stands in no annotated turn is not judged.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import re2
+
+from kept.core.errors import UsageError
+
+TURNS, LABELS = "turns.jsonl", "labels.jsonl"
+LEVELS = (3, 2, 1)
+_MARKS = re2.compile(r"[`*_\"'’‘“”]")
+_LEAST = 15  # characters of a quote that can be placed
+_SHARE = 0.5
+_STATUSES = {"active": "active", "accepted": "active", "held": "held"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Keep:
+    """A passage that is worth keeping, and how much is lost without it (3: real time)."""
+
+    quote: str
+    importance: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Annotated:
+    """A typed turn with the last words of the assistant before it, what is worth keeping of it, and why other passages are not."""
+
+    id: str
+    source: str
+    session: str
+    before: str
+    text: str
+    keep: tuple[Keep, ...]
+    drop: tuple[tuple[str, str], ...]
+
+    def keeps(self, quote: str) -> bool:
+        """True if a quote is a passage worth keeping."""
+        return any(overlap(quote, item.quote) for item in self.keep)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judgement:
+    """A memory that stands in an annotated turn: ``status`` active or held, the turn's source, why it is wrong (empty: right, or no reason given)."""
+
+    memory: Mapping[str, Any]
+    status: str
+    source: str
+    right: bool
+    why: str = ""
+
+
+@dataclass(kw_only=True, slots=True)
+class TurnScore:
+    """How memories stand against annotated turns.
+
+    ``elsewhere`` counts memories that stand in no annotated turn, by status; ``found`` and ``wanted`` count passages to keep by
+    importance, ``missed`` are those that no active memory has.
+    """
+
+    judged: list[Judgement] = field(default_factory=list)
+    elsewhere: Counter[str] = field(default_factory=Counter)
+    found: Counter[int] = field(default_factory=Counter)
+    wanted: Counter[int] = field(default_factory=Counter)
+    missed: list[Keep] = field(default_factory=list)
+
+    def counts(self, status: str, source: str = "") -> tuple[int, int]:
+        """How many memories of a status are right, and how many were judged; of one source where it is given."""
+        rights = [each.right for each in self.judged if each.status == status and source in ("", each.source)]
+        return sum(rights), len(rights)
+
+    def reliability(self) -> dict[float, tuple[int, int]]:
+        """How many are right, and how many were judged, by confidence in steps of a tenth."""
+        bands: dict[float, list[bool]] = defaultdict(list)
+        for each in self.judged:
+            if isinstance(confidence := each.memory.get("confidence"), (int, float)):
+                bands[min(9, int(confidence * 10)) / 10].append(each.right)
+        return {band: (sum(bands[band]), len(bands[band])) for band in sorted(bands)}
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources that memories were judged in."""
+        return tuple(sorted({each.source for each in self.judged}))
+
+
+def annotations(folder: Path) -> tuple[Annotated, ...]:
+    """The annotated turns of a folder. Raises UsageError where a file is missing or a row is not of the form."""
+    labels: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in _rows(folder / LABELS, ("id", "label", "quote")):
+        labels[row["id"]].append(row)
+    return tuple(
+        Annotated(
+            id=row["id"],
+            source=row["source"],
+            session=row["session"],
+            before=row.get("before") or "",
+            text=row["text"],
+            keep=tuple(
+                Keep(quote=label["quote"], importance=int(label.get("importance", 1)))
+                for label in labels[row["id"]]
+                if label["label"] == "keep"
+            ),
+            drop=tuple((label["quote"], str(label.get("why", ""))) for label in labels[row["id"]] if label["label"] == "drop"),
+        )
+        for row in _rows(folder / TURNS, ("id", "source", "session", "text"))
+    )
+
+
+def against(turns: Sequence[Annotated], memories: Iterable[Mapping[str, Any]]) -> TurnScore:
+    """Compare memories (rows of ``kept export``) with annotated turns."""
+    place, result = _places(turns), TurnScore()
+    hit: set[Keep] = set()
+    for memory in memories:
+        status = _STATUSES.get(str(memory.get("status", "active")))
+        if status is None:
+            continue
+        placed = place(memory)
+        if placed is None:
+            result.elsewhere[status] += 1
+            continue
+        turn, quote = placed
+        keeps = [item for item in turn.keep if overlap(quote, item.quote)]
+        why = next((reason for passage, reason in turn.drop if not keeps and overlap(quote, passage)), "")
+        result.judged.append(Judgement(memory=memory, status=status, source=turn.source, right=bool(keeps), why=why))
+        if status == "active":
+            hit.update(keeps)
+    for item in (item for turn in turns for item in turn.keep):
+        result.wanted[item.importance] += 1
+        result.found[item.importance] += item in hit
+        if item not in hit:
+            result.missed.append(item)
+    return result
+
+
+def overlap(left: str, right: str) -> bool:
+    """True if two passages share half of the words of the shorter one."""
+    mine, theirs = set(plain(left).split()), set(plain(right).split())
+    return len(mine & theirs) >= _SHARE * max(1, min(len(mine), len(theirs)))
+
+
+def plain(text: str) -> str:
+    """A text as it is compared: in small letters, without marks and doubled white space."""
+    return " ".join(_MARKS.sub("", text).split()).lower()
+
+
+def _places(turns: Sequence[Annotated]) -> Callable[[Mapping[str, Any]], tuple[Annotated, str] | None]:
+    """A function that finds the turn which holds the longest of a memory's quotes, and that quote."""
+    texts = {turn.id: plain(turn.text) for turn in turns}
+    by_id = {turn.id: turn for turn in turns}
+    starts: dict[str, set[str]] = defaultdict(set)
+    for number, text in texts.items():
+        for at in range(max(1, len(text) - _LEAST + 1)):
+            starts[text[at : at + _LEAST]].add(number)
+
+    def place(memory: Mapping[str, Any]) -> tuple[Annotated, str] | None:
+        best: tuple[int, str, str] | None = None
+        for evidence in memory.get("evidence", ()):
+            quote = plain(str(evidence.get("quote", "")))
+            for number in sorted(starts.get(quote[:_LEAST], ())) if len(quote) >= _LEAST else ():
+                if quote in texts[number] and (best is None or len(quote) > best[0]):
+                    best = (len(quote), number, str(evidence["quote"]))
+        return (by_id[best[1]], best[2]) if best else None
+
+    return place
+
+
+def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the annotations cannot be read: {error}", where=str(path)) from error
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line) if line.strip() else None
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"line {number} is no JSON: {error}", where=str(path)) from error
+        if row is not None:
+            if not isinstance(row, dict) or not all(name in row for name in needed):
+                raise UsageError(f"line {number} has not all of {', '.join(needed)}", where=str(path))
+            yield row

@@ -1,0 +1,125 @@
+"""What waits for a person: memories that are held and wishes that were said once, ranked by one score when somebody asks.
+
+Nothing here is stored, and nothing stored depends on it. A wish that was said once is no memory: approved, it becomes one with its evidence
+(:func:`kept.memories.person.admit`); turned down, it is noted and not shown again.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kept.core.errors import MissingError
+from kept.core.memory import SAID_ONCE, Candidate, Memory, Refused, Status
+from kept.core.text import normal_form
+from kept.extraction.score import NEAR, Score, features, score
+from kept.profiles.lexicons import lexicon
+from kept.store import Proposal
+from kept.workspace import Workspace
+
+BEST = 10  # shown of a project
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Waiting:
+    """A proposal that waits: as a memory, whether the store has it as one (held), its place among those of its scope, and its score."""
+
+    memory: Memory
+    stored: bool
+    rank: int
+    of: int
+    score: Score
+
+
+def waiting(workspace: Workspace) -> tuple[Waiting, ...]:
+    """Everything that waits, scope by scope, the best first. Raises StoreError, DamagedError."""
+    pool: dict[str, list[tuple[Memory, bool, Score]]] = defaultdict(list)
+    for memory, stored in _pool(workspace):
+        pool[memory.scope].append((memory, stored, _score(workspace, memory)))
+    return tuple(
+        Waiting(memory=memory, stored=stored, rank=rank, of=len(members), score=value)
+        for _, members in sorted(pool.items())
+        for rank, (memory, stored, value) in enumerate(sorted(members, key=_order), 1)
+    )
+
+
+def best(every: Sequence[Waiting], most: int = BEST) -> tuple[Waiting, ...]:
+    """The best of each scope."""
+    return tuple(item for item in every if item.rank <= most)
+
+
+def count(workspace: Workspace) -> int:
+    """How many proposals would be shown as the best; without reading any conversation."""
+    return sum(min(BEST, members) for members in Counter(memory.scope for memory, _ in _pool(workspace)).values())
+
+
+def find(workspace: Workspace, number: str) -> Memory:
+    """The wish that was said once and has this id, or a beginning of it (at least 4 characters), as a memory. Raises MissingError."""
+    matches = (
+        [memory for memory, stored in _pool(workspace) if not stored and memory.id.startswith(number)] if len(number) >= 4 else []
+    )
+    if len(matches) != 1:
+        hint = f"it could be {', '.join(memory.id for memory in matches[:3])}" if matches else "see `kept review --all` for ids"
+        raise MissingError(f"nothing that waits has the id {number!r}", hint=hint)
+    return matches[0]
+
+
+def _order(member: tuple[Memory, bool, Score]) -> tuple[float, str]:
+    memory, _, value = member
+    return (-value.value, memory.id)
+
+
+def _pool(workspace: Workspace) -> list[tuple[Memory, bool]]:
+    """Held memories, and wishes said once that no memory rests on or says; each wording of a scope once."""
+    now = workspace.clock()
+    memories = [memory for memory in workspace.store.log.memories() if memory.content]
+    taken = {number for memory in memories for number in memory.candidates}
+    seen = {(memory.profile, memory.scope, normal_form(memory.content)) for memory in memories}
+    pool = [(memory, True) for memory in memories if memory.status_at(now) is Status.HELD]
+    for proposal in sorted(workspace.store.log.refused(), key=_time):
+        candidate = proposal.judged.candidate
+        form = (candidate.profile, candidate.scope, normal_form(candidate.content))
+        if _is_wish(proposal) and candidate.id not in taken and form not in seen:
+            seen.add(form)
+            pool.append((_as_memory(candidate), False))
+    return pool
+
+
+def _time(proposal: Proposal) -> tuple[str, str]:
+    candidate = proposal.judged.candidate
+    return (candidate.at.isoformat() if candidate.at else "", candidate.id)
+
+
+def _is_wish(proposal: Proposal) -> bool:
+    verdict = proposal.judged.verdict
+    return isinstance(verdict, Refused) and verdict.reason == SAID_ONCE and bool(proposal.judged.candidate.content)
+
+
+def _as_memory(candidate: Candidate) -> Memory:
+    return Memory(
+        id=candidate.id,
+        profile=candidate.profile,
+        category=candidate.category,
+        scope=candidate.scope,
+        status=Status.HELD,
+        content=candidate.content,
+        confidence=candidate.confidence,
+        origin=candidate.origin,
+        first_seen=candidate.at,
+        last_seen=candidate.at,
+        artifacts=candidate.artifacts,
+        evidence=candidate.evidence,
+        candidates=(candidate.id,),
+        trigger=candidate.trigger,
+        about=candidate.about,
+        reason=f"waits: {SAID_ONCE}",
+    )
+
+
+def _score(workspace: Workspace, memory: Memory) -> Score:
+    """The score of a memory as its first words were said; of one without words on record, that of its content alone."""
+    around = workspace.store.archive.around(memory.evidence[0].event, NEAR, 0) if memory.evidence else ()
+    languages = next(
+        (profile.languages for profile in workspace.profiles if profile.id == memory.profile), workspace.profile.languages
+    )
+    patterns = lexicon(languages).spoken
+    return score(features(memory.content, trigger=memory.trigger, before=around[:-1], patterns=patterns))

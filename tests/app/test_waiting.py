@@ -1,0 +1,105 @@
+"""What waits for a person: wishes said once and what is held, ranked when asked for."""
+
+import json
+
+import pytest
+
+from kept.cli.door import main
+from kept.core.errors import MissingError
+from kept.core.memory import Status
+from kept.memories import person
+from kept.memories.history import undo
+from kept.memories.waiting import BEST, best, count, find, waiting
+from kept.pipeline.run import Options, run
+from talking import say
+
+WISHES = [
+    f"Our reports should show the {name} without any rounding."
+    for name in (
+        "totals",
+        "averages",
+        "medians",
+        "shares",
+        "taxes",
+        "rents",
+        "wages",
+        "prices",
+        "fees",
+        "debts",
+        "costs",
+        "yields",
+    )
+]
+
+
+@pytest.fixture
+def workspace(desk_at, home):
+    say(home, "s1", "hello there", *WISHES)
+    with desk_at(home) as opened:
+        run(opened, [], Options(model=False))
+        yield opened
+
+
+def test_the_best_of_a_project_are_chosen_and_the_rest_counts(workspace):
+    pool = waiting(workspace)
+    assert {item.memory.content for item in pool} == set(WISHES)
+    assert len(best(pool)) == count(workspace) == BEST < len(pool)
+    assert [item.score.value for item in pool] == sorted((item.score.value for item in pool), reverse=True)
+
+
+def test_nothing_is_stored_when_what_waits_is_ranked(workspace):
+    before = tuple(workspace.store.log.heads())
+    waiting(workspace)
+    assert tuple(workspace.store.log.heads()) == before
+    assert workspace.store.log.memories() == ()
+
+
+def test_a_wish_said_once_that_is_approved_is_a_memory_with_its_evidence(workspace):
+    chosen = waiting(workspace)[0].memory
+    memory = person.admit(workspace, chosen.id)
+    assert (memory.status, memory.content) == (Status.ACTIVE, chosen.content)
+    assert memory.evidence == chosen.evidence
+    assert chosen.id not in {item.memory.id for item in waiting(workspace)}
+
+
+def test_a_wish_that_is_turned_down_is_not_proposed_again_until_that_is_undone(workspace):
+    chosen = waiting(workspace)[0].memory
+    person.dismiss(workspace, chosen.id)
+    assert chosen.id not in {item.memory.id for item in waiting(workspace)}
+    undo(workspace)
+    assert chosen.id in {item.memory.id for item in waiting(workspace)}
+
+
+def test_what_is_turned_down_stays_so_through_the_next_run(workspace, home):
+    chosen = waiting(workspace)[0].memory
+    person.dismiss(workspace, chosen.id)
+    say(home, "s2", "hello again", chosen.content)
+    run(workspace, [], Options(model=False))
+    assert chosen.content not in {item.memory.content for item in waiting(workspace)}
+    assert [memory.status for memory in workspace.store.log.memories()] == [Status.REJECTED]
+
+
+def test_one_that_waits_is_found_by_the_beginning_of_its_id(workspace):
+    number = waiting(workspace)[0].memory.id
+    assert find(workspace, number[:8]).id == number
+    with pytest.raises(MissingError, match="nothing that waits"):
+        find(workspace, "zzzz")
+
+
+def test_review_lists_approves_and_rejects_by_id_and_why_shows_the_terms(workspace, home, capsys):
+    def kept(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main([*arguments, "--home", str(home)])
+        assert ended.value.code == 0
+        return capsys.readouterr().out
+
+    queue = json.loads(kept("review", "--json"))
+    assert [row["rank"] for row in queue] == list(range(1, BEST + 1))
+    assert len(json.loads(kept("review", "--all", "--json"))) == len(WISHES)
+    assert "2 more → kept review --all" in kept("review", "--list")
+    told = kept("why", queue[0]["id"])
+    assert "1 of 12 that wait here" in told
+    assert "says we" in told
+    kept("review", "--approve", queue[0]["id"], "--reject", queue[1]["id"])
+    statuses = {memory.content: memory.status for memory in workspace.store.log.memories()}
+    assert statuses == {queue[0]["content"]: Status.ACTIVE, queue[1]["content"]: Status.REJECTED}

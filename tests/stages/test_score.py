@@ -1,0 +1,38 @@
+"""The score that ranks what waits."""
+
+from kept.extraction.rules.wishes import WISH
+from kept.extraction.score import Model, features, score, trained
+
+MODEL = Model(bias=-2.0, weights=dict.fromkeys(features("", trigger=WISH, before=(), patterns=()), 0.5))
+
+
+def values(words, trigger=WISH):
+    return features(words, trigger=trigger, before=(), patterns=())
+
+
+def test_a_score_is_the_bias_and_the_sum_of_its_terms():
+    found = score(values("our amounts are always in cents"), MODEL)
+    assert found.value == MODEL.bias + sum(value for _, value in found.terms)
+    assert 0 < found.probability < 1
+
+
+def test_only_features_that_hold_are_terms_and_the_largest_stands_first():
+    found = score(values("our amounts are always in cents"), MODEL)
+    assert [name for name, _ in found.terms] == ["length", "says we"]
+
+
+def test_the_trained_weights_are_those_of_the_features():
+    assert set(trained().weights) == set(values("x"))
+
+
+def test_an_explicit_telling_ranks_above_the_same_words_as_a_wish():
+    words = "our amounts are always in cents"
+    assert score(values(words, "standing")).value > score(values(words)).value
+
+
+def test_a_group_is_spoken_for_in_any_language():
+    assert all(
+        values(words)["says we"]
+        for words in ("we use cents", "Unsere Beträge sind in Cent", "我们用分", "nous utilisons les centimes")
+    )
+    assert not values("use cents")["says we"]
