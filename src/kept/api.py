@@ -1,4 +1,4 @@
-"""Memory for whoever builds an agent: observe what is said, ask what is worth knowing now, end the session.
+"""The Python API for agent builders: observe what is said, ask for relevant memory, end the session.
 
 What is observed is written at once, redacted, as a transcript of kept's own folder, so nothing is lost when the process dies; the
 end of the session (or the next ``kept run``) reads it like any other transcript. Working memory is a fold over that file, and so is

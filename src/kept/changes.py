@@ -1,4 +1,4 @@
-"""One change by a person, settled: hand edits absorbed before it, outputs written and the index brought up to date after it."""
+"""Settle one change by a person: absorb hand edits before it, write outputs and update the index after it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress

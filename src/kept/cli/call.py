@@ -1,4 +1,4 @@
-"""What was asked for: the global options, taken out of the arguments wherever they stand. Knows no command."""
+"""Global options, taken out of the arguments wherever they stand. Knows no command."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What language models were asked and what it cost, in words. Pure: figures in, lines out."""
+"""Format usage and cost of language models. Pure: figures in, lines out."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

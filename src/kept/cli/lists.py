@@ -1,4 +1,4 @@
-"""Memories as lists: under their project, then their category, one line each with an id that every command accepts. Pure."""
+"""Format lists of memories, by project and category, each with an id that every command accepts. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime

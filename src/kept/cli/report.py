@@ -1,4 +1,4 @@
-"""What a run did, in words; and the best of what waits."""
+"""Format the report of a run. Pure: a report in, lines out."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

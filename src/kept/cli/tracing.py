@@ -1,4 +1,4 @@
-"""``kept why``: the trace of a memory, from the words it rests on to everything that happened to it. Changes nothing."""
+"""``kept why``: trace a memory from the words it rests on to every later change. Read-only."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any

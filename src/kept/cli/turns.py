@@ -1,4 +1,4 @@
-"""Archived turns: one on a line, the conversation around a memory's evidence, a session as a whole. Changes nothing."""
+"""Format archived turns: one line each, around a memory's evidence, or a whole session. Read-only."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Faults: what an input that a reader or a rule cannot cope with raises. One such input is named and left, the rest goes on."""
+"""Isolate errors: an input that a reader or a rule fails on is named and skipped, and the rest goes on."""
 
 import sqlite3
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Advising: what was learnt since a model last looked → one question for each category, with what is related → operations, guarded.
+"""Curation by a model: one question per category about what changed, the reply turned into guarded operations.
 
 What rules make of the candidates stands first; a model proposes changes to that, each checked, all of a group one pass that a guard
 may throw out whole and that can be undone. Without a usable reply nothing changes, and the next run asks again. Knows no prompt's

@@ -1,4 +1,4 @@
-"""Curating: groups whose candidates changed → operations, validated, guarded and applied in one transaction a group."""
+"""Curate groups whose candidates changed: validate, guard and apply operations, one transaction per group."""
 
 from collections import Counter
 from collections.abc import Callable

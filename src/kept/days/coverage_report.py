@@ -1,4 +1,4 @@
-"""Covering: the topics of the sessions that grew, or of a day, and what memory has of each. Changes nothing."""
+"""Coverage of a run or a day: the topics of its sessions, and what memory has of each. Read-only."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

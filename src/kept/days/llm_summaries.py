@@ -1,4 +1,4 @@
-"""The daybook: what a model put together of each day, from the points it noted while it read; and a person's words in its place.
+"""Day summaries by a model, from the points it noted while reading, and a person's edits of them.
 
 A day is written once it is over, one question for each project, and again only where its points changed. What cannot be asked now
 waits for the next night; until then its points stand as they were noted. Knows no prompt's text and no file.

@@ -1,4 +1,4 @@
-"""Summarising without a model: which things were worked on, told in the words used then; and which lines of a day matter later.
+"""Summarise days without a model: what was worked on, in the words used then, and which lines matter later.
 
 Knows no session, no store and no clock: it gets runs of events about one thing, and bullets.
 """

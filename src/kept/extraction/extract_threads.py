@@ -1,4 +1,4 @@
-"""Extracting: threads that grew → judged candidates in the log, one pass for each stretch of a thread.
+"""Extract threads that grew: judged candidates in the log, one pass for each stretch of a thread.
 
 A thread is read from the first of its episodes that was still open, with a bounded look back, so an appended line costs its own
 episode and the outcome equals that of reading the whole at once. An episode stays open until as many events follow it as can undo a

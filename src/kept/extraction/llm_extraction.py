@@ -1,4 +1,4 @@
-"""Hearing: what no model has read yet → questions → replies → judged candidates in the log, beside those of the rules.
+"""Extraction by a model: pending chunks, questions, replies, and judged candidates beside those of the rules.
 
 A conversation is asked about chunk by chunk, and no transaction is open meanwhile. What was answered is committed even where other
 chunks were not; those wait for the next run, which gets every reply that was paid for out of the cache. Knows no model and no

@@ -1,4 +1,4 @@
-"""Looking again at what a model proposed, without asking it: what is no longer said, what belongs to another project."""
+"""Validate a model's proposals again without asking it: what is no longer said, what moved to another project."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace

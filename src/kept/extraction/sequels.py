@@ -1,4 +1,4 @@
-"""Sequels: what failed at the end of one session and passed first in a later one of the same project.
+"""Fixes across sessions: what failed at the end of one session and passed first in a later one of the project.
 
 A session goes on where the up to three before it ended, as far as the two weeks before it go; two that ran side by side do not
 follow each other. Both orders of reading end alike: a session is paired with those before it when it is read, and those after it

@@ -1,4 +1,4 @@
-"""Judging: by which rules a thread's candidates are found, and the verdict on each, its evidence told where it stands."""
+"""Find a thread's candidates with the lexicons of its languages, and attach the gate's verdict to each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Doctoring: everything that could be wrong with living on this machine, each with its fix. Looks, and changes nothing."""
+"""Check the installation and name a fix for each problem. Read-only."""
 
 import importlib.util
 import json

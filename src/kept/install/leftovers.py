@@ -1,4 +1,4 @@
-"""What a command that was killed left unfinished: found and deleted by the next one."""
+"""Find and delete what a killed command left unfinished."""
 
 from contextlib import suppress
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Scheduling: the night's job entered with the system's scheduler, looked up there, and taken out again without a trace.
+"""Install, look up and remove the nightly job in the system's scheduler.
 
 A missed night needs no entry of its own: the next run reads whatever is new, whenever it comes.
 """

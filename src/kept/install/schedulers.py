@@ -1,4 +1,4 @@
-"""Schedulers: what the system has for starting a program every night, and the entry each of them wants.
+"""The system's schedulers (systemd, launchd, cron, Windows), and the entry each of them needs.
 
 Writes only files and lines of its own, marked as such, and takes exactly those away again. Knows nothing of what is started.
 """

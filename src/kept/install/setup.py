@@ -1,4 +1,4 @@
-"""Installing and leaving: hooks in the settings of coding agents, the night's job, and every file and line of kept's, gone again.
+"""Install and uninstall: hooks in the settings of coding agents, the nightly job, and every file and line of kept's.
 
 What stood in a settings file before is noted, so that leaving gives back its very bytes where nobody else changed it since.
 """

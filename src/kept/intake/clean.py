@@ -1,4 +1,4 @@
-"""Cleaning: an event without invisible text, binary bulk, secrets, and what a tool merely dumped.
+"""Clean an event: remove invisible text, binary bulk, secrets, and what a tool merely dumped.
 
 Text is stripped, freed of what kept itself put there, freed of blobs and redacted whole before anything is cut, so that no secret
 is halved first. What people and assistants said stays whole up to a generous cap; of a tool's output the head, the tail and the

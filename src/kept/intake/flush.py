@@ -1,4 +1,4 @@
-"""Flushing: what a transcript has more than the archive goes into the archive, before its client forgets it. Extracts nothing."""
+"""Archive what a transcript has more than the archive, before its client compacts it. Extracts nothing."""
 
 import os
 from pathlib import Path

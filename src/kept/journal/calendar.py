@@ -1,4 +1,4 @@
-"""The calendar: how much each day of a month held, and what belongs to one day besides its summary. Changes nothing."""
+"""How much each day of a month held, and what belongs to a day besides its summary. Read-only."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping

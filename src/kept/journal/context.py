@@ -1,4 +1,4 @@
-"""Telling: what an entry about some days can be made of: what their sessions say, and what was remembered on the eve of the first.
+"""The context of a journal entry: what the sessions of its days say, and memory as of the evening before.
 
 Nothing here looks past the last day, whatever was read since: neither a later answer to a prompt nor a later wording of a memory.
 """

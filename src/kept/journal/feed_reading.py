@@ -1,4 +1,4 @@
-"""Feeding: what external sources bring is put by, without secrets, so that a backfill sees what a feed has long dropped.
+"""Read external sources and store their items without secrets, so that a backfill sees what a feed has dropped.
 
 One file a source below kept's own folder: its cursor, then an item a line. Items are untrusted text; entries may describe them.
 """

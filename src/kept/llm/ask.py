@@ -1,4 +1,4 @@
-"""What a stage wants a language model to be asked, and the ways a reply can turn out. Knows no model, no network, no cache."""
+"""Questions for a language model, and the ways a reply can turn out. Knows no model, network or cache."""
 
 import hashlib
 import json

@@ -1,6 +1,4 @@
-"""Tongues: which of a profile's lexicons a part of a conversation is read by, told by the words of the person (or of the notes) in
-it.
-"""
+"""Language detection: choose which of a profile's lexicons reads an episode, by the person's own words."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache

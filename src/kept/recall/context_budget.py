@@ -1,6 +1,4 @@
-"""The context sandwich: which pieces are shown, layer by layer, under floors and a budget, none of them twice. May be empty.
-Pure.
-"""
+"""Assemble context within a budget: which pieces are shown, layer by layer, none of them twice. May be empty."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 

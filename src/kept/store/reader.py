@@ -1,4 +1,4 @@
-"""A glance at the store: what a hook needs of it, read beside its writer within a deadline, with nothing imported that takes time.
+"""Read-only reader of the store for hooks: reads beside the writer within a deadline and imports little.
 
 Knows the tables of the store; writes nothing, creates nothing, waits for nobody for long. That it reads what the store's own
 readers read is a test.

@@ -1,4 +1,4 @@
-"""``kept context`` and the help of ``kept hook``: what would be put before a session now, and why each line."""
+"""``kept context`` and the help of ``kept hook``: what a session would get now, and why."""
 
 import os
 from typing import Annotated

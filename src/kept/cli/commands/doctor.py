@@ -1,4 +1,4 @@
-"""``kept doctor``: everything that could be wrong, each with its fix."""
+"""``kept doctor``: checks the installation and says how to fix what is wrong."""
 
 from typing import Annotated
 

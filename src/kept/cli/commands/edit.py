@@ -1,4 +1,4 @@
-"""``kept add``, ``suggest``, ``edit``, ``retire``, ``resolve``, ``pin``: what a person says holds against every machine."""
+"""``kept add``, ``suggest``, ``edit``, ``retire``, ``resolve``, ``pin``: changes by a person, which no machine overrides."""
 
 import sys
 from collections.abc import Callable

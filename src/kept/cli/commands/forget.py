@@ -1,4 +1,4 @@
-"""``kept forget``: shows where words stand, asks, erases them everywhere, and tells what is left."""
+"""``kept forget``: show where words stand, ask, erase them everywhere, and report what remains."""
 
 import sys
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""``kept graph``: who and what memories are about, what they name, and what that ties together."""
+"""``kept graph``: the people, projects, files and tools that memories name, and how they are connected."""
 
 from collections import defaultdict
 from collections.abc import Iterator

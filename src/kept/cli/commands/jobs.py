@@ -1,4 +1,4 @@
-"""``kept jobs``: questions for the user's own agent, and what it replied."""
+"""``kept jobs``: questions for the user's own agent, and its replies."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any

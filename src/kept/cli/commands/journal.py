@@ -1,4 +1,4 @@
-"""``kept journal``: entries about days, written from what was said and done on them and what was remembered before."""
+"""``kept journal``: write entries about days from their sessions and from earlier memory."""
 
 import sys
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""``kept list``, ``kept show``: what is remembered. Changes nothing."""
+"""``kept list``, ``kept show``: memories, read-only."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby

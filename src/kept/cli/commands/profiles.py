@@ -1,4 +1,4 @@
-"""``kept profiles``: the ways of remembering; make one's own, check it, migrate to another."""
+"""``kept profiles``: list, show, copy, check and migrate profiles."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""``kept projects``: which directories are one project, which pairs may be one, and joining two or taking that back."""
+"""``kept projects``: list projects, suggest pairs that may be one, join two, undo that."""
 
 from collections.abc import Iterator
 from dataclasses import asdict

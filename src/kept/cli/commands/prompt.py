@@ -1,4 +1,4 @@
-"""``kept prompt``: what a language model is told when it extracts, and the user's own text in its place."""
+"""``kept prompt``: the extraction prompt, and the user's override of it."""
 
 import os
 import shlex

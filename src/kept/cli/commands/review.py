@@ -1,4 +1,4 @@
-"""``kept review``: what was held back, one keystroke each. Every answer is stored at once; stopping in between loses nothing."""
+"""``kept review``: decide on held memories, one key each. Every answer is stored at once, so stopping loses nothing."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping

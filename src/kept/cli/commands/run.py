@@ -1,4 +1,4 @@
-"""``kept run``: the main job, its progress and its report; on a machine without transcripts, on the bundled sample."""
+"""``kept run``: the main job, its progress and its report. Without transcripts it runs on the bundled sample."""
 
 import sys
 from collections.abc import Iterator, Sequence

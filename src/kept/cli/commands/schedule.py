@@ -1,4 +1,4 @@
-"""``kept schedule``: the night's job, entered with the system's scheduler, done, looked up, taken out."""
+"""``kept schedule``: install, run, show and remove the nightly job."""
 
 import os
 from collections.abc import Iterator

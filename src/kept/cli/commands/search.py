@@ -1,4 +1,4 @@
-"""``kept search``: memories, summaries and archived turns that answer a question. Changes nothing."""
+"""``kept search``: find memories, summaries and archived turns. Read-only."""
 
 from collections.abc import Sequence
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""``kept setup``, ``kept uninstall``: living on a machine, and leaving it as it was."""
+"""``kept setup``, ``kept uninstall``: install hooks, sections and schedule, and remove them again."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""``kept sleep``: the night's work on its own: what has faded retires, what lingers is named, the files are brought up to date."""
+"""``kept sleep``: retire what has faded, list what lingers, update the files."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""``kept status``, ``kept day``: how things stand, and what a day was. Changes nothing."""
+"""``kept status``, ``kept day``: the state of the store, and the summary of a day. Read-only."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

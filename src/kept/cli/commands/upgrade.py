@@ -1,4 +1,4 @@
-"""``kept upgrade``: what rules of earlier versions made is made anew, after it was shown."""
+"""``kept upgrade``: extract again with today's rules, after a preview."""
 
 from typing import Annotated
 

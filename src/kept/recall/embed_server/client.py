@@ -1,6 +1,4 @@
-"""Asking a warm process which facts are near to a message by meaning, for a hook: it imports next to nothing and waits for
-nobody.
-"""
+"""Client of the embedding server, for hooks: imports little and never waits past its deadline."""
 
 import time
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Which facts are near to a message by meaning: asked of a warm process, else in this one where a person waits for it.
+"""Facts near to a message by meaning: from the embedding server, else from the model in this process.
 
 Tells ids and cosines only: the texts are read from the store by whoever shows them. A hook in a process of its own may wait for
 this, so it does not import the workspace.
