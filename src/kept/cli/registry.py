@@ -22,12 +22,15 @@ GROUPS = {
             ("kept run", "kept run ~/backup/transcripts --dry-run", "kept run --since 2026-01-01 --json"),
         ),
         Command(
-            "status", "commands.status:status", "how things stand, and what waits for you", ("kept status", "kept status --json")
+            "status",
+            "commands.status:status",
+            "what is stored, what waits for review, warnings",
+            ("kept status", "kept status --json"),
         ),
         Command(
             "review",
             "commands.review:review",
-            "decide on what was held back, one keystroke each",
+            "decide on held memories, one key each",
             (
                 "kept review",
                 "kept review --list --json",
@@ -39,7 +42,7 @@ GROUPS = {
         Command(
             "journal",
             "commands.journal:journal",
-            "write what a day was, from its sessions and what was known before",
+            "write journal entries from the sessions of a day and earlier memory",
             (
                 "kept journal write",
                 "kept journal write --date 2026-02-13 --template weekly",
@@ -51,7 +54,7 @@ GROUPS = {
         Command(
             "upgrade",
             "commands.upgrade:upgrade",
-            "make anew what rules of an earlier version made, after showing it",
+            "extract again with today's rules, after a preview",
             ("kept upgrade", "kept upgrade --yes", "kept upgrade --json"),
         ),
     ),
@@ -71,7 +74,7 @@ GROUPS = {
         Command(
             "why",
             "tracing:why",
-            "where a memory comes from: whose words, when, what happened to it",
+            "where a memory comes from: whose words, when, and every change since",
             ("kept why 3fa2b1c0de", "kept why 3fa2 --context 5"),
         ),
         Command(
@@ -87,25 +90,25 @@ GROUPS = {
         Command(
             "context",
             "commands.context:context",
-            "what a session would get to see now, and why each line",
+            "what a session would get now, and why each line",
             ("kept context", 'kept context "the deploy script fails again" --project .', "kept context --json --budget 800"),
         ),
         Command(
             "graph",
             "commands.graph:graph",
-            "who and what memories are about, and what ties them together",
+            "the people, projects, files and tools that memories name",
             ("kept graph", "kept graph --project harbor", "kept graph --dot | dot -Tsvg > graph.svg"),
         ),
         Command(
             "files",
             "commands.files:files",
-            "the files kept writes, and what the next writing would change",
+            "the files kept writes, and what the next run would change in them",
             ("kept files", "kept files show .claude/rules/memory.md", "kept files preview"),
         ),
         Command(
             "day",
             "commands.status:day",
-            "what a day was",
+            "what was worked on, decided and left open on a day",
             ("kept day", "kept day 2026-02-13", "kept day yesterday --detailed", "kept day --week", "kept day 2026-02-13 --month"),
         ),
     ),
@@ -122,7 +125,7 @@ GROUPS = {
         Command(
             "suggest",
             "commands.edit:suggest",
-            "propose a memory and let the person decide",
+            "propose a memory; the person decides",
             ('kept suggest "The CI image pins Node 20." --type project_fact --project .',),
         ),
         Command(
@@ -132,7 +135,10 @@ GROUPS = {
             ('kept edit 3fa2b1c0de "Releases go out on Tuesdays and Thursdays."', "kept edit 3fa2b1c0de --type convention"),
         ),
         Command(
-            "retire", "commands.edit:retire", "a memory no longer holds", ('kept retire 3fa2b1c0de --reason "we moved to Bazel"',)
+            "retire",
+            "commands.edit:retire",
+            "take a memory out of use; its history stays",
+            ('kept retire 3fa2b1c0de --reason "we moved to Bazel"',),
         ),
         Command(
             "merge",
@@ -149,7 +155,7 @@ GROUPS = {
         Command(
             "pin",
             "commands.edit:pin",
-            "always show a memory; no machine touches it",
+            "always show a memory, and let no machine change it",
             ("kept pin 3fa2b1c0de", "kept pin 3fa2b1c0de --off"),
         ),
         Command(
@@ -185,15 +191,15 @@ GROUPS = {
         ),
     ),
     "Keep it safe": (
-        Command("check", "commands.safety:check", "prove that nothing is damaged", ("kept check",)),
-        Command("rebuild", "commands.safety:rebuild", "recreate everything derived from the log", ("kept rebuild",)),
+        Command("check", "commands.safety:check", "verify the store and name any damage", ("kept check",)),
+        Command("rebuild", "commands.safety:rebuild", "make everything derived from the log again", ("kept rebuild",)),
         Command(
             "backup", "commands.safety:backup", "copy everything into one verified file", ("kept backup ~/kept-2026-02-01.db",)
         ),
         Command(
             "restore",
             "commands.safety:restore",
-            "put a backup in the place of the store",
+            "replace the store by a backup",
             ("kept restore ~/kept-2026-02-01.db",),
         ),
         Command(
@@ -209,7 +215,7 @@ GROUPS = {
         Command(
             "import",
             "commands.safety:import_",
-            "take up what an export wrote, or what another tool remembers",
+            "import an export, or what another tool remembers",
             ("kept import memories.jsonl", "kept import kept.jsonl.gz --home ~/another-home", "kept import --from claude"),
         ),
     ),
@@ -217,7 +223,7 @@ GROUPS = {
         Command(
             "sources",
             "commands.sources:sources",
-            "what is read, what is not and why, and the account of every record",
+            "what is read, what is not and why; add or switch off sources",
             (
                 "kept sources",
                 "kept sources --verbose",
@@ -242,13 +248,13 @@ GROUPS = {
         Command(
             "projects",
             "commands.projects:projects",
-            "which directories are one project; join two, or take that back",
+            "which directories are one project; join two, or undo that",
             ("kept projects", "kept projects join ~/old/harbor ~/code/harbor", "kept projects undo"),
         ),
         Command(
             "profiles",
             "commands.profiles:profiles",
-            "the ways of remembering",
+            "the profiles: list, show, copy, check, migrate",
             (
                 "kept profiles",
                 "kept profiles show vault",
@@ -283,20 +289,20 @@ GROUPS = {
         Command(
             "setup",
             "commands.setup:setup",
-            "find what there is, say what will be written, do it",
+            "install hooks, sections and the nightly job, showing each file first",
             ("kept setup", "kept setup --show", "kept setup --yes --at 02:30"),
         ),
-        Command("doctor", "commands.doctor:doctor", "everything that could be wrong, each with its fix", ("kept doctor",)),
+        Command("doctor", "commands.doctor:doctor", "check the installation; each problem with its fix", ("kept doctor",)),
         Command(
             "uninstall",
             "commands.setup:uninstall",
-            "take every file and line of kept's away again",
+            "remove every hook, file and section of kept's",
             ("kept uninstall", "kept uninstall --purge"),
         ),
         Command(
             "schedule",
             "commands.schedule:schedule",
-            "run every night by itself",
+            "install, show and remove the nightly job",
             (
                 "kept schedule install --at 02:30",
                 "kept schedule install --at 02:30 --tz Europe/Berlin",
@@ -334,12 +340,12 @@ GROUPS = {
 COMMANDS = {command.name: command for group in GROUPS.values() for command in group}
 
 GLOBAL_OPTIONS = (
-    ("--home DIR", "kept's own state and every file it writes lie below DIR (also KEPT_HOME)"),
+    ("--home DIR", "kept's own state and every file it writes are below DIR (also KEPT_HOME)"),
     ("--profile NAME", "the way of remembering"),
     ("--tz ZONE", "the time zone that decides which day something belongs to"),
     ("--quiet, -q", "say nothing but what was asked for and what went wrong"),
     ("--verbose, -v", "say more; on an error, show where it arose"),
-    ("--new-store", "begin with an empty store where the old one is gone, though backups of it are there"),
+    ("--new-store", "start an empty store if the old one is gone, even though backups exist"),
     ("--version", "the version"),
 )
 
