@@ -40,7 +40,8 @@ from kept.recall.index import Kind
 from kept.recall.index.queue import opened_queue
 from kept.recall.index.vectors import Entry, update
 from kept.recall.search import mark_of
-from kept.store import Draft, SqliteStore
+from kept.store.sqlite import SqliteStore
+from kept.store.values import Draft
 from kept.workspace import find_paths
 
 KEPT = Path(sys.executable).with_name("kept")

@@ -19,7 +19,8 @@ from typing import Any
 from kept.core.event import Account, Author, Cursor, Event, Kind, Origin, Pointer, Precision
 from kept.core.memory import Accepted, Actor, Candidate, Evidence, Judged, Memory, Status
 from kept.core.operation import Add, Pin
-from kept.store import Draft, Span, SqliteStore
+from kept.store.sqlite import SqliteStore
+from kept.store.values import Draft, Span
 
 WORDS = [
     f"{stem}{end}" for stem in ("build", "deploy", "cache", "token", "parser", "branch", "index", "queue") for end in range(250)

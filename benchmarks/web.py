@@ -25,7 +25,7 @@ from store import NOW, event, memory, sentence
 from kept.changes import settle
 from kept.core.memory import Actor
 from kept.core.operation import Add
-from kept.store import Draft
+from kept.store.values import Draft
 from kept.web import listen, make
 from kept.web.room import Room
 from kept.web.server import Server, config_of

@@ -36,8 +36,9 @@ from kept.profiles.language import lexicon_of
 from kept.profiles.profile import Category, Profile, Use, choose, read_kind
 from kept.profiles.prompts import Prompt, overlaid, prompt
 from kept.sources.entries import ENTRY, entries
-from kept.store import SqliteStore, Store
 from kept.store.moved_home import rehome
+from kept.store.protocol import Store
+from kept.store.sqlite import SqliteStore
 
 VAULT, VAULT_MARKER = "vault", ".memory-loop.json"
 JOURNAL = "journal"  # the profile that remembers what kept's own entries tell

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from kept.core.event import Account, Author, Cursor, Event, Kind, Origin, Pointer, Precision
 from kept.core.memory import Accepted, Actor, Candidate, Evidence, Judged, Memory, Status
 from kept.core.operation import Add
-from kept.store import Draft, Store
+from kept.store.protocol import Store
+from kept.store.values import Draft
 
 AT = datetime(2026, 1, 5, 14, tzinfo=UTC)
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

@@ -9,7 +9,8 @@ from store_world import AT, DAWN, NOW, archive, event
 from kept.core.erasure import Words
 from kept.core.event import FORGOTTEN_MARK, Author, Kind, Pointer, Precision
 from kept.core.project import Project
-from kept.store import SqliteStore, Store
+from kept.store.protocol import Store
+from kept.store.sqlite import SqliteStore
 
 
 @pytest.fixture

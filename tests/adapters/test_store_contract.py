@@ -17,7 +17,10 @@ from kept.core.fold import fold
 from kept.core.memory import Evidence, Refused, Status
 from kept.core.operation import Add, Forget, Merge, Pin, Retire, Supersede, as_facts
 from kept.core.summary import Form, Note, Passage
-from kept.store import IMPORTED, Output, Span, SqliteStore, Store
+from kept.store.check import IMPORTED
+from kept.store.protocol import Store
+from kept.store.sqlite import SqliteStore
+from kept.store.values import Output, Span
 
 KINDS = ("sqlite",)  # every store there is keeps this contract
 

@@ -17,8 +17,10 @@ from kept.core.event import Author, Origin
 from kept.core.event import Kind as What
 from kept.core.memory import Evidence
 from kept.core.operation import Add, Forget, Retire, Supersede
-from kept.store import Span, SqliteStore, database
+from kept.store import database
 from kept.store.database import FORMAT, Database
+from kept.store.sqlite import SqliteStore
+from kept.store.values import Span
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from kept.llm.client import LlmClient
 from kept.local import files
 from kept.pipeline.run import Options, run
 from kept.pipeline.write_journal import State, backfill, plan, work_of
-from kept.store import SqliteStore
+from kept.store.sqlite import SqliteStore
 from talking import say
 
 FIRST = date(2026, 1, 5)

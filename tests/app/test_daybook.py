@@ -18,7 +18,7 @@ from kept.pipeline.safety import check, rebuild
 from kept.recall.context import assemble
 from kept.recall.nearby import Asked, Place
 from kept.recall.search import Kind, search
-from kept.store import SqliteStore
+from kept.store.sqlite import SqliteStore
 from talking import RULE, forget_ids, say
 
 DAY = date(2026, 1, 5)

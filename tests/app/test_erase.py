@@ -28,8 +28,8 @@ from kept.pipeline.nightly import nightly
 from kept.pipeline.run import Options, run
 from kept.pipeline.safety import import_file
 from kept.pipeline.write_journal import work_of, write
-from kept.store import SqliteStore
 from kept.store.records import unpacked_text
+from kept.store.sqlite import SqliteStore
 from talking import converse, forget_ids, say
 
 DAY = date(2026, 1, 5)

@@ -15,7 +15,7 @@ from kept.memories.browse import exported
 from kept.memories.history import redo, undo
 from kept.pipeline.run import Options, run
 from kept.pipeline.safety import export_archive, import_file
-from kept.store import SqliteStore
+from kept.store.sqlite import SqliteStore
 from talking import forget_ids, say
 
 pytestmark = pytest.mark.shared

@@ -12,8 +12,8 @@ from kept.core.times import to_text
 from kept.local import queue, session_queue
 from kept.memories.person import add, pin, retire
 from kept.pipeline.run import Options, run
-from kept.store import SqliteStore
 from kept.store.reader import StoreReader, _statements
+from kept.store.sqlite import SqliteStore
 from kept.workspace import find_paths
 
 

@@ -10,7 +10,7 @@ from kept.core.event import Origin
 from kept.core.memory import Actor, Evidence, Memory, Status
 from kept.core.operation import Add, Pin, Reaffirm, Retire, Supersede, as_facts
 from kept.memories.history import difference, history, memories_at, redo, undo
-from kept.store import Draft
+from kept.store.values import Draft
 
 JAN, MAR, MAY = (datetime(2026, month, 1, 12, tzinfo=UTC) for month in (1, 3, 5))
 

@@ -12,7 +12,7 @@ from kept.core.operation import Add, Merge, Operation, Retire, Revise, Supersede
 from kept.curation.passes import GUARD
 from kept.memories import person
 from kept.pipeline.run import Options, run
-from kept.store import Draft
+from kept.store.values import Draft
 from talking import RULE, say
 
 NIGHTS, MEMORIES, TENTH = 30, 40, 4

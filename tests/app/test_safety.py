@@ -20,8 +20,8 @@ from kept.memories.history import undo
 from kept.outputs.write import Standing
 from kept.pipeline.run import Options, run
 from kept.pipeline.safety import check, export_archive, import_file, restore
-from kept.store import SqliteStore
 from kept.store.backups import is_intact
+from kept.store.sqlite import SqliteStore
 from kept.workspace import Paths, opened
 from talking import forget_ids
 

@@ -9,7 +9,7 @@ from reading import at_once, read, read_in_pieces
 
 from kept.core.event import Account, Cursor
 from kept.sources import Skipped, examine, find_files
-from kept.store import SqliteStore
+from kept.store.sqlite import SqliteStore
 
 GROWING = {"claude-code", "codex", "gemini-cli", "pi", "copilot-cli", "cursor-agent", "generic"}
 LARGEST = 200_000  # bytes of a file that is grown: each length is read on its own

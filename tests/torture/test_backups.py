@@ -12,8 +12,8 @@ from faults import SAMPLE, desk_at, environment, kept, memory_file, ran, remembe
 from kept.core.errors import StoreError
 from kept.memories import person
 from kept.memories.backups import safeguard
-from kept.store import SqliteStore
 from kept.store.backups import add_copy, is_intact, kept_copies, rotate
+from kept.store.sqlite import SqliteStore
 
 WRITER = Path(__file__).parent / "writer.py"
 RULE = "Quokka releases go out on Tuesdays only."

@@ -27,7 +27,7 @@ from faults import (
 
 from kept.core.errors import DamagedError, KeptError
 from kept.pipeline.safety import check
-from kept.store import SqliteStore
+from kept.store.sqlite import SqliteStore
 
 PAGE = 4096
 OWN = "name NOT LIKE '%\\_index%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"

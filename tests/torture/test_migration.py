@@ -17,8 +17,8 @@ from faults import Disk, Point, copy, desk_at, environment, injected, kept, ran,
 from kept.core.event import Origin
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add
-from kept.store import Draft
 from kept.store.database import FORMAT
+from kept.store.values import Draft
 from waiting import until
 
 OLD = FORMAT - 1

@@ -9,7 +9,7 @@ from kept.llm.budget import Tally
 from kept.llm.prices import date
 from kept.local.settings import Llm
 from kept.pipeline.usage import Costs
-from kept.store import Run
+from kept.store.values import Run
 
 _AGAIN = "nothing was taken from them, and nothing is lost; the next run asks again"
 

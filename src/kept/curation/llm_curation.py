@@ -20,7 +20,7 @@ from kept.curation.passes import CURATE, Curated, curate_group
 from kept.llm.ask import Answered, Asking
 from kept.profiles import prompts
 from kept.profiles.profile import Profile
-from kept.store import Draft
+from kept.store.values import Draft
 from kept.workspace import Workspace
 
 ADVISE = "advise"

@@ -10,7 +10,7 @@ from kept.curation.curate import curate
 from kept.curation.guard import overreach, trespasses
 from kept.extraction.questions import settled
 from kept.local.progress import Progress, silent
-from kept.store import Draft
+from kept.store.values import Draft
 from kept.workspace import Workspace
 
 CURATE, GUARD = "curate", "guard"

@@ -10,7 +10,7 @@ from kept.core.event import Event
 from kept.core.memory import USER_SCOPE
 from kept.core.times import to_text
 from kept.extraction.coverage import Coverage, Known, Topic, known, marked, topics
-from kept.store import Thread
+from kept.store.values import Thread
 from kept.workspace import Workspace
 
 WINDOW = 4_000  # events looked at together: bounds memory whatever the length of a session

@@ -17,7 +17,7 @@ from kept.days.summaries import condense, notes, ordered, part_of, remembered, w
 from kept.extraction.coverage import Topic, topics
 from kept.local.batches import batches
 from kept.local.progress import Progress, silent
-from kept.store import Noted, Thread
+from kept.store.values import Noted, Thread
 from kept.workspace import Workspace
 
 _FIRST, _LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)

@@ -16,7 +16,7 @@ from kept.extraction.questions import folded, summed, summing
 from kept.llm.ask import Answered, Ask
 from kept.llm.client import LlmClient
 from kept.profiles import prompts
-from kept.store import Pointed
+from kept.store.values import Pointed
 from kept.workspace import Workspace
 
 _FEW = 3  # points that need no putting together

@@ -24,8 +24,8 @@ from kept.local.progress import Late, Progress, never, silent
 from kept.profiles.language import lexicon_of
 from kept.profiles.profile import Occasion
 from kept.sources.entries import ENTRY
-from kept.store import SEQUEL, Draft, Proposal, Span, Thread
 from kept.store.threads import abandoned
+from kept.store.values import SEQUEL, Draft, Proposal, Span, Thread
 from kept.workspace import Workspace
 
 # What counts while a session goes on must be surer than what is accepted of a whole one.

@@ -26,7 +26,7 @@ from kept.local.progress import Late, Progress, never, silent
 from kept.profiles.language import lexicon_of
 from kept.profiles.profile import Occasion, Profile
 from kept.profiles.prompts import Prompt
-from kept.store import MODEL, Draft, Proposal, Span, Thread
+from kept.store.values import MODEL, Draft, Proposal, Span, Thread
 from kept.workspace import Workspace
 
 CHUNK_TOKENS = 12_000  # far below every price step, and little enough for a small model to keep in view

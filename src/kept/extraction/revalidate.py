@@ -9,7 +9,7 @@ from kept.core.memory import Judged, Refused
 from kept.extraction.llm_extraction import commit
 from kept.extraction.questions import TRIGGER
 from kept.extraction.questions.support import verbatim
-from kept.store import MODEL, Proposal, Span, Thread
+from kept.store.values import MODEL, Proposal, Span, Thread
 from kept.workspace import Workspace
 
 

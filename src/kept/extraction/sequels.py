@@ -14,7 +14,7 @@ from kept.core.memory import Actor, Judged, Verdict
 from kept.extraction.rules import fixes_across, left_failing
 from kept.extraction.verdicts import Rules, judged, rules_for, texts
 from kept.profiles.language import lexicon_of
-from kept.store import SEQUEL, Draft, Span, Thread
+from kept.store.values import SEQUEL, Draft, Span, Thread
 from kept.workspace import Workspace
 
 EVENTS = 120  # of the end of a session, and of the beginning of the one after it

@@ -10,7 +10,7 @@ from kept.core.memory import Accepted, Candidate, Evidence, Judged, Refused, Ver
 from kept.core.redact import redact
 from kept.extraction.gate import grounded, judge
 from kept.profiles.profile import Profile
-from kept.store import Thread
+from kept.store.values import Thread
 from kept.workspace import Workspace
 
 FORGOTTEN = Refused(reason="forgotten")

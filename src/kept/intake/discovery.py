@@ -19,7 +19,7 @@ from kept.sources import Skip, Skipped, encoding_of, examine, find_files, in_too
 from kept.sources.entries import ENTRY, entries
 from kept.sources.registry import LEFT_OUT, SOURCES, in_zone
 from kept.sources.retention import days_kept
-from kept.store import OptedOut, Thread
+from kept.store.values import OptedOut, Thread
 from kept.workspace import Workspace
 
 _WARNED = 7  # days before a tool deletes a transcript from which on kept says so

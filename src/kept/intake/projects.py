@@ -12,7 +12,7 @@ from kept.extraction.extract_threads import extract_anew
 from kept.extraction.revalidate import moved
 from kept.intake.kinship import Remotes, first_commits, identities
 from kept.local.progress import Progress, silent
-from kept.store import Draft, Proposal
+from kept.store.values import Draft, Proposal
 from kept.workspace import Workspace, place_of
 
 

@@ -14,7 +14,7 @@ from kept.days.summaries import part_of, worked
 from kept.journal.narrate import head_of
 from kept.journal.narrate.page import body_of
 from kept.local import files
-from kept.store import Noted, Sitting
+from kept.store.values import Noted, Sitting
 from kept.workspace import Workspace
 
 _LASTING = (Status.ACTIVE, Status.RESOLVED, Status.SUPERSEDED)

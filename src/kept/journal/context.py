@@ -17,7 +17,7 @@ from kept.days.summaries import notes, part_of, worked
 from kept.journal.entry import Grade, Slot, Told
 from kept.memories.history import memories_at
 from kept.sources.entries import ENTRY
-from kept.store import Noted
+from kept.store.values import Noted
 from kept.workspace import JOURNAL, Workspace
 
 _SLOTS = {Part.DECIDED: Slot.DECIDED, Part.LEARNT: Slot.LEARNT, Part.OPEN: Slot.OPEN}

@@ -18,7 +18,7 @@ from kept.extraction.questions import TRIGGER
 from kept.memories.person import revision
 from kept.profiles.profile import read_kind
 from kept.profiles.prompts import Prompt
-from kept.store import Run, Sitting
+from kept.store.values import Run, Sitting
 from kept.workspace import Workspace
 
 WHOSE = {

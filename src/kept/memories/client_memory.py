@@ -20,7 +20,7 @@ from kept.core.project import root_of
 from kept.core.text import normal_form
 from kept.memories.foreign import Note, notes
 from kept.memories.person import usable
-from kept.store import Draft
+from kept.store.values import Draft
 from kept.workspace import Workspace
 
 # What tools call their notes, and the category of the default profile that is nearest; the person decides in review.

@@ -8,7 +8,7 @@ from kept.core.errors import UsageError
 from kept.core.fold import fold, idle, undone
 from kept.core.memory import Actor, Memory
 from kept.core.operation import Add, Forget, Operation, Pass, mentioned
-from kept.store import Draft, Run
+from kept.store.values import Draft, Run
 from kept.workspace import Workspace
 
 _SWITCHES = frozenset({"undo", "redo"})

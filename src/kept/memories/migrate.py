@@ -12,7 +12,7 @@ from kept.core.errors import UsageError
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Move, Operation
 from kept.profiles.profile import INTENTS, Profile
-from kept.store import Draft
+from kept.store.values import Draft
 from kept.workspace import Workspace
 
 

@@ -20,7 +20,7 @@ from kept.core.redact import redact
 from kept.core.text import normal_form, one_line
 from kept.core.times import to_text
 from kept.intake.projects import note
-from kept.store import Draft, Thread
+from kept.store.values import Draft, Thread
 from kept.workspace import Workspace
 
 MOST = 2_000  # characters a person's own memory may have: it must stand on one line

@@ -20,7 +20,7 @@ from kept.memories.person import usable
 from kept.outputs.compose import is_shown, leading
 from kept.outputs.view import Entry, ViewEdits, compare, read_view, render_view, within
 from kept.profiles.profile import Place, Profile
-from kept.store import Draft, Output
+from kept.store.values import Draft, Output
 from kept.workspace import Workspace
 
 _QUESTION = "open_question"

@@ -29,7 +29,7 @@ from kept.outputs.merge_edits import absorb, untouched, weave
 from kept.outputs.render import render, render_section
 from kept.outputs.targets import Book, Form, Target, bind, document_of, targets, written_before
 from kept.outputs.view_file import absorb_view, views, write_view
-from kept.store import Draft, Output
+from kept.store.values import Draft, Output
 from kept.workspace import Workspace
 
 TRIES = 5

@@ -39,8 +39,8 @@ from kept.pipeline.outdated import outdated
 from kept.pipeline.usage import forget_replies
 from kept.profiles.profile import Occasion
 from kept.recall.indexing import UNMADE, bring_up_to_date, count_uses
-from kept.store import Run
 from kept.store.run_number import RunNumber
+from kept.store.values import Run
 from kept.workspace import Workspace
 
 T = TypeVar("T")

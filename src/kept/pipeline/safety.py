@@ -24,9 +24,11 @@ from kept.local.files import locked
 from kept.memories.person import usable
 from kept.outputs.write import Standing, Written, standing, start_over
 from kept.recall.indexing import discard
-from kept.store import IMPORTED, Draft, Output, SqliteStore
 from kept.store.backups import put_in_place
+from kept.store.check import IMPORTED
 from kept.store.portable import is_portable, read_in, write_out
+from kept.store.sqlite import SqliteStore
+from kept.store.values import Draft, Output
 from kept.workspace import Paths, Workspace
 
 _LONGEST = 2**20  # bytes of one exported memory

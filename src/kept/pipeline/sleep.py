@@ -16,8 +16,8 @@ from kept.local.files import locked
 from kept.outputs.write import Written, absorb_edits, write_outputs
 from kept.profiles.profile import Category
 from kept.recall.index import Kind, Limits, opened
-from kept.store import Draft, Noted
 from kept.store.run_number import RunNumber
+from kept.store.values import Draft, Noted
 from kept.workspace import Workspace
 
 FADE = "fade"

@@ -16,7 +16,7 @@ from kept.curation.passes import CURATE, GUARD
 from kept.llm.ask import Usage
 from kept.llm.replies import Replies
 from kept.pipeline.write_journal import heads
-from kept.store import Run
+from kept.store.values import Run
 from kept.workspace import Workspace
 
 _SWITCHES = frozenset({"undo", "redo"})

@@ -27,7 +27,7 @@ from kept.recall.embed_server.query import near_here
 from kept.recall.failures import marks_of
 from kept.recall.index import Kind
 from kept.recall.ranking.scoring import weights_of
-from kept.store import Draft
+from kept.store.values import Draft
 from kept.workspace import Workspace
 
 _QUOTE = 400  # characters of a quote or a turn

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from kept.store import Store
+from kept.store.protocol import Store
 
 
 def rehome(store: Store, root: Path, memory_files: Sequence[str]) -> None:

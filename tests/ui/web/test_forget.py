@@ -14,7 +14,7 @@ from kept.memories import person
 from kept.memories.backups import backup, safeguard
 from kept.pipeline.run import Options, run
 from kept.pipeline.write_journal import work_of, write
-from kept.store import Draft
+from kept.store.values import Draft
 from talking import say
 
 DAY = date(2026, 1, 5)

@@ -10,7 +10,7 @@ from kept.core.memory import Actor
 from kept.curation.passes import GUARD
 from kept.pipeline.run import Options, run
 from kept.pipeline.status import runs, stops
-from kept.store import Draft
+from kept.store.values import Draft
 from kept.web.work import Work
 from kept.workspace import find_paths
 

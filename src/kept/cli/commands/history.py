@@ -23,7 +23,7 @@ from kept.memories.history import Entry, Later, Undone, difference, history, las
 from kept.memories.history import redo as bring_back
 from kept.memories.history import undo as take_back
 from kept.pipeline.usage import costs
-from kept.store import Run
+from kept.store.values import Run
 from kept.workspace import Workspace
 
 _CHANGES_SHOWN = 20

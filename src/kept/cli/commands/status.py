@@ -36,7 +36,7 @@ from kept.pipeline.nightly import NIGHT, last_night
 from kept.pipeline.usage import costs, set_aside
 from kept.profiles.profile import title_of
 from kept.recall.indexing import Standing, standing
-from kept.store import Run, Sitting
+from kept.store.values import Run, Sitting
 from kept.workspace import Workspace
 
 

@@ -9,8 +9,8 @@ from kept.core.erasure import Place, Words
 from kept.core.errors import KeptError, StoreError
 from kept.memories.backups import backups
 from kept.pipeline.erase.store import StoreHolder, erase_written
-from kept.store import SqliteStore
 from kept.store.backups import copy_in, copy_over, has_turns
+from kept.store.sqlite import SqliteStore
 from kept.store.traces import traces
 from kept.workspace import Workspace
 

@@ -13,8 +13,9 @@ from kept.core.event import Author, Event, Origin
 from kept.core.fingerprint import fingerprint, recognised
 from kept.core.memory import USER_SCOPE, Actor, Memory, Status
 from kept.core.operation import Add, Forget
-from kept.store import Draft, Store
 from kept.store.erasing import said_in
+from kept.store.protocol import Store
+from kept.store.values import Draft
 
 _FIRST, _LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 _WHOSE = {Author.HUMAN: "you", Author.ASSISTANT: "the assistant", Author.TOOL: "a tool"}
