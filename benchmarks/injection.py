@@ -23,7 +23,7 @@ from typing import NamedTuple
 from kept.cli.hook import _marks
 from kept.core.fence import CORE, Piece
 from kept.core.project import folder_of
-from kept.local import session_queue
+from kept.local import queue
 from kept.local.recall_settings import Recall
 from kept.recall import context
 from kept.recall.context import Asked, Place, assemble
@@ -74,7 +74,7 @@ def prompts(connection: sqlite3.Connection) -> Iterator[Prompt]:
 
 
 def injected(home: str, *, meaning: bool, days: bool = False) -> Iterator[tuple[Prompt, Piece]]:
-    state = session_queue.state_of(home)
+    state = queue.state_of(home)
     path = f"{state}/kept.db"
     connection = sqlite3.connect(path)
     scopes = dict(connection.execute("SELECT directory, scope FROM projects"))

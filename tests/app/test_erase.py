@@ -17,7 +17,7 @@ from kept.core.errors import UsageError
 from kept.core.summary import Form, Passage
 from kept.journal.feed_reading import collect
 from kept.llm.replies import Note, Replies
-from kept.local.session_queue import complain
+from kept.local.queue import complain
 from kept.memories import person
 from kept.memories.backups import backup, safeguard
 from kept.memories.history import undo

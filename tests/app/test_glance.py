@@ -9,7 +9,7 @@ import pytest
 from kept.core.errors import StoreError
 from kept.core.memory import Status
 from kept.core.times import to_text
-from kept.local import queue, session_queue
+from kept.local import queue
 from kept.memories.person import add, pin, retire
 from kept.pipeline.run import Options, run
 from kept.store.reader import StoreReader, _statements
@@ -123,14 +123,14 @@ def test_lines_appended_to_a_spool_are_taken_once_and_never_torn(tmp_path):
 
 def test_the_log_of_the_hooks_is_bounded_and_keeps_the_newest(tmp_path):
     for number in range(2_500):
-        session_queue.complain(str(tmp_path), "2026-01-05T10:00:00Z", "stop", f"{number} " + "x" * 100)
-    kept = session_queue.complaints(str(tmp_path))
+        queue.complain(str(tmp_path), "2026-01-05T10:00:00Z", "stop", f"{number} " + "x" * 100)
+    kept = queue.complaints(str(tmp_path))
     assert kept[-1].startswith("2026-01-05T10:00:00Z stop: 2499 ")
     assert sum(map(len, kept)) < 130_000
 
 
 def test_the_hooks_know_where_the_store_lies(home):
-    assert session_queue.state_of(str(home)) == str(find_paths(str(home), {}).state)
+    assert queue.state_of(str(home)) == str(find_paths(str(home), {}).state)
 
 
 def test_time_that_passed_in_waiting_for_somebody_else_does_not_count(store):

@@ -11,7 +11,7 @@ from living import FACTS, KEPT, as_sent, at_claude, at_codex, client, kept, left
 
 from kept.core.fence import TAG
 from kept.install.uninstall import under_way
-from kept.local.session_queue import queued
+from kept.local.queue import queued
 
 pytestmark = pytest.mark.needs_cli
 

@@ -5,7 +5,7 @@ from claude_lines import assistant, line, read, result, text, use, user
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Kind, Precision
-from kept.sources.formats.claude_code.labels import split_text
+from kept.sources.message_parts import split_text
 
 
 @pytest.fixture

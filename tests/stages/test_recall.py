@@ -8,7 +8,7 @@ from kept.local.recall_settings import Recall
 from kept.recall.ranking.pieces import LONGEST, MOST, pieces
 from kept.recall.ranking.question import MOST_WORDS, telling_words
 from kept.recall.ranking.rank import conversations, fused, in_conversation, with_surroundings
-from kept.recall.ranking.scoring import fact_score
+from kept.recall.relevance import fact_score
 
 
 def test_words_of_grammar_are_not_looked_for_unless_there_are_no_others():

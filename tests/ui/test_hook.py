@@ -3,6 +3,8 @@
 import json
 import os
 import sqlite3
+import subprocess
+import sys
 import threading
 from contextlib import suppress
 from itertools import count
@@ -397,3 +399,16 @@ def test_gemini_is_answered_with_the_name_it_gives_the_event(remembering):
     assert code == 0
     assert json.loads(out)["hookSpecificOutput"]["hookEventName"] == "BeforeAgent"
     assert FACT in out
+
+
+def test_a_prompt_hook_imports_at_most_fifteen_modules_that_hold_code(remembering):
+    body = json.dumps(prompt("Where are invoices exported?", cwd=harbor()))
+    program = (
+        "import sys; from kept.cli.hook import answer; answer(['user-prompt'])\n"
+        "files = [module.__file__ for name, module in sys.modules.items() if name.partition('.')[0] == 'kept']\n"
+        "print(*(file for file in files if not file.endswith('__init__.py')), sep='\\n', file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], input=body, capture_output=True, text=True, check=True)
+    modules = done.stderr.split()
+    assert any(file.endswith("recall/context.py") for file in modules)
+    assert len(modules) <= 15, modules

@@ -19,10 +19,10 @@ from kept.core.errors import StoreError
 from kept.core.fence import FACTS, FIXES, GUARD, Context, block
 from kept.core.handover import is_suggestion_tool
 from kept.intake import reminders
-from kept.local import session_queue
+from kept.local import queue
 from kept.local.job_failures import line_of, untold
 from kept.recall.context import NOTHING, Asked, Nearest, Place, assemble, utc_now
-from kept.recall.ranking.scoring import weights_of
+from kept.recall.relevance import weights_of
 
 _MOST = 8_000_000  # bytes of a payload; a larger one is not read
 _SECONDS = 0.15  # reading the store before a prompt may take so long
@@ -126,8 +126,8 @@ def _text(payload: Mapping[str, Any], name: str) -> str:
 
 def _complain(root: str, event: str, what: str) -> None:
     try:
-        if root and os.path.isdir(session_queue.state_of(root)):  # noqa: PTH112 - see spooling
-            session_queue.complain(session_queue.state_of(root), _now(), event[:40], what[:400])
+        if root and os.path.isdir(queue.state_of(root)):  # noqa: PTH112 - see spooling
+            queue.complain(queue.state_of(root), _now(), event[:40], what[:400])
     except OSError:
         return  # there is no place to complain
 
@@ -142,9 +142,9 @@ def _now() -> str:
 def _session_start(root: str, payload: Mapping[str, Any], client: str) -> str:
     """What always holds. After a resume what was shown stands in the conversation; after a compaction it does not."""
     session = _text(payload, "session_id")
-    state = session_queue.state_of(root)
+    state = queue.state_of(root)
     if _text(payload, "source") not in ("resume", "fork") and session:
-        session_queue.start(state, session)
+        queue.start(state, session)
     failed = untold(state)
     reminder = _about_handover(root, lambda: reminders.at_start(state, session, _text(payload, "source")))
     return _inject(root, payload, client, "SessionStart", message="", first=line_of(failed) if failed else "", reminder=reminder)
@@ -154,7 +154,7 @@ def _user_prompt(root: str, payload: Mapping[str, Any], client: str) -> str:
     if "prompt" not in payload:
         _complain(root, "user-prompt", f"the payload has no prompt; it has {', '.join(sorted(payload))[:200]}")
         return ""
-    state, message = session_queue.state_of(root), _text(payload, "prompt")
+    state, message = queue.state_of(root), _text(payload, "prompt")
     session, transcript = _text(payload, "session_id"), _text(payload, "transcript_path")
     reminder = _about_handover(root, lambda: reminders.before_prompt(state, session, transcript, message))
     return _inject(root, payload, client, "UserPromptSubmit", message=message, reminder=reminder)
@@ -162,7 +162,7 @@ def _user_prompt(root: str, payload: Mapping[str, Any], client: str) -> str:
 
 def _about_handover(root: str, tell: Callable[[], str]) -> str:
     """What the agent is told about handing over; nothing where the settings say so, kept was never run, or it cannot be noted."""
-    if not os.path.isfile(os.path.join(session_queue.state_of(root), "kept.db")):  # noqa: PTH113, PTH118 - see spooling
+    if not os.path.isfile(os.path.join(queue.state_of(root), "kept.db")):  # noqa: PTH113, PTH118 - see spooling
         return ""
     try:
         return "" if _settings(root).handover == reminders.OFF else tell()
@@ -174,7 +174,7 @@ def _about_handover(root: str, tell: Callable[[], str]) -> str:
 def _inject(
     root: str, payload: Mapping[str, Any], client: str, name: str, *, message: str, first: str = "", reminder: str = ""
 ) -> str:
-    state, session = session_queue.state_of(root), _text(payload, "session_id")
+    state, session = queue.state_of(root), _text(payload, "session_id")
     store = os.path.join(state, "kept.db")  # noqa: PTH118 - see spooling
     name = _text(payload, "hook_event_name") if client == "gemini" else name
     if not os.path.isfile(store):  # noqa: PTH113 - see spooling
@@ -198,9 +198,9 @@ def _inject(
 
 
 def _found(root: str, payload: Mapping[str, Any], client: str, message: str) -> Context:
-    state, session = session_queue.state_of(root), _text(payload, "session_id")
+    state, session = queue.state_of(root), _text(payload, "session_id")
     settings = _settings(root)
-    told = session_queue.told(state, session) if session else None
+    told = queue.told(state, session) if session else None
     first = bool(message) and (told is None or _BEGUN not in told)  # what was worked on lately waits for what the session is about
     asked = Asked(
         message=message,
@@ -245,8 +245,8 @@ def _nearest(state: str, settings: "_Settings", message: str) -> Nearest | None:
 
 def _note(state: str, session: str, found: Context, *, begun: bool) -> None:
     """What was shown is not shown again, and what was near to the message counts as used; what is always shown does not."""
-    session_queue.tell(state, session, [*([_BEGUN] if begun else []), *(each.key for each in found.pieces)])
-    session_queue.used(state, [each.key for each in found.pieces if each.layer in (FACTS, FIXES)])
+    queue.tell(state, session, [*([_BEGUN] if begun else []), *(each.key for each in found.pieces)])
+    queue.used(state, [each.key for each in found.pieces if each.layer in (FACTS, FIXES)])
 
 
 def _output(event: str, text: str) -> str:
@@ -307,7 +307,7 @@ def _stop(root: str, payload: Mapping[str, Any], client: str) -> str:
     """
     _enqueue(root, payload)
     asking = client == "claude" and _settings(root).handover == reminders.ASKING
-    state, session = session_queue.state_of(root), _text(payload, "session_id")
+    state, session = queue.state_of(root), _text(payload, "session_id")
     question = _about_handover(root, lambda: reminders.at_stop(state, session, payload, os.environ, asking=asking))
     return json.dumps({"decision": "block", "reason": question}) + "\n" if question else ""
 
@@ -315,7 +315,7 @@ def _stop(root: str, payload: Mapping[str, Any], client: str) -> str:
 def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:
     """The client is about to forget: what its transcript has more than the archive goes into the archive now (A3)."""
     _enqueue(root, payload)
-    path, state = _text(payload, "transcript_path"), session_queue.state_of(root)
+    path, state = _text(payload, "transcript_path"), queue.state_of(root)
     if path and os.path.isfile(os.path.join(state, "kept.db")):  # noqa: PTH113, PTH118 - see spooling
         from kept.intake.flush import flush  # noqa: PLC0415 - reading a transcript needs everything; no other hook does
 
@@ -351,9 +351,9 @@ def _allow(root: str, payload: Mapping[str, Any], _: str) -> str:
 
 
 def _enqueue(root: str, payload: Mapping[str, Any]) -> None:
-    path, state = _text(payload, "transcript_path"), session_queue.state_of(root)
+    path, state = _text(payload, "transcript_path"), queue.state_of(root)
     if path and len(path) < 2_000 and path.isprintable() and os.path.isdir(state):  # noqa: PTH112 - see spooling
-        session_queue.enqueue(state, path, _now())
+        queue.enqueue(state, path, _now())
 
 
 EVENTS: Mapping[str, Callable[[str, Mapping[str, Any], str], str]] = {

@@ -50,7 +50,7 @@ GROUPS = {
                 "kept journal stats",
             ),
         ),
-        Command("sleep", "commands.sleep:sleep", "the nightly consolidation on its own", ("kept sleep", "kept sleep --json")),
+        Command("sleep", "commands.run:sleep", "the nightly consolidation on its own", ("kept sleep", "kept sleep --json")),
         Command(
             "upgrade",
             "commands.upgrade:upgrade",

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from kept.cli import show
-from kept.cli.commands.list import card
+from kept.cli.card import card
 from kept.cli.events import happened, happened_body
 from kept.cli.front import at_desk
 from kept.cli.lists import rank_text

@@ -19,7 +19,7 @@ from kept.install.setup import hooked, plugged, sectioned, used
 from kept.intake.discovery import survey
 from kept.local.clients import CLIENTS, GEMINI, Client, program_of
 from kept.local.job_failures import standing_failures
-from kept.local.session_queue import complaints
+from kept.local.queue import complaints
 from kept.local.settings import read
 from kept.pipeline.nightly import NIGHT, last_night
 from kept.pipeline.usage import set_aside

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from kept.core.fence import GUARD
-from kept.local.session_queue import state_of
+from kept.local.queue import state_of
 from kept.profiles import profile
 from kept.profiles.profile import Occasion
 

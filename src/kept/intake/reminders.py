@@ -13,7 +13,7 @@ from kept.core.fence import tokens_of
 from kept.core.handover import ASK, OPEN, REMINDER, START, fenced
 from kept.intake.triggers import fires
 from kept.local import queue
-from kept.local.session_queue import place, session_name
+from kept.local.queue import place, session_name
 
 OFF, REMIND, ASKING = "off", "remind", "ask"  # the setting `handover`
 ENDING = ".turns"

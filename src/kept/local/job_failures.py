@@ -8,7 +8,7 @@ import os
 from contextlib import suppress
 from typing import NamedTuple
 
-from kept.local.session_queue import place
+from kept.local.queue import place
 
 FILE = "failures.json"
 

@@ -30,7 +30,7 @@ from kept.llm.budget import Tally
 from kept.llm.client import LlmClient
 from kept.local.files import locked
 from kept.local.progress import Late, Progress, never, silent
-from kept.local.session_queue import queued
+from kept.local.queue import queued
 from kept.memories.backups import safeguard
 from kept.memories.client_memory import take_up_notes
 from kept.outputs.write import Written, absorb_edits, write_outputs

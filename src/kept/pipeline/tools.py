@@ -16,7 +16,7 @@ from kept.core.summary import Part
 from kept.core.text import one_line
 from kept.core.times import to_text
 from kept.extraction.rules.handover import category_of
-from kept.local import session_queue
+from kept.local import queue
 from kept.memories.browse import day as day_of
 from kept.memories.browse import days, trace
 from kept.memories.person import add, find, resolve
@@ -26,7 +26,7 @@ from kept.recall.context import Asked, Place, assemble
 from kept.recall.embed_server.query import near_here
 from kept.recall.failures import marks_of
 from kept.recall.index import Kind
-from kept.recall.ranking.scoring import weights_of
+from kept.recall.relevance import weights_of
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
@@ -84,7 +84,7 @@ def get_memory(workspace: Workspace, number: str) -> str:
     """A memory with the words it rests on and what happened to it. Raises UsageError."""
     memory = find(workspace, number)
     found = trace(workspace, memory, context=0)
-    session_queue.used(str(workspace.paths.state), [memory.id])
+    queue.used(str(workspace.paths.state), [memory.id])
     lines = [
         (
             f"[{memory.id}] {memory.category}, {_place(workspace, memory)}, {memory.status_at(workspace.clock())}: "

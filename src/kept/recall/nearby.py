@@ -12,8 +12,23 @@ from typing import NamedTuple
 from kept.core.fence import FACTS, PAST, Piece
 from kept.core.text import index_words, likeness, tokens
 from kept.recall.ranking.question import telling_words
-from kept.recall.ranking.scoring import SEED, Weights, fact_score
-from kept.recall.relevance import FLOOR, PROJECT, TELLING, another, enough, nearness, says, stem, tells, weight, weights, worked_on
+from kept.recall.relevance import (
+    FLOOR,
+    PROJECT,
+    SEED,
+    TELLING,
+    Weights,
+    another,
+    enough,
+    fact_score,
+    nearness,
+    says,
+    stem,
+    tells,
+    weight,
+    weights,
+    worked_on,
+)
 from kept.store.reader import Known, StoreReader
 
 SECONDS = 0.5  # reading the store may take so long; a hook gives less

@@ -6,7 +6,7 @@ from kept.core.fence import Context, Piece
 from kept.recall.context import Asked, Place, assemble
 from kept.recall.embed_server.query import near_here
 from kept.recall.failures import marks_of
-from kept.recall.ranking.scoring import weights_of
+from kept.recall.relevance import weights_of
 from kept.workspace import Workspace
 
 CLIENTS = ("claude", "codex", "none")

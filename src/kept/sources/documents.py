@@ -21,7 +21,7 @@ from kept.core.event import PROBLEMS_KEPT, Account, Author, Cursor, Event, Kind,
 from kept.core.text import one_line
 from kept.core.times import to_text
 from kept.sources.folding import Outcome
-from kept.sources.formats.claude_code.labels import split_text
+from kept.sources.message_parts import split_text
 from kept.sources.pieces import cut as cut_text
 from kept.sources.pieces import hash_of, name_of
 from kept.sources.records import SLICE_EVENTS, Reject, open_regular, wide_encoding

@@ -14,7 +14,7 @@ from typing import Any
 from kept.core.event import Author, Event, Kind, Pointer, Precision, Tool
 from kept.core.text import one_line
 from kept.core.times import to_text
-from kept.sources.formats.claude_code.labels import split_text
+from kept.sources.message_parts import split_text
 from kept.sources.records import Line, Record, parse_line
 
 PATH_LIMIT = 4096

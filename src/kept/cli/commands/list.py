@@ -1,15 +1,16 @@
 """``kept list``, ``kept show``: memories, read-only."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Annotated
 
 import typer
 
 from kept.cli import show
+from kept.cli.card import card
 from kept.cli.events import happened, happened_body
 from kept.cli.front import at_desk, one_of
-from kept.cli.lists import FORGOTTEN, grouped, scope_name
+from kept.cli.lists import grouped
 from kept.cli.show import Line, counted, entry, line
 from kept.cli.turns import show_session, turns_around, turns_body
 from kept.core.errors import UsageError
@@ -18,7 +19,7 @@ from kept.core.memory import Judged, Memory, Status
 from kept.memories.browse import Filter, chosen, exported, plain, refused
 from kept.memories.history import memories_at
 from kept.memories.person import find
-from kept.profiles.profile import kind_of, title_of
+from kept.profiles.profile import kind_of
 from kept.workspace import Workspace
 
 TRUST = {Origin.USER: "your own words", Origin.ASSISTANT: "the assistant's words", Origin.TOOL: "what tools and files said"}
@@ -121,46 +122,3 @@ def show_(
             show.write(happened(workspace, past) if history else ())
             show.write(turns_around(workspace, memory) if turns else ())
             show.write([line((f"{counted(len(memory.evidence), 'piece')} of evidence → kept why {memory.id}", "dim"))])
-
-
-def card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
-    """A memory with its particulars."""
-    status, zone = memory.status_at(workspace.clock()), workspace.zone
-    marks = (status.value, "pinned" if memory.pinned else "", "yours" if memory.owned else "")
-    place = (
-        f"  {title_of(workspace.profiles, memory.profile, memory.category)} · {scope_name(memory.scope, workspace.names())} · "
-        f"{', '.join(filter(None, marks))}"
-    )
-    yield line((memory.id, "yellow"), (place, "dim"))
-    yield line((memory.content or FORGOTTEN, "bold"))
-    seen = (
-        f"first seen {show.day(memory.first_seen, zone)}, last seen {show.day(memory.last_seen, zone)}, in "
-        f"{counted(memory.observations, 'session')}"
-    )
-    yield line((f"{seen}; rests on {TRUST[memory.origin]}", "dim"))
-    if memory.artifacts:
-        yield line((f"names: {', '.join(memory.artifacts)}", "dim"))
-    if memory.valid_until:
-        yield line((f"valid until {show.moment(memory.valid_until, zone)}", "dim"))
-    for words, ids in (
-        ("superseded by", memory.superseded_by),
-        ("resolved by", memory.resolved_by),
-        ("took the place of", ", ".join(memory.supersedes)),
-    ):
-        if ids:
-            yield line((f"{words} {ids}", "dim"))
-    if memory.reason and status is not Status.ACTIVE:
-        yield line((f"because: {memory.reason}", "dim"))
-    yield from _before_and_after(workspace, memory)
-
-
-def _before_and_after(workspace: Workspace, memory: Memory) -> Iterator[Line]:
-    """What stands in the place of a memory now, and what stood in its place before."""
-    now = workspace.store.log.memory(memory.superseded_by) if memory.superseded_by else None
-    if now is not None:
-        yield line(("now: ", "dim"), now.content or FORGOTTEN)
-    for number in memory.supersedes:
-        old = workspace.store.log.memory(number)
-        if old is not None and old.superseded_by == memory.id and old.content != memory.content:
-            since = f" {old.reason}" if old.reason.startswith("it was so until") else ""
-            yield line(("before: ", "dim"), old.content or FORGOTTEN, (since, "dim"))

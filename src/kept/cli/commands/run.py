@@ -1,4 +1,7 @@
-"""``kept run``: the main job, its progress and its report. Without transcripts it runs on the bundled sample."""
+"""``kept run``: the main job, its progress and its report. Without transcripts it runs on the bundled sample.
+
+``kept sleep`` is the nightly consolidation on its own.
+"""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,7 +15,7 @@ from kept.cli import show
 from kept.cli.call import Call
 from kept.cli.front import asked, at_desk, home_of, key, on_terminal, one_of
 from kept.cli.report import idle, idle_line, outdated_lines, report_lines, troubles, waiting_lines
-from kept.cli.show import line
+from kept.cli.show import counted, entry, line
 from kept.core.errors import BusyError, KeptError
 from kept.install.setup import note_program
 from kept.local.progress import Progress, silent
@@ -22,6 +25,7 @@ from kept.pipeline.nightly import SESSION, note_failures
 from kept.pipeline.run import Options, Report
 from kept.pipeline.run import run as run_all
 from kept.pipeline.sample_run import sample_files, sample_home
+from kept.pipeline.sleep import sleep as do_sleep
 from kept.profiles.profile import Occasion
 from kept.workspace import Paths, Workspace, now, opened
 
@@ -176,3 +180,39 @@ def _progress(*, shown: bool) -> AbstractContextManager[Progress]:
     from kept.cli import progress_bar  # noqa: PLC0415 - only a terminal needs it
 
     return progress_bar.shown()
+
+
+def sleep(
+    context: typer.Context,
+    *,
+    accept_loss: Annotated[bool, typer.Option("--accept-loss", help="Let through what a guard stopped.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
+) -> int:
+    """Retire what its project stopped naming, name what lingers, bring the files up to date. Nothing to do writes nothing."""
+    with at_desk(context) as workspace:
+        done = do_sleep(workspace, allow=accept_loss)
+        if as_json:
+            show.write_json(
+                {
+                    "retired": [each.id for each in done.retired],
+                    "stopped": done.stopped,
+                    "lingering": done.lingering,
+                    "outputs": [{"path": path, "bytes": size} for path, size in done.written.files],
+                    "problems": done.written.problems,
+                }
+            )
+        else:
+            lines = [entry([(each.id, "yellow"), ("  ", "")], each.content, ("  (faded)", "dim")) for each in done.retired]
+            lines += [line((f"stopped by the guard: {each} → kept sleep --accept-loss", "red")) for each in done.stopped]
+            if done.lingering:
+                lines.append(
+                    line(
+                        (f"{counted(done.lingering, 'memory lingers', 'memories linger')}", "yellow"),
+                        (" → kept review --stale", "dim"),
+                    )
+                )
+            if not lines and not asked(context).quiet:
+                lines.append(line("Nothing to do."))
+            show.write(lines)
+            show.write(line((each, "red")) for each in done.written.problems)
+        return int(done.partly)

@@ -16,8 +16,9 @@ from kept.core.text import one_line
 from kept.core.times import parse_instant, to_text
 from kept.sources.folding import Outcome, Reader, fold
 from kept.sources.formats.claude_code.blocks import CALLS, answers_of, call_of, content_of, denial_words, result_of
-from kept.sources.formats.claude_code.labels import label_record, opens_machine_session, split_text
+from kept.sources.formats.claude_code.labels import label_record
 from kept.sources.formats.claude_code.state import State, enqueue, first_time, link, load, open_call, save, unqueue
+from kept.sources.message_parts import opens_machine_session, split_text
 from kept.sources.pieces import Piece, cut, hash_of, name_of, words_of
 from kept.sources.records import Record, sample
 

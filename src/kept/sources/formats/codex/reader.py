@@ -28,7 +28,6 @@ from kept.sources.compressed import MAGIC, fold_compressed
 from kept.sources.documents import word_of
 from kept.sources.folding import Outcome, Reader, fold
 from kept.sources.formats.attended import is_unattended
-from kept.sources.formats.claude_code.labels import opens_machine_session
 from kept.sources.formats.codex.labels import CALLS, OUTPUTS, call_of, injected, own_reason, prompt_pieces, result_of, without_hooks
 from kept.sources.formats.codex.state import (
     WAITING,
@@ -47,6 +46,7 @@ from kept.sources.formats.codex.state import (
     take,
     typed_of,
 )
+from kept.sources.message_parts import opens_machine_session
 from kept.sources.pieces import PATH_LIMIT, Piece, call_piece, event_of, hash_of, name_of, note, output_piece, suffix_of, words_of
 from kept.sources.records import Record, sample
 

@@ -22,9 +22,9 @@ from kept.core.times import parse_instant, to_text
 from kept.sources.compressed import MAGIC, fold_compressed
 from kept.sources.documents import word_of
 from kept.sources.folding import Fetch, Outcome, Reader, fold
-from kept.sources.formats.claude_code.labels import opens_machine_session
 from kept.sources.formats.pi.database import DATABASE, DATABASES, claims_database, read_database
 from kept.sources.formats.pi.labels import EXCLUDED, Runner, prompt_pieces, runner_of, spoken
+from kept.sources.message_parts import opens_machine_session
 from kept.sources.pieces import (
     PATH_LIMIT,
     Piece,

@@ -1,0 +1,56 @@
+"""A memory with its particulars, as `kept show` and `kept why` print it."""
+
+from collections.abc import Iterator
+
+from kept.cli import show
+from kept.cli.lists import FORGOTTEN, scope_name
+from kept.cli.show import Line, counted, line
+from kept.core.event import Origin
+from kept.core.memory import Memory, Status
+from kept.profiles.profile import title_of
+from kept.workspace import Workspace
+
+TRUST = {Origin.USER: "your own words", Origin.ASSISTANT: "the assistant's words", Origin.TOOL: "what tools and files said"}
+
+
+def card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
+    """A memory with its particulars."""
+    status, zone = memory.status_at(workspace.clock()), workspace.zone
+    marks = (status.value, "pinned" if memory.pinned else "", "yours" if memory.owned else "")
+    place = (
+        f"  {title_of(workspace.profiles, memory.profile, memory.category)} · {scope_name(memory.scope, workspace.names())} · "
+        f"{', '.join(filter(None, marks))}"
+    )
+    yield line((memory.id, "yellow"), (place, "dim"))
+    yield line((memory.content or FORGOTTEN, "bold"))
+    seen = (
+        f"first seen {show.day(memory.first_seen, zone)}, last seen {show.day(memory.last_seen, zone)}, in "
+        f"{counted(memory.observations, 'session')}"
+    )
+    yield line((f"{seen}; rests on {TRUST[memory.origin]}", "dim"))
+    if memory.artifacts:
+        yield line((f"names: {', '.join(memory.artifacts)}", "dim"))
+    if memory.valid_until:
+        yield line((f"valid until {show.moment(memory.valid_until, zone)}", "dim"))
+    for words, ids in (
+        ("superseded by", memory.superseded_by),
+        ("resolved by", memory.resolved_by),
+        ("took the place of", ", ".join(memory.supersedes)),
+    ):
+        if ids:
+            yield line((f"{words} {ids}", "dim"))
+    if memory.reason and status is not Status.ACTIVE:
+        yield line((f"because: {memory.reason}", "dim"))
+    yield from _before_and_after(workspace, memory)
+
+
+def _before_and_after(workspace: Workspace, memory: Memory) -> Iterator[Line]:
+    """What stands in the place of a memory now, and what stood in its place before."""
+    now = workspace.store.log.memory(memory.superseded_by) if memory.superseded_by else None
+    if now is not None:
+        yield line(("now: ", "dim"), now.content or FORGOTTEN)
+    for number in memory.supersedes:
+        old = workspace.store.log.memory(number)
+        if old is not None and old.superseded_by == memory.id and old.content != memory.content:
+            since = f" {old.reason}" if old.reason.startswith("it was so until") else ""
+            yield line(("before: ", "dim"), old.content or FORGOTTEN, (since, "dim"))
