@@ -20,6 +20,8 @@ def until(holds: Callable[[], T]) -> T:
 
 
 def run_apart(coroutine: Coroutine[Any, Any, T]) -> T:
-    """What a coroutine returns, run in a thread of its own: the browser of another test may have left a loop running in this one."""
+    """What a coroutine returns, run in a thread of its own: the browser of another test may have left a loop running in this
+    one.
+    """
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, coroutine).result()

@@ -308,8 +308,15 @@ def blocks_of(path):
 
 def test_near_copies_are_looked_for_in_what_was_said_and_not_in_what_tools_printed(home, desk_at):
     converse(
-        home, "a", ("user", SAID), ("run", "cat notes.txt"), ("out", NEAR), ("agent", "Done."), ("user", "Go on."), ("agent", "Yes."),
-    )  # fmt: skip
+        home,
+        "a",
+        ("user", SAID),
+        ("run", "cat notes.txt"),
+        ("out", NEAR),
+        ("agent", "Done."),
+        ("user", "Go on."),
+        ("agent", "Yes."),
+    )
     with desk_at(home) as workspace:
         run(workspace, [], Options())
         found = places(workspace, request_of(workspace, said=[SAID]))

@@ -162,7 +162,8 @@ Create a new file at src/tides.py that:
 The file should work when it is imported.
 """
 STATEMENT = (
-    "The tideOffset field is not copied from harbor.Table to station.Table when a session is saved. This field is needed by readRow, and "
+    "The tideOffset field is not copied from harbor.Table to station.Table when a session is saved. This field is needed "
+    "by readRow, and "
     "without it the rows of later days are shifted by one hour."
 )
 STEPS = """yeah do that and then stop
@@ -201,7 +202,10 @@ def test_what_another_program_or_person_wrote_is_told_by_how_it_is_written(text,
 @pytest.mark.parametrize(
     "text",
     [
-        "i want three things:\n\n1. the tide table opens with today's row\n2. readTable and parseRow stay as they are\n3. high_water gets a test\n\nthen commit",
+        (
+            "i want three things:\n\n1. the tide table opens with today's row\n2. readTable and parseRow stay as they are\n3. "
+            "high_water gets a test\n\nthen commit"
+        ),
         "Address the comments here: https://example.org/harbor/pull/3",
         "the address is kept, e.g. @http://localhost:5000/tides?day=2 and then nothing is shown",
         "1) Units cannot be drawn over water.\n2) The row shows health, fuel and crew.",

@@ -133,7 +133,9 @@ def pack(events: Sequence[Event]) -> tuple[bytes, str]:
 
 
 def unpacked_text(body: bytes) -> str:
-    """A block as the text it is packed from: every word of its events stands in it. Raises zlib.error where the bytes are damaged."""
+    """A block as the text it is packed from: every word of its events stands in it. Raises zlib.error where the bytes are
+    damaged.
+    """
     return zlib.decompress(body).decode("utf-8", "replace")
 
 

@@ -130,7 +130,9 @@ def _is_scripted(text: str) -> bool:
 
 
 def _is_specification(text: str) -> bool:
-    """Whether a prompt is a specification that an agent wrote for another: faultless sentences around items that name places in the code."""
+    """Whether a prompt is a specification that an agent wrote for another: faultless sentences around items that name places in the
+    code.
+    """
     items = [line.strip() for line in text.splitlines() if is_listed(line)]
     prose = [line.strip() for line in text.splitlines() if line.strip() and not is_listed(line)]
     named = sum(1 for item in items if _REFERENCE.search(item))

@@ -49,7 +49,8 @@ _LABELS = 3  # labelled paragraphs of a report
 _REMARK = re2.compile(r"^\s*(?:--|#|;|%)\s+\S")
 # A place that a compiler or a linter names, or an exception, and what it says of it.
 _LOCATED = re2.compile(
-    r"(?:^|\s)([\w./@~+-]+\.\w{1,5}(?::\d+){1,2}(?::\s|\s{2,})\S+ \S+ \S|(?:Uncaught )?(?:\(in promise\) )?[A-Z]\w*(?:Error|Exception): \S+ \S+ \S)"
+    r"(?:^|\s)([\w./@~+-]+\.\w{1,5}(?::\d+){1,2}(?::\s|\s{2,})\S+ \S+ \S"
+    r"|(?:Uncaught )?(?:\(in promise\) )?[A-Z]\w*(?:Error|Exception): \S+ \S+ \S)"
 )
 # A line that begins with a call explains code.
 _CALL = re2.compile(r"^[\w.]+\(")

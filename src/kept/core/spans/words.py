@@ -1,12 +1,12 @@
 """The words by which a prompt shows whose words follow, in all languages at once: whose words a span is made of must not depend on
 which language a prompt was taken for. They stand in ``words.toml``, a table for each language.
 
-``person``: somebody speaks or is spoken to; ``selves``: those of them that name the speaker or ask. ``resumes``: how a person goes on
-after a paste. ``orders``: how they open what they want done, and ``pleas`` a further sentence of it; ``conditions``: openings that order
-nothing by themselves; ``duties``: what must be done. ``sources``: who or what may be quoted. ``speakers``: those of them that a label
-names. ``says``: verbs of saying. ``according``: what makes a sentence that of a source; ``taken``: the same where a colon follows.
-``material``: nouns that announce a paste when a colon follows. ``digests``: orders that announce a text to work on. ``reviews``: phrases
-of a review.
+``person``: somebody speaks or is spoken to; ``selves``: those of them that name the speaker or ask. ``resumes``: how a person goes
+on after a paste. ``orders``: how they open what they want done, and ``pleas`` a further sentence of it; ``conditions``: openings
+that order nothing by themselves; ``duties``: what must be done. ``sources``: who or what may be quoted. ``speakers``: those of them
+that a label names. ``says``: verbs of saying. ``according``: what makes a sentence that of a source; ``taken``: the same where a
+colon follows. ``material``: nouns that announce a paste when a colon follows. ``digests``: orders that announce a text to work on.
+``reviews``: phrases of a review.
 """
 
 import tomllib

@@ -37,7 +37,8 @@ _CHOSEN = re2.compile(
 _AGREED = re2.compile(
     r"(?i)^\W*(?:yes|yep|yeah|ok|okay|sure|exactly|agreed|go ahead|do it|sounds good|ja|genau|gerne|passt|einverstanden"
     r"|oui|d'accord|parfait|"
-    r"s[ií]|claro|vale|de acuerdo|sim|perfeito|combinado|好的?|是的?|可以|同意|はい|了解|お願いします)(?:\W+(?:please|bitte|do it|do that"
+    r"s[ií]|claro|vale|de acuerdo|sim|perfeito|combinado|好的?|是的?|可以"
+    r"|同意|はい|了解|お願いします)(?:\W+(?:please|bitte|do it|do that"
     r"|go ahead))?\W*$"
 )
 _ITEM = re2.compile(
