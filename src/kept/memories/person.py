@@ -273,7 +273,9 @@ def merge(
 
 
 def admit(workspace: Workspace, candidate: str) -> Memory:
-    """Remember what was refused: the person says that it is right after all. Raises MissingError, UsageError where it is remembered."""
+    """Remember what was refused: the person says that it is right after all. Raises MissingError, UsageError where it is
+    remembered.
+    """
     with workspace.store.transaction():
         value = _of_refused(workspace, candidate, Status.ACTIVE)
         reason = "refused by kept, right after all by the user"

@@ -1,7 +1,7 @@
 """What waits for a person: memories that are held and wishes that were said once, ranked by one score when somebody asks.
 
-Nothing here is stored, and nothing stored depends on it. A wish that was said once is no memory: approved, it becomes one with its evidence
-(:func:`kept.memories.person.admit`); turned down, it is noted and not shown again.
+Nothing here is stored, and nothing stored depends on it. A wish that was said once is no memory: approved, it becomes one with its
+evidence (:func:`kept.memories.person.admit`); turned down, it is noted and not shown again.
 """
 
 from collections import Counter, defaultdict
@@ -13,7 +13,7 @@ from kept.core.memory import SAID_ONCE, Candidate, Memory, Refused, Status
 from kept.core.text import normal_form
 from kept.extraction.score import NEAR, Score, features, score
 from kept.profiles.lexicons import lexicon
-from kept.store import Proposal
+from kept.store.values import Proposal
 from kept.workspace import Workspace
 
 BEST = 10  # shown of a project
@@ -21,7 +21,9 @@ BEST = 10  # shown of a project
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Waiting:
-    """A proposal that waits: as a memory, whether the store has it as one (held), its place among those of its scope, and its score."""
+    """A proposal that waits: as a memory, whether the store has it as one (held), its place among those of its scope, and its
+    score.
+    """
 
     memory: Memory
     stored: bool
@@ -53,7 +55,9 @@ def count(workspace: Workspace) -> int:
 
 
 def find(workspace: Workspace, number: str) -> Memory:
-    """The wish that was said once and has this id, or a beginning of it (at least 4 characters), as a memory. Raises MissingError."""
+    """The wish that was said once and has this id, or a beginning of it (at least 4 characters), as a memory. Raises
+    MissingError.
+    """
     matches = (
         [memory for memory, stored in _pool(workspace) if not stored and memory.id.startswith(number)] if len(number) >= 4 else []
     )
