@@ -6,7 +6,7 @@ import re
 import pytest
 
 from kept.core.memory import Status
-from kept.install import uninstall
+from kept.install import background_run
 from kept.pipeline.run import Options, run
 from kept.profiles import source
 from kept.profiles.profile import Occasion
@@ -181,7 +181,7 @@ def test_an_unreadable_chat_is_told_and_the_others_are_read(vault, home, desk_at
 
 def test_the_run_that_a_hook_starts_when_a_session_ends_says_that_it_is_one(home, monkeypatch):
     started = []
-    monkeypatch.setattr(uninstall.subprocess, "Popen", lambda command, **_: started.append(command))
+    monkeypatch.setattr(background_run.subprocess, "Popen", lambda command, **_: started.append(command))
     (home / ".local" / "share" / "kept" / "hooks").mkdir(parents=True)
-    assert uninstall.start_run(str(home), "chat.md")
+    assert background_run.start_run(str(home), "chat.md")
     assert started[0][started[0].index("--occasion") + 1] == Occasion.SESSION_END.value

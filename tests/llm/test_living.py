@@ -10,7 +10,7 @@ import pytest
 from living import FACTS, KEPT, as_sent, at_claude, at_codex, client, kept, left_over, remember_much, scheduler, tree, with_codex
 
 from kept.core.fence import TAG
-from kept.install.uninstall import under_way
+from kept.install.background_run import under_way
 from kept.local.queue import queued
 
 pytestmark = pytest.mark.needs_cli

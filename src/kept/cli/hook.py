@@ -331,7 +331,7 @@ def _session_end(root: str, payload: Mapping[str, Any], _: str) -> str:
     path = _text(payload, "transcript_path")
     settings = _settings(root)
     if path and settings.at_end == "run":
-        from kept.install.uninstall import start_run, wanted  # noqa: PLC0415 - only where the settings say so
+        from kept.install.background_run import start_run, wanted  # noqa: PLC0415 - only where the settings say so
 
         if wanted(root, settings.profiles):
             start_run(root, path)

@@ -32,7 +32,7 @@ def config(
     yes: Annotated[bool, typer.Option("--yes", help="With try: send it without asking.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Settings: show all, list what each is for, get one, set one. They stand in one file that you can also edit by hand.
+    """Show, list, get and set settings. They are in one file that you can also edit by hand.
 
     `try` asks the language model of the settings one small question, which tells it nothing of what is remembered; it may cost
     something.
@@ -63,7 +63,7 @@ def config(
 
 
 def _try(context: typer.Context, *, yes: bool, as_json: bool) -> int:
-    """Show what would be sent to the language model, and where; send it once a person at the terminal says so."""
+    """Show what would be sent to the language model, and where; send it after a person confirms."""
     with at_desk(context) as workspace:
         if not yes:
             if not on_terminal():

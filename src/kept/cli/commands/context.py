@@ -31,7 +31,7 @@ def context(
     as_text: Annotated[bool, typer.Option("--text", help="Print the block itself, as a session gets it.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print every line with score and reason as JSON.")] = False,
 ) -> None:
-    """What a hook would put before a session, or before this message; nothing where nothing is near to it."""
+    """Show what a hook would add to a session, or to this message. It may be nothing."""
     words = " ".join(message or ())
     one_of(client, CLIENTS, "--client")
     with at_desk(context) as workspace:
@@ -81,7 +81,7 @@ def hook(
         str, typer.Option(metavar="NAME", help="Which agent calls, where its payload does not show it: claude or codex.")
     ] = "",
 ) -> int:
-    """What a coding agent calls by itself, with its payload on stdin. Always ends well: what went wrong is in kept's log."""
+    """Answer a coding agent's hook, with its payload on stdin. Always exits with 0; errors go to kept's log."""
     if event not in hooks.EVENTS:
         raise UsageError(f"there is no event {event!r}", hint=f"events: {', '.join(hooks.EVENTS)}")
     return hooks.answer([event, *(["--client", client] if client else [])])

@@ -14,7 +14,7 @@ _MARKS = {True: ("well   ", "green"), False: ("wrong  ", "red"), None: ("note   
 
 
 def doctor(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> int:
-    """Look at everything that could be wrong, and say how to mend it. Changes nothing."""
+    """Check the installation and say how to fix each problem. Changes nothing."""
     call = asked(context)
     found = examine(home_of(context), profile=call.profile, zone=call.zone)
     wrong = [each for each in found if each.well is False]

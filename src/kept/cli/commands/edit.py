@@ -42,7 +42,7 @@ def add(
     until: Annotated[str, typer.Option(metavar="DATE", help="It holds until the end of this day.")] = "",
     as_json: AsJson = False,
 ) -> int:
-    """Remember a sentence, at once."""
+    """Remember a sentence at once."""
 
     def act(workspace: Workspace) -> list[Memory]:
         ends = workspace.moment(until) if until else None
@@ -125,7 +125,7 @@ def retire(
     if_match: IfMatch = "",
     as_json: AsJson = False,
 ) -> int:
-    """A memory no longer holds. It stays in the log, and the same proposal does not bring it back."""
+    """Take a memory out of use. It stays in the log, and the same proposal does not bring it back."""
 
     def act(workspace: Workspace) -> list[Memory]:
         return [person.retire(workspace, each, reason, if_match=if_match) for each in _all(workspace, numbers, if_match)]
@@ -144,7 +144,7 @@ def resolve(
     if_match: IfMatch = "",
     as_json: AsJson = False,
 ) -> int:
-    """Answer an open question: it is closed, and the answer is remembered in its place."""
+    """Close an open question and remember its answer."""
 
     def act(workspace: Workspace) -> list[Memory]:
         return [person.resolve(workspace, number, category, text, if_match=if_match)[1]]
@@ -160,7 +160,7 @@ def merge(
     kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; else that of the first.")] = "",
     as_json: AsJson = False,
 ) -> int:
-    """Make several memories one: the first takes in the others, with all the words they rest on."""
+    """Merge several memories into the first, with all their evidence."""
 
     def act(workspace: Workspace) -> list[Memory]:
         return [person.merge(workspace, numbers, text, category=kind or None)]
@@ -176,7 +176,7 @@ def pin(
     if_match: IfMatch = "",
     as_json: AsJson = False,
 ) -> int:
-    """Always show a memory, and let no machine touch it."""
+    """Always show a memory, and let no machine change it."""
 
     def act(workspace: Workspace) -> list[Memory]:
         return [person.pin(workspace, each, on=not off, if_match=if_match) for each in _all(workspace, numbers, if_match)]

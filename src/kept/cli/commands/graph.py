@@ -35,7 +35,7 @@ def graph(
     dot: Annotated[bool, typer.Option("--dot", help="Print it for Graphviz.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print nodes and edges as JSON.")] = False,
 ) -> None:
-    """People, projects, files, tools and the memories that tie them together."""
+    """Show the people, projects, files and tools that memories name, and their connections."""
     with at_desk(context) as workspace:
         found = knowledge(workspace, project=project, most=most)
     if as_json:

@@ -38,7 +38,7 @@ def log(
     cost: Annotated[bool, typer.Option("--cost", help="What language models were asked in each run, and what it cost.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """The runs that changed something, newest first, with their passes."""
+    """List the runs that changed something, newest first, with their passes."""
     with at_desk(context) as workspace:
         found = history(workspace, limit)
         if cost:
@@ -186,7 +186,7 @@ def diff(
     recorded: Annotated[bool, typer.Option("--recorded", help="Compare what kept believed then, not what was true then.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """What changed between two dates."""
+    """Show what changed between two dates."""
     with at_desk(context) as workspace:
         found = difference(workspace, *sorted((workspace.moment(earlier), workspace.moment(later))), recorded=recorded)
         if as_json:

@@ -51,7 +51,7 @@ def journal(
     ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> int:
-    """Write the entry of a day, or of all days of a span in order; see how entries are made up.
+    """Write the entry of a day, or of every day of a span in order; show what entries are made of.
 
     An entry knows only what was known on the eve of its day. One that you changed is never written again.
     """

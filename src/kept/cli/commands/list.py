@@ -37,7 +37,7 @@ def list_(
     project: Annotated[str, typer.Option(metavar="NAME", help="Only projects with this in their name.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
-    """The memories: the active ones, by project and category, newest first."""
+    """List memories: the active ones, by project and category, newest first."""
     with at_desk(context) as workspace:
         if recorded and not at:
             raise UsageError("--recorded needs --at DATE", hint="kept list --at 2026-01-31 --recorded")
@@ -103,7 +103,7 @@ def show_(
     history: Annotated[bool, typer.Option("--history", help="And everything that happened to it.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """One memory, with everything that is known about it; or the archived turns of a session."""
+    """Show a memory in full, or the archived turns of a session."""
     if bool(number) == bool(session):
         raise UsageError("give the id of a memory, or --session ID", hint="kept show 3fa2 --turns, or kept show --session 7f3a")
     with at_desk(context) as workspace:

@@ -37,7 +37,7 @@ def profiles(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With migrate: show what would become what; change nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> int:
-    """The ways of remembering: list them, show one, copy one to make your own, check yours, migrate memories to another.
+    """List profiles, show one, copy one to make your own, check yours, migrate memories to another.
 
     Which sources and projects use which profile is said in the settings: profile, profiles, and [[use]] rules.
     """

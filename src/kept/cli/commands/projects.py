@@ -26,7 +26,7 @@ def projects(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """Which directories are one project, and which pairs may be one. Memories follow a join at the next run.
+    """List projects and pairs that may be one; join two or undo that. Memories follow at the next run.
 
     Example: kept projects join ~/old/harbor ~/code/harbor
     """

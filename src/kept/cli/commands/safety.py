@@ -59,7 +59,7 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
 def backup(
     context: typer.Context, file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file; nothing is overwritten.")]
 ) -> None:
-    """Copy everything kept knows into one file, as of one moment, verified; other commands may go on meanwhile."""
+    """Copy everything kept knows into one verified file. Other commands may run meanwhile."""
     with at_desk(context) as workspace:
         made = make_backup(workspace, file)
         if not asked(context).quiet:
@@ -71,7 +71,7 @@ def restore(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup: of yours, or one of ~/.local/share/kept/backups.")],
 ) -> int:
-    """Put a backup in the place of the store. The present store is put aside, your edits by hand since are kept."""
+    """Replace the store by a backup. The present store is moved aside; later hand edits are kept."""
     done = put_back(home_of(context), file, lambda: at_desk(context))
     if not asked(context).quiet:
         show.write([line(("Restored: ", "green"), show.place(file.absolute()))])
@@ -81,7 +81,7 @@ def restore(
 
 
 def rebuild(context: typer.Context) -> int:
-    """Recreate the memories, their index and the files from the log alone."""
+    """Make memories, index and files again from the log."""
     with at_desk(context) as workspace:
         written = recreate(workspace)
         if not asked(context).quiet:

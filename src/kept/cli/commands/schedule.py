@@ -29,7 +29,7 @@ def schedule(
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> int:
-    """Have kept run every night by itself: read what is new, remember it, tidy up, check, back up.
+    """Install, show or remove the nightly job, which runs kept, consolidates, checks and backs up.
 
     It runs at low priority without a terminal, each step with its own result; a night that was missed is made up for by the next
     run, and reading, extracting and asking stop after `night_minutes` (240). ``--tz`` names the zone of the time where the

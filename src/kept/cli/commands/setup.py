@@ -37,7 +37,7 @@ from kept.workspace import Paths, Workspace
 def setup(
     context: typer.Context,
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: do everything that is told.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     show_: Annotated[bool, typer.Option("--show", help="Only show what would be written, word by word.")] = False,
     hooks: Annotated[bool, typer.Option("--hooks/--no-hooks", help="Have coding agents call kept before each prompt.")] = True,
     sections: Annotated[
@@ -49,7 +49,7 @@ def setup(
     nightly: Annotated[bool, typer.Option("--schedule/--no-schedule", help="Run every night.")] = True,
     at: Annotated[str, typer.Option(metavar="HH:MM", help="When, every night (02:30).")] = "",
 ) -> int:
-    """Find what there is, say exactly what will be written where, do it, and run for the first time."""
+    """Install hooks, sections and the nightly job: show exactly what is written where, write it, and run once."""
     home = home_of(context)
     with at_desk(context, dry=show_) as workspace:
         show.write(_found_lines(workspace))
@@ -151,7 +151,7 @@ def uninstall(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --purge: do not ask.")] = False,
 ) -> int:
-    """Take away every hook, schedule, file and line of kept's. The store stays, unless --purge.
+    """Remove every hook, schedule, file and line of kept's. The store stays, unless you give --purge.
 
     What you added to kept's files is kept aside and named.
     """

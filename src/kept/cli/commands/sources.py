@@ -54,7 +54,7 @@ def sources(
     session: Annotated[str, typer.Option("--session", metavar="ID", help="Print the archived turns of a session.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """What is read, from where, and what is not and why. With --verbose the account of every record: kept, or set aside and why.
+    """Show what is read, from where, and what is not and why. With --verbose, account for every record.
 
     Example: kept sources add ~/notes --as journal --author person. Every run reads what is added; `kept sources list` shows it.
     """

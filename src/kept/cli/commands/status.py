@@ -41,7 +41,7 @@ from kept.workspace import Workspace
 
 
 def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
-    """How things stand: what is remembered, what was read, the last runs, what waits for you."""
+    """Show what is stored, what was read, the last runs, and what waits for review."""
     with at_desk(context) as workspace:
         found = state(workspace)
         due = doomed(workspace)

@@ -1,6 +1,4 @@
-"""A run of its own for one transcript: detached from the hook that starts it, alone, bounded, and never answered by a hook
-again.
-"""
+"""Start one run in the background for one transcript: detached from the hook, one at a time, bounded, ignored by hooks."""
 
 import fcntl
 import os
