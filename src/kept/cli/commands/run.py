@@ -188,7 +188,7 @@ def sleep(
     accept_loss: Annotated[bool, typer.Option("--accept-loss", help="Let through what a guard stopped.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> int:
-    """Retire what its project stopped naming, name what lingers, bring the files up to date. Nothing to do writes nothing."""
+    """Retire what its project stopped naming, list what lingers, update the files."""
     with at_desk(context) as workspace:
         done = do_sleep(workspace, allow=accept_loss)
         if as_json:
