@@ -124,7 +124,7 @@ def _category(body: Mapping[str, Any], ids: list[str]) -> Iterator[Mistake]:
         yield Mistake(
             f"{at}.review", f"cannot be {body['review']}", "0 to the floor: the confidence from which a person is asked at all"
         )
-    for setting in ("weight", "half_life", "fades", "budget", "condense"):
+    for setting in ("weight", "half_life", "fades", "budget"):
         if body.get(setting, 0) < 0:
             yield Mistake(f"{at}.{setting}", "cannot be negative")
     if body.get("promotes_to", "") not in ("", *ids):

@@ -76,7 +76,7 @@ class Category:
     person, ``review`` the one from which it waits for a person (below it is refused), ``weight`` its relevance when a file is over
     budget, ``half_life`` the days after which an unconfirmed memory weighs half (0: never), ``fades`` the days after which it
     retires if its project goes on without naming any of its artifacts (0: never), ``budget`` how many of a scope one file shows (0:
-    all). ``condense`` is read from profiles of earlier versions and means nothing any more. ``user_wide`` puts it under the user's
+    all). ``user_wide`` puts it under the user's
     scope instead of the project's. ``lasting`` says that several can hold at once, so that none replaces another; ``promotes_to``
     is the category it becomes once it was said in three sessions. ``shown_in`` are the outputs it goes to, ``writers`` who may
     write it: what is extracted into a category that the machine may not write is held. ``headings`` are those below which notes and
@@ -100,7 +100,6 @@ class Category:
     half_life: int = 0
     fades: int = 0
     budget: int = 0
-    condense: int = 0
     user_wide: bool = False
     lasting: bool = False
     promotes_to: str = ""

@@ -50,14 +50,6 @@ class Marks:
         part = self._codes[start:end]
         self._codes[start:end] = part.replace(b"\0", bytes([code])) if code else part
 
-    def unmark(self, start: int, end: int) -> None:
-        """Take the marks off the characters ``[start, end)``."""
-        self._codes[start:end] = bytes(max(0, min(end, len(self._codes)) - start))
-
-    def is_marked(self, start: int, end: int) -> bool:
-        """Whether no visible character of ``[start, end)`` is typed."""
-        return all(self._codes[place] or self.text[place].isspace() for place in range(start, end))
-
     def typed_parts(self, start: int, end: int) -> list[tuple[int, int]]:
         """The runs of ``[start, end)`` without a mark that hold something visible."""
         found, at = [], start
