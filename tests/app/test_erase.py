@@ -2,6 +2,7 @@
 chosen.
 """
 
+import ast
 import json
 import re
 import sqlite3
@@ -9,9 +10,13 @@ import zlib
 from collections import Counter
 from contextlib import closing
 from datetime import date
+from importlib import import_module
+from pathlib import Path, PurePath
 
 import pytest
 
+import kept
+from kept.cli.door import main
 from kept.core.erasure import Words
 from kept.core.errors import UsageError
 from kept.core.summary import Form, Passage
@@ -26,7 +31,7 @@ from kept.pipeline.erase.holders import holders, unclaimed
 from kept.pipeline.erase.proof import remains
 from kept.pipeline.nightly import nightly
 from kept.pipeline.run import Options, run
-from kept.pipeline.safety import import_file
+from kept.pipeline.safety import export_archive, import_file
 from kept.pipeline.write_journal import work_of, write
 from kept.store.records import unpacked_text
 from kept.store.sqlite import SqliteStore
@@ -338,6 +343,32 @@ def test_every_file_below_the_state_folder_has_a_holder(full, home):
         assert [path.name for path in unclaimed(workspace)] == ["diary.txt", "night.log"]
 
 
+def names_in_code():
+    """The names that the code joins to the state folder (``….state / NAME``), each with its module."""
+    root = Path(kept.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        module = ".".join(path.relative_to(root.parent).with_suffix("").parts)
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.BinOp(left=ast.Attribute(attr="state"), op=ast.Div(), right=ast.Constant(value=str(name))):
+                    yield module, name
+                case ast.BinOp(left=ast.Attribute(attr="state"), op=ast.Div(), right=right):
+                    yield module, eval(ast.unparse(right), vars(import_module(module)))
+
+
+def test_every_name_that_the_code_joins_to_the_state_folder_has_a_holder(home, desk_at):
+    names = set(names_in_code())
+    assert ("kept.intake.kinship", "first_commits.json") in names
+    assert ("kept.intake.unread", "unread.json") in names
+    with desk_at(home) as workspace:
+        for module, name in sorted(names):
+            claims = [claim for holder in holders(workspace) for claim in holder.claims]
+            assert any(PurePath(PurePath(claim).parts[0]).match(name) or PurePath(name).match(claim) for claim in claims), (
+                module,
+                name,
+            )
+
+
 @pytest.fixture
 def two_projects(home, desk_at):
     """Two projects with a session on each of two days."""
@@ -348,6 +379,44 @@ def two_projects(home, desk_at):
         run(workspace, [], Options())
         safeguard(workspace)
     return lambda: desk_at(home)
+
+
+def test_a_span_forgotten_whole_takes_its_quotes_from_memories_that_stay(home, desk_at):
+    rule = "Never use pip in this repo, always use `uv sync` instead."
+    say(home, "one-session", rule, day="2026-01-05")
+    say(home, "two-session", f"Remember: {rule}", day="2026-01-09")
+    with desk_at(home, also=("journal",)) as workspace:
+        run(workspace, [], Options())
+        write(workspace, work_of(workspace), date(2026, 1, 9))
+        write(workspace, work_of(workspace), DAY)
+        memory = next(each for each in workspace.store.log.memories() if "uv sync" in each.content)
+        assert {quote.at.day for quote in memory.evidence} == {5, 9}
+        request = request_of(workspace, since=workspace.span(date(2026, 1, 8))[0])
+        assert memory.id not in {each.id for each in request.memories}
+        assert any(place.where == f"what memory {memory.id} rests on" for place in places(workspace, request))
+        gone = forget(workspace, request)
+        after = workspace.store.log.memory(memory.id)
+        assert after.content == memory.content
+        assert {quote.at.day: quote.quote == "[forgotten]" for quote in after.evidence} == {5: False, 9: True}
+        assert workspace.store.damage() == ()
+        assert [path for told in gone.out_of_reach if "journal entry" in told for path in re.findall(r"[\d-]+(?=\.md)", told)] == [
+            "2026-01-09"
+        ]
+        assert not [place for place in places(workspace, request) if place.where.startswith("what memory")]
+
+
+def test_an_export_that_kept_wrote_is_named(home, desk_at, capsys):
+    say(home, "one-session", SAID, day="2026-01-05")
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        export_archive(workspace, home / "all.jsonl.gz")
+    with pytest.raises(SystemExit):
+        main(["--home", str(home), "export", "--output", str(home / "out.md"), "--format", "md"])
+    capsys.readouterr()
+    with desk_at(home) as workspace:
+        gone = forget(workspace, request_of(workspace, [the_memory(workspace)]))
+        for name in ("all.jsonl.gz", "out.md"):
+            assert any(told.startswith(f"{home / name} still says it") for told in gone.out_of_reach), gone.out_of_reach
 
 
 WHOLE = {

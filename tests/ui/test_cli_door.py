@@ -94,6 +94,10 @@ def test_an_unexpected_error_shows_its_place_and_none_of_its_words(capsys, home,
     assert err.startswith("kept: something unexpected went wrong: ValueError (")
     assert err.count("\n") == 1
     assert "words of a transcript" not in err
+    log = home / ".local" / "share" / "kept" / "errors.log"
+    assert f"the trace is in {log}" in err
+    assert "kept status: something unexpected went wrong: ValueError" in log.read_text()
+    assert "words of a transcript" not in log.read_text()
     assert "Traceback" in kept(capsys, "status", "--verbose")[2]
 
 

@@ -10,7 +10,6 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import NoReturn
 
 from kept import __version__
@@ -41,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         place = f" ({error.filename})" if error.filename else ""
         code = _told(2, f"the system said: {error.strerror or type(error).__name__}{place}", error, words)
     except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback and no transcript text on the screen
-        code = _told(2, _unexpected(error), error, words)
+        code = _told(2, _unexpected(error, words), error, words)
     sys.exit(code)
 
 
@@ -113,11 +112,15 @@ def _hush() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _unexpected(error: Exception) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [each for each in frames if f"{os.sep}kept{os.sep}" in each.filename] or frames
-    where = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
-    return (
-        f"something unexpected went wrong: {type(error).__name__}{where} → report this line; --verbose shows more (read it "
-        "before you share it)"
-    )
+def _unexpected(error: Exception, words: Sequence[str]) -> str:
+    """One line about an error that nobody foresaw; its trace goes to the log below the state folder."""
+    from kept.install.error_log import error_line, note_error  # noqa: PLC0415 - only when something is to be told
+    from kept.workspace import find_paths  # noqa: PLC0415
+
+    log = None
+    with suppress(KeptError):
+        call, rest = hoist(words)
+        name = rest[0] if rest and rest[0] in COMMANDS else "help"
+        log = note_error(find_paths(call.home, os.environ), f"kept {name}", error)
+    more = f"the trace is in {log}" if log else "--verbose shows more (read it before you share it)"
+    return f"{error_line(error)} → report this line; {more}"

@@ -361,10 +361,14 @@ def _is_of(source: str, each: Evidence | Thread) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conversations:
-    """Conversations that are asked for: their sessions, and where a span of time bounds them, the events (keys) inside it."""
+    """Conversations that are asked for: their sessions, and where a span of time bounds them, the events (keys) inside it.
+
+    ``times`` are the first and last moments in them of what is asked for, one pair a conversation that has a time.
+    """
 
     sessions: frozenset[str]
     events: frozenset[str]
+    times: tuple[tuple[datetime, datetime], ...]
 
 
 def conversations(
@@ -385,7 +389,12 @@ def conversations(
         for event in archive.events(each.id, 0, each.events):
             if event.at is not None and (since is None or event.at >= since) and (until is None or event.at < until):
                 events.add(event.key)
-    return Conversations(sessions=frozenset(each.session for each in threads), events=frozenset(events))
+    times = tuple(
+        (max(filter(None, (each.first_at, since))), min(filter(None, (each.last_at, until))))
+        for each in threads
+        if each.first_at and each.last_at
+    )
+    return Conversations(sessions=frozenset(each.session for each in threads), events=frozenset(events), times=times)
 
 
 def _need(memory: Memory, *allowed: Status) -> None:

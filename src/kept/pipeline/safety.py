@@ -124,12 +124,23 @@ def _carry_over(workspace: Workspace, known: dict[str, tuple[Output, ...]]) -> N
                 workspace.store.intend(path, each)
 
 
+def note_export(workspace: Workspace, path: Path) -> None:
+    """Record that an export was written to a file, so that forgetting can name it. Raises StoreError."""
+    run = workspace.store.log.start_run("export", workspace.clock())
+    workspace.store.log.end_run(run, workspace.clock(), {"path": str(path.absolute())})
+
+
 def export_archive(workspace: Workspace, path: Path) -> int:
-    """Write the whole store out in a form that another home can import. Returns the rows. Raises UsageError, StoreError."""
+    """Write the whole store out in a form that another home can import, and record it. Returns the rows.
+
+    Raises UsageError, StoreError.
+    """
     target = path.absolute()
     if target.exists() or target.is_symlink():
         raise UsageError("there is a file of that name already", where=str(target), hint="choose another name")
-    return write_out(workspace.store.rows(), target)
+    count = write_out(workspace.store.rows(), target)
+    note_export(workspace, target)
+    return count
 
 
 @dataclass(kw_only=True, slots=True)

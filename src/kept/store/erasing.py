@@ -12,6 +12,7 @@ from typing import TypeVar
 from kept.core.codec import canonical
 from kept.core.erasure import Words, changed_strings
 from kept.core.event import FORGOTTEN_MARK, Event
+from kept.core.memory import Evidence
 from kept.store.records import chain, commitment_of, withheld
 from kept.store.rows import commitments
 from kept.store.values import CandidateRow, OperationRow, PassRow
@@ -89,6 +90,11 @@ def json_without(text: str, words: Words) -> str:
     return canonical(changed_strings(value, words.taken_out))
 
 
+def cites(evidence: Evidence, words: Words) -> bool:
+    """True if evidence quotes a session or an event that is forgotten whole."""
+    return evidence.quote != FORGOTTEN_MARK and (evidence.event in words.events or evidence.session in words.sessions)
+
+
 def texts_of(rows: Iterable[OperationRow | CandidateRow]) -> Iterator[tuple[str, str]]:
     """What rows of a log hold, each with what it is called: the bodies and the words that were not erased."""
     for row in rows:
@@ -98,9 +104,28 @@ def texts_of(rows: Iterable[OperationRow | CandidateRow]) -> Iterator[tuple[str,
             yield name, row.words
 
 
+def _uncited(text: str, words: Words) -> str:
+    """Sealed words with a mark for every quote of a session or event that is forgotten whole; the very text where there is none."""
+    if not (words.events or words.sessions) or '"quote"' not in text:
+        return text
+    value: object = json.loads(text)
+    left = _unquoted(value, words)
+    return text if left == value else canonical(left)
+
+
+def _unquoted(value: object, words: Words) -> object:
+    match value:
+        case list():
+            return [_unquoted(item, words) for item in value]
+        case dict():
+            gone = value.get("event") in words.events or value.get("session") in words.sessions
+            return {name: FORGOTTEN_MARK if gone and name == "quote" else _unquoted(item, words) for name, item in value.items()}
+    return value
+
+
 def _without(row: R, words: Words) -> R:
     body = json_without(row.body, words)
-    sealed = row.words if row.words is None else json_without(row.words, words)
+    sealed = row.words if row.words is None else _uncited(json_without(row.words, words), words)
     if (body, sealed) == (row.body, row.words):
         return row
     commitment = row.commitment if sealed == row.words else commitment_of(sealed or "", row.salt or "")

@@ -21,7 +21,7 @@ from kept.memories.browse import Filter, chosen, exported
 from kept.outputs.write import Standing
 from kept.pipeline.importing import adopt
 from kept.pipeline.safety import check as prove
-from kept.pipeline.safety import export_archive, import_file, put
+from kept.pipeline.safety import export_archive, import_file, note_export, put
 from kept.pipeline.safety import rebuild as recreate
 from kept.pipeline.safety import restore as put_back
 from kept.profiles.profile import title_of
@@ -119,6 +119,7 @@ def export(
             show.write_text(text)
         else:
             put(output, text)
+            note_export(workspace, output)
             show.write(
                 [
                     line(

@@ -5,7 +5,7 @@ left.
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 from kept.changes import settle
@@ -17,7 +17,7 @@ from kept.journal.feed_reading import erase_source
 from kept.local.files import locked
 from kept.memories.person import conversations, derived
 from kept.pipeline.erase.holders import holders
-from kept.pipeline.erase.journal import forget_outside
+from kept.pipeline.erase.journal import Span, forget_outside
 from kept.pipeline.erase.models import RecordingFile, ReplyFile
 from kept.pipeline.erase.proof import out_of_reach, remains
 from kept.pipeline.erase.words import words_of
@@ -29,11 +29,15 @@ _LEAST = 12  # letters of an external item that are looked for elsewhere: fewer 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """What is to be forgotten: memories, and the words that must not remain; ``source`` is the external source that is named."""
+    """What is to be forgotten: memories, and the words that must not remain; ``source`` is the external source that is named.
+
+    ``times`` are the spans in which what is forgotten whole was said: journal entries of their days tell of it in other words.
+    """
 
     memories: tuple[Memory, ...]
     words: Words
     source: str = ""
+    times: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +79,11 @@ def request_of(
     found = derived(workspace, source=source, project=project, since=since, until=until)
     sessions = chosen.sessions if not (since or until) else frozenset[str]()
     words = words_of(workspace, found, said=said, sessions=sessions, events=chosen.events)
-    return Request(memories=found, words=replace(words, about=words.about | chosen.sessions), source=source)
+    words = replace(words, about=words.about | chosen.sessions)
+    times: tuple[Span, ...] = chosen.times
+    if (since or until) and not (source or project):
+        times = ((since, until - timedelta(microseconds=1) if until else None),)
+    return Request(memories=found, words=words, source=source, times=times)
 
 
 def places(workspace: Workspace, request: Request) -> tuple[Place, ...]:
@@ -121,7 +129,7 @@ def forget(workspace: Workspace, request: Request, *, also: Collection[str] = ()
             places=erasing.places,
             near=tuple(place for place in near if place.id not in also),
             remains=remains(workspace, words),
-            out_of_reach=out_of_reach(workspace, words, tuple(transcripts)),
+            out_of_reach=out_of_reach(workspace, words, tuple(transcripts), request.times),
             problems=(*erasing.problems, *written.problems),
         )
 

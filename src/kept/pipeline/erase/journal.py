@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from kept.core.erasure import Place, Words
@@ -10,6 +11,8 @@ from kept.journal.narrate import edited, head_of, stamped
 from kept.journal.narrate.page import OUTSIDE, OUTSIDE_END, clean_line
 from kept.local import files
 from kept.workspace import Workspace
+
+Span = tuple[datetime | None, datetime | None]  # the first and the last moment; None where it is open
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +35,19 @@ class Entries:
     def erase(self, words: Words) -> int:
         """Put a mark in the place of every line that holds the words. Raises KeptError where an entry cannot be written."""
         return _rewrite(self.workspace, words.lines_held)
+
+
+def entries_of(workspace: Workspace, times: Sequence[Span]) -> Iterator[Path]:
+    """The entries that tell of a day on which one of the spans of time lies."""
+    zone = workspace.zone
+    for path, text, _ in _entries(workspace):
+        head = head_of(text)
+        if head and any(
+            (start is None or head.last >= start.astimezone(zone).date())
+            and (end is None or head.first <= end.astimezone(zone).date())
+            for start, end in times
+        ):
+            yield path
 
 
 def forget_outside(workspace: Workspace, source: str, words: Words) -> int:

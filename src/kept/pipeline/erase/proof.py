@@ -1,11 +1,12 @@
-"""Proof that words are gone: every file that kept has is decoded again, whoever holds it, and what still holds them is named."""
+"""Proof that words are gone: every file that kept has is read again, whoever holds it, and what still holds them is named."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from kept.core.erasure import Words
 from kept.local.checkouts import checkout_of
 from kept.memories.backups import backups
+from kept.pipeline.erase.journal import Span, entries_of
 from kept.pipeline.erase.models import RecordingFile
 from kept.pipeline.erase.outputs import Outputs
 from kept.store.traces import traces
@@ -33,11 +34,12 @@ def _own_files(workspace: Workspace) -> Iterator[Path]:
     yield from sorted(found | set(backups(workspace)) | ({recording} if recording else set()))
 
 
-def out_of_reach(workspace: Workspace, words: Words, transcripts: Iterable[str]) -> tuple[str, ...]:
+def out_of_reach(workspace: Workspace, words: Words, transcripts: Iterable[str], times: Sequence[Span] = ()) -> tuple[str, ...]:
     """What holds the words, or may, and is not kept's to change, in words: transcripts, settings, exports, the history of
-    repositories.
+    repositories; and the journal entries of ``times``, which may tell the same in other words.
     """
-    return tuple(_out_of_reach(workspace, words, transcripts))
+    told = (f"{path} is a journal entry of that time: it may tell of it in other words" for path in entries_of(workspace, times))
+    return (*_out_of_reach(workspace, words, transcripts), *told)
 
 
 def _out_of_reach(workspace: Workspace, words: Words, transcripts: Iterable[str]) -> Iterator[str]:
@@ -51,7 +53,8 @@ def _out_of_reach(workspace: Workspace, words: Words, transcripts: Iterable[str]
     for run in workspace.store.log.runs():
         path = Path(str(run.report.get("path", "")))
         if run.command == "export" and path.is_file():
-            yield f"{path} is an export of {run.started_at.date()}: it may say it, and so may copies of it"
+            says = "still says it" if next(traces(path, words), None) else "may say it"
+            yield f"{path} {says}: it is an export of {run.started_at.date()}, and there may be copies of it"
     roots = {checkout.root for name in workspace.store.outputs() if (checkout := checkout_of(str(Path(name).parent)))}
     for root in sorted(roots):
         yield f"the history of the repository {root} may say it: kept writes a file there"

@@ -13,7 +13,8 @@ from kept.core.event import Author, Event, Origin
 from kept.core.fingerprint import fingerprint, recognised
 from kept.core.memory import USER_SCOPE, Actor, Memory, Status
 from kept.core.operation import Add, Forget
-from kept.store.erasing import said_in
+from kept.core.text import one_line
+from kept.store.erasing import cites, said_in
 from kept.store.protocol import Store
 from kept.store.values import Draft
 
@@ -66,6 +67,8 @@ class StoreHolder:
                 yield self._place(f"memory {memory.id}", memory.content)
             elif memory.content:
                 yield from self._told(words, f"memory {memory.id}", memory.content)
+                cited = dict.fromkeys(quote.quote for quote in memory.evidence if cites(quote, words))
+                yield from (self._place(f"what memory {memory.id} rests on", one_line(quote)[:200]) for quote in cited)
         for judged in self.store.log.every_proposal():
             yield from self._told(words, f"proposal {judged.candidate.id}", judged.candidate.content)
 
