@@ -100,8 +100,8 @@ def full(home, desk_at, tmp_path):
         ("out", '{"notes": "one\\nNever deploy the harbour service\\non Fridays, because the tide crew is away."}'),
         ("user", LOUD),
         ("agent", "Yes."),
-        ("user", f"{OTHER} And {NEAR}"),
-        ("agent", "Done."),
+        ("user", OTHER),
+        ("agent", f"Done. {NEAR}"),
     )
     say(home, "b", f"> {SAID}\n\nWhy did we say this?", OTHER, day="2026-01-06")
     with desk_at(home, also=("journal",)) as workspace:
