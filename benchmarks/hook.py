@@ -34,6 +34,7 @@ from kept.core.event import Origin
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add
 from kept.core.project import Project
+from kept.paths import find_paths
 from kept.recall.embed import embedder
 from kept.recall.embed_server.client import ask
 from kept.recall.index import Kind
@@ -42,7 +43,6 @@ from kept.recall.index.vectors import Entry, update
 from kept.recall.search import mark_of
 from kept.store.sqlite import SqliteStore
 from kept.store.values import Draft
-from kept.workspace import find_paths
 
 KEPT = Path(sys.executable).with_name("kept")
 DIRECTORY, SCOPE = "/work/harbor", "project:harbor-000000"

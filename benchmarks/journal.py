@@ -25,10 +25,11 @@ from kept.journal.feed_reading import collect
 from kept.llm.adapters import Scripted
 from kept.llm.ask import Ask
 from kept.llm.client import LlmClient
+from kept.paths import find_paths
 from kept.pipeline.run import Options, run
 from kept.pipeline.sleep import sleep
 from kept.pipeline.write_journal import Outcome, backfill, heads, plan, work_of
-from kept.workspace import Workspace, find_paths, opened
+from kept.workspace import Workspace, opened
 
 SPAN = date(2000, 1, 1), date(2100, 1, 1)
 MONTHS, DAYS = range(1, 8), range(1, 29)

@@ -27,8 +27,9 @@ from kept.llm.ask import Ask, Usage
 from kept.llm.client import LlmClient
 from kept.llm.prices import date, price_of
 from kept.llm.replies import Replies
+from kept.paths import find_paths
 from kept.pipeline.run import Options, Report, run
-from kept.workspace import Workspace, find_paths, opened
+from kept.workspace import Workspace, opened
 from obedient import obey
 
 MODELS = ("claude-haiku-5-5", "gpt-6-luna")

@@ -75,11 +75,12 @@ def kept(items: list[str], vectors: list[list[float]], folder: str) -> Filled:
     import numpy as np  # noqa: PLC0415 - only here
 
     from kept.evaluation.retrieval import archive  # noqa: PLC0415
+    from kept.paths import Paths  # noqa: PLC0415
     from kept.recall import embed  # noqa: PLC0415 - peers have no kept
     from kept.recall.index import Kind  # noqa: PLC0415
     from kept.recall.indexing import bring_up_to_date  # noqa: PLC0415
     from kept.recall.search import search  # noqa: PLC0415
-    from kept.workspace import Paths, opened  # noqa: PLC0415
+    from kept.workspace import opened  # noqa: PLC0415
 
     known = dict(zip(items, vectors, strict=True))
 

@@ -25,13 +25,14 @@ import numpy as np
 
 from kept.core.event import Account, Author, Cursor, Event, Pointer, Precision
 from kept.core.event import Kind as What
+from kept.paths import Paths
 from kept.recall import embed
 from kept.recall.embed import embedder
 from kept.recall.index import Kind
 from kept.recall.index.queue import opened_queue
 from kept.recall.index.vectors import Entry, update
 from kept.recall.search import mark_of, search
-from kept.workspace import Paths, Workspace, opened
+from kept.workspace import Workspace, opened
 
 SYLLABLES = ("ka", "lo", "mi", "ren", "tas", "vel", "dor", "shi", "pun", "gra", "bel", "quo", "zan", "fir", "hus", "ne")
 ROUNDS = 15

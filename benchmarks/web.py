@@ -25,11 +25,12 @@ from store import NOW, event, memory, sentence
 from kept.changes import settle
 from kept.core.memory import Actor
 from kept.core.operation import Add
+from kept.paths import Paths
 from kept.store.values import Draft
 from kept.web import listen, make
 from kept.web.room import Room
 from kept.web.server import Server, config_of
-from kept.workspace import Paths, opened
+from kept.workspace import opened
 
 CHROMIUM = "/usr/bin/chromium"
 BATCH = 500

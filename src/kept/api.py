@@ -24,12 +24,13 @@ from kept.days.summaries import notes
 from kept.days.working_memory import KEEP, MOST, Window
 from kept.extraction.coverage import topics
 from kept.intake.clean import Limits, clean
+from kept.paths import find_paths
 from kept.pipeline.observe import Engine, Noticed, Watched, observe
 from kept.pipeline.run import Options, Report, run
 from kept.pipeline.tools import NOTHING, get_context
 from kept.profiles.profile import Occasion
 from kept.sources import Skipped, examine
-from kept.workspace import Workspace, find_paths, opened
+from kept.workspace import Workspace, opened
 
 GENERIC = "generic"  # the format of what is observed
 _ROLES = frozenset({"user", "assistant", "tool", "system"})

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kept.workspace import find_paths, opened
+from kept.paths import find_paths
+from kept.workspace import opened
 
 
 class Clock:

@@ -14,7 +14,8 @@ from kept.cli.door import main
 from kept.core.errors import UsageError
 from kept.evaluation.extraction import annotated
 from kept.evaluation.gold import standing
-from kept.workspace import Paths, opened
+from kept.paths import Paths
+from kept.workspace import opened
 from talking import OTHER, RULE, say
 
 ITEM = {

@@ -7,7 +7,7 @@ import pytest
 from kept.core.errors import ConfigError, StaleError
 from kept.local import settings
 from kept.memories import configure
-from kept.workspace import find_paths
+from kept.paths import find_paths
 
 
 @pytest.fixture

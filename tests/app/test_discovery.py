@@ -10,8 +10,8 @@ from kept.core.event import FORGOTTEN_MARK
 from kept.core.memory import Status
 from kept.intake.discovery import conversation, survey
 from kept.memories.configure import include
+from kept.paths import find_paths
 from kept.pipeline.run import Options, run
-from kept.workspace import find_paths
 from talking import OTHER, RULE, say
 
 DAY = 86_400

@@ -8,7 +8,8 @@ import pytest
 from kept.core.errors import UsageError
 from kept.evaluation.measures import mean, ranking_measures, told
 from kept.evaluation.retrieval import extraction, retrieval
-from kept.workspace import Paths, opened
+from kept.paths import Paths
+from kept.workspace import opened
 
 TURNS = {
     "a1": ("s1", "user", "March-15-2024", "We store predictions as Parquet files in the harbor bucket."),

@@ -11,10 +11,10 @@ from kept.core.memory import Status
 from kept.core.times import to_text
 from kept.local import queue
 from kept.memories.person import add, pin, retire
+from kept.paths import find_paths
 from kept.pipeline.run import Options, run
 from kept.store.reader import StoreReader, _statements
 from kept.store.sqlite import SqliteStore
-from kept.workspace import find_paths
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from kept.install.schedule import install
 from kept.install.schedulers import Ran
 from kept.install.setup import hooked, install_hooks, leave, leave_system, planned, plugged, purge
 from kept.local.clients import PLUGIN_SUGGEST, SUGGEST, has_hooks, has_plugin, with_hooks
+from kept.paths import find_paths
 from kept.pipeline.run import Options, run
-from kept.workspace import find_paths
 from talking import RULE, say
 
 

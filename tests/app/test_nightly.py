@@ -14,10 +14,10 @@ from kept.install.schedulers import Kind, Ran
 from kept.intake import reading
 from kept.local.files import locked
 from kept.local.job_failures import standing_failures, untold
+from kept.paths import find_paths
 from kept.pipeline import nightly as job
 from kept.pipeline import run
 from kept.pipeline.nightly import last_night, nightly
-from kept.workspace import find_paths
 from talking import RULE, say
 
 

@@ -4,9 +4,10 @@ import pytest
 
 from kept.core.errors import ConfigError, StaleError, UsageError
 from kept.extraction.prompt_override import declare, difference, look, put_away, save, withdraw
+from kept.paths import find_paths
 from kept.profiles.prompts import default
 from kept.profiles.prompts.heading import with_category, without_category
-from kept.workspace import find_paths, opened
+from kept.workspace import opened
 
 OWN = """\
 ---

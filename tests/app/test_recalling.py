@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 import pytest
 
 from kept.evaluation.retrieval import archive
+from kept.paths import Paths
 from kept.pipeline.run import Options, run
 from kept.recall.index import Kind
 from kept.recall.search import Filters, search
-from kept.workspace import Paths, opened
+from kept.workspace import opened
 
 HOSTILE = (
     '"; -- ( * ^ : {',

@@ -18,11 +18,12 @@ from kept.memories.backups import KEEP, backup, safeguard
 from kept.memories.browse import exported
 from kept.memories.history import undo
 from kept.outputs.write import Standing
+from kept.paths import Paths
 from kept.pipeline.run import Options, run
 from kept.pipeline.safety import check, export_archive, import_file, restore
 from kept.store.backups import is_intact
 from kept.store.sqlite import SqliteStore
-from kept.workspace import Paths, opened
+from kept.workspace import opened
 from talking import forget_ids
 
 

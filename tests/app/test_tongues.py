@@ -8,10 +8,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "stages"))
 from talk import agent, output, talk, user
 
+from kept.paths import find_paths
 from kept.pipeline.run import Options, run
 from kept.profiles.language import lexicon_of
 from kept.profiles.lexicons import LANGUAGES, spoken
-from kept.workspace import find_paths, opened
+from kept.workspace import opened
 from talking import say
 
 SAID = {

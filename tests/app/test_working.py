@@ -4,8 +4,8 @@ import pytest
 
 import kept
 from kept.core.errors import UsageError
+from kept.paths import find_paths
 from kept.pipeline.run import Options, run
-from kept.workspace import find_paths
 from kept.workspace import opened as desk_of
 from talking import OTHER
 

@@ -18,8 +18,9 @@ from pathlib import Path
 
 from kept.core.memory import Memory, Status
 from kept.memories.browse import exported
+from kept.paths import find_paths
 from kept.pipeline.run import Options, Report, run
-from kept.workspace import Workspace, find_paths, opened
+from kept.workspace import Workspace, opened
 
 RULE = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 KEPT_OF_RULE = "ISO 8601"

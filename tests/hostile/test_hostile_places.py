@@ -31,7 +31,7 @@ from hostile_world import (
 )
 
 from kept.local.files import locked
-from kept.workspace import Paths
+from kept.paths import Paths
 
 SEVERAL = lines(
     *(each for n in range(40) for each in (human(f"Never edit `lib/part{n}.js` by hand, it is generated."), answer("word " * 900)))

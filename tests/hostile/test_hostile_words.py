@@ -18,7 +18,8 @@ from typer.models import ArgumentInfo
 
 from kept.cli import main
 from kept.cli.registry import COMMANDS
-from kept.workspace import find_paths, opened
+from kept.paths import find_paths
+from kept.workspace import opened
 from waiting import run_apart
 
 # Servers never end by themselves, a hook answers in a process of its own, and what is entered with the system is the system's.

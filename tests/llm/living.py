@@ -18,7 +18,8 @@ import pytest
 
 from kept.changes import settle
 from kept.memories.person import add
-from kept.workspace import find_paths, opened
+from kept.paths import find_paths
+from kept.workspace import opened
 
 KEPT = Path(sys.executable).with_name("kept")
 ROOT = Path(__file__).parents[2]

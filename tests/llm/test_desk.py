@@ -7,7 +7,8 @@ from asks import ask
 
 from kept.llm.ask import GUARD, Answered, Unreachable
 from kept.llm.client import LlmClient
-from kept.workspace import Workspace, find_paths, opened
+from kept.paths import find_paths
+from kept.workspace import Workspace, opened
 
 
 def at(home: Path, settings: str, **env: str):

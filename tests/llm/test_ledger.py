@@ -11,9 +11,10 @@ from kept.llm.ask import Usage
 from kept.llm.budget import Tally, usage_body
 from kept.llm.replies import Replies
 from kept.memories import person
+from kept.paths import find_paths
 from kept.pipeline.run import Options, run
 from kept.pipeline.usage import costs, forget_replies
-from kept.workspace import find_paths, opened
+from kept.workspace import opened
 from talking import forget_ids
 
 SAID = "In this project we always write dates as ISO 8601 in UTC, never in local time."

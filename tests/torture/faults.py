@@ -21,9 +21,10 @@ from pathlib import Path
 
 import pytest
 
+from kept.paths import Paths
 from kept.pipeline.run import Options, run
 from kept.pipeline.safety import check
-from kept.workspace import Paths, Workspace, opened
+from kept.workspace import Workspace, opened
 
 SAMPLE = Path(str(files("kept.sample") / "projects"))
 WRITES = (

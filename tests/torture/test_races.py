@@ -25,7 +25,7 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from kept.local.files import locked
-from kept.workspace import Paths
+from kept.paths import Paths
 home = Paths(root=Path(sys.argv[1]), user=Path(sys.argv[1]))
 with locked(home.lock), locked(home.state / "outputs.lock"):
     print("held", flush=True)

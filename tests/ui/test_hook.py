@@ -17,8 +17,8 @@ from hook_world import SESSION, harbor, hook, injected, log_of, payload
 from kept.cli.hook import EVENTS
 from kept.core.fence import GUARD, NOTICE, TAG
 from kept.local.clients import with_hooks
+from kept.paths import find_paths
 from kept.recall.embed_server.start import kept_warm
-from kept.workspace import find_paths
 from waiting import until
 
 PREFERENCE = "Explain the options and ask before changing anything."

@@ -16,7 +16,8 @@ from mcp_process import serving
 
 from kept.core.fence import NOTICE, TAG
 from kept.mcp import make
-from kept.workspace import find_paths, opened
+from kept.paths import find_paths
+from kept.workspace import opened
 from waiting import run_apart
 
 FACT = "The export of invoices is written by `InvoiceWriter`."

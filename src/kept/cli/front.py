@@ -13,7 +13,8 @@ from kept.cli.call import Call
 from kept.cli.show import safe
 from kept.core.errors import UsageError
 from kept.install.leftovers import sweep
-from kept.workspace import Paths, Workspace, find_paths, opened
+from kept.paths import Paths, find_paths
+from kept.workspace import Workspace, opened
 
 
 def asked(context: typer.Context) -> Call:

@@ -17,9 +17,10 @@ from kept.cli.call import Call
 from kept.cli.front import asked
 from kept.cli.show import line
 from kept.install.serving import announced, running
+from kept.paths import Paths, find_paths
 from kept.pipeline.sample_run import sample_files, sample_home
 from kept.recall.embed_server.start import kept_warm
-from kept.workspace import Paths, Workspace, find_paths, opened
+from kept.workspace import Workspace, opened
 
 
 def mcp(

@@ -13,10 +13,10 @@ from kept.core.errors import ConfigError, MissingError, StaleError, UsageError
 from kept.core.redact.check import refuse_secrets
 from kept.local import files, settings
 from kept.local.files import Content
+from kept.paths import Paths
 from kept.profiles.profile import Profile
 from kept.profiles.prompts import BUILT_IN, Prompt, composed, default, own_path, prompt
 from kept.profiles.prompts.heading import with_category, without_category
-from kept.workspace import Paths
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -21,10 +21,11 @@ from kept.local.clients import CLIENTS, GEMINI, Client, program_of
 from kept.local.job_failures import standing_failures
 from kept.local.queue import complaints
 from kept.local.settings import read
+from kept.paths import Paths
 from kept.pipeline.nightly import NIGHT, last_night
 from kept.pipeline.usage import set_aside
 from kept.recall.embed import PACK
-from kept.workspace import Paths, Workspace, now, opened
+from kept.workspace import Workspace, now, opened
 
 _ROOM = 200_000_000  # bytes free below which a backup may fail
 _MISSED = 3  # days without a night from which on it is told

@@ -12,7 +12,8 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from kept.core.times import to_text
-from kept.workspace import Paths, now
+from kept.paths import Paths
+from kept.workspace import now
 
 NAME = "errors.log"
 _BYTES = 500_000

@@ -13,7 +13,7 @@ from kept.install import schedulers
 from kept.install.schedulers import Entry, Installed, Kind, Run, run_command
 from kept.local import files
 from kept.local.settings import zone as known_zone
-from kept.workspace import Paths
+from kept.paths import Paths
 
 AT = time(2, 30)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kept.core.errors import BusyError, KeptError
 from kept.local import files
-from kept.workspace import Paths
+from kept.paths import Paths
 
 _KEY_BYTES = 32
 

@@ -37,9 +37,10 @@ from kept.outputs import section
 from kept.outputs.targets import written_before
 from kept.outputs.view_file import views
 from kept.outputs.write import Written, absorb_edits
+from kept.paths import Paths
 from kept.store.run_number import RunNumber
 from kept.store.values import Output
-from kept.workspace import Paths, Workspace
+from kept.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

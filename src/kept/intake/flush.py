@@ -9,7 +9,8 @@ from kept.intake.projects import record
 from kept.intake.reading import discover, read
 from kept.intake.unanswered import open_prompts
 from kept.local.files import locked
-from kept.workspace import find_paths, opened
+from kept.paths import find_paths
+from kept.workspace import opened
 
 
 def flush(root: str, path: str, *, most: int, session: str = "") -> str:

@@ -13,7 +13,8 @@ from kept.core.project import FOLDER, REMOTE, Project, managed_repository, name_
 from kept.local import files
 from kept.local.checkouts import remote_name
 from kept.local.git_history import first_commit
-from kept.workspace import Paths, Workspace
+from kept.paths import Paths
+from kept.workspace import Workspace
 
 Remotes = dict[str, Counter[str]]
 """How often git named a repository (host and path) in the output of a command, by working directory."""

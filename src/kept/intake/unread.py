@@ -10,7 +10,8 @@ from pathlib import Path
 
 from kept.intake.reading import Found, is_excluded, places
 from kept.local import files
-from kept.workspace import Paths, Workspace
+from kept.paths import Paths
+from kept.workspace import Workspace
 
 FILE = "unread.json"
 _MOST = 1000  # entries that are kept; a folder of a hundred thousand strange files needs no list of each

@@ -17,8 +17,8 @@ from kept.local import files, settings
 from kept.local.settings import writing
 from kept.local.settings.feeds import Feed
 from kept.local.settings.roots import Root
+from kept.paths import Paths
 from kept.profiles.profile import Use
-from kept.workspace import Paths
 
 _KINDS = {bool: "switch", int: "whole number", float: "number", str: "text", tuple: "list"}
 

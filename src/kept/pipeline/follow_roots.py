@@ -10,9 +10,10 @@ from kept.intake.reading import places
 from kept.local.settings import read
 from kept.local.settings.roots import AUTHORS, Root, root_above
 from kept.memories.configure import append, drop
+from kept.paths import Paths
 from kept.sources import in_tool_folder
 from kept.sources.registry import SOURCES
-from kept.workspace import Paths, Workspace
+from kept.workspace import Workspace
 
 
 def followed(home: Paths) -> tuple[Root, ...]:

@@ -19,11 +19,12 @@ from kept.core.times import to_text
 from kept.local import files, job_failures
 from kept.local.job_failures import standing_failures
 from kept.memories.backups import safeguard
+from kept.paths import Paths
 from kept.pipeline.run import Options, Report, run
 from kept.pipeline.safety import check
 from kept.pipeline.sleep import sleep
 from kept.recall.indexing import bring_up_to_date
-from kept.workspace import Paths, Workspace
+from kept.workspace import Workspace
 
 NIGHT, SESSION = "night", "session"  # whose failures are noted: the night's job, the run at a session's end
 _LOG_BYTES = 500_000

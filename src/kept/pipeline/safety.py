@@ -23,13 +23,14 @@ from kept.local import files
 from kept.local.files import locked
 from kept.memories.person import usable
 from kept.outputs.write import Standing, Written, standing, start_over
+from kept.paths import Paths
 from kept.recall.indexing import discard
 from kept.store.backups import put_in_place
 from kept.store.check import IMPORTED
 from kept.store.portable import is_portable, read_in, write_out
 from kept.store.sqlite import SqliteStore
 from kept.store.values import Draft, Output
-from kept.workspace import Paths, Workspace
+from kept.workspace import Workspace
 
 _LONGEST = 2**20  # bytes of one exported memory
 _MOST = 1_000_000  # memories of one import

@@ -6,8 +6,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from kept.local.progress import Progress, silent
+from kept.paths import Paths
 from kept.pipeline.run import Options, Report, run
-from kept.workspace import Paths, Workspace
+from kept.workspace import Workspace
 
 
 def sample_home(home: Paths) -> Paths:

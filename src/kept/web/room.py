@@ -14,9 +14,10 @@ from typing import Generic, TypeVar
 from fastapi import Request
 
 from kept.changes import settle
+from kept.paths import Paths
 from kept.pipeline.sample_run import sample_home
 from kept.web.work import Work
-from kept.workspace import Paths, Workspace
+from kept.workspace import Workspace
 
 OpenDesk = Callable[[], AbstractContextManager[Workspace]]
 T = TypeVar("T")

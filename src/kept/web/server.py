@@ -24,6 +24,7 @@ except ImportError as error:
 
 from kept import __version__
 from kept.install.error_log import error_line
+from kept.paths import Paths
 from kept.web import assets
 from kept.web.api import AREAS, session
 from kept.web.door import API, Door, noted
@@ -32,7 +33,6 @@ from kept.web.patience import PatientProtocol
 from kept.web.problems import DOCUMENTED, problem_of, status_of
 from kept.web.render import part, problem_page, sign_in_page
 from kept.web.room import OpenDesk, Room, at_desk, room_of
-from kept.workspace import Paths
 
 _GRACE = 2  # seconds that open requests may take once the server is to stop
 

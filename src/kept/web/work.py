@@ -12,8 +12,9 @@ from typing import Any
 
 from kept.core.errors import BusyError, KeptError
 from kept.install.error_log import error_line, note_error
+from kept.paths import Paths
 from kept.pipeline.run import Options, run
-from kept.workspace import Paths, Workspace
+from kept.workspace import Workspace
 
 STAGES: Mapping[str, str] = {
     "": "beginning",

@@ -18,11 +18,12 @@ pytest.importorskip("fastapi")
 from kept.core.memory import Status
 from kept.install import schedulers
 from kept.memories import person
+from kept.paths import find_paths
 from kept.pipeline.sample_run import sample_home
 from kept.web.room import Room
 from kept.web.server import Server, config_of, listen, make
 from kept.web.work import Work
-from kept.workspace import find_paths, opened
+from kept.workspace import opened
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [

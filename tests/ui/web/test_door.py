@@ -12,9 +12,9 @@ import pytest
 
 from kept.core.errors import BusyError, UsageError
 from kept.install.serving import announced, running
+from kept.paths import find_paths
 from kept.web import listen
 from kept.web.door import HEADERS, MOST
-from kept.workspace import find_paths
 
 HOST = "127.0.0.1:{port}"
 WRITE = "{method} /api/memories HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {key}\r\n"

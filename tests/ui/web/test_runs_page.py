@@ -8,11 +8,11 @@ import pytest
 from kept.core.errors import BusyError
 from kept.core.memory import Actor
 from kept.curation.passes import GUARD
+from kept.paths import find_paths
 from kept.pipeline.run import Options, run
 from kept.pipeline.status import runs, stops
 from kept.store.values import Draft
 from kept.web.work import Work
-from kept.workspace import find_paths
 
 LONG = 600  # seconds: a run takes less than one
 EVIL = "<img src=x onerror=alert(1)>"

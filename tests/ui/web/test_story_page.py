@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from kept.core.memory import Status
+from kept.paths import find_paths
 from kept.pipeline.run import Options, run
-from kept.workspace import find_paths, opened
+from kept.workspace import opened
 
 RULE = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 

@@ -14,8 +14,8 @@ from kept.core.codec import dump
 from kept.core.errors import UsageError
 from kept.memories import configure
 from kept.memories.configure import Setting
+from kept.paths import find_paths
 from kept.pipeline.probe import Coming, coming, try_out
-from kept.workspace import find_paths
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 _ACTIONS = {"show": 0, "list": 0, "try": 0, "get": 1, "set": 2}

@@ -19,8 +19,9 @@ from kept.evaluation.extraction import Judged, annotated, scored, worths
 from kept.evaluation.retrieval import Learnt, Retrieved, extraction, retrieval
 from kept.evaluation.turns import LEVELS, TurnScore
 from kept.local.progress import Progress, silent
+from kept.paths import Paths
 from kept.pipeline.safety import put
-from kept.workspace import Paths, Workspace, opened
+from kept.workspace import Workspace, opened
 
 _MEANING = {
     "found": "% of the facts have a memory from the same source",

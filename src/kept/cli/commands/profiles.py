@@ -19,8 +19,8 @@ from kept.core.redact.check import refuse_secrets
 from kept.local import files
 from kept.memories import configure
 from kept.memories.migrate import Migrated, migrate
+from kept.paths import Paths, find_paths
 from kept.profiles.profile import INTENTS, Category, Occasion, Profile
-from kept.workspace import Paths, find_paths
 
 _NAMES = {"list": (0, 0), "show": (0, 1), "new": (1, 1), "check": (0, 1), "migrate": (2, 2)}
 

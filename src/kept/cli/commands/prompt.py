@@ -16,8 +16,8 @@ from kept.core.errors import UsageError
 from kept.extraction import prompt_override
 from kept.extraction.prompt_override import InForce
 from kept.extraction.questions import weigh
+from kept.paths import Paths
 from kept.profiles.prompts import Prompt
-from kept.workspace import Paths
 
 _ACTIONS = ("show", "edit", "reset", "diff", "declare", "withdraw")
 _EDITORS = ("VISUAL", "EDITOR")

@@ -19,6 +19,7 @@ from kept.cli.show import counted, entry, line
 from kept.core.errors import BusyError, KeptError
 from kept.install.setup import note_program
 from kept.local.progress import Progress, silent
+from kept.paths import Paths
 from kept.pipeline.follow_roots import follow as follow_root
 from kept.pipeline.follow_roots import unfollowed
 from kept.pipeline.nightly import SESSION, note_failures
@@ -27,7 +28,7 @@ from kept.pipeline.run import run as run_all
 from kept.pipeline.sample_run import sample_files, sample_home
 from kept.pipeline.sleep import sleep as do_sleep
 from kept.profiles.profile import Occasion
-from kept.workspace import Paths, Workspace, now, opened
+from kept.workspace import Workspace, now, opened
 
 
 def run(

@@ -30,8 +30,9 @@ from kept.install.setup import (
 from kept.intake.discovery import survey
 from kept.local.clients import Client
 from kept.memories.configure import change, setting
+from kept.paths import Paths
 from kept.pipeline.importing import on_offer
-from kept.workspace import Paths, Workspace
+from kept.workspace import Workspace
 
 
 def setup(

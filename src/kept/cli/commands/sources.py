@@ -18,9 +18,10 @@ from kept.intake.discovery import Survey, Tool, survey
 from kept.local.settings.roots import Root
 from kept.memories import configure
 from kept.memories.browse import plain
+from kept.paths import find_paths
 from kept.pipeline import follow_roots
 from kept.sources.entries import ENTRY
-from kept.workspace import Workspace, find_paths
+from kept.workspace import Workspace
 
 _ACTIONS = {
     "disable": ("sources_off", True),

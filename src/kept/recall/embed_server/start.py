@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from kept.local import settings
+from kept.paths import Paths
 from kept.recall.embed import embedder
 from kept.recall.embed_server.query import spot
 from kept.recall.embed_server.server import Answer, served
 from kept.recall.search import cosines
-from kept.workspace import Paths
 
 
 @contextmanager

@@ -11,11 +11,12 @@ from kept.core.errors import ConfigError
 from kept.extraction import prompt_override
 from kept.extraction.questions import weigh
 from kept.local import settings
+from kept.paths import Paths
 from kept.profiles.prompts import overlaid
 from kept.web.navigation import Page
 from kept.web.render import page, page_without_desk
 from kept.web.room import at_desk, home_of
-from kept.workspace import Paths, Workspace
+from kept.workspace import Workspace
 
 router = APIRouter()
 

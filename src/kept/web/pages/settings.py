@@ -12,11 +12,12 @@ from kept.install import schedule
 from kept.intake.discovery import survey
 from kept.memories import configure
 from kept.memories.configure import Setting
+from kept.paths import Paths
 from kept.pipeline.nightly import last_night
 from kept.web.navigation import Page
 from kept.web.render import page, page_without_desk, part
 from kept.web.room import at_desk, home_of
-from kept.workspace import Paths, Workspace
+from kept.workspace import Workspace
 
 router = APIRouter()
 PAGE = Page(id="settings", title="Settings", path="/settings", key="s", router=router)

@@ -1,0 +1,100 @@
+"""Where kept lives and writes: every path below one home."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kept.core.errors import ConfigError
+from kept.local.clients import CLIENTS, GEMINI, Client
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Paths:
+    """Where kept lives: ``root`` is the home all outputs lie under, ``user`` the user's real home that transcripts are found in.
+
+    ``variables`` are what the environment says of the folders of coding agents, by variable.
+    """
+
+    root: Path
+    user: Path
+    variables: tuple[tuple[str, str], ...] = ()
+
+    def of(self, client: Client) -> Path:
+        """The folder of a coding agent."""
+        return client.place(self.root, dict(self.variables))
+
+    def output(self, path: str) -> Path:
+        """A file that kept writes, given below the home; one below an agent's folder lies where the environment says that folder
+        is.
+        """
+        parts = Path(path).parts
+        client = next((each for each in (*CLIENTS, GEMINI) if parts[:1] == (each.folder,)), None)
+        return self.of(client).joinpath(*parts[1:]) if client else self.root / path
+
+    @property
+    def state(self) -> Path:
+        """The folder of kept's own state."""
+        return self.root / ".local" / "share" / "kept"
+
+    @property
+    def config(self) -> Path:
+        """The folder of the user's settings, profiles and prompts."""
+        return self.root / ".config" / "kept"
+
+    @property
+    def store(self) -> Path:
+        """The store file."""
+        return self.state / "kept.db"
+
+    @property
+    def replies(self) -> Path:
+        """The file with what language models replied."""
+        return self.state / "replies.db"
+
+    @property
+    def vectors(self) -> Path:
+        """The file of vectors, derived from the store."""
+        return self.state / "vectors.bin"
+
+    @property
+    def used(self) -> Path:
+        """Where a hook notes which memories it used, until the next run counts them."""
+        return self.state / "used.log"
+
+    @property
+    def agents(self) -> Path:
+        """Where what agents observe through :class:`kept.Memory` is written, a transcript a session."""
+        return self.state / "agents"
+
+    @property
+    def backups(self) -> Path:
+        """Where backups made by themselves lie."""
+        return self.state / "backups"
+
+    @property
+    def settings(self) -> Path:
+        """The settings file."""
+        return self.config / "config.toml"
+
+    @property
+    def lock(self) -> Path:
+        """The file whose lock means that a run is under way."""
+        return self.state / "run.lock"
+
+
+def find_paths(option: str | None, env: Mapping[str, str]) -> Paths:
+    """The home from ``--home``, else ``KEPT_HOME``, else the user's own.
+
+    Raises ConfigError where there is none or it is no plain directory path.
+    """
+    user = env.get("HOME") or env.get("USERPROFILE") or ""
+    chosen = option or env.get("KEPT_HOME") or user
+    if not chosen:
+        raise ConfigError("there is no home directory", hint="set HOME, or give --home DIR")
+    root = Path(chosen).expanduser().absolute()
+    if any(ord(char) < 32 or "\ud800" <= char <= "\udfff" for char in str(root)):
+        raise ConfigError("the home directory's name holds control characters or is no UTF-8", hint="give --home DIR")
+    if root.exists() and not root.is_dir():
+        raise ConfigError("the home is not a directory", where=str(root), hint="give --home DIR")
+    variables = tuple((each.variable, env[each.variable]) for each in (*CLIENTS, GEMINI) if env.get(each.variable))
+    return Paths(root=root, user=Path(user) if user else root, variables=variables)
