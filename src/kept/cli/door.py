@@ -115,7 +115,7 @@ def _hush() -> None:
 def _unexpected(error: Exception, words: Sequence[str]) -> str:
     """One line about an error that nobody foresaw; its trace goes to the log below the state folder."""
     from kept.install.error_log import error_line, note_error  # noqa: PLC0415 - only when something is to be told
-    from kept.workspace import find_paths  # noqa: PLC0415
+    from kept.paths import find_paths  # noqa: PLC0415
 
     log = None
     with suppress(KeptError):
