@@ -1,4 +1,4 @@
-"""Looking: what is remembered, where it comes from, what a day was, how things stand. Changes nothing."""
+"""Browse memories, their origin, days and status. Read-only."""
 
 from collections import Counter
 from collections.abc import Sequence

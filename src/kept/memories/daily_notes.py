@@ -1,4 +1,4 @@
-"""Jotting: what a person made of the lines in the note of a day, kept in the daybook in their place."""
+"""A person's edits of lines in the note of a day, stored in place of those lines."""
 
 from datetime import date
 

@@ -1,4 +1,4 @@
-"""Migrating: the memories of one profile to the categories of another, as one pass that can be undone.
+"""Migrate the memories of one profile to the categories of another, as one pass that can be undone.
 
 Switching a profile rewrites nothing. Migrating is what a person asks for, with a mapping that they see before.
 """

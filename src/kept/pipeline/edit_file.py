@@ -1,4 +1,4 @@
-"""Editing: the files that kept writes as a person sees them, what the next writing would change, and saving what they edited.
+"""Edit output files: the files as a person sees them, a preview of the next writing, and saving an edit.
 
 A saved text lands on the disk as an editor's would, and is then absorbed like any hand edit; so there is one way in. A text saved
 for a file that changed since it was looked at is refused, and nothing is lost.

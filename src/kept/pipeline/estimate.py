@@ -1,4 +1,4 @@
-"""Foreseeing: what a run is going to ask of a language model, counted before the first question is sent."""
+"""Estimate what a run will ask a language model, before the first question is sent."""
 
 from itertools import islice
 

@@ -1,4 +1,4 @@
-"""Following: the folders and files that a person says every run is to read, as settings."""
+"""Folders and files that every run reads, as settings."""
 
 import os
 from collections.abc import Sequence

@@ -1,5 +1,4 @@
-"""The night's job: discover, read, extract, curate, sleep, render, index, check, backup; each step its own result, none stops the
-rest.
+"""The nightly job: discover, read, extract, curate, sleep, render, index, check, backup. No step stops the next.
 
 What failed is noted until a night goes well, and told (:mod:`kept.local.job_failures`).
 """

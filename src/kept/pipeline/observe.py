@@ -1,4 +1,4 @@
-"""Observing a conversation while it goes on: events one by one, each with what is sure enough to be said at once.
+"""Observe a conversation event by event, and return what is sure enough at once.
 
 The engine is that of the batch: the same episodes, the same candidates. What is live is only a preview of them (its words may still
 change while an episode is open); what a closed episode proposes is exactly what a later run over the transcript proposes. Nothing

@@ -1,4 +1,4 @@
-"""Which memories only rules of earlier versions made; ``kept upgrade`` makes them anew."""
+"""Which memories only rules of earlier versions made; ``kept upgrade`` replaces them."""
 
 from kept.core.memory import Memory, Status
 from kept.workspace import Workspace

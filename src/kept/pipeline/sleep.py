@@ -1,4 +1,4 @@
-"""Sleeping: what a night does beside a run: retire what has faded, name what lingers, bring the files up to date.
+"""The work of a night beside a run: retire what has faded, list what lingers, update the files.
 
 Nothing to do means nothing written. What retires is a pass of its own for each group, guarded like any other, and can be undone.
 """

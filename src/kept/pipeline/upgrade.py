@@ -1,4 +1,4 @@
-"""Upgrading a store: what the rules of earlier versions made is made anew by today's, shown first, and undone as one run.
+"""Upgrade a store: extract again with today's rules, after a preview, as one run that can be undone.
 
 Rules once made memories of sentences that told nothing to remember, and reworded others. Every session in the archive is extracted
 again; what nothing supports any more retires, and what a person told comes back in their own words. It is a correction: no guard of

@@ -1,4 +1,4 @@
-"""Previewing: what would be put before a session, for a person who wants to see it. Changes nothing."""
+"""Preview what a session would get, for a person. Read-only."""
 
 from dataclasses import asdict
 

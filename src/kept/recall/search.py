@@ -1,4 +1,4 @@
-"""Recalling: what is stored that a question asks for, best first, each with its reasons. Changes nothing.
+"""Search: what is stored that answers a question, best first, each with its reasons. Read-only.
 
 Imports little, for a hook asks before every prompt: not the workspace, only what it needs of one (:class:`Place`); numpy and the
 model only where there are vectors to compare.

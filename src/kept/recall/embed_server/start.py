@@ -1,4 +1,4 @@
-"""Keeping a process warm: it answers hooks that ask which facts are near to a message by meaning."""
+"""Start the embedding server in a running process: it tells hooks which facts are near to a message by meaning."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
