@@ -1,12 +1,11 @@
-"""Trains the weights by which waiting proposals are ranked, on annotated turns, and says how good the ranking is where it was not
-trained.
+"""Trains the weights by which waiting proposals are ranked, and says how good the ranking is where it was not trained.
 
     python benchmarks/train_score.py TURNS [--write]
 
-TURNS is a folder with ``turns.jsonl`` and ``labels.jsonl``. The model learns from every sentence that was typed (right: it shares
-half of its words with a passage the annotator kept); the ranking is judged on what would wait: explicit tellings in doubt and
-wishes said once. Every figure leaves the source out that it is about. ``--write`` writes the weights of all sources together to
-``extraction/score.json``.
+TURNS is a folder with ``turns.jsonl`` and ``labels.jsonl``. The model learns from every sentence that was typed (right: it
+shares half of its words with a passage the annotator kept); the ranking is judged on what would wait: explicit tellings in
+doubt and wishes said once. Every figure leaves the source out that it is about. ``--write`` writes the weights of all sources
+together to ``extraction/score.json``.
 """
 
 import argparse
@@ -150,10 +149,8 @@ def main() -> None:
         totals = {most: (totals[most][0] + best[most][0], totals[most][1] + best[most][1]) for most in BEST}
         every += pairs
         shares = ", ".join(f"best {most}: {right} of {of}" for most, (right, of) in best.items())
-        print(
-            f"{source}: {sum(right for _, right in pairs)} of {len(pairs)} right; {shares}; calibration error "
-            f"{calibration(pairs):.3f}"
-        )
+        right = sum(right for _, right in pairs)
+        print(f"{source}: {right} of {len(pairs)} right; {shares}; calibration error {calibration(pairs):.3f}")
     print(
         "together:", ", ".join(f"best {most}: {right} of {of} ({100 * right / of:.0f} %)" for most, (right, of) in totals.items())
     )

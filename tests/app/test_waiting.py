@@ -103,3 +103,28 @@ def test_review_lists_approves_and_rejects_by_id_and_why_shows_the_terms(workspa
     kept("review", "--approve", queue[0]["id"], "--reject", queue[1]["id"])
     statuses = {memory.content: memory.status for memory in workspace.store.log.memories()}
     assert statuses == {queue[0]["content"]: Status.ACTIVE, queue[1]["content"]: Status.REJECTED}
+
+
+STANDING = "Make sure the tests never touch the network."
+
+
+def active(workspace):
+    return [memory.content for memory in workspace.store.log.memories() if memory.status is Status.ACTIVE]
+
+
+def test_a_wish_among_three_different_requests_is_remembered(desk_at, home):
+    requests = ("Add a page that lists invoices.", "Parse dates of the bank's export.", "The login loses its cookie, repair that.")
+    for number, request in enumerate(requests):
+        say(home, f"w{number}", f"{request} {STANDING}", day=f"2026-01-0{number + 1}")
+    with desk_at(home) as opened:
+        run(opened, [], Options(model=False))
+        assert active(opened) == [STANDING]
+
+
+def test_one_request_tried_in_three_sessions_waits(desk_at, home):
+    for number in range(3):
+        say(home, f"w{number}", f"Split the file m{number}.py into smaller files. {STANDING}", day=f"2026-01-0{number + 1}")
+    with desk_at(home) as opened:
+        run(opened, [], Options(model=False))
+        assert active(opened) == []
+        assert STANDING in {item.memory.content for item in waiting(opened)}

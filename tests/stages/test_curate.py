@@ -380,9 +380,9 @@ def wish(text, day, *, session=""):
     return proposal(text, day, session=session, verdict=Refused(reason=SAID_ONCE), confidence=0.5)
 
 
-def active_of(judged):
+def active_of(judged, **options):
     state = {}
-    for operation in curate(judged, ()):
+    for operation in curate(judged, (), **options):
         state.update(apply(state, operation, Actor.MACHINE))
     return [each.content for each in state.values() if each.status is Status.ACTIVE]
 
@@ -396,6 +396,24 @@ SAME_WISH = [
 
 def test_the_same_wish_of_three_sessions_is_one_active_memory_in_the_words_of_one_of_them():
     assert [each in SAME_WISH for each in active_of([wish(text, day) for day, text in enumerate(SAME_WISH)])] == [True]
+
+
+def test_a_request_that_is_tried_again_in_three_sessions_is_no_standing_wish():
+    def around(_):
+        return frozenset({"tutorial", "window", "button"})
+
+    assert active_of([wish(text, day) for day, text in enumerate(SAME_WISH)], surroundings=around) == []
+
+
+def test_a_wish_that_is_all_that_three_sessions_ask_for_is_no_standing_wish():
+    assert active_of([wish(text, day) for day, text in enumerate(SAME_WISH)], surroundings=lambda _: frozenset()) == []
+
+
+def test_a_wish_about_what_its_prompts_are_about_is_no_standing_wish():
+    def around(candidate):
+        return frozenset({"depend", "network", candidate.evidence[0].session})
+
+    assert active_of([wish(text, day) for day, text in enumerate(SAME_WISH)], surroundings=around) == []
 
 
 def test_a_wish_of_two_sessions_is_no_memory():

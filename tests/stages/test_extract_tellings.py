@@ -103,3 +103,17 @@ def test_a_memory_of_a_telling_is_one_contiguous_passage_of_the_typed_words(text
 def test_a_standing_wish_said_once_is_refused_and_says_why():
     candidates = found(user("Tests should not depend on the network."))
     assert [judge(each, PROFILE, lexicon=lexicon(("en",))) for each in candidates] == [Refused(reason=SAID_ONCE)]
+
+
+def test_a_telling_that_may_go_on_in_the_next_line_waits_where_words_are_written_together():
+    assert told("请记住发布分支是 release-2 \n除了两家客户以外", "zh")[0][0] == "waiting"
+    assert told("请记住发布分支是 release-2。\n帮我看看这段代码", "zh")[0][0] == "active"
+
+
+def test_a_passage_that_points_at_a_reply_which_ends_in_code_waits():
+    (candidate,) = found(
+        user("where is it?"),
+        agent("See:\n```\nrender()\n```"),
+        user("For future reference: this function is located in templates/tables.html"),
+    )
+    assert (candidate.about, candidate.doubt) == ("", "points at something that is not named")

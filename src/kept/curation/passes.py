@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kept.core.memory import Actor
+from kept.core.memory import Actor, Candidate
+from kept.core.spans import typed_text
+from kept.core.statement import statement
 from kept.curation.categories import Rules, rules_of
 from kept.curation.curate import curate
 from kept.curation.guard import overreach, trespasses
@@ -13,6 +15,8 @@ from kept.local.progress import Progress, silent
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
+_BEFORE = 40  # events before a prompt among which the prompt before it is looked for
+_ENOUGH = 3  # words around a wish that tell what else was asked for
 CURATE, GUARD = "curate", "guard"
 
 
@@ -58,7 +62,11 @@ def curate_group(
     judged = settled(each.judged for each in log.proposals(profile, scope))
     way = next((each for each in workspace.profiles if each.id == profile), None)
     operations = curate(
-        judged, memories, blocked=blocked | _moved_away(workspace, profile, scope), rules=rules_of(way) if way else Rules()
+        judged,
+        memories,
+        blocked=blocked | _moved_away(workspace, profile, scope),
+        rules=rules_of(way) if way else Rules(),
+        surroundings=lambda candidate: _surroundings(workspace, candidate),
     )
     if not operations:
         return True
@@ -78,6 +86,23 @@ def curate_group(
     )
     result.operations.update(type(each).__name__.lower() for each in operations)
     return True
+
+
+def _surroundings(workspace: Workspace, candidate: Candidate) -> frozenset[str]:
+    """The words that the person typed around a wish: in its prompt, or where it is all of that, in the prompt before."""
+    quote = candidate.evidence[0]
+    *before, prompt = workspace.store.archive.around(quote.event, _BEFORE, 0) or (None,)
+    if prompt is None:
+        return frozenset()
+    around = _content(typed_text(prompt).replace(quote.quote, " "))
+    if len(around) >= _ENOUGH:
+        return around
+    typed = (typed_text(event) for event in reversed(before) if event is not None and event.session == prompt.session)
+    return _content(next(filter(None, typed), ""))
+
+
+def _content(text: str) -> frozenset[str]:
+    return statement(text, (), "").content
 
 
 def _moved_away(workspace: Workspace, profile: str, scope: str) -> frozenset[str]:

@@ -1,9 +1,9 @@
 """Turns that are annotated completely: which passages of them are worth keeping. So precision can be counted, not only recall.
 
-A folder of them has ``turns.jsonl`` (``id``, ``source``, ``session``, ``before``, ``text``) and ``labels.jsonl`` (``id``, ``label``
-keep or drop, ``quote``, ``importance``, ``why``). A memory is judged by the longest of its quotes that stands in an annotated turn:
-it is right if that shares half of its words, or of the label's, with a passage to keep. A memory that stands in no annotated turn
-is not judged.
+A folder of them has ``turns.jsonl`` (``id``, ``source``, ``session``, ``before``, ``text``) and ``labels.jsonl`` (``id``,
+``label`` keep or drop, ``quote``, ``importance``, ``why``). A memory is judged by the longest of its quotes that stands in an
+annotated turn: it is right if that shares half of its words, or of the label's, with a passage to keep. A memory that stands in
+no annotated turn is not judged.
 """
 
 import json
@@ -52,8 +52,9 @@ class Annotated:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judgement:
-    """A memory that stands in an annotated turn: ``status`` active or held, the turn's source, why it is wrong (empty: right, or no
-    reason given).
+    """A memory that stands in an annotated turn: ``status`` active or held, the turn's source, and why it is wrong.
+
+    ``why`` is empty where the memory is right, or the annotator gave no reason.
     """
 
     memory: Mapping[str, Any]

@@ -1,9 +1,8 @@
-"""The score by which proposals that wait are ranked: a logistic model over seven named features of a passage and what stands before
-it.
+"""The score by which proposals that wait are ranked: a logistic model over seven named features of a passage.
 
-``benchmarks/train_score.py`` trains the weights in ``score.json`` on annotated turns. Trained on one project and tried on another,
-five of the ten best are right, and the probability is off by less than ten points. So the score orders what a person is shown, and
-decides nothing. Pure.
+``benchmarks/train_score.py`` trains the weights in ``score.json`` on annotated turns. Trained on one project and tried on
+another, five of the ten best are right, and the probability is off by less than ten points. So the score orders what a person
+is shown, and decides nothing. Pure.
 """
 
 import json

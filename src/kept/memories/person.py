@@ -20,6 +20,7 @@ from kept.core.redact import redact
 from kept.core.text import normal_form, one_line
 from kept.core.times import to_text
 from kept.intake.projects import note
+from kept.memories.waiting import as_memory
 from kept.store.values import Draft, Thread
 from kept.workspace import Workspace
 
@@ -273,9 +274,7 @@ def merge(
 
 
 def admit(workspace: Workspace, candidate: str) -> Memory:
-    """Remember what was refused: the person says that it is right after all. Raises MissingError, UsageError where it is
-    remembered.
-    """
+    """Remember what was refused: it is right after all. Raises MissingError, UsageError where it is remembered."""
     with workspace.store.transaction():
         value = _of_refused(workspace, candidate, Status.ACTIVE)
         reason = "refused by kept, right after all by the user"
@@ -310,27 +309,8 @@ def _of_refused(workspace: Workspace, candidate: str, status: Status) -> Memory:
         same = normal_form(memory.content) == normal_form(content)
         if candidate in memory.candidates or (same and memory.status in (Status.ACTIVE, Status.HELD)):
             raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
-    return Memory(
-        id=digest("admitted", found.id, size=5),
-        profile=found.profile,
-        category=found.category,
-        scope=found.scope,
-        status=status,
-        content=content,
-        confidence=found.confidence,
-        origin=found.origin,
-        first_seen=found.at,
-        last_seen=found.at,
-        artifacts=found.artifacts,
-        evidence=found.evidence,
-        candidates=(found.id,),
-        owned=True,
-        valid_until=found.valid_until,
-        trigger=found.trigger,
-        fingerprint=found.fingerprint,
-        subject=found.subject,
-        about=found.about,
-    )
+    number = digest("admitted", found.id, size=5)
+    return replace(as_memory(found), id=number, status=status, content=content, owned=True, reason="")
 
 
 def derived(

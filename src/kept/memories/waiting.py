@@ -1,7 +1,7 @@
 """What waits for a person: memories that are held and wishes that were said once, ranked by one score when somebody asks.
 
-Nothing here is stored, and nothing stored depends on it. A wish that was said once is no memory: approved, it becomes one with its
-evidence (:func:`kept.memories.person.admit`); turned down, it is noted and not shown again.
+Nothing here is stored, and nothing stored depends on it. A wish that was said once is no memory: approved, it becomes one with
+its evidence (:func:`kept.memories.person.admit`); turned down, it is noted and not shown again.
 """
 
 from collections import Counter, defaultdict
@@ -21,9 +21,7 @@ BEST = 10  # shown of a project
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Waiting:
-    """A proposal that waits: as a memory, whether the store has it as one (held), its place among those of its scope, and its
-    score.
-    """
+    """A proposal that waits: as a memory, whether the store has it (held), its place among those of its scope, and its score."""
 
     memory: Memory
     stored: bool
@@ -55,9 +53,7 @@ def count(workspace: Workspace) -> int:
 
 
 def find(workspace: Workspace, number: str) -> Memory:
-    """The wish that was said once and has this id, or a beginning of it (at least 4 characters), as a memory. Raises
-    MissingError.
-    """
+    """The wish said once that has this id, or a beginning of it (at least 4 characters), as a memory. Raises MissingError."""
     matches = (
         [memory for memory, stored in _pool(workspace) if not stored and memory.id.startswith(number)] if len(number) >= 4 else []
     )
@@ -84,7 +80,7 @@ def _pool(workspace: Workspace) -> list[tuple[Memory, bool]]:
         form = (candidate.profile, candidate.scope, normal_form(candidate.content))
         if _is_wish(proposal) and candidate.id not in taken and form not in seen:
             seen.add(form)
-            pool.append((_as_memory(candidate), False))
+            pool.append((as_memory(candidate), False))
     return pool
 
 
@@ -98,7 +94,8 @@ def _is_wish(proposal: Proposal) -> bool:
     return isinstance(verdict, Refused) and verdict.reason == SAID_ONCE and bool(proposal.judged.candidate.content)
 
 
-def _as_memory(candidate: Candidate) -> Memory:
+def as_memory(candidate: Candidate) -> Memory:
+    """A candidate as the held memory it would become; the store has none such."""
     return Memory(
         id=candidate.id,
         profile=candidate.profile,
@@ -113,7 +110,10 @@ def _as_memory(candidate: Candidate) -> Memory:
         artifacts=candidate.artifacts,
         evidence=candidate.evidence,
         candidates=(candidate.id,),
+        valid_until=candidate.valid_until,
         trigger=candidate.trigger,
+        fingerprint=candidate.fingerprint,
+        subject=candidate.subject,
         about=candidate.about,
         reason=f"waits: {SAID_ONCE}",
     )

@@ -149,8 +149,9 @@ def _stored(workspace: Workspace, number: str) -> tuple[str, bool]:
 def _ask(
     workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str] | None = None, unstored: Collection[str] = ()
 ) -> int:
-    """Ask for a decision on each memory; ``why`` says of active ones, which are kept or retired, why they are here. Of ``unstored``
-    ones the store has the proposal alone.
+    """Ask for a decision on each memory; ``why`` says of active ones, which are kept or retired, why they are here.
+
+    Of ``unstored`` ones the store has the proposal alone.
     """
     reasons = why or {}
     answers, written = settle(workspace, lambda: _answers(workspace, queue, reasons, unstored))

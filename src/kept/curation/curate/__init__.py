@@ -40,7 +40,7 @@ from kept.curation.curate.evidence import (
     untouchable,
 )
 from kept.curation.curate.plans import Plan, advised, owners_of, plan_of, rests_on, reworded
-from kept.curation.curate.wishes import alike, waits
+from kept.curation.curate.wishes import Surroundings, alike, session_words, waits
 
 __all__ = ["OFTEN", "PLAIN", "curate"]
 
@@ -53,12 +53,14 @@ def curate(
     *,
     blocked: frozenset[str] = frozenset(),
     rules: Rules = PLAIN,
+    surroundings: Surroundings = session_words,
 ) -> tuple[Operation, ...]:
     """The operations that make the memories of a group what its live candidates say they should be.
 
     ``blocked`` candidates are those of undone passes. What a person wrote, edited, retired or rejected attracts the candidates
     that say the same, and stays as the person left it; a newer contradiction of it is held for the person. Otherwise the later of
-    two that contradict each other takes the place of the earlier, by event time. ``rules`` are those of the group's profile.
+    two that contradict each other takes the place of the earlier, by event time. ``rules`` are those of the group's profile,
+    ``surroundings`` the words that stand around a wish.
     """
     live = {each.candidate.id: each for each in judged if counts(each.verdict) and each.candidate.id not in blocked}
     proposals = sorted(live.values(), key=time_order)
@@ -72,7 +74,7 @@ def curate(
     groups = tuple(
         group
         for group in clusters(statements, linked)
-        if not waits([proposals[i] for i in group if i < len(proposals)], len(group))
+        if not waits([proposals[i] for i in group if i < len(proposals)], len(group), surroundings)
     )
     owners = owners_of(groups, proposals, standing, memories)
     taken = {each.id for each in memories}

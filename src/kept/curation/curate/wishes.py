@@ -1,16 +1,26 @@
 """Wishes that several sessions say: which mean the same in other words, and which were not said often enough to count."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from kept.core.memory import SAID_ONCE, Judged, Refused
-from kept.core.statement import Statement, opposed
+from kept.core.memory import SAID_ONCE, Candidate, Judged, Refused
+from kept.core.statement import Statement, opposed, statement
 from kept.core.text import likeness
 from kept.curation.curate.evidence import OFTEN, sessions_of
 
+Surroundings = Callable[[Candidate], frozenset[str]]
+"""The words that a person typed around a wish."""
+
 _SHARED = 3  # content words that two wishes in other words have in common
 _LIKE = 0.6  # likeness of their content words
+_TRIED_AGAIN = 0.4  # likeness of the words around two wishes from which they are one request
+_TOPIC = 2  # words of a wish that the words around it say too: it is about what is being built
 _COMMON = 60  # wishes that share a word; what more of them have tells nothing
+
+
+def session_words(candidate: Candidate) -> frozenset[str]:
+    """Words that differ from session to session: those around a wish where no conversation is at hand."""
+    return frozenset(evidence.session for evidence in candidate.evidence)
 
 
 def said_once(judged: Judged) -> bool:
@@ -18,10 +28,30 @@ def said_once(judged: Judged) -> bool:
     return isinstance(judged.verdict, Refused) and judged.verdict.reason == SAID_ONCE
 
 
-def waits(members: Sequence[Judged], size: int) -> bool:
-    """Whether a cluster of ``size`` (a person's own memories included) is nothing but wishes of too few sessions."""
-    alone = len(members) == size and all(map(said_once, members))
-    return alone and sessions_of([each.candidate for each in members]) < OFTEN
+def waits(members: Sequence[Judged], size: int, surroundings: Surroundings) -> bool:
+    """Whether a cluster of ``size`` (a person's own memories included) is nothing but wishes that do not count yet.
+
+    They are of too few sessions, or of sessions that ask for the same: a request that is tried again is no standing wish.
+    """
+    if len(members) != size or not all(map(said_once, members)):
+        return False
+    candidates = [each.candidate for each in members]
+    return sessions_of(candidates) < OFTEN or _unlike(candidates, surroundings) < OFTEN
+
+
+def _unlike(candidates: Sequence[Candidate], surroundings: Surroundings) -> int:
+    """How many of the wishes stand among other words than those before them, and do not say what these are about."""
+    different: list[frozenset[str]] = []
+    for candidate in candidates:
+        around = surroundings(candidate)
+        names = statement(candidate.content, candidate.artifacts, "").content
+        if len(names & around) < _TOPIC and not any(_alike(around, other) for other in different):
+            different.append(around)
+    return len(different)
+
+
+def _alike(left: frozenset[str], right: frozenset[str]) -> bool:
+    return likeness(left, right) >= _TRIED_AGAIN if left and right else left == right
 
 
 def alike(proposals: Sequence[Judged], statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:

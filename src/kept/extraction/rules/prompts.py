@@ -172,7 +172,8 @@ def _about(prompt: _Prompt, content: str, telling: Telling, spoken: Sequence[Tel
         if event.author is Author.ASSISTANT and event.kind is Kind.TOOL_CALL and (name := _changed(event)):
             files.setdefault(name)
         elif event.author is Author.ASSISTANT and event.kind is Kind.RESPONSE and event.text.strip() and not before:
-            before = next((one_line(line)[:_ABOUT] for line in reversed(event.text.splitlines()) if _has_words(line)), "")
+            last = event.text.strip().rsplit("\n", 1)[-1]
+            before = one_line(last)[:_ABOUT] if _has_words(last) else ""
     return next(iter(files)) if len(files) == 1 else before or None
 
 

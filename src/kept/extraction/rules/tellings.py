@@ -22,6 +22,7 @@ ONE_OCCASION = "may hold for one occasion only"
 UNSURE = "may not be meant as a rule"
 SHORT = "too short to stand by itself"
 LONG = "longer than a line of the memory file"
+GOES_ON = "may go on in the next line"
 LEAST, MOST = 3, 400  # words of the shortest, characters of the longest passage that stands by itself
 _LEADS = 6
 _SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」，、：；。！"
@@ -36,6 +37,7 @@ _COMMAND = re2.compile(
 _OTHER_COMMAND = re2.compile(r"^\s*/[A-Za-z][\w:-]*(?:\s|$)")
 _NUMBER = re2.compile(r"\d[.)]\s*$")
 _QUESTION = ("?", "？")
+_STOPS = ".!?…。！？"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -263,9 +265,17 @@ def _checked(text: str, telling: Telling, patterns: TellingPatterns) -> Telling:
         (ONE_OCCASION if has(once, words) else ""),
         (SHORT if mass(words) < LEAST else ""),
         (LONG if len(words) > MOST else ""),
+        (GOES_ON if _goes_on(text, end, patterns) else ""),
     )
     doubt = telling.doubt or next(filter(None, doubts), "")
     return replace(telling, start=start, end=end, doubt=doubt)
+
+
+def _goes_on(text: str, end: int, patterns: TellingPatterns) -> bool:
+    """True if a sentence may go on in the next line: where words are written together, a line end without a full stop ends none."""
+    following = text[end:].lstrip(" \t\u3000")
+    begins = following[1:2].isalnum() and not following[1:2].isdigit()
+    return not patterns.spaced and text[end - 1] not in _STOPS and following.startswith("\n") and begins
 
 
 def mass(words: str) -> int:
