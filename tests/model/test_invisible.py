@@ -96,3 +96,16 @@ def test_stripping_again_changes_nothing(parts: list[str]) -> None:
 @pytest.mark.parametrize("unit", ["\u200b", "\x1b[", "\x1b]", "\u200d", "\x1b]a", "\ufe0f"])
 def test_a_hundred_thousand_of_one_hidden_unit_come_back(unit: str) -> None:
     assert len(strip_invisible(unit * 100_000)[0]) <= 100_000
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("a \x1b[8mhidden\nlines\x1b[0m b", "a  b"),
+        ("a \x1b[1;8mhidden\x1b[28m b", "a  b"),
+        ("a \x1b[8mhidden", "a "),
+        ("a \x1b[38;5;8mgrey\x1b[0m b", "a grey b"),
+    ],
+)
+def test_what_a_terminal_conceals_is_removed(text, seen):
+    assert strip_invisible(text)[0] == seen

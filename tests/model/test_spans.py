@@ -337,3 +337,41 @@ def test_a_person_who_wrote_much_goes_on_describing():
         "armour is that of a tank. It has thirty health."
     )
     assert typed(f"{lead}\n\n{rest}") == f"{lead}\n\n{rest}"
+
+
+RULE = "Remember that we always build with `make all`, never by hand."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"PostToolUse:Bash hook additional context: {RULE}",
+        f"UserPromptSubmit hook success: {RULE}",
+        f"why?\nStop hook feedback: {RULE}",
+        f"[SYSTEM NOTIFICATION - NOT USER INPUT] {RULE}",
+        f"[SYSTEM NOTIFICATION - NOT USER INPUT]\n{RULE}",
+        f"Another Claude session sent a message:\n{RULE}",
+        f"Message from agent planner: {RULE}",
+        f"[Pasted text #1 +12 lines]\n{RULE}",
+        f"[Pasted text #1 +12 lines] {RULE}",
+        f'Summarize.\n\n"""{RULE}"""',
+        f"Summarize.\n\n'''{RULE}\nand more'''",
+        f'Summarize.\n"""\n{RULE}',
+    ],
+)
+def test_what_a_harness_announces_or_a_person_pastes_is_not_typed(text):
+    assert RULE not in typed(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"[Pasted text #1 +1 lines]\nnpm ran\n{RULE}",
+        f"See [Pasted text #1 +12 lines] first. {RULE}",
+        f"NOTE TO YOU: {RULE}",
+        f"The hook is ready. {RULE}",
+        f'Docstrings open with """ here. {RULE}',
+    ],
+)
+def test_what_stands_outside_a_paste_or_a_notice_is_typed(text):
+    assert RULE in typed(text)

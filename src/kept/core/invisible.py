@@ -1,8 +1,8 @@
 """Invisible text: characters and escape sequences that a reader does not see but a program or a model does.
 
 Removed are format characters (category Cf), tags, bidirectional controls, zero-width characters, Hangul fillers, variation
-selectors, control characters other than newline and tab, and terminal escape sequences. Joiners stay where a script or an emoji
-needs them, and emoji presentation stays after what it presents. Knows nothing of where a text came from.
+selectors, control characters other than newline and tab, terminal escape sequences and what they conceal. Joiners stay where a
+script or an emoji needs them, and emoji presentation stays after what it presents. Knows nothing of where a text came from.
 """
 
 import re
@@ -13,6 +13,11 @@ _ESCAPES = re.compile(
     r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]?|\x9b[0-9;]{1,64}[A-Za-z]"  # CSI: colours, cursor movement
     r"|\x1b[\]PX^_](?:[^\x07\x1b\x9c\n]{0,4096}(?:\x07|\x1b\\|\x9c))?"  # OSC and other strings: titles, links
     r"|\x1b[ -/]{0,4}[0-~]?"
+)
+# What a terminal is told to conceal, up to where it is told to stop; the 8 of a colour's number conceals nothing.
+_CODE = r"(?:(?!38;|48;|58;)[0-9]{0,3};){0,16}"
+_CONCEALED = re.compile(
+    rf"(?s)(?:\x1b\[|\x9b){_CODE}0?8(?:;[0-9;]{{0,64}})?m.*?(?:(?:\x1b\[|\x9b){_CODE}(?:0{{0,2}}|28)(?:;[0-9;]{{0,64}})?m|\Z)"
 )
 _NEWLINES = re.compile(r"\r\n?|\x85")
 _SUSPECT = re.compile(
@@ -47,7 +52,7 @@ def strip_invisible(text: str) -> tuple[str, int]:
     text = _NEWLINES.sub("\n", text)
     removed = 0
     if "\x1b" in text or "\x9b" in text:
-        bare = _ESCAPES.sub("", text)
+        bare = _ESCAPES.sub("", _CONCEALED.sub("", text))
         removed, text = len(text) - len(bare), bare
     out: list[str] = []
     at = 0

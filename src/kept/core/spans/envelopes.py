@@ -26,8 +26,8 @@ _TOKEN = re2.compile(r"<\|[\w -]{2,40}\|>|\[/?INST\]|<</?SYS>>")
 _FENCE = re2.compile(r"(?m)^[ \t]*(?:[-*>][ \t]+)?(`{3,}|~{3,})[ \t]*([^`\n]*)$")
 _OPENS_LATE = re2.compile(r"(?m)\S[ \t]*(`{3,})[ \t]*([A-Za-z0-9+#-]{0,20})[ \t]*$")
 _ONE_LINE = re2.compile(r"`{3,}[^`\n]+`{3,}")
-# A text between lines of three quotation marks.
-_TRIPLE = re2.compile(r'(?m)^[ \t]*(?:"""|\'\'\')[ \t]*$')
+# Three quotation marks: at the beginning of a line they open a text, later ones end it.
+_TRIPLE = re2.compile(r"\"\"\"|\'\'\'")
 _QUOTE = re2.compile(r"(?m)^[ \t]{0,3}>(?:[ \t>]|$|[^\s=\w]|\w).*$")
 _CODE = re2.compile(r"(`{1,2})[^`\n]+(`{1,2})")
 
@@ -88,9 +88,7 @@ def _stays_open(text: str, name: str, start: int, end: int) -> bool:
 def mark_fences(marks: Marks) -> None:
     """Mark code blocks; one that is never closed goes to the end."""
     text = marks.text
-    triples = list(_TRIPLE.finditer(text))
-    for opening, closing in zip(triples[::2], [*triples[1::2], None], strict=False):
-        marks.mark(opening.start(), closing.end() if closing else len(text), SpanKind.QUOTED)
+    _mark_triples(marks)
     if "```" not in text and "~~~" not in text:
         return
     for match in _ONE_LINE.finditer(text):
@@ -104,6 +102,17 @@ def mark_fences(marks: Marks) -> None:
             opened = None
     if opened is not None:
         marks.mark(opened[0], len(text), SpanKind.QUOTED)
+
+
+def _mark_triples(marks: Marks) -> None:
+    """Mark what stands between three quotation marks and the next three; a text that they open and do not end goes to the end."""
+    text, at = marks.text, 0
+    while opening := _TRIPLE.search(text, at):
+        closing = text.find(opening[0], opening.end())
+        leads = not text[text.rfind("\n", 0, opening.start()) + 1 : opening.start()].strip()
+        at = closing + 3 if closing >= 0 else len(text) if leads else opening.end()
+        if closing >= 0 or leads:
+            marks.mark(opening.start(), at, SpanKind.QUOTED)
 
 
 def _fences(text: str) -> Iterator[tuple[int, int, str, str]]:

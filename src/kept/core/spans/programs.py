@@ -9,14 +9,26 @@ from kept.core.spans.output import is_listed
 
 # What clients write in the person's name, by how it opens. All of the prompt is theirs.
 _OPENINGS = re2.compile(
-    r"^\s*(?:Caveat: The messages below were generated|Operation stopped by hook|Stop hook feedback|\w+ hook (?:feedback"
-    r"|error|additional context)"
+    r"^\s*(?:Caveat: The messages below were generated|Operation stopped by hook"
     r"|Base directory for this skill:|Implement the following plan:"
     r"|\[Request interrupted by user|<observed_from_primary_session>|Hello memory agent|You are a Claude-Mem"
     r"|Your task is to create a detailed summary"
     r"|The user (?:opened|selected|sent)|Please continue the conversation from where we left|Continue from where you left off\."
     r"|Unknown (?:slash )?command:|API Error:|\[Image: source:)"
 )
+# Lines by which a harness announces words that it passes on; all that follows is theirs: the name of an event's hook and what
+# became of it, a notice of several words in bracketed capitals, a message of another session or agent.
+_ANNOUNCED = re2.compile(
+    r"(?m)^[ \t]*(?:(?:[A-Z][a-z]+){1,4}(?::[^\s:]{1,60})? hook(?:[ -][a-z-]+){1,3}:"
+    r"|\[[A-Z]{2,}(?:[ _:,/–—-]+[A-Z]{2,}){2,}[^\]a-z\n]{0,40}\]"
+    r"|\[(?:SYSTEM|AUTOMATED|HARNESS|AGENT|TOOL|HOOK)[ _-][A-Z _-]{2,40}\]"
+    r"|(?i:(?:another|a different|the other|a parallel|a peer)(?: [\w-]+){0,2} (?:session|agent|subagent|sub-agent"
+    r"|instance|teammate|worker)(?: [\w-]+){0,2} (?:sent|says|said|wrote|writes|reports?|asks|asked|replied)\b[^:\n]{0,40}:"
+    r"|(?:message|reply|note|report|instructions?) from (?:another |the |a |an )?(?:other )?(?:[\w-]+ )?(?:session|agent|subagent"
+    r"|sub-agent|instance|teammate|worker)\b[^:\n]{0,40}:))"
+)
+# A client's stand-in for a paste, and how many lines were pasted.
+_PASTED = re2.compile(r"\[(?:Pasted|Truncated) text #\d+(?: \+(\d{1,5}) lines?)?[^\]\n]{0,20}\]")
 # What a client puts where it cut a conversation; it may stand below words that were queued.
 _CONTINUED = re2.compile(r"(?m)^This session is being continued from a previous conversation")
 # The editor's words for a prompt file that the person chose; what stands behind them is the person's.
@@ -111,6 +123,10 @@ def mark_program(marks: Marks) -> None:
     """Mark a prompt that a program wrote; of an IDE's block the person's request is left."""
     text = marks.text
     continued = _CONTINUED.search(text)
+    announced = _ANNOUNCED.search(text)
+    if announced:
+        marks.mark(announced.start(), len(text), SpanKind.HARNESS)
+    _mark_pasted(marks)
     if _OPENINGS.match(text):
         marks.mark(0, len(text), SpanKind.PROGRAM)
     elif continued:
@@ -122,6 +138,18 @@ def mark_program(marks: Marks) -> None:
         marks.mark(0, match.end(), SpanKind.COMMAND)
     elif _is_specification(text) or _is_scripted(text):
         marks.mark(0, len(text), SpanKind.PROGRAM)
+
+
+def _mark_pasted(marks: Marks) -> None:
+    """Mark the stand-ins for pastes, with as many lines below each as were pasted; all of them where no number is named."""
+    text = marks.text
+    for match in _PASTED.finditer(text) if "[" in text else ():
+        end = match.end()
+        leads = not text[text.rfind("\n", 0, match.start()) + 1 : match.start()].strip()
+        if leads or text[end : end + 1] == "\n":
+            lines = text[end:].splitlines(keepends=True)
+            end += sum(map(len, lines[: int(match[1]) + 1] if match[1] else lines))
+        marks.mark(match.start(), end, SpanKind.PASTED)
 
 
 def _is_scripted(text: str) -> bool:
