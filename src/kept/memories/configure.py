@@ -187,10 +187,11 @@ def _put(home: Paths, new: str, before: files.Content, *, remote: bool) -> None:
 
 
 def _refuse_terminal_only(name: str) -> None:
-    """Raise TerminalOnlyError for a setting that names a program, a server or a path."""
+    """Raise TerminalOnlyError for a setting that names a program, a server or a path, or says whose words are trusted."""
     if name in settings.TERMINAL_ONLY:
         way = f"edit `{name}` in the settings file" if kind(name) == "table" else f"kept config set {name} VALUE"
-        raise TerminalOnlyError(f"{name} names a program, a server or a path", where=name, hint=f"change it on the terminal: {way}")
+        reason = f"{name} names a program, a server or a path, or says whom to trust"
+        raise TerminalOnlyError(reason, where=name, hint=f"change it on the terminal: {way}")
 
 
 def _profiles(body: settings.Settings) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """Settings in the browser and over the API: every one by its name, checked as on the command line, never against what was seen."""
 
+import json
+
 import pytest
 
 from kept.local import settings
@@ -92,10 +94,14 @@ GUARDED = {
     "llm.recording": "/tmp/x",
     "journal.folder": ".ssh",
     "linked_folders": [".ssh"],
+    "recall.embeddings": "https://evil.example/v1",
+    "recall.embeddings_model": "m",
+    "trust_agents": True,
+    "handover": "ask",
 }
 
 
-def test_no_request_changes_a_setting_that_names_a_program_a_server_or_a_path(served, home):
+def test_no_request_changes_a_setting_that_names_a_program_a_server_or_a_path_or_says_whom_to_trust(served, home):
     text = '[llm]\ncommand = "claude"\n[[feed]]\nkind = "git"\npath = "/x"\n'
     path = own(home, text)
     for name, value in GUARDED.items():
@@ -103,7 +109,7 @@ def test_no_request_changes_a_setting_that_names_a_program_a_server_or_a_path(se
         assert (status, problem["where"]) == (403, name)
         assert served.ask("PUT", f"/api/settings/{name}", {"value": None})[0] == 403
         table, _, field = name.partition(".")
-        written = f'["{value[0]}"]' if isinstance(value, list) else f'"{value}"'
+        written = json.dumps(value)
         line = f"[{table}]\n{field} = {written}\n" if field else f"{name} = {written}\n"
         assert served.ask("PUT", "/api/settings-file", {"text": line})[0] == 403
     assert served.ask("POST", "/api/settings/feed/items", {"profile": "x"})[0] == 403

@@ -29,12 +29,13 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "at_session_end": ("queue", "run"),
     "handover": ("remind", "ask", "off"),
 }
-#: Settings that name programs, servers, variables or paths: whoever changes them can have this machine run, send or read something
-#: else, so no page and no agent changes them. A list of tables counts whole.
+#: Settings that name programs, servers, variables or paths, or say whose words are trusted: whoever changes them can have this
+#: machine run, send, read or believe something else, so no page and no agent changes them. A list of tables counts whole.
 TERMINAL_ONLY = frozenset(
     {
         *("llm.adapter", "llm.command", "llm.base_url", "llm.key_env", "llm.env", "llm.script", "llm.recording"),
         *("feed", "root", "projects", "journal.folder", "linked_folders"),
+        *("recall.embeddings", "recall.embeddings_model", "trust_agents", "handover"),
     }
 )
 #: What the value of each kind of setting is called.

@@ -1,6 +1,7 @@
 """Settings over the API: read, set, add to, take out of; the file as text; sources on and off; the night's job.
 
-What names programs, servers or paths is shown and never changed here: the page's key opens the memory, not the machine.
+What names programs, servers or paths, or says whom to trust, is shown and never changed here: the page's key opens the memory,
+not the machine.
 """
 
 import os
@@ -38,7 +39,7 @@ class SettingOut(BaseModel):
     choices: list[str]
     given: bool = Field(description="Whether the file says it.")
     terminal_only: bool = Field(
-        description="It names a program, a server or a path: it is shown here and changed on the terminal only (403)."
+        description="It names a program, a server or a path, or says whom to trust: shown here, changed on the terminal only (403)."
     )
     revision: str = Field(description="Changes with the value; give it back as If-Match.")
 
