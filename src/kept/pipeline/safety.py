@@ -2,13 +2,14 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kept.changes import settle
+from kept.core.artifact import artifacts
 from kept.core.codec import digest
 from kept.core.errors import StoreError, UsageError
 from kept.core.event import Origin
@@ -16,9 +17,10 @@ from kept.core.fingerprint import recognised
 from kept.core.memory import USER_SCOPE, Actor, Evidence, Memory, Status
 from kept.core.operation import Add
 from kept.core.project import PROJECT
-from kept.core.text import normal_form
+from kept.core.text import normal_form, one_line
 from kept.core.times import parse_instant
 from kept.days.day_notes import summarise
+from kept.extraction.questions.support import fields, share, verbatim
 from kept.local import files
 from kept.local.files import locked
 from kept.memories.person import usable
@@ -34,6 +36,7 @@ from kept.workspace import Workspace
 
 _LONGEST = 2**20  # bytes of one exported memory
 _MOST = 1_000_000  # memories of one import
+_CARRIED = 0.5  # of the telling words of a memory stand in its quotes; with less they are about something else
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -259,9 +262,9 @@ def _memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str:
         evidence = tuple(_evidence(workspace, each) for each in body.get("evidence", ()))
     except (UsageError, ValueError, TypeError, AttributeError):
         return "unusable"
-    # What a file says of itself is no proof: rules that are not in the user's own words wait for the user, whatever their status
-    # was.
-    trusted = origin is Origin.USER or not kind.users_words
+    # What a file says of itself is no proof: what the sessions it cites do not say here waits, whatever its status was,
+    # and so do rules that are not in the user's own words.
+    trusted = _said(workspace, content, evidence, origin, own_words=kind.users_words)
     number = str(body.get("id", ""))
     plain = len(number) == 10 and all(char in "0123456789abcdef" for char in number)
     first, last = (parse_instant(body.get(name)) for name in ("first_seen", "last_seen"))
@@ -285,6 +288,23 @@ def _memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str:
         trigger=IMPORTED,
         about=about,
     )
+
+
+def _said(workspace: Workspace, content: str, evidence: Sequence[Evidence], origin: Origin, *, own_words: bool) -> bool:
+    """Whether the archive holds every quote in the event it cites, and the quotes carry the content; a rule needs the user's."""
+    texts: dict[str, str] = {}
+    for each in evidence:
+        event = workspace.store.archive.event(each.event)
+        if event is None or event.origin is not each.origin or not verbatim(each.quote, event):
+            return False
+        texts[each.event] = "\n".join(fields(event))
+    users = origin is Origin.USER and any(each.origin is Origin.USER for each in evidence)
+    if not users and (own_words or origin is Origin.USER):
+        return False
+    if share(content, *(each.quote for each in evidence)) < _CARRIED:
+        return False
+    words = one_line("\n".join(texts.values())).casefold()
+    return bool(evidence) and all(name.casefold() in words for name in artifacts(content))
 
 
 def _evidence(workspace: Workspace, body: Mapping[str, Any]) -> Evidence:
