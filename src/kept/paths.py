@@ -1,10 +1,11 @@
 """Where kept lives and writes: every path below one home."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kept.core.errors import ConfigError
+from kept.core.errors import ConfigError, RefusedPathError
 from kept.local.clients import CLIENTS, GEMINI, Client
 
 
@@ -82,10 +83,18 @@ class Paths:
         return self.state / "run.lock"
 
 
+def refuse_state_elsewhere(home: Paths) -> None:
+    """Raise RefusedPathError where a link leads kept's own folder out of the home: what is remembered would be written there."""
+    root, state = os.path.realpath(home.root), os.path.realpath(home.state)
+    if not Path(state).is_relative_to(root):
+        hint = "put the folder it leads to in its place, or choose another home with --home"
+        raise RefusedPathError(f"kept's own folder is a link that leads outside {home.root}", where=str(home.state), hint=hint)
+
+
 def find_paths(option: str | None, env: Mapping[str, str]) -> Paths:
     """The home from ``--home``, else ``KEPT_HOME``, else the user's own.
 
-    Raises ConfigError where there is none or it is no plain directory path.
+    Raises ConfigError where there is none or it is no plain directory path, RefusedPathError where kept's own folder lies outside.
     """
     user = env.get("HOME") or env.get("USERPROFILE") or ""
     chosen = option or env.get("KEPT_HOME") or user
@@ -97,4 +106,6 @@ def find_paths(option: str | None, env: Mapping[str, str]) -> Paths:
     if root.exists() and not root.is_dir():
         raise ConfigError("the home is not a directory", where=str(root), hint="give --home DIR")
     variables = tuple((each.variable, env[each.variable]) for each in (*CLIENTS, GEMINI) if env.get(each.variable))
-    return Paths(root=root, user=Path(user) if user else root, variables=variables)
+    paths = Paths(root=root, user=Path(user) if user else root, variables=variables)
+    refuse_state_elsewhere(paths)
+    return paths

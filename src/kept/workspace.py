@@ -31,7 +31,7 @@ from kept.local import settings as settings_file
 from kept.local.checkouts import Checkout, checkout_of
 from kept.local.settings import Settings
 from kept.local.settings.roots import is_vault, root_above
-from kept.paths import Paths
+from kept.paths import Paths, refuse_state_elsewhere
 from kept.profiles.language import lexicon_of
 from kept.profiles.profile import Category, Profile, Use, choose, read_kind
 from kept.profiles.prompts import Prompt, overlaid, prompt
@@ -252,6 +252,7 @@ def opened(
     name = zone or chosen.timezone
     local = settings_file.zone(name) if name else _local_zone()
     given = os.environ if env is None else env
+    refuse_state_elsewhere(home)
     for link in files.links_in(home.state):
         raise RefusedPathError("a link lies in kept's own folder", where=str(link), hint="put what it leads to in its place")
     if not anew:

@@ -1,6 +1,12 @@
 """Links in kept's own folder, and what a killed command leaves, seen from the command line."""
 
+import io
+import json
+
+import pytest
 from cli_world import RULE, kept, told
+
+from kept.cli.hook import answer
 
 
 def test_a_link_anywhere_in_the_state_folder_stops_every_command_before_it_writes(capsys, home, tmp_path_factory):
@@ -24,6 +30,33 @@ def test_a_link_anywhere_in_the_state_folder_stops_every_command_before_it_write
         place.unlink()
         real.rename(place)
     assert kept(capsys, "check")[0] in (0, 2)
+
+
+@pytest.mark.parametrize("words", [("add", RULE, "--type", "constraint"), ("run",), ("status",), ("config", "list"), ("list",)])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_state_folder_that_is_a_link_to_another_place_stops_every_command_before_it_writes(
+    capsys, home, tmp_path_factory, words, there
+):
+    outside = tmp_path_factory.mktemp("outside") / "folder"
+    if there:
+        outside.mkdir()
+    (home / ".local" / "share").mkdir(parents=True, exist_ok=True)
+    (home / ".local" / "share" / "kept").symlink_to(outside)
+    code, _, err = kept(capsys, *words)
+    assert (code, "kept's own folder is a link" in err) == (2, True)
+    assert outside.exists() == there
+    assert [*outside.parent.rglob("*")] == [outside] * there
+
+
+def test_a_hook_writes_nothing_where_the_state_folder_is_a_link_to_another_place(capsys, home, tmp_path_factory, monkeypatch):
+    outside = tmp_path_factory.mktemp("outside")
+    (home / ".local" / "share").mkdir(parents=True, exist_ok=True)
+    (home / ".local" / "share" / "kept").symlink_to(outside)
+    payload = {"session_id": "s", "transcript_path": str(home / "s.jsonl"), "prompt": "hello"}
+    for event in ("session-start", "prompt", "session-end", "nonsense"):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(payload).encode())))
+        assert answer([event, "--home", str(home)]) == 0
+    assert [*outside.rglob("*")] == []
 
 
 def test_what_a_killed_command_left_beside_its_files_is_gone_after_the_next_command(capsys, home):

@@ -63,6 +63,9 @@ def answer(words: list[str]) -> int:
         return 0
     root = _home(words)
     event = words[0]
+    if queue.elsewhere(root):
+        sys.stderr.write("kept: its own folder is a link that leads outside the home; nothing is done\n")
+        return 0
     try:
         payload = _payload(sys.stdin.buffer.read(_MOST + 1))
         if isinstance(payload, str):

@@ -81,6 +81,12 @@ def drop_old(folder: str, ending: str) -> None:
                 drop(entry.path)
 
 
+def elsewhere(root: str) -> bool:
+    """Whether a link leads kept's own folder out of the home: nothing is written there."""
+    real, state = os.path.realpath(root), os.path.realpath(state_of(root))
+    return os.path.commonpath((real, state)) != real
+
+
 def state_of(root: str) -> str:
     """The folder of kept's own state below a home."""
     return os.path.join(root, ".local", "share", "kept")  # noqa: PTH118 - pathlib takes longer to import than all of this takes
