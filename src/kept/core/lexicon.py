@@ -11,15 +11,16 @@ from dataclasses import dataclass
 class TellingPatterns:
     """How a person tells an assistant what to remember, in one language. Every pattern holds one group: the words it is about.
 
-    At the start of a sentence: ``lead`` (filler before a telling), ``request`` ("can you"), ``remember`` (a memory verb) and behind
-    it ``link`` ("that"), ``goes_on`` ("to") or ``reminisce`` ("when": no telling); ``always`` and ``never`` (orders), ``no_ban``
-    ("never mind"), ``describes`` (the subject of a description), ``decided``, ``correction``, ``note``, ``reported`` (another's
-    words), ``person`` (the speaker). At its end: ``remember_this``. Anywhere: ``from_now_on``, ``later`` ("next time"), ``must``
-    (who must, always or never), ``ours`` ("we always"), ``here`` (a rule of this project), ``everywhere``, ``practice`` (the work
-    of any agent), ``contrast`` ("…, never …"), ``reason``, ``occasion`` (holds once), ``preference``, ``goal``, ``kin`` (people in
-    the speaker's life), ``rule``, ``convention``, ``wish`` (words of a standing wish) and ``outside`` (words for what another
-    sentence names). ``measured`` are the triggers whose precision is measured in this language, ``words`` is any word of a telling;
-    ``spaced`` says that words are written apart.
+    At the start of a sentence: ``lead`` (filler before a telling), ``request`` ("can you"), ``remember`` (a memory verb) and
+    behind it ``link`` ("that"), ``goes_on`` ("to") or ``reminisce`` ("when": no telling); ``always`` and ``never`` (orders),
+    ``no_ban`` ("never mind"), ``refuse`` (an order not to remember), ``describes`` (the subject of a description), ``decided``,
+    ``correction``, ``note``, ``reported`` (another's words), ``person`` (the speaker). At its end: ``remember_this``. Anywhere:
+    ``from_now_on``, ``later`` ("next time"), ``must`` (who must, always or never), ``ours`` ("we always"), ``here`` (a rule of
+    this project), ``everywhere``, ``practice`` (the work of any agent), ``contrast`` ("…, never …"), ``reason``, ``occasion``
+    (holds once), ``taken_back`` (it was not meant, or is another's), ``preference``, ``goal``, ``kin`` (people in the speaker's
+    life), ``rule``, ``convention``, ``wish`` (words of a standing wish) and ``outside`` (words for what another sentence names).
+    ``measured`` are the triggers whose precision is measured in this language, ``words`` is any word of a telling; ``spaced``
+    says that words are written apart.
     """
 
     language: str
@@ -50,6 +51,8 @@ class TellingPatterns:
     correction: str = ""
     note: str = ""
     occasion: str = ""
+    refuse: str = ""
+    taken_back: str = ""
     reported: str = ""
     person: str = ""
     preference: str = ""

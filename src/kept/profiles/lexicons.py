@@ -56,6 +56,7 @@ _AT_START = frozenset(
         "decided",
         "correction",
         "note",
+        "refuse",
         "reported",
         "person",
     }

@@ -4,6 +4,11 @@ from functools import cache
 
 import re2
 
+from kept.core.lexicon import TellingPatterns
+
+SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」，、：；。！"
+_LEADS = 6
+
 
 @cache
 def compiled(source: str) -> "re2._Regexp":
@@ -14,3 +19,15 @@ def compiled(source: str) -> "re2._Regexp":
 def has(source: str, text: str) -> bool:
     """Whether a pattern occurs in the text; an empty one never does."""
     return bool(source) and compiled(source).search(text) is not None
+
+
+def behind_filler(words: str, patterns: TellingPatterns) -> int:
+    """Where a sentence begins behind its filler."""
+    head = 0
+    for _ in range(_LEADS):
+        match = compiled(patterns.lead).match(words[head:]) if patterns.lead else None
+        if match is None:
+            break
+        head += match.end(1)
+        head += len(words[head:]) - len(words[head:].lstrip(SPACE))
+    return head if words[head:].strip() else 0

@@ -19,7 +19,7 @@ from kept.core.spans import typed_spans
 from kept.core.text import one_line
 from kept.extraction.rules.patterns import compiled, has
 from kept.extraction.rules.sentences import sentences
-from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, command, is_command, may_tell, tellings
+from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, command, is_command, tellings
 from kept.extraction.rules.view import LOOKBACK, is_prompt
 from kept.extraction.rules.wishes import WISH, wishes
 from kept.profiles.profile import Category, Profile
@@ -76,7 +76,7 @@ def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     if is_command(text):
         return []
     spans = [span for each in typed_spans(event) for span in sentences(text, each.start, each.end) if not span.aside][:_SENTENCES]
-    told = dict(tellings(text, spans, may_tell(text, lexicon.tellings)))
+    told = dict(tellings(text, spans, lexicon.tellings))
     rest = [(place, span) for place, span in enumerate(spans) if place not in told]
     told.update(wishes(text, rest, lexicon.spoken))
     return [told[place] for place in sorted(told)]

@@ -11,7 +11,8 @@ import re2
 
 from kept.core.lexicon import TellingPatterns
 from kept.core.text import is_cjk
-from kept.extraction.rules.patterns import compiled, has
+from kept.extraction.rules.framing import leads_in, stands_free
+from kept.extraction.rules.patterns import SPACE, behind_filler, compiled, has
 from kept.extraction.rules.sentences import Span
 
 REMEMBER, FROM_NOW_ON, STANDING, BAN, DECIDED = "remember", "from_now_on", "standing", "ban", "decided"
@@ -21,11 +22,10 @@ UNMEASURED = "the rules of this language are not measured yet"
 ONE_OCCASION = "may hold for one occasion only"
 UNSURE = "may not be meant as a rule"
 SHORT = "too short to stand by itself"
+FRAMED = "may be quoted, taken back or meant for another use"
 LONG = "longer than a line of the memory file"
 GOES_ON = "may go on in the next line"
 LEAST, MOST = 3, 400  # words of the shortest, characters of the longest passage that stands by itself
-_LEADS = 6
-_SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」，、：；。！"
 _CLAUSE = re2.compile(r"[,;:.–—-]\s+|\s(?i:and|so|but|und|aber|et|mais|y|pero|e|mas)\s+|[，；、。：]")
 _LINK = re2.compile(r"^\s*(?:[:：,，、–—]|-\s)\s*")
 # The memory command of this program and of others; every other command is a command. Behind a number sign it is one line: with more
@@ -56,12 +56,16 @@ class Telling:
 
 
 def tellings(text: str, spans: Sequence[Span], patterns: Sequence[TellingPatterns]) -> Iterator[tuple[int, Telling]]:
-    """The tellings among the sentences of a prompt, each with the number of the sentence it stands in, in order."""
+    """The tellings among the sentences of a prompt, each with the number of the sentence it stands in, in order.
+
+    What stands around a telling may be said in any of the languages.
+    """
+    telling_patterns = _may_tell(text, patterns)
     taken: set[int] = set()
     for place in range(len(spans)):
         if place in taken:
             continue
-        for number, telling in _of_sentence(text, spans, place, patterns):
+        for number, telling in _of_sentence(text, spans, place, telling_patterns, patterns):
             if number not in taken:
                 taken.add(number)
                 yield number, telling
@@ -81,18 +85,23 @@ def is_command(text: str) -> bool:
     return _OTHER_COMMAND.match(text) is not None
 
 
-def may_tell(text: str, patterns: Sequence[TellingPatterns]) -> tuple[TellingPatterns, ...]:
+def _may_tell(text: str, patterns: Sequence[TellingPatterns]) -> tuple[TellingPatterns, ...]:
     """The languages of which a prompt has any word of a telling: most prompts have none, and are not read further."""
     return tuple(each for each in patterns if has(each.words, text))
 
 
 def _of_sentence(
-    text: str, spans: Sequence[Span], place: int, patterns: Sequence[TellingPatterns]
+    text: str, spans: Sequence[Span], place: int, patterns: Sequence[TellingPatterns], around: Sequence[TellingPatterns]
 ) -> Iterator[tuple[int, Telling]]:
+    words = text[spans[place].start : spans[place].end]
+    if any(_refuses(words, each) for each in around):
+        return
     for each in patterns:
         found = tuple(_read(text, spans, place, each))
         if found:
-            yield from found
+            numbers = [place, *(number for number, _ in found)]
+            free = stands_free(text, spans, min(numbers), max(numbers), around)
+            yield from ((number, telling if free else replace(telling, doubt=telling.doubt or FRAMED)) for number, telling in found)
             return
 
 
@@ -104,7 +113,7 @@ def _read(text: str, spans: Sequence[Span], place: int, patterns: TellingPattern
     if (back := _told_back(words, patterns)) is not None:
         yield from _what_stands_before(text, spans, place, back, patterns)
         return
-    head = _head(words, patterns)
+    head = behind_filler(words, patterns)
     remembered = _remembered(words, head, patterns)
     if remembered is not None:
         yield from _what_follows(text, spans, place, remembered, patterns)
@@ -113,38 +122,35 @@ def _read(text: str, spans: Sequence[Span], place: int, patterns: TellingPattern
     if span.bullet and _NUMBER.search(text[max(0, span.start - 8) : span.start]):
         doubt = doubt or UNSURE  # options are numbered more often than rules are
     if trigger:
+        doubt = doubt or (FRAMED if leads_in(words, patterns) else "")
         telling = Telling(start=span.start + head, end=span.end, trigger=trigger, language=patterns.language, doubt=doubt)
         yield place, _checked(text, telling, patterns)
-
-
-def _head(words: str, patterns: TellingPatterns) -> int:
-    """Where a sentence begins behind its filler."""
-    head = 0
-    for _ in range(_LEADS):
-        match = compiled(patterns.lead).match(words[head:]) if patterns.lead else None
-        if match is None:
-            break
-        head += match.end(1)
-        head += len(words[head:]) - len(words[head:].lstrip(_SPACE))
-    return head if words[head:].strip() else 0
 
 
 def _remembered(words: str, head: int, patterns: TellingPatterns) -> tuple[int, str] | None:
     """Where the passage begins that a memory verb tells to remember, and why that is unsure; None without such a verb."""
     starts = [head, *(cut.end() for cut in _CLAUSE.finditer(words))]
     for number, start in enumerate(starts):
-        begin = start + _head(words[start:], patterns) if number else start
+        begin = start + behind_filler(words[start:], patterns) if number else start
         asked = compiled(patterns.request).match(words[begin:]) if patterns.request else None
         verb_at = begin + (asked.end(1) if asked else 0)
-        verb_at += len(words[verb_at:]) - len(words[verb_at:].lstrip(_SPACE))
+        verb_at += len(words[verb_at:]) - len(words[verb_at:].lstrip(SPACE))
         verb = compiled(patterns.remember).match(words[verb_at:]) if patterns.remember else None
         if verb is None or (words.rstrip().endswith(_QUESTION) and asked is None):
             continue
         behind = verb_at + verb.end(1)
         found = _behind(words, verb_at, behind, patterns)
         if found is not None and not (number and found[1]):
-            return found
+            framed = number and leads_in(words[:verb_at], patterns)
+            return (found[0], FRAMED) if framed else found
     return None
+
+
+def _refuses(words: str, patterns: TellingPatterns) -> bool:
+    """Whether a sentence, or a clause of it, asks not to remember."""
+    starts = (0, behind_filler(words, patterns), *(cut.end() for cut in _CLAUSE.finditer(words)))
+    refusals = (compiled(patterns.refuse).match(words[start:]) for start in starts if patterns.refuse)
+    return any(refusals)
 
 
 def _behind(words: str, verb_at: int, behind: int, patterns: TellingPatterns) -> tuple[int, str] | None:
@@ -159,8 +165,8 @@ def _behind(words: str, verb_at: int, behind: int, patterns: TellingPatterns) ->
     link = compiled(patterns.link).match(words[at:]) if patterns.link else None
     if link:
         at += link.end(1)
-        at += len(words[at:]) - len(words[at:].lstrip(_SPACE))
-    if link or mark or not patterns.spaced or not rest.strip(_SPACE):
+        at += len(words[at:]) - len(words[at:].lstrip(SPACE))
+    if link or mark or not patterns.spaced or not rest.strip(SPACE):
         return at, ""
     return (verb_at, "") if has(patterns.goes_on, rest.lstrip()) else (verb_at, UNSURE)
 
@@ -173,7 +179,7 @@ def _what_follows(
     """
     (at, doubt), span = found, spans[place]
     telling = Telling(start=span.start + at, end=span.end, trigger=REMEMBER, language=patterns.language, doubt=doubt)
-    if text[telling.start : telling.end].strip(_SPACE):
+    if text[telling.start : telling.end].strip(SPACE):
         if text[telling.end - 1] in _QUESTION:
             telling = replace(telling, end=telling.end - 1)
         yield place, _checked(text, telling, patterns)
@@ -217,7 +223,7 @@ def _rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, str]:
     rest = words[head:]
     asks = rest.rstrip().endswith(_QUESTION)
     request = compiled(patterns.request).match(rest) if patterns.request else None
-    ordered = rest[request.end(1) :].lstrip(_SPACE) if request else rest
+    ordered = rest[request.end(1) :].lstrip(SPACE) if request else rest
     here = has(patterns.here, rest)
     if asks and request is None:
         return "", ""

@@ -1,0 +1,73 @@
+"""Whether a telling stands free: nothing leads in to it as text for another use, takes it back, or gives it to somebody else.
+
+Shape decides first: a telling stands free at the start of a prompt, or behind a sentence that ended. Behind a colon, a heading, a
+header, a fence or an unfinished line it may be pasted. Words decide about the sentences beside it.
+"""
+
+from collections.abc import Sequence
+
+import re2
+
+from kept.core.lexicon import TellingPatterns
+from kept.extraction.rules.patterns import behind_filler, has
+from kept.extraction.rules.sentences import Span
+
+_ENDED = re2.compile(r"[.!?…。！？][\"'”’)\]」』»*_]?$")
+_MARKER = re2.compile(r"(?:^|\n)[ \t]*(?:[-*•–]|\d{1,2}[.)]|[a-zA-Z][.)])[ \t]*$")
+_POINTS_UP = re2.compile(r"^[\s(]*(?:\^|↑|⬆|👆|☝|<-|←)")
+_COLON = re2.compile(r":\s|：")
+_MARK = 40  # characters among which a marker, a greeting or an arrow stands
+_QUESTION = ("?", "？")
+
+
+def stands_free(text: str, spans: Sequence[Span], first: int, last: int, patterns: Sequence[TellingPatterns]) -> bool:
+    """Whether the sentences ``first`` to ``last`` of a prompt are the person's own telling as far as what is around them shows."""
+    opening = first
+    while opening and spans[opening].bullet and spans[opening - 1].bullet:
+        opening -= 1
+    before = text[: spans[opening].start].rstrip()
+    marker = _MARKER.search(before[-_MARK:])
+    before = before[: len(before) - len(marker[0])].rstrip() if marker else before
+    if not _ends(before, patterns) or _POINTS_UP.match(text[spans[last].end :][:_MARK]):
+        return False
+    if any(has(each.taken_back, text[span.start : span.end]) for span in spans[first : last + 1] for each in patterns):
+        return False
+    if first and any(has(each.reported, _words(text, spans[first - 1])) for each in patterns):
+        return False
+    return last + 1 == len(spans) or not _turns_away(_words(text, spans[last + 1]), patterns)
+
+
+def leads_in(words: str, patterns: TellingPatterns) -> bool:
+    """Whether a sentence opens with words of its own before a colon, which tell nothing: what follows may be text for any use."""
+    colon = _COLON.search(words)
+    lead = words[: colon.start()] if colon else ""
+    return bool(lead[behind_filler(lead, patterns) :].strip()) and not any(
+        has(source, lead) for source in (patterns.words, patterns.here, patterns.everywhere)
+    )
+
+
+def _ends(before: str, patterns: Sequence[TellingPatterns]) -> bool:
+    """Whether a telling may begin behind this text: it is empty, ends a sentence, or it only greets."""
+    if not before or _ENDED.search(before[-2:]):
+        return True
+    line = before.rstrip(" ,;–—-")
+    return len(line) <= _MARK and "\n" not in line and any(_only_filler(line, each) for each in patterns)
+
+
+def _only_filler(line: str, patterns: TellingPatterns) -> bool:
+    return behind_filler(f"{line} x", patterns) == len(line) + 1
+
+
+def _turns_away(words: str, patterns: Sequence[TellingPatterns]) -> bool:
+    """Whether the sentence behind a telling takes it back, says whose it is, or asks about it."""
+    asks = words.rstrip().endswith(_QUESTION)
+    return any(
+        has(each.taken_back, words)
+        or has(each.reported, words)
+        or (asks and has(each.outside, words) and not has(each.request, words[behind_filler(words, each) :]))
+        for each in patterns
+    )
+
+
+def _words(text: str, span: Span) -> str:
+    return text[span.start : span.end]
