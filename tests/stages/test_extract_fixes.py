@@ -89,6 +89,45 @@ def test_the_last_thing_that_helped_is_named_and_passes_the_gate(name: str) -> N
     assert isinstance(judge(found, CODING, lexicon=LEXICON), Accepted)
 
 
+ABSENT = "E   ModuleNotFoundError: No module named 'shop_models'"
+LESS = (
+    ("pytest tests/test_cart.py", "pytest tests/test_cart.py --collect-only"),
+    ("pytest tests", "pytest tests --co -q"),
+    ("pytest tests", "pytest tests -p no:cacheprovider --co -q"),
+    ("pytest tests", "pytest tests --ignore=tests/cart"),
+    ("pytest tests", "pytest tests --ignore tests/shop_models"),
+    ("pytest tests", "pytest tests --deselect shop_models"),
+    ("pytest tests", 'pytest tests -k "not shop_models"'),
+    ("pytest tests", "pytest tests || true"),
+    ("pytest tests", "pytest tests --color=no || true"),
+    ("pytest tests", "pytest tests --import-mode=importlib 2>/dev/null"),
+    ("git commit -m x", "git commit --no-verify -m x"),
+    ("flake8 src", "flake8 src --exit-zero"),
+    ("npx jest", "npx jest --passWithNoTests"),
+    ("mvn verify", "mvn verify -DskipTests"),
+    ("mvn verify", "mvn verify -Dmaven.test.skip=true"),
+    ("cargo test", "cargo test -- --skip shop_models"),
+    ("cargo test", "cargo test --no-run"),
+    ("go test ./...", "go test -short ./..."),
+    ("pre-commit run", "SKIP=mypy pre-commit run"),
+    ("python shop.py", "python shop.py --help"),
+)
+
+
+@pytest.mark.parametrize(("failed", "passed"), LESS)
+def test_a_run_that_does_less_or_hides_that_it_fails_is_no_fix(failed, passed):
+    for error in (ABSENT, "error: unknown module shop_models is required"):
+        assert proposed(events_of(("run", failed, error, 1), ("run", passed, "ok", 0)), 0) == []
+
+
+@pytest.mark.parametrize("less", ["pip install --dry-run shop_models", "npm install --dry-run shop_models"])
+def test_a_step_that_only_shows_what_it_would_do_is_no_fix(less):
+    assert (
+        proposed(events_of(("run", "pytest tests", ABSENT, 1), ("run", less, "ok", 0), ("run", "pytest tests", "5 passed", 0)))
+        == []
+    )
+
+
 @pytest.mark.parametrize("name", DECOYS)
 def test_what_only_seems_to_have_helped_is_no_fix(name: str) -> None:
     turns = DECOYS[name]

@@ -23,6 +23,7 @@ from kept.extraction.rules.toolwords import (
     KINDS,
     LOOKERS,
     PRESCRIBES,
+    REHEARSES,
     REPORTS,
     UNTELLING,
 )
@@ -125,7 +126,7 @@ def _placed(failure: Failure, command: Command, own: set[str], *, last: bool) ->
     if last:
         check = next((place for place, step in enumerate(command.steps) if same(step, failure.step)), 0)
         steps = [step for step in command.steps[:check] if step.text not in own]
-    changing = [step for step in steps if changes(step)]
+    changing = [step for step in steps if changes(step) and not rehearsed(step)]
     rank = max((_bearing(failure, step) for step in changing), default=0)
     if not rank:
         return None
@@ -136,6 +137,11 @@ def _placed(failure: Failure, command: Command, own: set[str], *, last: bool) ->
     if len(text) > CHANGE_CHARS or "\n" in text or text.endswith("\\") or PASSING.search(text):
         return None
     return Remedy(clause=f"run {code(text)} first", proof=((command.call, text),), rank=rank, action=command)
+
+
+def rehearsed(step: Step) -> bool:
+    """Whether a step only shows what it would do."""
+    return any(REHEARSES.fullmatch(word) for word in step.words[1:])
 
 
 def _passage(command: Command, changing: Sequence[Step]) -> str:

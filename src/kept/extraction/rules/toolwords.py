@@ -47,6 +47,21 @@ CHOOSES = re2.compile(
     r"|-l|-a|-h|--help|--version|--fix|--write|-w|-i|-r|--dry-run|-u|--bail|--testNamePattern\S*|--reporter\S*|--tb\S*"
     r"|--lf|--ff|-m|--message"
 )
+# Options by which a command does less, or fails less, than it would: a run with one more of them proves nothing.
+LESSENS = re2.compile(
+    r"(?i)--(?:co|collect-?only|ignore(?:-\w+)*|ignore-?(?:scripts|errors)|deselect|skip\S*|exclude(?:-\w+)*|omit|no-?verify"
+    r"|exit-zero|pass-?with-?no-?tests|allow-?(?:no-tests|empty|failures?)|continue-?on-?\w+|keep-going|dry-?run|just-print"
+    r"|list(?:-?tests?)?|help|version|check-only|no-(?:run|check|lint|tests?|strict|type-?check|fail\S*|error\S*)|transpile-?only"
+    r"|test-?(?:name|path)-?(?:ignore-?)?patterns?|only(?:-?changed|-?failures)?|changed(?:-?since)?|filter|grep|invert"
+    r"|last-?failed|lf|stepwise|sw|runxfail|shard|if-present|suppress\S*|warn-?only|soft-?fail|fail-?never)(?:=.*)?"
+    r"|-D(?:skip|maven\.test)\S*|-k|-short|-run|-fn|-fae|continue-on-error\S*|(?:SKIP|HUSKY|NO_VERIFY|SKIP_\w+|\w+_SKIP)=.*"
+)
+# Options by which a command only shows what it would do.
+REHEARSES = re2.compile(
+    r"(?i)--(?:dry-?run|just-print|recon|what-?if|help|version|list|simulate|check-only|no-act)(?:=\S*)?|-whatif"
+)
+# A redirection by which nobody sees what a command says of its failure.
+MUFFLES = re2.compile(r"(?i)(?:2|&)>{1,2}\s*(?:/dev/null|\$null|nul\b)|2>&-|>\s*/dev/null\s+2>&1")
 # A package, image or tool with the version that is wanted of it: the name, and what binds the version to it.
 VERSIONED = re2.compile(r"['\"]?([@\w./\[\]-]*[A-Za-z\]])(==|~=|>=|<=|!=|>|<|@\^?|:|=)[\^~]?v?\d[\w.*+-]*['\"]?")
 CONTAINERS = re2.compile(r"docker|podman|nerdctl|buildah")

@@ -16,8 +16,10 @@ from kept.extraction.rules.toolwords import (
     CONTAINERS,
     INTERPRETERS,
     LACKING,
+    LESSENS,
     LOOKERS,
     MISUSED,
+    MUFFLES,
     RUNNERS,
     VERSIONED,
 )
@@ -106,11 +108,27 @@ def _option(step: Step, word: str) -> str:
     return step.words[place - 1] if place else ""
 
 
+def lessened(failed: Step, passed: Step) -> bool:
+    """Whether a later form of a step does less than the failed one."""
+    _, new = difference(failed, passed)
+    return any(LESSENS.fullmatch(unquoted(word)) for word in new)
+
+
+def muffled(command: Command, step: Step) -> bool:
+    """Whether a step of a command could fail without anyone seeing it: another one follows in that case, or always passes."""
+    after = command.steps[command.steps.index(step) + 1 :]
+    alternative = bool(after) and after[0].joint == "||"
+    ending = bool(after) and after[-1].joint == ";" and after[-1].text in ("true", ":", "exit 0")
+    return alternative or ending or MUFFLES.search(step.text) is not None
+
+
 def called(failure: Failure, success: Command, step: Step) -> Remedy | None:
     """Another way of calling that passed, as a remedy; None where the difference does not say how the program wants to be
     called.
     """
     failed = failure.step
+    if lessened(failed, step):
+        return None
     gone, new = _differences(failed, step)
     error = failure.error
     complains = MISUSED.search(error) is not None or error.startswith(f"{failed.program}:")
@@ -140,7 +158,12 @@ def replaced(failure: Failure, later: Command) -> Remedy | None:
         beside = {other.text for other in later.steps[max(0, place - 1) : place + 2] if other is not step}
         tail = failed.words[1:]
         shares = operands & {unquoted(word) for word in step.words[1:]} or (len(tail) > 1 and step.words[-len(tail) :] == tail)
-        if not step.trivial and step.words != failed.words and (shares or (step.joint == "|" and rest & beside)):
+        if (
+            not step.trivial
+            and step.words != failed.words
+            and not (lessened(failed, step) or muffled(later, step))
+            and (shares or (step.joint == "|" and rest & beside))
+        ):
             return _instead(later, step)
     return None
 
