@@ -13,6 +13,7 @@ from kept.core.event import Event, Origin
 from kept.core.handover import CAUSE, REWORDED
 from kept.core.memory import USER_SCOPE, Candidate, Evidence
 from kept.core.text import normal_form, one_line, tokens, word_set
+from kept.extraction.rules.assertion import unasserted
 from kept.extraction.rules.passages import Passage, content_words, find
 from kept.extraction.rules.suggestions import Suggestion, suggestions
 from kept.extraction.rules.view import LOOKBACK
@@ -96,7 +97,7 @@ def _doubt(passage: Passage | None, content: str) -> str:
         return "the words just before the passage deny it"
     if content_words(content) < LEAST:
         return f"the passage has fewer than {LEAST} words with matter"
-    return ""
+    return "" if passage.answer else unasserted(passage.event.text, passage.start, passage.end)
 
 
 def _evidence(event: Event, quote: str) -> Evidence:

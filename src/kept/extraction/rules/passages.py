@@ -201,9 +201,19 @@ def _search(needle: str, text: str) -> tuple[int, int] | None:
     while at >= 0:
         end = at + len(needle)
         if _is_edge(folded, at) and _is_edge(folded, end):
-            return places[at], places[end - 1] + 1
+            return _with_its_mark(text, places[at], places[end - 1] + 1)
         at = folded.find(needle, at + 1)
     return None
+
+
+def _with_its_mark(text: str, start: int, end: int) -> tuple[int, int]:
+    """The passage with the outer mark of a code span that begins or ends it."""
+    if text.count("`", start, end) % 2:
+        if text.startswith("`", end):
+            return start, end + 1
+        if text[start - 1 : start] == "`":
+            return start - 1, end
+    return start, end
 
 
 def _is_edge(text: str, place: int) -> bool:
