@@ -145,9 +145,9 @@ def test_what_must_name_something_and_what_need_not_is_said_by_category():
     specific = {
         each: {one.id: one.specific for one in profile(each).categories} for each in ("coding", "companion", "vault", "journal")
     }
-    assert all(specific["coding"][each] for each in ("constraint", "decision", "convention", "known_fix", "project_fact"))
+    assert all(specific["coding"][each] for each in ("constraint", "decision", "convention", "project_fact"))
     assert all(specific["journal"].values())
-    assert not any(specific["coding"][each] for each in ("preference", "goal"))
+    assert not any(specific["coding"][each] for each in ("preference", "goal", "known_fix"))
     assert not any(specific["companion"][each] for each in ("person", "people", "preferences"))
 
 

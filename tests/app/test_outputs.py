@@ -35,7 +35,7 @@ LATER = """\
 
 @pytest.fixture
 def agent_folder(home):
-    """An agent's agent_folder with two daily notes of its own, remembered by the agent_folder profile."""
+    """An agent's workspace with two daily notes of its own, remembered by the profile `workspace`."""
     (home / ".config" / "kept").mkdir(parents=True)
     (home / ".config" / "kept" / "config.toml").write_text('profile = "workspace"\n')
     folder = home / ".openclaw" / "workspace"
@@ -176,9 +176,9 @@ def test_where_a_memory_goes_is_told_with_the_reason(agent_folder, desk_at, home
         run(workspace, [], Options())
         (ana,) = [each for each in workspace.store.log.memories() if each.content.startswith("**Ana**")]
         told = {each.place: (each.where, each.why) for each in routed(workspace, [ana])[ana.id]}
-    assert told[Place.DAILY] == (".openclaw/agent_folder/memory/2026-02-10.md", "it was first said on that day")
-    assert told[Place.PAGE] == (".openclaw/agent_folder/knowledge/entities/ana.md", "it is about Ana")
-    assert told[Place.CARD][0] == ".openclaw/agent_folder/MEMORY.md"
+    assert told[Place.DAILY] == (".openclaw/workspace/memory/2026-02-10.md", "it was first said on that day")
+    assert told[Place.PAGE] == (".openclaw/workspace/knowledge/entities/ana.md", "it is about Ana")
+    assert told[Place.CARD][0] == ".openclaw/workspace/MEMORY.md"
     assert told[Place.CARD][1].startswith("it ranks ")
     assert all((home / where).is_file() for where, _ in told.values())
 

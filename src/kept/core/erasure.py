@@ -32,7 +32,8 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _ASCII_MARKS = bytes(code for code in range(128) if not chr(code).isalnum())
 _ASCII_LOWER = bytes(ord(chr(code).lower()) if code < 128 else code for code in range(256))
 _TAG = r"</?[A-Za-z][^<>\n]{0,200}>|&#?\w{1,8};"
-_ESCAPE = r"\\+u(?P<code>[0-9a-fA-F]{4})|\\+[nrtbf]"
+# Escapes of escapes: a bound on the backslashes keeps the search linear on text that is nothing else.
+_ESCAPE = r"\\{1,16}u(?P<code>[0-9a-fA-F]{4})|\\{1,16}[nrtbf]"
 _MARKED = {
     (True, False): re.compile(_TAG),
     (False, True): re.compile(_ESCAPE),
