@@ -221,12 +221,13 @@ def test_an_archive_gives_an_empty_home_the_same_memories_history_and_evidence(d
         forget_ids(workspace, ids[:1])
         person.pin(workspace, ids[1])
         path = tmp_path / "kept.jsonl.gz"
+        rows, expected, text = list(workspace.store.rows()), forms(workspace), memory_file(home).read_text()
         export_archive(workspace, path)
         assert path.stat().st_mode & 0o777 == 0o600
-        rows, expected, text = list(workspace.store.rows()), forms(workspace), memory_file(home).read_text()
+        after = list(workspace.store.rows())  # that it was exported is noted behind what it holds
         with pytest.raises(UsageError, match="already"):
             import_file(workspace, path)
-        assert list(workspace.store.rows()) == rows
+        assert list(workspace.store.rows()) == after
     with desk_at(tmp_path / "new") as workspace:
         done, _ = settle(workspace, lambda: import_file(workspace, path))
         assert done.whole

@@ -7,9 +7,9 @@ import json
 RULES = (
     "In this project we always write dates as ISO 8601 in UTC, never in local time.",
     "Never use pip in this repo, always use `uv sync` instead.",
-    "I prefer small commits with the reason in the body.",
-    "We decided to keep the tide predictions in one Parquet file per month.",
-    "The staging server is harbor-2, and it is rebuilt every Sunday night.",
+    "Remember that I prefer small commits with the reason in the body.",
+    "Remember that we keep the tide predictions in one Parquet file per month.",
+    "Remember that the staging server is harbor-2, and it is rebuilt every Sunday night.",
 )
 
 
