@@ -322,7 +322,7 @@ def test_every_shared_document_is_accounted_for_and_read_the_same_twice(shared):
         events, account, cursor = read(SPECSTORY, path)
         text = path.read_text()
         headers = sum(line.startswith(("_**User", "_**Agent")) for line in text.splitlines())
-        # The collection leaves out lines of long outputs, and with them fences that close: there a header may stand in an open fence.
+        # The collection leaves out lines of long outputs, closing fences among them: a header may then stand in an open fence.
         if "left out" not in text:
             whole += 1
             assert account.records == headers + 1

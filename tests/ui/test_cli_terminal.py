@@ -15,10 +15,10 @@ import pytest
 from cli_world import OTHER, RULE, command, kept, memory_file, told, transcript
 
 from kept.cli import front
-from kept.cli.commands.review import by_session
 from kept.cli.show import entry, json_text, safe
 from kept.core.event import Origin
 from kept.core.memory import Evidence, Memory, Status
+from kept.memories.browse import by_session
 
 LONG = (
     "Never write to `deploy.log` from a background job in this repo, always send the message to the `notify` queue and "
