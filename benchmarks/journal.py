@@ -141,9 +141,7 @@ class Writer:
                         if len(said.split()) >= MOST_WORDS // 10 and SPECIFIC.search(said):
                             quote = " ".join(said.split()[:MOST_WORDS])
                             kind = "open_questions" if said.startswith(ASKING) else category
-                            found.append(
-                                {"category": kind, "content": said[:200], "evidence": [{"event": head[1], "quote": quote}]}
-                            )
+                            found.append({"category": kind, "event": head[1], "passage": quote, "rewording": said[:200]})
         return {
             "hints": [],
             "memories": found[:MOST_MEMORIES],

@@ -33,8 +33,7 @@ def obey(ask):
         for sentence in re.split(r"(?<=[.!?])\s+", text) if author == "person" else ():
             category = next((kind for kind, rule in _RULES if rule.search(sentence)), "")
             if category in allowed and not sentence.endswith("?"):
-                evidence = [{"event": name, "quote": sentence.rstrip(".")}]
-                memories.append({"category": category, "content": sentence, "evidence": evidence})
+                memories.append({"category": category, "event": name, "passage": sentence})
                 if category == "decision":
                     notes["decisions"].append({"text": sentence[:200], "events": [name]})
             elif sentence.endswith("?"):

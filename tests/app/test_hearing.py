@@ -298,11 +298,10 @@ def test_a_category_that_the_prompt_declares_is_used_and_one_that_nobody_declare
     own.parent.mkdir(parents=True, exist_ok=True)
     own.write_text("---\ncategories:\n  birds: Which birds were seen, and where.\n---\nPick out birds.\n")
     say(home, "one", "Yesterday a kingfisher sat on the old mill dam in Wells.")
-    quote = {"event": "e0", "quote": "a kingfisher sat on the old mill dam in Wells"}
 
     def birds(_):
-        content = "A kingfisher sat on the old mill dam in Wells."
-        return NOTHING | {"memories": [{"category": name, "content": content, "evidence": [quote]} for name in ("fish", "birds")]}
+        passage = "Yesterday a kingfisher sat on the old mill dam in Wells."
+        return NOTHING | {"memories": [{"category": name, "event": "e0", "passage": passage} for name in ("fish", "birds")]}
 
     with desk_at(home) as workspace:
         report = run(with_model(workspace, Obedient(birds)), [], Options())
@@ -364,8 +363,9 @@ def test_secrets_in_a_reply_are_refused_and_kept_nowhere(desk_at, home):
     say(home, "one", "The deploy token must be rotated monthly.")
     memory = {
         "category": "constraint",
-        "content": f"The deploy token must be rotated monthly: {token}",
-        "evidence": [{"event": "e0", "quote": "The deploy token must be rotated monthly"}],
+        "rewording": f"The deploy token must be rotated monthly: {token}",
+        "event": "e0",
+        "passage": "The deploy token must be rotated monthly",
     }
     with desk_at(home) as workspace:
         run(with_model(workspace, Obedient(lambda _: NOTHING | {"memories": [memory]})), [], Options())

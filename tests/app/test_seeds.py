@@ -51,9 +51,8 @@ def test_a_persons_prompt_with_a_category_of_its_own_is_used_on_the_chats_of_a_v
         if ask.purpose != "extract":
             return json.dumps({"operations": []})
         event = next(line.split("]")[0].strip("[") for line in ask.prompt.splitlines() if words in line)
-        cited = [{"event": event, "quote": words}]
         made = (
-            [{"category": "health", "content": "I must not eat nuts.", "evidence": cited}]
+            [{"category": "health", "event": event, "passage": words, "rewording": "I must not eat nuts."}]
             if "Keep what I say" in ask.system
             else []
         )

@@ -124,7 +124,7 @@ def test_a_server_that_is_not_there_is_unreachable(vendor: str) -> None:
         ("openai", {"refusal": "I won't.", "text": None}, Fault.REFUSAL),
         ("openai", {"stop": "content_filter"}, Fault.REFUSAL),
         ("openai", {"text": ""}, Fault.EMPTY),
-        ("openai", {"text": '{"facts": [1]}'}, Fault.SCHEMA),
+        ("openai", {"text": '{"facts": [{}]}'}, Fault.SCHEMA),
     ],
 )
 def test_a_reply_that_is_not_whole_is_unreadable(server: Loopback, vendor: str, fault: dict[str, str], kind: Fault) -> None:

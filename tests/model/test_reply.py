@@ -26,6 +26,8 @@ FACTS = {
         '<thinking>one</thinking><think>{"facts": []}</think>{"facts": ["a"]}',
         'so I would say {"facts": ["b"]}.</think>{"facts": ["a"]}',
         '\ufeff  {"facts": ["a"]}\n',
+        'He said "so: {"facts": ["a",],}',
+        '{"facts": "a", "more": 1}',
     ],
 )
 def test_the_one_object_is_found_whatever_stands_around_it(text: str) -> None:
@@ -51,8 +53,8 @@ def test_the_one_object_is_found_whatever_stands_around_it(text: str) -> None:
         ('{"facts": ' + "[" * 100_000, Fault.MALFORMED),
         ("I found nothing of note.", Fault.MALFORMED),
         ("I'm sorry, but I can't help with that.", Fault.REFUSAL),
-        ('{"facts": "a"}', Fault.SCHEMA),
-        ('{"facts": [], "more": 1}', Fault.SCHEMA),
+        ('{"facts": {"a": 1}}', Fault.SCHEMA),
+        ('{"more": 1}', Fault.SCHEMA),
         ('{"error": {"type": "rate_limit_error", "message": "slow down"}, "type": "error"}', Fault.RATE_LIMIT),
         ('{"error": {"code": "boom", "message": "oh"}}', Fault.FAILED),
     ],
@@ -64,9 +66,9 @@ def test_what_is_no_complete_reply_of_the_schema_is_nothing(text: str, fault: Fa
 
 
 def test_the_reason_holds_no_words_of_the_reply() -> None:
-    found = understand('{"facts": "swordfish"}', FACTS)
+    found = understand('{"facts": {"swordfish": 1}}', FACTS)
     assert isinstance(found, Wrong)
-    assert found.reason == "reply.facts: expected array, found string"
+    assert found.reason == "reply.facts[0]: expected string, found object"
 
 
 def _object(**properties: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kept.llm.schema import misfit, read, schema_of
+from kept.llm.schema import read, schema_of
 
 
 class Mood(StrEnum):
@@ -66,14 +66,12 @@ def test_a_fitting_reply_is_read_into_values() -> None:
     ("changes", "told"),
     [
         ({"weight": "high"}, "reply.facts[0].weight: expected number, found string"),
-        ({"weight": float("nan")}, "reply.facts[0].weight: no finite number"),
+        ({"weight": float("nan")}, "reply.facts[0].weight: expected number, found number"),
         ({"weight": True}, "reply.facts[0].weight: expected number, found boolean"),
-        ({"count": 1.0}, "reply.facts[0].count: expected integer, found number"),
+        ({"count": 1.5}, "reply.facts[0].count: expected integer, found number"),
         ({"category": "../../CLAUDE"}, "reply.facts[0].category: none of the allowed values"),
         ({"text": "\ud800"}, "reply.facts[0].text: half a character"),
-        ({"events": "e1"}, "reply.facts[0].events: expected array, found string"),
-        ({"more": 1}, "reply.facts[0]: has properties that were not asked for"),
-        ({"until": 3}, "reply.facts[0].until: expected string, found integer"),
+        ({"events": ["e1", {}]}, "reply.facts[0].events[1]: expected string, found object"),
     ],
 )
 def test_what_does_not_fit_is_named_with_its_place(changes: dict[str, Any], told: str) -> None:
@@ -82,8 +80,21 @@ def test_what_does_not_fit_is_named_with_its_place(changes: dict[str, Any], told
     assert told in str(caught.value)
 
 
-def test_a_missing_field_does_not_fit() -> None:
-    assert misfit(schema_of(Said), {"facts": []}) == "reply: 'steps' is missing"
+def test_an_item_that_does_not_fit_is_lost_alone() -> None:
+    good, bad = body()["facts"][0], body(weight="high")["facts"][0]
+    assert len(read(Said, {"facts": [bad, good, "x"]}).facts) == 1
+
+
+def test_missing_values_are_empty_and_further_keys_are_left() -> None:
+    said = read(Said, {"facts": {"text": "t", "mood": "calm", "events": "e1", "count": "2", "more": 1}})
+    (fact,) = said.facts
+    assert (fact.category, fact.events, fact.weight, fact.count, fact.until) == ("", ("e1",), 0, 2, None)
+
+
+@pytest.mark.parametrize("reply", [{}, {"more": []}, [], "facts", None])
+def test_a_reply_without_a_key_that_was_asked_for_does_not_fit(reply: Any) -> None:
+    with pytest.raises(ValueError, match="reply"):
+        read(Said, reply)
 
 
 def test_a_kind_that_json_cannot_tell_has_no_schema() -> None:

@@ -153,7 +153,7 @@ def test_nothing_gives_way_to_what_ends_itself():
     assert [type(each) for each in made.operations] == [Retire]
 
 
-@pytest.mark.parametrize("body", [{}, {"operations": "none"}, {"operations": [3]}, {"operations": [{"id": "1"}]}, {"ops": []}])
+@pytest.mark.parametrize("body", [{}, {"operations": "none"}, {"operations": [3]}, {"operations": [{"number": 1}]}, {"ops": []}])
 def test_a_reply_of_another_form_is_told(body):
     with pytest.raises(ValueError, match="reply"):
         advice(body, Table(category=CATEGORY, entries=(SHORT, NAMES)))

@@ -25,7 +25,7 @@ def replied(turns: tuple[Turn, ...], *claims: tuple[str, str, tuple[tuple[int, s
     shown = dict(enumerate(events))
     reading = Reading(chunk=chunk, events=shown, hints=(), profile=PROFILE, lexicon=LEXICON, scope="project:shop")
     memories = [
-        {"category": category, "content": content, "evidence": [{"event": f"e{place}", "quote": quote} for place, quote in quotes]}
+        {"category": category, "rewording": content, "quotes": [{"event": f"e{place}", "quote": quote} for place, quote in quotes]}
         for category, content, quotes in claims
     ]
     notes = {"problems": [], "solutions": [], "decisions": [], "questions": []}

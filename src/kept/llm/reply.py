@@ -1,20 +1,23 @@
 """Reading what a language model wrote: one complete JSON object of the schema, or nothing at all.
 
-Thinking before the answer, fences and prose around it are passed over; the object itself is never mended, completed or chosen among
-several. Knows neither who wrote it nor what was asked.
+Thinking before the answer, fences and prose around it are passed over, and a comma behind the last item; the object itself is never
+completed or chosen among several. Knows neither who wrote it nor what was asked.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
 from kept.llm.ask import Fault
-from kept.llm.schema import misfit
+from kept.llm.schema import fitted
 
 _THINKING = ("think", "thinking", "reasoning")
 _OVER = {"rate_limit_error": Fault.RATE_LIMIT, "overloaded_error": Fault.OVERLOADED, "rate_limit_exceeded": Fault.RATE_LIMIT}
+# A string, which stays, or a comma behind the last item.
+_TRAILING = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
 _REFUSING = ("i can't", "i can’t", "i cannot", "i'm unable", "i am unable", "i won't", "i'm sorry", "i am sorry", "i must decline")
 
 
@@ -36,7 +39,7 @@ def understand(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | Wrong:
     try:
         found = list(_objects(said))
     except json.JSONDecodeError as error:
-        cut = error.msg.startswith("Unterminated string") or error.pos >= len(said.rstrip())
+        cut = error.msg.startswith("Unterminated string") or error.pos >= len(error.doc.rstrip())
         if cut:
             return Wrong(fault=Fault.TRUNCATED, reason="the reply ends in the middle of its JSON")
         return Wrong(fault=Fault.MALFORMED, reason=f"the reply is no valid JSON ({error.msg} at character {error.pos})")
@@ -50,8 +53,11 @@ def understand(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | Wrong:
                 return Wrong(fault=Fault.REFUSAL, reason="the model refused to answer")
             return Wrong(fault=Fault.MALFORMED, reason="the reply holds no JSON object")
         case [body]:
-            told = misfit(schema, body)
-            return _failure(body) or Wrong(fault=Fault.SCHEMA, reason=told) if told else body
+            try:
+                made: dict[str, Any] = fitted(schema, body)
+            except ValueError as error:
+                return _failure(body) or Wrong(fault=Fault.SCHEMA, reason=str(error))
+            return made
         case _:
             return Wrong(fault=Fault.AMBIGUOUS, reason=f"the reply holds {len(found)} JSON objects where one was asked for")
 
@@ -91,7 +97,11 @@ def _objects(said: str) -> Iterator[Any]:
             continue
         if said[max(0, place - 100) : place].rstrip().endswith("["):
             raise ValueError("a list where an object was asked for")
-        found, place = _DECODER.raw_decode(said, place)
+        try:
+            found, place = _DECODER.raw_decode(said, place)
+        except json.JSONDecodeError:
+            said = _TRAILING.sub(lambda match: match[1] or "", said[place:])
+            found, place = _DECODER.raw_decode(said)
         yield found
 
 
@@ -112,4 +122,4 @@ def _not_finite(_: str) -> float:
     raise ValueError("a number that is not finite")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_constant=_not_finite)
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_unique, parse_float=_finite, parse_constant=_not_finite)

@@ -1,10 +1,10 @@
-"""The JSON Schema of a frozen dataclass, and whether a value fits one: the part of JSON Schema that all vendors' models are held
-to.
+"""The JSON Schema of a frozen dataclass, and a value brought into its form: the part of JSON Schema that all vendors' models know.
 
 That part: objects whose every property is required and that have no others, arrays, strings, integers, numbers, booleans, null,
 enum and anyOf. Bounds of lengths and numbers are not among it; whoever reads a reply checks them.
 """
 
+import re
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -27,6 +27,8 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "null": (types.NoneType,),
 }
+_EMPTY: dict[str, Any] = {"array": [], "string": "", "integer": 0, "number": 0, "boolean": False, "null": None}
+_WHOLE = re.compile(r"-?\d{1,9}")
 
 
 def schema_of(kind: Any, **choices: Sequence[str]) -> dict[str, Any]:
@@ -73,41 +75,98 @@ def _properties(kind: Any, choices: Mapping[str, Sequence[str]]) -> dict[str, An
     return made
 
 
-def misfit(schema: Mapping[str, Any], value: object, place: str = "reply") -> str:
-    """What in a value does not fit, and where (``reply.facts[2].category``); empty where it fits.
+def fitted(schema: Mapping[str, Any], value: object, place: str = "reply") -> Any:
+    """The value in the schema's form, read as models write: what is missing takes the empty value of its type, keys that nobody
+    asked for are left, one plain value is a list of one, an item that does not fit is lost alone.
 
-    Stricter than JSON Schema: ``true`` is no number, ``1.0`` no integer, and text with half a character (a lone surrogate) no
-    string.
+    Raises ValueError that says what does not fit and where, where nothing of a list, or no key at all, is what was asked for.
     """
     if "anyOf" in schema:
-        found = [misfit(each, value, place) for each in schema["anyOf"]]
-        return "" if "" in found else max(found, key=lambda each: (each.partition(":")[0].count("."), each))
-    name = schema["type"]
-    if not isinstance(value, _KINDS[name]) or (isinstance(value, bool) and name != "boolean"):
-        return f"{place}: expected {name}, found {_named(value)}"
-    if "enum" in schema and value not in schema["enum"]:
-        return f"{place}: none of the allowed values"  # what it is instead is the model's text, and goes into no message
-    match value:
-        case dict():
-            return _misfit_object(schema, value, place)
-        case list():
-            return next(
-                (told for index, each in enumerate(value) if (told := misfit(schema["items"], each, f"{place}[{index}]"))), ""
-            )
-        case float() if not isfinite(value):
-            return f"{place}: no finite number"
-        case str() if any("\ud800" <= char <= "\udfff" for char in value):
-            return f"{place}: half a character"
-    return ""
+        return _first_fitting(schema["anyOf"], value, place)
+    match schema["type"]:
+        case "object":
+            return _fitted_object(schema, value, place)
+        case "array":
+            return _fitted_list(schema["items"], value, place)
+        case name:
+            plain = _plain(name, value)
+            if plain is None and name != "null":
+                raise ValueError(f"{place}: expected {name}, found {_named(value)}")
+            if "enum" in schema and plain not in schema["enum"]:
+                raise ValueError(f"{place}: none of the allowed values")  # what it is instead goes into no message
+            if isinstance(plain, str) and any("\ud800" <= char <= "\udfff" for char in plain):
+                raise ValueError(f"{place}: half a character")
+            return plain
 
 
-def _misfit_object(schema: Mapping[str, Any], value: Mapping[str, Any], place: str) -> str:
+def _first_fitting(schemas: Sequence[Mapping[str, Any]], value: object, place: str) -> Any:
+    told = ""
+    for each in () if value is None and {"type": "null"} in schemas else schemas:
+        try:
+            return fitted(each, value, place)
+        except ValueError as error:
+            told = told or str(error)
+    if told:
+        raise ValueError(told)
+    return None
+
+
+def _fitted_object(schema: Mapping[str, Any], value: object, place: str) -> dict[str, Any]:
     properties = schema["properties"]
-    if missing := [each for each in schema["required"] if each not in value]:
-        return f"{place}: {missing[0]!r} is missing"
-    if not value.keys() <= properties.keys():
-        return f"{place}: has properties that were not asked for"
-    return next((told for name, each in value.items() if (told := misfit(properties[name], each, f"{place}.{name}"))), "")
+    if told := _no_object(properties, value):
+        raise ValueError(f"{place}: {told}")
+    assert isinstance(value, dict)
+    return {
+        name: fitted(each, value[name] if name in value else _empty(each), f"{place}.{name}") for name, each in properties.items()
+    }
+
+
+def _no_object(properties: Mapping[str, Any], value: object) -> str:
+    """Why a value is none of the objects with these properties; empty where it is one."""
+    if not isinstance(value, dict):
+        return f"expected object, found {_named(value)}"
+    return f"{next(iter(properties))!r} is missing" if properties and not value.keys() & properties.keys() else ""
+
+
+def _fitted_list(schema: Mapping[str, Any], value: object, place: str) -> list[Any]:
+    items = value if isinstance(value, list) else [] if value is None else [value]
+    good: list[Any] = []
+    told = ""
+    for index, each in enumerate(items):
+        try:
+            good.append(fitted(schema, each, f"{place}[{index}]"))
+        except ValueError as error:
+            told = told or str(error)
+    # Plain values belong together: half a list of numbers says something else than the whole.
+    if told and (not good or "properties" not in schema):
+        raise ValueError(told)
+    return good
+
+
+def _empty(schema: Mapping[str, Any]) -> Any:
+    """What stands for a value that is missing."""
+    if "anyOf" in schema:
+        return None
+    if schema["type"] == "object":
+        return {name: _empty(each) for name, each in schema["properties"].items()}
+    empty = _EMPTY[schema["type"]]
+    return list(empty) if isinstance(empty, list) else empty
+
+
+def _plain(name: str, value: object) -> str | int | float | bool | None:
+    """The value as a plain one of that type, where it surely is meant as one; else None."""
+    match value:
+        case bool():
+            return value if name == "boolean" else None
+        case str() if name == "string":
+            return value
+        case str() if name in ("integer", "number") and _WHOLE.fullmatch(value.strip()):
+            return int(value)
+        case int() if name in ("integer", "number", "string"):
+            return str(value) if name == "string" else value
+        case float() if isfinite(value) and (name == "number" or (name == "integer" and value.is_integer())):
+            return value if name == "number" else int(value)
+    return "" if value is None and name == "string" else None
 
 
 def _named(value: object) -> str:
@@ -115,11 +174,6 @@ def _named(value: object) -> str:
 
 
 def read(kind: type[T], body: Any, **choices: Sequence[str]) -> T:
-    """The value that a reply's body says, complete and of the schema.
-
-    Raises ValueError that says what does not fit and where.
-    """
-    if told := misfit(schema_of(kind, **choices), body):
-        raise ValueError(told)
-    made: T = codec.load(kind, body)
+    """The value that a reply's body says, read as :func:`fitted` does. Raises ValueError that says what does not fit and where."""
+    made: T = codec.load(kind, fitted(schema_of(kind, **choices), body))
     return made

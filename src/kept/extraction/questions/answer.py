@@ -23,7 +23,7 @@ from kept.core.text import likeness, one_line, tokens
 from kept.extraction.questions.form import Cited, Filled, Noted, Notes, Proposed, Verdict
 from kept.extraction.questions.question import Hint
 from kept.extraction.questions.reading import CEILING, FIX, TRIGGER, WEIGHTS, Claim, Reading, confidence
-from kept.extraction.questions.support import failure, fields, share, verbatim
+from kept.extraction.questions.support import failure, fields, passage_in, share, verbatim
 from kept.llm.schema import read
 
 KINDS = ("problems", "solutions", "decisions", "questions")
@@ -115,9 +115,9 @@ def _reworded(candidate: Candidate, content: str, reading: Reading) -> Claim:
 
 
 def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim:
-    content = said.content.strip()[:_CONTENT_CHARS]
     category = str(_OUTSIDE.sub("", said.category))[:40]
-    places, evidence, fault = _evidence(said.evidence, reading)
+    places, evidence, passage, fault = _evidence(said, reading)
+    content = (said.rewording.strip() or passage)[:_CONTENT_CHARS]
     hint = _hint_of(content, evidence, reading, before)
     origin, signals = reading.trust(content, evidence, places)
     signals += reading.signals(content, category, evidence, places) + (("rules found it too",) if hint else ())
@@ -137,6 +137,7 @@ def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim
         reasoning="; ".join((f"the cited words carry {carried:.0%} of it", *signals)),
         fingerprint=_failure(places, reading) if category == FIX else "",
         rewords=hint.candidate.id if hint else "",
+        about=reading.near(said.about, places),
     )
     if not fault and reading.profile.category(category) is None:
         fault = "unknown category"
@@ -159,20 +160,26 @@ def _failure(places: Sequence[int], reading: Reading) -> str:
     return next((mark for each in outputs if (mark := failure(each))), "")
 
 
-def _evidence(cited: Sequence[Cited], reading: Reading) -> tuple[list[int], tuple[Evidence, ...], str]:
-    """The places and the evidence that stand up, and the first fault: one false citation spoils the claim."""
+def _evidence(said: Proposed, reading: Reading) -> tuple[list[int], tuple[Evidence, ...], str, str]:
+    """The places and the evidence that stand up, the passage as it stands there, and the fault where nothing does: one false
+    citation among good ones is left, but a passage without a rewording must stand.
+    """
     places: list[int] = []
     evidence: list[Evidence] = []
-    fault = "" if cited else "no evidence"
-    for each in cited[:_MOST_CITED]:
-        place = reading.ordinal(each.event)
+    faults: list[str] = []
+    first = Cited(event=said.event, quote=said.passage)
+    passage = ""
+    for cited in (first, *said.quotes[:_MOST_CITED]) if said.event or said.passage else said.quotes[:_MOST_CITED]:
+        place = reading.ordinal(cited.event)
         if place is None:
-            fault = fault or "unknown event"
+            faults.append("unknown event")
             continue
         event = reading.events[place]
-        quote = verbatim(each.quote, event)
+        if cited is first:
+            passage = passage_in(cited.quote, event)
+        quote = verbatim(cited.quote, event)
         if not quote:
-            fault = fault or "words that are not there"
+            faults.append("words that are not there")
             continue
         places.append(place)
         evidence.append(
@@ -186,7 +193,8 @@ def _evidence(cited: Sequence[Cited], reading: Reading) -> tuple[list[int], tupl
                 origin=origin_of_quote(event, quote),
             )
         )
-    return places, tuple(evidence), fault
+    stands = bool(evidence and (passage or said.rewording.strip()))
+    return places, tuple(evidence), passage, "" if stands else faults[0] if faults else "no evidence"
 
 
 def _hint_of(content: str, evidence: Sequence[Evidence], reading: Reading, before: Sequence[Claim]) -> Hint | None:

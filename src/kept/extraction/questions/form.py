@@ -27,11 +27,18 @@ class Cited:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Proposed:
-    """A memory that the model proposes."""
+    """A memory that the model proposes: a passage of an event, which becomes its content.
+
+    ``about`` names what the passage speaks of where its own words do not say. ``rewording`` takes the passage's place where that
+    does not stand by itself; ``quotes`` are the further words that it rests on, or by which the person agreed.
+    """
 
     category: str
-    content: str
-    evidence: tuple[Cited, ...]
+    event: str
+    passage: str
+    about: str
+    rewording: str
+    quotes: tuple[Cited, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,7 +2,7 @@
 claim weighed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import re2
@@ -16,7 +16,7 @@ from kept.core.spans import typed_text
 from kept.core.text import one_line
 from kept.extraction.questions.chunks import Chunk
 from kept.extraction.questions.question import Hint
-from kept.extraction.questions.support import failure, fields, share
+from kept.extraction.questions.support import failure, fields, locate, share
 from kept.extraction.questions.trust import never_helped, turned_around
 from kept.profiles.profile import Profile
 
@@ -36,6 +36,7 @@ WEIGHTS = {
     "question": -0.3,
 }
 _NEIGHBOURS = 8
+_ABOUT_CHARS = 120
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,6 +91,21 @@ class Reading:
         around = sorted({place + step for place in places for step in range(-_NEIGHBOURS, _NEIGHBOURS + 1)} & self.events.keys())
         near = one_line("\n".join(text for place in around for text in fields(self.events[place]))).casefold()
         return "" if all(one_line(name).casefold() in near for name in artifacts(content)) else "names what is not there"
+
+    def near(self, about: str, places: Sequence[int]) -> str:
+        """What a passage is said to be about, where somebody names it close by; else empty."""
+        words = one_line(about)
+        near = "\n".join(self._said_around(places))
+        return words if len(words) <= _ABOUT_CHARS and words and locate(words, near) else ""
+
+    def _said_around(self, places: Sequence[int]) -> Iterator[str]:
+        """The texts close to some places that people and assistants wrote, and what tools were called with."""
+        for place in sorted({place + step for place in places for step in range(-_NEIGHBOURS, _NEIGHBOURS + 1)}):
+            event = self.events.get(place)
+            if event is not None and event.kind is Kind.PROMPT:
+                yield typed_text(event)
+            elif event is not None and event.author is Author.ASSISTANT:
+                yield from fields(event)
 
     def distorted(self, candidate: Candidate, places: Sequence[int]) -> str:
         """How a claim breaks trust: a fix that nobody ran, or words that turn around what they rest on. Empty: it does not."""

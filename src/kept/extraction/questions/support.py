@@ -1,13 +1,25 @@
 """Support: whether the words a model cites are there, and how much of what it claims they carry. Nothing here believes a model."""
 
-import re2
+import re
+import unicodedata
+from bisect import bisect_left
+from functools import lru_cache
 
 from kept.core.error_fingerprint import error_lines, fingerprint
 from kept.core.event import Event
 from kept.core.statement import statement
+from kept.core.text import is_cjk
 
 QUOTE_CHARS = 400
 _READ = 8_000
+# What a quote need not repeat: emphasis, code, headings, quotation marks.
+_MARKUP = frozenset("`*_~#>\"'“”„‟‘’‚‹›«»「」『』")
+_WRAPS = _MARKUP - frozenset("~#>")
+_ENDS = ".!?。！？…"
+_SAME = {"–": "-", "—": "-", "‑": "-", "−": "-", "…": "..."}
+_STOPS = f"{_ENDS},;:"
+_LISTED = re.compile(r"(?m)^[ \t]*([-+•]|\d{1,3}[.)])(?=\s)")
+_LEFT_OUT = re.compile(r"\s*\[?(?:…|\.{3,})\]?\s*")
 
 
 def fields(event: Event) -> tuple[str, ...]:
@@ -17,13 +29,76 @@ def fields(event: Event) -> tuple[str, ...]:
 
 
 def verbatim(quote: str, event: Event) -> str:
-    """The quote as it stands in the event, white space apart, at most 400 characters of it; empty where it does not stand there."""
-    words = quote.split()
-    if not words or len(quote) > _READ:
-        return ""
-    pattern = re2.compile(r"\s+".join(re2.escape(each) for each in words[:400]))
-    found = next((match[0] for text in fields(event) if (match := pattern.search(text))), "")
-    return str(found)[:QUOTE_CHARS].strip()
+    """The quote as it stands in the event, at most 400 characters of it; empty where it does not stand there. Markup, quotation
+    marks, case, white space and the final stop may differ.
+    """
+    return passage_in(quote, event)[:QUOTE_CHARS].strip()
+
+
+def passage_in(quote: str, event: Event) -> str:
+    """The whole of a quote as it stands in the event; empty where it does not stand there."""
+    for text in fields(event) if len(quote) <= _READ else ():
+        if found := locate(quote, text):
+            return text[found[0] : found[1]].strip()
+    return ""
+
+
+def locate(quote: str, text: str) -> tuple[int, int] | None:
+    """Where a quote stands in a text, as whole words; with dots for what it leaves out, from its first word to its last."""
+    found = _locate(quote, text, 0)
+    parts = [part for part in _LEFT_OUT.split(quote) if part.strip()]
+    if found is None and len(parts) > 1:
+        places: list[tuple[int, int]] = []
+        for part in parts:
+            place = _locate(part, text, places[-1][1] if places else 0)
+            if place is None:
+                return None
+            places.append(place)
+        found = places[0][0], places[-1][1]
+    return found
+
+
+def _locate(quote: str, text: str, after: int) -> tuple[int, int] | None:
+    words = _bare(quote)[0].strip().rstrip(_STOPS).strip()
+    for bare, places in (_bare(text), _bare(text, marks=False)) if any(map(str.isalnum, words)) else ():
+        start = bare.find(words, bisect_left(places, after))
+        if start >= 0:
+            return _whole_words(text, places[start], places[start + len(words) - 1] + 1)
+    return None
+
+
+def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """The place widened to whole words, for half of one may say the opposite, and to the marks and the stop that belong to it."""
+    while start > 0 and _joins(text[start - 1]) and _joins(text[start]):
+        start -= 1
+    while end < len(text) and _joins(text[end - 1]) and _joins(text[end]):
+        end += 1
+    while start > 0 and text[start - 1] in _WRAPS:
+        start -= 1
+    while end < len(text) and (text[end] in _WRAPS or text[end] in _ENDS):
+        end += 1
+    return start, end
+
+
+def _joins(char: str) -> bool:
+    return char.isalnum() and not is_cjk(char)
+
+
+@lru_cache(maxsize=128)
+def _bare(text: str, *, marks: bool = True) -> tuple[str, list[int]]:
+    """The characters of a text that tell, in one case, and the place of each; without the marks of lists where not ``marks``."""
+    listed = frozenset() if marks else frozenset(place for match in _LISTED.finditer(text) for place in range(*match.span(1)))
+    chars: list[str] = []
+    places: list[int] = []
+    for place, char in enumerate(text):
+        if char in _MARKUP or place in listed or unicodedata.category(char) == "Cf":
+            continue
+        told = " " if char.isspace() else _SAME.get(char, char).casefold()
+        if told == " " and chars and chars[-1] == " ":
+            continue
+        chars += told
+        places += [place] * len(told)
+    return "".join(chars), places
 
 
 def share(content: str, *texts: str) -> float:
