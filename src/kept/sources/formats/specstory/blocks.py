@@ -5,6 +5,7 @@ tell where a tool's block ends, and documents quote other documents. A line coun
 its time as well. Knows no files and no authors.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,7 +19,7 @@ from kept.sources.documents import Row
 _HEADER = re2.compile(
     r"^_\*\*(User|Agent|Assistant)( - sidechain)?(?: \(([^()\n]{0,200}(?:\([^()\n]{0,80}\))?[^()\n]{0,80})\))?\*\*_[ \t]*$"
 )
-_STAMP = re2.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d))$")
+_STAMP = re2.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d))$")
 _OPEN, _CLOSE = "<tool-use ", "</tool-use>"
 _THINK, _THINK_END = "<think>", "</think>"
 _RULE = "---"
@@ -83,67 +84,130 @@ class ToolBlock:
     answer: str
 
 
-def zones_of(rows: Sequence[Row]) -> list[Zone]:
-    """For each row whether it stands in a tool's block and in a fence; a fence that is never closed is none."""
-    closers = _closers(rows)
-    zones, tool, fence, opened = [], False, "", -1
-    for number, row in enumerate(rows):
-        found = _fence(row.text)
-        if not fence and row.text.startswith(_OPEN):
-            tool = True
-        zones.append(Zone(tool, bool(fence)))
+class _Fences:
+    """The lines of a document that open or close a fence, and where each turn could begin."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.lines = {number: found for number, row in enumerate(rows) if (found := _fence(row.text))}
+        self._bare = [number for number, found in self.lines.items() if not found.language]
+        self._numbers = list(self.lines)
+        self._headers = [number for number, row in enumerate(rows) if _HEADER.match(row.text)]
+        self._kept: dict[tuple[int, int], bool] = {}
+
+    def closer(self, number: int, mark: str) -> int | None:
+        """The first line after ``number`` that can close a fence opened with ``mark``."""
+        following = self._bare[bisect_right(self._bare, number) :]
+        return next((each for each in following if self.lines[each].mark.startswith(mark)), None)
+
+    def ends_before(self, number: int, mark: str) -> bool:
+        """Whether a fence open at a line had no end: what would close it belongs to a fence that opens after that line."""
+        closer = self.closer(number, mark)
+        if closer is None:
+            return len(mark) == len("```")
+        place = bisect_right(self._headers, closer)
+        first = max(number, self._headers[place - 1]) if place else number
+        if (first, closer) not in self._kept:
+            after = self._headers[place] if place < len(self._headers) else None
+            self._kept[first, closer] = self._pairs(first, closer, after)
+        return self._kept[first, closer]
+
+    def _pairs(self, first: int, closer: int, after: int | None) -> bool:
+        """Whether, read from ``first`` on, the fence line ``closer`` closes a fence or opens one that ends in the same turn."""
+        mark = ""
+        for number in self._numbers[bisect_left(self._numbers, first) :]:
+            if after is not None and number >= after:
+                break
+            found = self.lines[number]
+            closes = bool(mark) and found.mark.startswith(mark) and not found.language
+            if closes and number >= closer:
+                return True
+            mark = "" if closes else mark or found.mark
+        return False
+
+
+@dataclass(kw_only=True, slots=True)
+class _Inside:
+    """What the line being read stands in: a tool's block, a fence and the line that opened it, blocks that the fence quotes."""
+
+    tool: bool = False
+    mark: str = ""
+    opened: int = -1
+    depth: int = 0
+
+    def follow(self, number: int, text: str, fences: _Fences) -> Zone:
+        """Read a line: what it stands in, and from here on the next one."""
+        if not self.mark and text.startswith(_OPEN):
+            self.tool = True
+        zone = Zone(self.tool, bool(self.mark))
+        found = fences.lines.get(number)
+        if self.mark and text.startswith(_OPEN):
+            self.depth += 1
+        if self.tool and _CLOSE in text and self._closes(number, fences):
+            self.leave()
+        elif self.mark:
+            if found and found.mark.startswith(self.mark) and not found.language:
+                self.mark, self.depth = "", 0
+        elif found and (self.tool or fences.closer(number, found.mark) is not None):
+            self.mark, self.opened = found.mark, -1 if found.language else number
+        return zone
+
+    def _closes(self, number: int, fences: _Fences) -> bool:
+        """Whether the end of a tool's block is that of the one being read."""
+        if self.depth:
+            self.depth -= 1
+            return False
         # A bare fence right before the end of the block closes it, even where the one before seemed to have done so.
-        if tool and _CLOSE in row.text and (not fence or opened == number - 1):
-            tool, fence = False, ""
-        elif fence:
-            if found and found.mark.startswith(fence) and not found.language:
-                fence = ""
-        elif found and len(found.mark) <= closers[number].get(found.mark[0], 0):
-            fence, opened = found.mark, -1 if found.language else number
-    return zones
+        return not self.mark or self.opened == number - 1 or fences.ends_before(number, self.mark)
+
+    def leave(self) -> None:
+        """Step out of everything."""
+        self.tool, self.mark, self.opened, self.depth = False, "", -1, 0
 
 
-def _closers(rows: Sequence[Row]) -> list[dict[str, int]]:
-    """For each row the longest bare fence after it, by its character."""
-    after: list[dict[str, int]] = []
-    longest: dict[str, int] = {}
-    for row in reversed(rows):
-        after.append(longest)
-        found = _fence(row.text)
-        if found and not found.language and len(found.mark) > longest.get(found.mark[0], 0):
-            longest = {**longest, found.mark[0]: len(found.mark)}
-    return after[::-1]
+def parse_turns(rows: Sequence[Row], begun: datetime | None) -> tuple[list[Turn], list[Zone]]:
+    """The turns of a document that began at ``begun``, and of each row whether it stands in a tool's block and in a fence.
 
-
-def turns_of(rows: Sequence[Row], zones: Sequence[Zone], begun: datetime | None) -> list[Turn]:
-    """The turns of a document that began at ``begun``."""
-    found = [header for number, row in enumerate(rows) if row.text.startswith("_**") and (header := _header(number, row.text))]
-    ruled = any(_after_rule(rows, header.row) for header in found)
-    dated = {header.human for header in found if header.at is not None}
+    A fence that is never closed ends with its tool's block or at the next turn.
+    """
+    headers = {
+        number: header for number, row in enumerate(rows) if row.text.startswith("_**") and (header := _header(number, row.text))
+    }
+    ruled = any(_after_rule(rows, number) for number in headers)
+    dated = {header.human for header in headers.values() if header.at is not None}
+    fences, inside, zones = _Fences(rows), _Inside(), list[Zone]()
     turns: list[Turn] = []
     last, latest, quoted = None, begun, len(rows)
-    for header in found:
-        zone = zones[header.row]
-        changes = last is not None and last.human != header.human
-        fits = (header.row == 0 or not rows[header.row - 1].text.strip()) and (
-            not changes or not ruled or _after_rule(rows, header.row)
-        )
-        if zone.fenced or zone.tool:
-            fits = fits and not (zone.fenced and zone.tool) and header.at is not None and latest is not None and header.at >= latest
-        elif header.at is not None and latest is not None:
-            fits = fits and header.at >= latest - _DISORDER
-        elif header.at is None:
-            fits = fits and not (header.human and header.human in dated)
-        if not fits:
-            quoted = min(quoted, header.row) if not (zone.fenced or zone.tool) else quoted
-            continue
-        if last is not None:
-            turns.append(Turn(header=last, after=header.row, quoted=min(quoted, header.row)))
-        last, quoted = header, len(rows)
-        latest = max(header.at, latest) if header.at and latest else header.at or latest
+    for number, row in enumerate(rows):
+        header = headers.get(number)
+        if header is not None:
+            changes = last is not None and last.human != header.human
+            fits = (number == 0 or not rows[number - 1].text.strip()) and (not changes or not ruled or _after_rule(rows, number))
+            later = header.at is not None and latest is not None and header.at >= latest
+            if inside.tool:
+                fits = fits and later and (not inside.mark or _reopens(fences, inside, number))
+            elif inside.mark:
+                fits = fits and (later or (header.at is None and fences.ends_before(number, inside.mark)))
+            elif header.at is not None and latest is not None:
+                fits = fits and header.at >= latest - _DISORDER
+            if header.at is None:
+                fits = fits and not (header.human and header.human in dated)
+            if not fits:
+                quoted = min(quoted, number) if not (inside.mark or inside.tool) else quoted
+            else:
+                if last is not None:
+                    turns.append(Turn(header=last, after=number, quoted=min(quoted, number)))
+                last, quoted = header, len(rows)
+                latest = max(header.at, latest) if header.at and latest else header.at or latest
+                inside.leave()
+        zones.append(inside.follow(number, row.text, fences))
     if last is not None:
         turns.append(Turn(header=last, after=len(rows), quoted=quoted))
-    return turns
+    return turns, zones
+
+
+def _reopens(fences: _Fences, inside: _Inside, number: int) -> bool:
+    """Whether a tool's block that has no end left its fence open at a turn."""
+    return not inside.depth and fences.closer(number, inside.mark) is not None and fences.ends_before(number, inside.mark)
 
 
 def _header(number: int, text: str) -> Header | None:
