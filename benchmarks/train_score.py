@@ -12,6 +12,7 @@ import argparse
 import json
 from collections import defaultdict
 from collections.abc import Sequence
+from math import exp
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ from kept.evaluation.turns import Annotated, annotations
 from kept.extraction.rules.prompts import propose
 from kept.extraction.rules.sentences import sentences
 from kept.extraction.rules.wishes import WISH
-from kept.extraction.score import NEAR, Model, features
+from kept.extraction.score import NEAR, Model, features, score
 from kept.profiles import profile
 from kept.profiles.language import lexicon_of
 from kept.profiles.lexicons import lexicon
@@ -82,7 +83,8 @@ def rows_of(turns: Sequence[Annotated]) -> list[Row]:
     for place, event in enumerate(events):
         if event.kind is not Kind.PROMPT:
             continue
-        turn, before = of_turn[event.key.split(" ", 1)[1]], events[max(0, place - NEAR) : place]
+        turn = of_turn[event.key.split(" ", 1)[1]]
+        replied = any(each.author is Author.ASSISTANT for each in events[max(0, place - NEAR) : place])
         words = lexicon_of([event], by.languages)
         proposed = {
             candidate.content: candidate
@@ -95,7 +97,7 @@ def rows_of(turns: Sequence[Annotated]) -> list[Row]:
                 if len(text) < 15 or sentence.aside:
                     continue
                 content, trigger = (made.content, made.trigger) if made else (text, WISH)
-                values = features(content, trigger=trigger, before=before, patterns=every)
+                values = features(content, trigger=trigger, after_reply=replied, patterns=every)
                 waits = made is not None and bool(made.doubt)
                 rows.append(Row(source=turn.source, words=content, values=values, right=turn.keeps(text), waits=waits))
     return rows
@@ -122,7 +124,7 @@ def train(rows: Sequence[Row]) -> Model:
 
 def ranked(model: Model, rows: Sequence[Row]) -> list[tuple[float, bool]]:
     """Probability and truth of the rows that would wait, each text once, the best first."""
-    found = {row.words: (kept.extraction.score.score(row.values, model).probability, row.right) for row in rows if row.waits}
+    found = {row.words: (1 / (1 + exp(-score(row.values, model).value)), row.right) for row in rows if row.waits}
     return sorted(found.values(), key=lambda pair: -pair[0])
 
 

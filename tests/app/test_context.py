@@ -1,13 +1,18 @@
 """What is put before a prompt: nothing where it is about nothing that is stored, and of the last days what it is about."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from kept.core.fence import DAYS
+from kept.core.memory import Actor
+from kept.core.operation import Revise, as_facts
+from kept.memories import person
 from kept.pipeline.run import Options, run
 from kept.recall.context import assemble
 from kept.recall.nearby import Asked, Place
+from kept.store.values import Draft
 
 UNRELATED = (
     "What is a good recipe for banana bread with walnuts?",
@@ -55,6 +60,26 @@ def offered(workspace, message, thread=None, **fields):
     asked = Asked(message=message, directory=thread.project, session="another", core=False, **fields)
     place = Place(str(workspace.paths.store), "/", seconds=30.0)
     return assemble(place, asked, now=thread.last_at + timedelta(hours=6)).pieces
+
+
+def test_a_memory_is_shown_with_what_it_is_about(workspace):
+    memory = person.add(workspace, "Never restart it on a Friday.", "constraint")
+    facts = replace(as_facts(memory), about="the walnut server")
+    person.pin(workspace, memory.id)
+    workspace.store.log.commit(
+        Draft(
+            run=1,
+            stage="edit",
+            subject="",
+            actor=Actor.PERSON,
+            recorded_at=workspace.clock(),
+            operations=(Revise(memory=memory.id, at=workspace.clock(), reason="", facts=facts),),
+        )
+    )
+    thread = max(workspace.store.archive.threads(), key=lambda each: each.last_at)
+    asked = Asked(message="", directory=thread.project, session="another", core=True)
+    shown = assemble(Place(str(workspace.paths.store), "/", seconds=30.0), asked, now=thread.last_at).pieces
+    assert "Never restart it on a Friday. (about: the walnut server)" in [each.text for each in shown]
 
 
 def test_a_prompt_about_nothing_that_is_stored_brings_no_line(workspace):

@@ -5,10 +5,11 @@ import json
 import pytest
 
 from kept.cli.door import main
-from kept.core.errors import MissingError
+from kept.core.errors import MissingError, StaleError
 from kept.core.memory import Status
-from kept.memories import person
+from kept.memories import decisions, person
 from kept.memories.history import undo
+from kept.memories.person import revision
 from kept.memories.waiting import BEST, best, count, find, waiting
 from kept.pipeline.run import Options, run
 from talking import say
@@ -43,7 +44,8 @@ def workspace(desk_at, home):
 def test_the_best_of_a_project_are_chosen_and_the_rest_counts(workspace):
     pool = waiting(workspace)
     assert {item.memory.content for item in pool} == set(WISHES)
-    assert len(best(pool)) == count(workspace) == BEST < len(pool)
+    assert len(best(pool)) == BEST < len(pool)
+    assert count(workspace) == (len(pool), BEST)
     assert [item.score.value for item in pool] == sorted((item.score.value for item in pool), reverse=True)
 
 
@@ -103,6 +105,16 @@ def test_review_lists_approves_and_rejects_by_id_and_why_shows_the_terms(workspa
     kept("review", "--approve", queue[0]["id"], "--reject", queue[1]["id"])
     statuses = {memory.content: memory.status for memory in workspace.store.log.memories()}
     assert statuses == {queue[0]["content"]: Status.ACTIVE, queue[1]["content"]: Status.REJECTED}
+
+
+def test_a_wish_is_decided_by_its_id_like_a_held_memory_and_found_by_it_afterwards(workspace):
+    first, second = (item.memory for item in waiting(workspace)[:2])
+    with pytest.raises(StaleError):
+        decisions.approve(workspace, first.id, if_match="another")
+    approved = decisions.approve(workspace, first.id, content="Reports are never rounded.", if_match=revision(first))
+    assert (approved.status, approved.content) == (Status.ACTIVE, "Reports are never rounded.")
+    assert decisions.reject(workspace, second.id).status is Status.REJECTED
+    assert [decisions.find(workspace, each.id).status for each in (first, second)] == [Status.ACTIVE, Status.REJECTED]
 
 
 STANDING = "Make sure the tests never touch the network."

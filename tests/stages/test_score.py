@@ -3,17 +3,16 @@
 from kept.extraction.rules.wishes import WISH
 from kept.extraction.score import Model, features, score, trained
 
-MODEL = Model(bias=-2.0, weights=dict.fromkeys(features("", trigger=WISH, before=(), patterns=()), 0.5))
+MODEL = Model(bias=-2.0, weights=dict.fromkeys(features("", trigger=WISH, after_reply=False, patterns=()), 0.5))
 
 
 def values(words, trigger=WISH):
-    return features(words, trigger=trigger, before=(), patterns=())
+    return features(words, trigger=trigger, after_reply=False, patterns=())
 
 
 def test_a_score_is_the_bias_and_the_sum_of_its_terms():
     found = score(values("our amounts are always in cents"), MODEL)
     assert found.value == MODEL.bias + sum(value for _, value in found.terms)
-    assert 0 < found.probability < 1
 
 
 def test_only_features_that_hold_are_terms_and_the_largest_stands_first():

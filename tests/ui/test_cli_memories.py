@@ -86,7 +86,8 @@ def test_an_added_sentence_is_remembered_at_once_and_written(capsys, home):
     assert "Remembered" in out
     assert RULE in memory_file(home).read_text()
     (memory,) = told(capsys, "list")
-    assert (memory["origin"], memory["scope"], memory["confidence"]) == ("user", "user", 1.0)
+    assert (memory["origin"], memory["scope"]) == ("user", "user")
+    assert memory["confidence"] is None  # nothing kept is sure of is a calibrated probability
 
 
 def test_an_added_sentence_can_belong_to_a_project_and_end(capsys, home):

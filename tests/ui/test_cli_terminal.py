@@ -9,16 +9,12 @@ import signal
 import struct
 import subprocess
 import termios
-from datetime import UTC, datetime
 
 import pytest
 from cli_world import OTHER, RULE, command, kept, memory_file, told, transcript
 
 from kept.cli import front
 from kept.cli.show import entry, json_text, safe
-from kept.core.event import Origin
-from kept.core.memory import Evidence, Memory, Status
-from kept.memories.browse import by_session
 
 LONG = (
     "Never write to `deploy.log` from a background job in this repo, always send the message to the `notify` queue and "
@@ -76,28 +72,6 @@ def test_review_opens_the_conversation_and_asks_again(capsys, home, held):
     code, shown = typed(home, ["review"], ("stop", "o"), ("stop", "y"), ("stop", "q"))
     assert code == 0
     assert "1 kept, 0 rejected" in plain(shown)
-
-
-def test_the_queue_stands_in_batches_by_session_the_latest_first():
-    def memory(number: str, session: str, day: int) -> Memory:
-        at = datetime(2026, 1, day, tzinfo=UTC)
-        said = Evidence(quote="q", event=number, session=session, path="p", at=at, author="human", origin=Origin.USER)
-        return Memory(
-            id=number,
-            profile="coding",
-            category="constraint",
-            scope="user",
-            status=Status.HELD,
-            content=number,
-            confidence=0.6,
-            origin=Origin.USER,
-            first_seen=at,
-            last_seen=at,
-            evidence=(said,),
-        )
-
-    queue = [memory("a", "s1", 3), memory("b", "s2", 5), memory("c", "s1", 1), memory("d", "s2", 2)]
-    assert [each.id for each in by_session(queue)] == ["b", "d", "a", "c"]
 
 
 def test_other_keys_are_ignored_and_stopping_keeps_what_was_answered(capsys, home, held):

@@ -57,7 +57,5 @@ def scope_name(scope: str, names: Mapping[str, str]) -> str:
 
 
 def rank_text(item: Waiting) -> str:
-    """The place of a proposal among what waits in its project, and how likely it is worth keeping."""
-    return (
-        f"{item.rank} of {item.of} that wait here; about {round(20 * item.score.probability) * 5} % of such lines are worth keeping"
-    )
+    """The place of a proposal among what waits in its project."""
+    return f"{item.rank} of {item.of} that wait here"

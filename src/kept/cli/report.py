@@ -56,14 +56,19 @@ def report_lines(
     yield line((f"{counted(report.active, 'memory', 'memories')} · {report.seconds:.1f} s", "dim"))
 
 
+def waiting_line(every: int, chosen: int) -> Line:
+    """How much waits for a person, and how much of it is shown first."""
+    rest = f", the best {chosen:,} of them first" if chosen < every else ""
+    return line((f"{counted(every, 'line waits', 'lines wait')} for your decision{rest}", "yellow"), (" → kept review", "dim"))
+
+
 def waiting_lines(workspace: Workspace) -> Iterator[Line]:
     """What waits for a person: how much, and the best of it."""
     pool = waiting(workspace)
     if not pool:
         return
     chosen = best(pool)
-    rest = f", the best {len(chosen):,} of them first" if len(chosen) < len(pool) else ""
-    yield line((f"{counted(len(pool), 'line waits', 'lines wait')} for your decision{rest}", "yellow"), (" → kept review", "dim"))
+    yield waiting_line(len(pool), len(chosen))
     for item in sorted(chosen, key=lambda item: (-item.score.value, item.memory.id))[:_BEST_SHOWN]:
         yield entry([("  ", "")], shown(item.memory.content, item.memory.about, _LINE))
 

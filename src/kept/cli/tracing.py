@@ -13,13 +13,12 @@ from kept.cli.lists import rank_text
 from kept.cli.show import Line, entry, line
 from kept.cli.turns import turn_line
 from kept.core.codec import dump
-from kept.core.errors import MissingError
 from kept.core.event import Event
 from kept.core.memory import Evidence, Memory, Status
 from kept.core.times import to_text
 from kept.memories import waiting
 from kept.memories.browse import WHOSE, Trace, exported, plain, trace
-from kept.memories.person import find
+from kept.memories.decisions import find
 from kept.memories.waiting import Waiting
 from kept.outputs.compose import Route
 from kept.outputs.routing import routed
@@ -35,20 +34,12 @@ def why(
 ) -> None:
     """Where a memory comes from: the words, whose they are, session, file and line; and what happened to it since."""
     with at_desk(context) as workspace:
-        found = trace(workspace, _found(workspace, number), context=around)
+        found = trace(workspace, find(workspace, number), context=around)
         place = _place(workspace, found.memory)
         if as_json:
             show.write_json(_body(workspace, found, place))
         else:
             show.write(_lines(workspace, found, place))
-
-
-def _found(workspace: Workspace, number: str) -> Memory:
-    """The memory of an id, or the wish said once that waits. Raises MissingError."""
-    try:
-        return find(workspace, number)
-    except MissingError:
-        return waiting.find(workspace, number)
 
 
 def _place(workspace: Workspace, memory: Memory) -> Waiting | None:
@@ -117,11 +108,7 @@ def _turn(workspace: Workspace, event: Event) -> Line:
 
 
 def _body(workspace: Workspace, found: Trace, place: Waiting | None) -> dict[str, Any]:
-    score = (
-        {"rank": place.rank, "of": place.of, "probability": round(place.score.probability, 2), "terms": dict(place.score.terms)}
-        if place
-        else None
-    )
+    score = {"rank": place.rank, "of": place.of, "terms": dict(place.score.terms)} if place else None
     return {
         "waiting": score,
         "memory": exported(workspace, found.memory),

@@ -63,7 +63,7 @@ def scored(
     turns = annotations(folder)
     with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as workspace:
         run(workspace, [transcripts], Options(model=False), progress=progress)
-        memories = tuple(exported(workspace, each) for each in workspace.store.log.memories())
+        memories = tuple(exported(workspace, each) | {"confidence": each.confidence} for each in workspace.store.log.memories())
     return memories, against(turns, memories)
 
 

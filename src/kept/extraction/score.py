@@ -1,19 +1,18 @@
 """The score by which proposals that wait are ranked: a logistic model over seven named features of a passage.
 
 ``benchmarks/train_score.py`` trains the weights in ``score.json`` on annotated turns. Trained on one project and tried on
-another, five of the ten best are right, and the probability is off by less than ten points. So the score orders what a person
-is shown, and decides nothing. Pure.
+another, five of the ten best are right, and the odds are off by more than ten points. So the score orders what a person is
+shown, is told as a rank, never as a probability, and decides nothing. Pure.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import exp, log2
+from math import log2
 from pathlib import Path
 
 from kept.core.artifact import artifacts
-from kept.core.event import Author, Event
 from kept.core.lexicon import TellingPatterns
 from kept.core.text import tokens, word_set
 from kept.extraction.rules.patterns import has
@@ -35,11 +34,6 @@ class Score:
     value: float
     terms: tuple[tuple[str, float], ...]
 
-    @property
-    def probability(self) -> float:
-        """How likely an annotator would keep the passage."""
-        return 1 / (1 + exp(-self.value))
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Model:
@@ -49,13 +43,13 @@ class Model:
     weights: Mapping[str, float]
 
 
-def features(words: str, *, trigger: str, before: Sequence[Event], patterns: Sequence[TellingPatterns]) -> dict[str, float]:
-    """The features of a passage: ``before`` are the events before its prompt, ``patterns`` those of the profile's languages."""
+def features(words: str, *, trigger: str, after_reply: bool, patterns: Sequence[TellingPatterns]) -> dict[str, float]:
+    """The features of a passage: whether a reply stands before its prompt; ``patterns`` are those of the profile's languages."""
     return {
         "length": log2(1 + mass(words)),
         "question": float(words.rstrip().endswith(_QUESTION)),
         "says we": float(not _WE.isdisjoint(tokens(words)) or any(map(words.__contains__, _WE_UNSPACED))),
-        "after a reply": float(any(event.author is Author.ASSISTANT for event in before)),
+        "after a reply": float(after_reply),
         "explicit telling": float(trigger != WISH),
         "names a file or command": float(bool(artifacts(words))),
         "points outside itself": float(any(has(language.outside, words) for language in patterns)),

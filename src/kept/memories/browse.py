@@ -38,7 +38,7 @@ class Filter:
     """Which memories to list: those that everything here lets through.
 
     By status, category, project (part of its name), all of some ``words`` (parts of words count), origin, the span of days they
-    were last seen in, confidence in [``least``, ``most``), whether a person pinned them. ``everything`` lets any status through.
+    were last seen in, whether a person pinned them. ``everything`` lets any status through.
     """
 
     statuses: tuple[Status, ...] = (Status.ACTIVE,)
@@ -49,8 +49,6 @@ class Filter:
     origin: Origin | None = None
     since: datetime | None = None
     before: datetime | None = None
-    least: float = 0.0
-    most: float = 2.0
     pinned: bool = False
 
 
@@ -69,7 +67,6 @@ def chosen(workspace: Workspace, memories: Sequence[Memory], which: Filter, mome
             and profile in ("", memory.profile)
             and (not project or project in names.get(memory.scope, memory.scope).lower())
             and which.origin in (None, memory.origin)
-            and which.least <= memory.confidence < which.most
             and (memory.pinned or not which.pinned)
             and _within(memory.last_seen, which.since, which.before)
             and (not words or _has(memory, words))
@@ -92,20 +89,6 @@ def _within(seen: datetime | None, since: datetime | None, before: datetime | No
 def _has(memory: Memory, words: Sequence[str]) -> bool:
     text = f"{memory.id} {memory.content} {memory.subject}".casefold()
     return all(each in text for each in words)
-
-
-def by_session(queue: Sequence[Memory]) -> tuple[Memory, ...]:
-    """A queue in batches: what was said in one session together, the latest session first."""
-    said = {each.id: each.evidence[-1] for each in queue if each.evidence}
-    last: dict[str, str] = {}
-    for each in said.values():
-        last[each.session] = max(last.get(each.session, ""), to_text(each.at) if each.at else "")
-
-    def place(memory: Memory) -> tuple[bool, tuple[int, ...], str]:
-        session = said[memory.id].session if memory.id in said else ""
-        return (memory.id not in said, tuple(-ord(char) for char in last.get(session, "")), session)
-
-    return tuple(sorted(queue, key=place))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -234,7 +217,7 @@ def exported(workspace: Workspace, memory: Memory, moment: datetime | None = Non
         "category": memory.category,
         "scope": memory.scope,
         "status": memory.status_at(moment or workspace.clock()).value,
-        "confidence": memory.confidence,
+        "confidence": None,  # what kept is sure of is no probability: no number is told until one is calibrated
         "origin": memory.origin.value,
         "pinned": memory.pinned,
         **instant,

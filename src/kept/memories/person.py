@@ -296,6 +296,11 @@ def dismiss(workspace: Workspace, candidate: str) -> Memory:
         return find(workspace, value.id)
 
 
+def number_of_admitted(candidate: str) -> str:
+    """The id of the memory that a refused candidate becomes once a person decides on it."""
+    return digest("admitted", candidate, size=5)
+
+
 def _of_refused(workspace: Workspace, candidate: str, status: Status) -> Memory:
     """The memory that a refused candidate becomes. Raises MissingError, UsageError where it is remembered or was forgotten."""
     judged = next((each.judged for each in workspace.store.log.refused() if each.judged.candidate.id == candidate), None)
@@ -309,8 +314,7 @@ def _of_refused(workspace: Workspace, candidate: str, status: Status) -> Memory:
         same = normal_form(memory.content) == normal_form(content)
         if candidate in memory.candidates or (same and memory.status in (Status.ACTIVE, Status.HELD)):
             raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
-    number = digest("admitted", found.id, size=5)
-    return replace(as_memory(found), id=number, status=status, content=content, owned=True, reason="")
+    return replace(as_memory(found), id=number_of_admitted(candidate), status=status, content=content, owned=True, reason="")
 
 
 def derived(

@@ -5,7 +5,7 @@ its evidence (:func:`kept.memories.person.admit`); turned down, it is noted and 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from kept.core.errors import MissingError
@@ -32,9 +32,11 @@ class Waiting:
 
 def waiting(workspace: Workspace) -> tuple[Waiting, ...]:
     """Everything that waits, scope by scope, the best first. Raises StoreError, DamagedError."""
+    found = _pool(workspace)
+    replied = workspace.store.archive.after_reply((memory.evidence[0].event for memory, _ in found if memory.evidence), NEAR)
     pool: dict[str, list[tuple[Memory, bool, Score]]] = defaultdict(list)
-    for memory, stored in _pool(workspace):
-        pool[memory.scope].append((memory, stored, _score(workspace, memory)))
+    for memory, stored in found:
+        pool[memory.scope].append((memory, stored, _score(workspace, memory, replied)))
     return tuple(
         Waiting(memory=memory, stored=stored, rank=rank, of=len(members), score=value)
         for _, members in sorted(pool.items())
@@ -47,9 +49,10 @@ def best(every: Sequence[Waiting], most: int = BEST) -> tuple[Waiting, ...]:
     return tuple(item for item in every if item.rank <= most)
 
 
-def count(workspace: Workspace) -> int:
-    """How many proposals would be shown as the best; without reading any conversation."""
-    return sum(min(BEST, members) for members in Counter(memory.scope for memory, _ in _pool(workspace)).values())
+def count(workspace: Workspace) -> tuple[int, int]:
+    """How many proposals wait, and how many of them would be shown as the best; scores nothing."""
+    scopes = Counter(memory.scope for memory, _ in _pool(workspace))
+    return scopes.total(), sum(min(BEST, members) for members in scopes.values())
 
 
 def find(workspace: Workspace, number: str) -> Memory:
@@ -119,11 +122,11 @@ def as_memory(candidate: Candidate) -> Memory:
     )
 
 
-def _score(workspace: Workspace, memory: Memory) -> Score:
-    """The score of a memory as its first words were said; of one without words on record, that of its content alone."""
-    around = workspace.store.archive.around(memory.evidence[0].event, NEAR, 0) if memory.evidence else ()
+def _score(workspace: Workspace, memory: Memory, replied: Collection[str]) -> Score:
+    """The score of a memory as its first words were said; ``replied`` are the events that stand after a reply."""
+    after_reply = bool(memory.evidence) and memory.evidence[0].event in replied
     languages = next(
         (profile.languages for profile in workspace.profiles if profile.id == memory.profile), workspace.profile.languages
     )
     patterns = lexicon(languages).spoken
-    return score(features(memory.content, trigger=memory.trigger, before=around[:-1], patterns=patterns))
+    return score(features(memory.content, trigger=memory.trigger, after_reply=after_reply, patterns=patterns))

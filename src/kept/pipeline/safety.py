@@ -275,7 +275,7 @@ def _memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str:
         scope=scope,
         status=Status(status) if trusted else Status.HELD,
         content=content,
-        confidence=_share(body.get("confidence")),
+        confidence=_share(body.get("confidence"), 1.0 if trusted else 0.6),
         origin=origin,
         first_seen=first,
         last_seen=last or first,
@@ -327,8 +327,9 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(_text(each) for each in value[:100] if _text(each)) if isinstance(value, list) else ()
 
 
-def _share(value: object) -> float:
-    return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else 0.0
+def _share(value: object, usual: float) -> float:
+    """A confidence that an older export told; exports of today tell none."""
+    return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else usual
 
 
 def _count(value: object) -> int:

@@ -49,7 +49,7 @@ def assemble(
 def _fix(look: Look, memory: Known) -> Piece:
     where = "" if memory.scope in look.scopes else f" [{look.glance.names([memory.scope]).get(memory.scope, 'another project')}]"
     reason = f"the message tells of the same failure{where and ', met in another project'}"
-    return Piece(FIXES, memory.id, memory.content + where, look.day(memory.last_seen), 1.0, memory.confidence - bool(where), reason)
+    return Piece(FIXES, memory.id, memory.line + where, look.day(memory.last_seen), 1.0, memory.confidence - bool(where), reason)
 
 
 def _core(look: Look) -> list[Piece]:
@@ -58,7 +58,7 @@ def _core(look: Look) -> list[Piece]:
         Piece(
             CORE,
             each.id,
-            each.content,
+            each.line,
             look.day(each.last_seen),
             1.0,
             each.pinned + each.confidence * min(1.0, 0.8 + each.observations / 50),

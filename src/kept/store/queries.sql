@@ -251,6 +251,16 @@ SELECT e.id, e.block, e.place FROM events AS e WHERE e.key = :key;
 SELECT te.thread, te.ordinal FROM thread_events AS te JOIN events AS e ON e.id = te.event
 WHERE e.key = :key ORDER BY te.thread LIMIT 1;
 
+-- name: events_after_a_reply
+SELECT e.key FROM events AS e JOIN thread_events AS te ON te.event = e.id
+WHERE e.key IN (SELECT value FROM json_each(:keys))
+      AND te.thread = (SELECT min(told.thread) FROM thread_events AS told WHERE told.event = e.id)
+      AND EXISTS (
+          SELECT 1 FROM thread_events AS reply JOIN events AS r ON r.id = reply.event
+          WHERE reply.thread = te.thread AND reply.ordinal BETWEEN te.ordinal - :near AND te.ordinal - 1
+                AND r.author = 'assistant' AND NOT reply.abandoned
+      );
+
 -- name: events_between
 SELECT f.source, f.path, t.session, t.project, count(*) AS events,
        sum(e.kind = 'prompt' AND e.author = 'human') AS prompts, min(e.at) AS first_at, max(e.at) AS last_at

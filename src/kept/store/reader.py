@@ -35,6 +35,12 @@ class Known(NamedTuple):
     sessions: frozenset[str]
     artifacts: tuple[str, ...]
     uses: int
+    about: str = ""
+
+    @property
+    def line(self) -> str:
+        """Its content, and behind it what it is about where the content does not say."""
+        return f"{self.content} (about: {self.about})" if self.about else self.content
 
 
 class Noted(NamedTuple):
@@ -204,6 +210,7 @@ def _known(row: Any) -> Known:
             frozenset(each.get("session", "") for each in body.get("evidence", ())),
             tuple(map(str, body.get("artifacts", ()))),
             int(row[5]),
+            str(body.get("about", "")),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"memory {row[1]}") from error

@@ -5,6 +5,7 @@ undone.
 import pytest
 
 from kept.core.memory import Status
+from kept.memories.waiting import best, waiting
 from kept.pipeline.run import Options, run
 from kept.store.archive import blocks
 from kept.store.records import unpack
@@ -122,3 +123,19 @@ def test_a_decision_and_its_card_read_no_archived_text(served, home, monkeypatch
     assert served.ask("GET", f"/review/{held.id}/card")[0] == 200
     assert served.ask("GET", "/review/lingering")[0] == 200
     assert unpacked == []
+
+
+def test_the_page_shows_and_decides_the_wishes_that_the_command_shows(served, home):
+    say(home, "w", "hello there", *(f"Our reports should show the {name} without any rounding." for name in "abcdefghijkl"))
+    with served.workspace() as workspace:
+        run(workspace, [], Options(model=False))
+        shown = [item.memory for item in best(waiting(workspace))]
+    _, _, text = served.ask("GET", "/review")
+    assert [each.id in text for each in shown] == [True] * 10
+    assert "10 of 12, the best first" in text
+    assert served.ask("GET", "/review?all=true")[2].count('class="row decide') == 12
+    assert served.ask("POST", f"/api/memories/{shown[0].id}/approve", {})[0] == 200
+    assert served.ask("POST", f"/api/memories/{shown[1].id}/reject", {})[0] == 200
+    assert "Kept" in served.ask("GET", f"/review/{shown[0].id}/card")[2]
+    with served.workspace() as workspace:
+        assert {each.status for each in workspace.store.log.memories()} == {Status.ACTIVE, Status.REJECTED}

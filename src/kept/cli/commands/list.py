@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -69,7 +69,7 @@ def _check_category(workspace: Workspace, category: str, memories: Sequence[Memo
 def _list_refused(workspace: Workspace, *, as_json: bool) -> None:
     found = sorted(refused(workspace), key=lambda each: (_reason(each), each.candidate.content))
     if as_json:
-        show.write_json([plain(each.candidate) | {"reason": _reason(each), "detail": _detail(each)} for each in found])
+        show.write_json([_refused_body(each) for each in found])
         return
     lines: list[Line] = []
     for reason, group in groupby(found, key=_reason):
@@ -84,6 +84,12 @@ def _list_refused(workspace: Workspace, *, as_json: bool) -> None:
             for each in several
         ]
     show.write(lines or [line("Nothing was refused.")])
+
+
+def _refused_body(judged: Judged) -> dict[str, Any]:
+    body: dict[str, Any] = plain(judged.candidate)
+    del body["confidence"]
+    return body | {"reason": _reason(judged), "detail": _detail(judged)}
 
 
 def _reason(judged: Judged) -> str:

@@ -1,7 +1,7 @@
 """``kept review``: decide on held memories, one key each. Every answer is stored at once, so stopping loses nothing."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -13,11 +13,11 @@ from kept.cli.front import asked, at_desk, key, on_terminal, revised
 from kept.cli.lists import rank_text, scope_name
 from kept.cli.show import Line, counted, entry, line
 from kept.cli.turns import turns_around
-from kept.core.errors import MissingError, StaleError
+from kept.core.errors import StaleError
 from kept.core.memory import Memory, Status
-from kept.memories import person
+from kept.memories import decisions, person
 from kept.memories.browse import WHOSE, exported
-from kept.memories.waiting import Waiting, best, find, waiting
+from kept.memories.waiting import Waiting, best, waiting
 from kept.pipeline.sleep import lingering
 from kept.profiles.profile import title_of
 from kept.workspace import Workspace
@@ -91,13 +91,12 @@ def review(
             if len(queue) < len(pool):
                 show.write([line((f"… and {len(pool) - len(queue):,} more", "dim"), (" → kept review --all", "dim"))])
         else:
-            memories = tuple(item.memory for item in queue)
-            return _ask(workspace, memories, unstored={item.memory.id for item in queue if not item.stored})
+            return _ask(workspace, tuple(item.memory for item in queue))
         return 0
 
 
 def _body(workspace: Workspace, item: Waiting) -> dict[str, Any]:
-    ranked = {"rank": item.rank, "of": item.of, "probability": round(item.score.probability, 2), "stored": item.stored}
+    ranked = {"rank": item.rank, "of": item.of, "stored": item.stored}
     return exported(workspace, item.memory) | ranked
 
 
@@ -125,12 +124,10 @@ def _review_stale(workspace: Workspace, *, list_: bool, as_json: bool) -> int:
 
 
 def _decide(context: typer.Context, workspace: Workspace, approve: list[str], reject: list[str], admit: list[str]) -> int:
-    approved, rejected = [[_stored(workspace, number) for number in numbers] for numbers in (approve, reject)]
-
     def act() -> list[Memory]:
-        kept = [(person.approve if stored else person.admit)(workspace, number) for number, stored in approved]
-        turned_down = [(person.reject if stored else person.dismiss)(workspace, number) for number, stored in rejected]
-        return [*kept, *turned_down, *(person.admit(workspace, number) for number in admit)]
+        decided = [decisions.approve(workspace, number) for number in approve]
+        decided += [decisions.reject(workspace, number) for number in reject]
+        return decided + [person.admit(workspace, number) for number in admit]
 
     done, written = settle(workspace, act)
     if not asked(context).quiet:
@@ -138,23 +135,10 @@ def _decide(context: typer.Context, workspace: Workspace, approve: list[str], re
     return told_problems(written)
 
 
-def _stored(workspace: Workspace, number: str) -> tuple[str, bool]:
-    """The whole id of what waits, and whether it is a memory of the store. Raises MissingError."""
-    try:
-        return person.find(workspace, number).id, True
-    except MissingError:
-        return find(workspace, number).id, False
-
-
-def _ask(
-    workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str] | None = None, unstored: Collection[str] = ()
-) -> int:
-    """Ask for a decision on each memory; ``why`` says of active ones, which are kept or retired, why they are here.
-
-    Of ``unstored`` ones the store has the proposal alone.
-    """
+def _ask(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str] | None = None) -> int:
+    """Ask for a decision on each memory; ``why`` says of active ones, which are kept or retired, why they are here."""
     reasons = why or {}
-    answers, written = settle(workspace, lambda: _answers(workspace, queue, reasons, unstored))
+    answers, written = settle(workspace, lambda: _answers(workspace, queue, reasons))
     kept, rejected = answers["y"] + answers["e"], answers["n"]
     waiting = len(queue) - kept - rejected
     rest = (f"; {counted(waiting, 'memory waits', 'memories wait')}" if waiting else "", "dim")
@@ -162,7 +146,7 @@ def _ask(
     return told_problems(written)
 
 
-def _answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str], unstored: Collection[str]) -> Counter[str]:
+def _answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str]) -> Counter[str]:
     answers: Counter[str] = Counter()
     for number, memory in enumerate(queue, start=1):
         reason = [line((f"    {why[memory.id]}", "dim"))] if memory.id in why else []
@@ -173,10 +157,7 @@ def _answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, 
         if answer == "q":
             break
         try:
-            if memory.id in unstored:
-                _apply_to_proposal(workspace, memory, answer)
-            else:
-                _apply(workspace, memory, answer)
+            _apply(workspace, memory, answer)
         except StaleError as error:
             show.write([line((f"kept: {error}", "yellow"))])
             answer = "s"
@@ -194,27 +175,11 @@ def _apply(workspace: Workspace, memory: Memory, answer: str) -> None:
         case "n" if active:
             person.retire(workspace, memory.id, if_match=seen)
         case "y":
-            person.approve(workspace, memory.id, if_match=seen)
+            decisions.approve(workspace, memory.id, if_match=seen)
         case "n":
-            person.reject(workspace, memory.id, if_match=seen)
+            decisions.reject(workspace, memory.id, if_match=seen)
         case "e":
-            words = revised(memory.content)
-            if words != memory.content:
-                seen = person.revision(person.edit(workspace, memory.id, words, if_match=seen))
-            person.approve(workspace, memory.id, if_match=seen)
-
-
-def _apply_to_proposal(workspace: Workspace, memory: Memory, answer: str) -> None:
-    match answer:
-        case "y":
-            person.admit(workspace, memory.id)
-        case "n":
-            person.dismiss(workspace, memory.id)
-        case "e":
-            words = revised(memory.content)
-            admitted = person.admit(workspace, memory.id)
-            if words != memory.content:
-                person.edit(workspace, admitted.id, words)
+            decisions.approve(workspace, memory.id, content=revised(memory.content), if_match=seen)
 
 
 def _card(workspace: Workspace, memory: Memory) -> Iterator[Line]:

@@ -13,7 +13,7 @@ from kept.cli.commands.prompt import origin_line
 from kept.cli.cost import standing_lines
 from kept.cli.front import at_desk
 from kept.cli.lists import grouped, memory_line, scope_name
-from kept.cli.report import missed_lines, waiting_lines
+from kept.cli.report import missed_lines, waiting_line
 from kept.cli.show import Line, counted, entry, line
 from kept.cli.tracing import route_lines
 from kept.core.codec import dump
@@ -28,6 +28,7 @@ from kept.intake.unread import unread
 from kept.journal.calendar import Month, month
 from kept.llm.budget import usage_body
 from kept.local.job_failures import standing_failures
+from kept.memories import waiting
 from kept.memories.browse import Day, State, days, exported, plain, state
 from kept.memories.browse import day as look_at
 from kept.outputs.compose import Route
@@ -77,7 +78,8 @@ def _state_lines(workspace: Workspace, found: State, due: Sequence[Doomed], miss
         others = ",".join((*workspace.settings.profiles, profile))
         told = f"{counted(count, 'memory', 'memories')} of the profile {profile}, which is not at work, so nothing shows them"
         yield line((told, "yellow"), (f" → kept config set profiles {others}", "dim"))
-    yield from waiting_lines(workspace)
+    if sum(waits := waiting.count(workspace)):
+        yield waiting_line(*waits)
     undated = f", {counted(found.undated, 'event')} without a date" if found.undated else ""
     yield line(f"{counted(found.files, 'transcript')} read{undated}", (" → kept sources", "dim"))
     if found.unread:

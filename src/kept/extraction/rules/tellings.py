@@ -286,5 +286,5 @@ def _goes_on(text: str, end: int, patterns: TellingPatterns) -> bool:
 
 def mass(words: str) -> int:
     """The words of a text; two characters of a script without spaces count as one."""
-    dense = sum(map(is_cjk, words))
+    dense = 0 if words.isascii() else sum(map(is_cjk, words))
     return len(words.split()) + dense // 2 - (1 if dense else 0)

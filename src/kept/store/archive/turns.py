@@ -244,6 +244,11 @@ class SqliteArchive:
         row = self._database.one("event_around", key=key)
         return self.events(row["thread"], row["ordinal"] - before, row["ordinal"] + after + 1) if row else ()
 
+    def after_reply(self, keys: Iterable[str], near: int) -> frozenset[str]:
+        """Those events before which, at most so many events away, the assistant says something."""
+        rows = self._database.run("events_after_a_reply", keys=canonical(sorted(set(keys))), near=near)
+        return frozenset(row["key"] for row in rows)
+
     def progressed(self, thread: int, *, extracted: int, seen: int) -> None:
         """Note that ``seen`` events of a thread were looked at and its episodes are closed before ordinal ``extracted``."""
         with self._database.transaction():

@@ -58,7 +58,6 @@ class MemoryOut(BaseModel):
     category: str
     scope: str
     status: str
-    confidence: float
     origin: str
     pinned: bool
     first_seen: str | None

@@ -7,12 +7,11 @@ from pydantic import BaseModel, Field, StrictBool
 from starlette.responses import Response
 
 from kept.core.event import Origin
-from kept.core.memory import Memory, Status
-from kept.memories import person
+from kept.core.memory import Status
+from kept.memories import decisions, person
 from kept.memories.browse import Filter, chosen, exported
 from kept.web.api.forms import Body, Changed, Id, IfMatch, MemoryOut, Name, Sentence, change, revision_of
 from kept.web.room import at_desk
-from kept.workspace import Workspace
 
 router = APIRouter(tags=["memories"])
 
@@ -148,26 +147,22 @@ def retire_memory(request: Request, answer: Response, number: Id, body: Reason, 
 
 @router.post("/memories/{number}/approve", response_model=Changed)
 def approve_memory(request: Request, answer: Response, number: Id, body: Approved, if_match: IfMatch = None) -> dict[str, Any]:
-    """Make a held, retired or rejected memory active, in other words where some are given."""
+    """Make a held, retired or rejected memory, or a wish that waits, active; in other words where some are given."""
     seen = revision_of(if_match)
-
-    def act(workspace: Workspace) -> list[Memory]:
-        with workspace.store.transaction():
-            memory = person.find(workspace, number)
-            words, category = body.content or memory.content, body.category or memory.category
-            if (words, category) == (memory.content, memory.category):
-                return [person.approve(workspace, number, if_match=seen)]
-            edited = person.edit(workspace, number, words, category=category, if_match=seen)
-            return [edited if edited.status is Status.ACTIVE else person.approve(workspace, edited.id)]
-
-    return change(request, answer, act)
+    return change(
+        request,
+        answer,
+        lambda workspace: [
+            decisions.approve(workspace, number, content=body.content, category=body.category, if_match=seen),
+        ],
+    )
 
 
 @router.post("/memories/{number}/reject", response_model=Changed)
 def reject_memory(request: Request, answer: Response, number: Id, body: Nothing, if_match: IfMatch = None) -> dict[str, Any]:
-    """Turn down a held memory; the same proposal does not come back."""
+    """Turn down a held memory, or a wish that waits; the same proposal does not come back."""
     seen = revision_of(if_match)
-    return change(request, answer, lambda workspace: [person.reject(workspace, number, if_match=seen)])
+    return change(request, answer, lambda workspace: [decisions.reject(workspace, number, if_match=seen)])
 
 
 @router.post("/memories/{number}/keep", response_model=Changed)

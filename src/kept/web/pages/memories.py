@@ -35,11 +35,6 @@ AGES: Mapping[str, tuple[str, int, int]] = {  # label, seen within so many days,
     "90": ("the last 90 days", 90, 0),
     "old": ("longer than 90 days ago", 0, 90),
 }
-SURE: Mapping[str, tuple[str, float, float]] = {
-    "high": ("sure (90 % and more)", 0.9, 2.0),
-    "middle": ("likely (70 to 90 %)", 0.7, 0.9),
-    "low": ("unsure (under 70 %)", 0.0, 0.7),
-}
 TRUST = {Origin.USER: "your own words", Origin.ASSISTANT: "the assistant's words", Origin.TOOL: "what tools and files said"}
 Ids = Annotated[list[str], Query(alias="id", min_length=1, max_length=1_000)]
 
@@ -53,7 +48,6 @@ class Wish:
     category: str = ""
     project: str = ""
     age: str = ""
-    sure: str = ""
     origin: str = ""
 
     @property
@@ -76,12 +70,11 @@ def memories(
     category: str = "",
     project: str = "",
     age: str = "",
-    sure: str = "",
     origin: str = "",
     shown: Annotated[int, Query(ge=1, le=100_000)] = _STRETCH,
 ) -> Response:
     """The page; or, for htmx, the list alone."""
-    wish = Wish(q=q.strip(), status=status, category=category, project=project, age=age, sure=sure, origin=origin)
+    wish = Wish(q=q.strip(), status=status, category=category, project=project, age=age, origin=origin)
     with at_desk(request) as workspace:
         every = workspace.store.log.memories()
         found = chosen(workspace, every, _filter(workspace, wish), workspace.clock())
@@ -193,7 +186,6 @@ def shown_with(workspace: Workspace, words: Sequence[str] = ()) -> dict[str, Any
 def _filter(workspace: Workspace, wish: Wish) -> Filter:
     now = workspace.clock()
     _, within, longer = AGES.get(wish.age, ("", 0, 0))
-    _, least, most = SURE.get(wish.sure, ("", 0.0, 2.0))
     known = {each.value: each for each in Status}
     return Filter(
         words=wish.q,
@@ -204,8 +196,6 @@ def _filter(workspace: Workspace, wish: Wish) -> Filter:
         project=wish.project,
         since=now - timedelta(days=within) if within else None,
         before=now - timedelta(days=longer) if longer else None,
-        least=least,
-        most=most,
         origin=next((each for each in Origin if each.value == wish.origin), None),
     )
 
@@ -235,6 +225,5 @@ def _choices(workspace: Workspace, every: tuple[Memory, ...]) -> dict[str, list[
             ("any", "any status"),
         ],
         "age": [(each, label) for each, (label, _, _) in AGES.items()],
-        "sure": [(each, label) for each, (label, _, _) in SURE.items()],
         "origin": [(each.value, label) for each, label in TRUST.items()],
     }

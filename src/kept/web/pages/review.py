@@ -9,8 +9,9 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from kept.core.memory import Judged, Memory, Refused, Status
-from kept.memories.browse import Filter, by_session, chosen, refused, trace
-from kept.memories.person import find
+from kept.memories import waiting as ranking
+from kept.memories.browse import refused, trace
+from kept.memories.decisions import find
 from kept.pipeline.sleep import lingering, why_lingering
 from kept.web.differences import Change, changed_words
 from kept.web.navigation import Page
@@ -26,8 +27,8 @@ _QUOTES = 3
 
 
 def waiting(workspace: Workspace) -> int:
-    """How many memories wait for a decision."""
-    return _how_many(workspace, Status.HELD)
+    """How many proposals wait for a decision, of those that are shown first."""
+    return ranking.count(workspace)[1]
 
 
 def _how_many(workspace: Workspace, wanted: Status) -> int:
@@ -61,14 +62,27 @@ WHY: Mapping[str, str] = {  # what stands behind the name of a refusal
 
 
 @router.get("/review")
-def review(request: Request, shown: Annotated[int, Query(ge=1, le=10_000)] = _STRETCH) -> Response:
-    """The queue, what was said in one session together, the latest session first."""
+def review(
+    request: Request,
+    *,
+    every: Annotated[bool, Query(alias="all")] = False,
+    shown: Annotated[int, Query(ge=1, le=10_000)] = _STRETCH,
+) -> Response:
+    """The queue, project by project, the best first: the ten best of each, or all."""
     with at_desk(request) as workspace:
-        held = chosen(workspace, workspace.store.log.memories(), Filter(statuses=(Status.HELD,)), workspace.clock())
-        queue = by_session(held)
-        sessions = [(_session(each[0]), each) for each in _by_session(queue[:shown])]
-        values: dict[str, Any] = {"sessions": sessions, "total": len(queue), "shown": shown, "stretch": _STRETCH}
-        return page(request, workspace, "review.html", here=PAGE.id, tab="held", **values, **_shown(workspace, queue[:shown]))
+        pool = ranking.waiting(workspace)
+        queue = pool if every else ranking.best(pool)
+        scopes = [(scope, list(items)) for scope, items in groupby(queue[:shown], key=lambda item: item.memory.scope)]
+        values: dict[str, Any] = {
+            "scopes": scopes,
+            "every": every,
+            "pool": len(pool),
+            "total": len(queue),
+            "shown": shown,
+            "stretch": _STRETCH,
+        }
+        memories = [item.memory for item in queue[:shown]]
+        return page(request, workspace, "review.html", here=PAGE.id, tab="held", **values, **_shown(workspace, memories))
 
 
 @router.get("/review/lingering")
@@ -126,7 +140,8 @@ def card(request: Request, number: str) -> Response:
     with at_desk(request) as workspace:
         memory = find(workspace, number)
         why = "" if memory.owned else why_lingering(workspace, memory)
-        return part(workspace, "review_card.html", memory=memory, **_shown(workspace, [memory], {memory.id: why} if why else {}))
+        shown = _shown(workspace, [memory], {memory.id: why} if why else {})
+        return part(workspace, "review_card.html", memory=memory, row=number, **shown)
 
 
 @router.get("/review/{number}/edit")
@@ -142,7 +157,8 @@ def conversation(request: Request, number: str) -> Response:
     with at_desk(request) as workspace:
         memory = find(workspace, number)
         found = conversations(trace(workspace, memory, context=5).evidence[:_QUOTES], memory.evidence)
-        return part(workspace, "review_card.html", memory=memory, **_shown(workspace, [memory]) | {"evidence": found})
+        shown = _shown(workspace, [memory]) | {"evidence": found}
+        return part(workspace, "review_card.html", memory=memory, row=number, **shown)
 
 
 def _shown(workspace: Workspace, memories: Sequence[Memory], lingers: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -151,6 +167,7 @@ def _shown(workspace: Workspace, memories: Sequence[Memory], lingers: Mapping[st
         **shown_with(workspace),
         "quotes": _QUOTES,
         "lingers": lingers or {},
+        "proposals": {each.id for each in memories if workspace.store.log.memory(each.id) is None},
         "proposed": proposed,
         "evidence": [],
         "first": 0,
@@ -169,14 +186,6 @@ def _revision(workspace: Workspace, memory: Memory) -> tuple[Change, ...]:
     ]
     before = next((each for each in reversed(said) if each != memory.content), "")
     return changed_words(before, memory.content) if before else ()
-
-
-def _by_session(queue: Sequence[Memory]) -> list[list[Memory]]:
-    return [list(each) for _, each in groupby(queue, key=lambda each: each.evidence[-1].session if each.evidence else "")]
-
-
-def _session(memory: Memory) -> Any:
-    return memory.evidence[-1] if memory.evidence else None
 
 
 def _reason(judged: Judged) -> str:

@@ -1,0 +1,53 @@
+"""What a person decides on what waits, whether the store has it (held) or has the proposal alone (a wish that was said once)."""
+
+from kept.core.errors import MissingError, StaleError
+from kept.core.memory import Memory, Status
+from kept.memories import person, waiting
+from kept.workspace import Workspace
+
+
+def find(workspace: Workspace, number: str) -> Memory:
+    """The memory of an id; else the proposal of that id, or the memory it became. Raises MissingError."""
+    try:
+        return person.find(workspace, number)
+    except MissingError as missing:
+        try:
+            return waiting.find(workspace, number)
+        except MissingError:
+            became = workspace.store.log.memory(person.number_of_admitted(number))
+            if became is None:
+                raise missing from None
+            return became
+
+
+def approve(workspace: Workspace, number: str, *, content: str = "", category: str = "", if_match: str = "") -> Memory:
+    """Make it active, in other words or another category where some are given. Raises MissingError, UsageError, StaleError."""
+    with workspace.store.transaction():
+        memory = find(workspace, number)
+        words, kind = content or memory.content, category or memory.category
+        if not _is_stored(workspace, memory):
+            _check(memory, if_match)
+            memory, if_match = person.admit(workspace, memory.id), ""
+        if (words, kind) != (memory.content, memory.category):
+            memory = person.edit(workspace, memory.id, words, category=kind, if_match=if_match)
+            if_match = ""
+        return memory if memory.status is Status.ACTIVE else person.approve(workspace, memory.id, if_match=if_match)
+
+
+def reject(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
+    """Turn it down: the same proposal does not come back. Raises MissingError, UsageError, StaleError."""
+    with workspace.store.transaction():
+        memory = find(workspace, number)
+        if _is_stored(workspace, memory):
+            return person.reject(workspace, memory.id, if_match=if_match)
+        _check(memory, if_match)
+        return person.dismiss(workspace, memory.id)
+
+
+def _is_stored(workspace: Workspace, memory: Memory) -> bool:
+    return workspace.store.log.memory(memory.id) is not None
+
+
+def _check(memory: Memory, if_match: str) -> None:
+    if if_match not in ("", person.revision(memory)):
+        raise StaleError("this was changed meanwhile", where=memory.id, hint="nothing was changed; look, then say again")
