@@ -110,6 +110,22 @@ def test_a_telling_that_may_go_on_in_the_next_line_waits_where_words_are_written
     assert told("请记住发布分支是 release-2。\n帮我看看这段代码", "zh")[0][0] == "active"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fix the test\nremember that the broker is NATS",
+        "fix the parser, run all of its tests and push when they are green\nremember that the broker is NATS",
+        "remember that the broker is NATS\nfix the test",
+    ],
+)
+def test_a_telling_is_active_beside_a_line_that_ends_without_a_full_stop(text):
+    assert told(text) == [("active", "the broker is NATS")]
+
+
+def test_a_telling_below_a_heading_waits():
+    assert told("Deploying\nremember that the broker is NATS") == [("waiting", "the broker is NATS")]
+
+
 def test_a_passage_that_points_at_a_reply_which_ends_in_code_waits():
     (candidate,) = found(
         user("where is it?"),

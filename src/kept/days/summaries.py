@@ -4,7 +4,6 @@ Knows no session, no store and no clock: it gets runs of events about one thing,
 """
 
 import itertools
-import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,6 +13,7 @@ import re2
 
 from kept.core.event import FORGOTTEN_MARK, Author, Event, Kind
 from kept.core.memory import Memory
+from kept.core.sentences import sentence_texts
 from kept.core.spans import typed_text
 from kept.core.summary import Bullet, Note, Part
 from kept.core.text import is_cjk, likeness, one_line, tokens
@@ -27,7 +27,6 @@ _LIKE = 0.5  # likeness from which two lines of a day tell the same
 _CHANGING = frozenset({"edit", "write", "multiedit", "notebookedit", "apply_patch", "str_replace", "create", "update", "patch"})
 _MARKS = re2.compile(r"^(?:[>#*\-+•|]+|\d{1,3}[.)])\s*|\*\*|__|^\s+")
 _LINK = re2.compile(r"\[([^\]\n]{1,200})\]\([^)\n]{1,400}\)")
-_END = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])")
 _OPENER = re2.compile(
     r"(?i)^(?:ok(?:ay)?|yes|yeah|yep|yup|alright|all right|sure|great|perfect|done|nice|cool|good|thanks|thank you|now"
     r"|hmm+|so|also|and|then|please"
@@ -139,7 +138,7 @@ def _sentences(text: str, *, listed: bool | None = None) -> Iterator[str]:
             continue
         if listed is not None and bool(_ITEM.search(line)) is not listed:
             continue
-        yield from (found for each in _END.split(_plain(line)) if (found := each.strip()))
+        yield from sentence_texts(_plain(line))
 
 
 def _plain(line: str) -> str:

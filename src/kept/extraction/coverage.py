@@ -5,7 +5,6 @@ or a name that a memory and the topic alone share, lies in it; missed where the 
 and nothing is remembered. Knows nothing of how candidates are found.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from kept.core.artifact import artifacts
 from kept.core.event import Author, Event, Kind
 from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import Memory, Status
+from kept.core.sentences import sentence_texts
 from kept.core.spans import typed_text
 from kept.core.statement import statement
 from kept.core.text import one_line
@@ -30,7 +30,6 @@ _LEAST_WORDS = 4  # a prompt with fewer words of its own goes on with what was u
 _COHESION = 0.4  # share of the weight of a prompt's words that the running topic must know
 _RECENT = 3  # exchanges of the running topic that count
 _SHARED_NAMES = 2  # names in common that keep a prompt with the running topic
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _SENTENCE_CHARS = 400
 
 
@@ -164,7 +163,7 @@ def _topic(events: Sequence[Event], run: Sequence[_Exchange], weigh: dict[str, f
 
 def _telling(prompt: str, lexicon: Lexicon) -> str:
     """The first sentence of a prompt that rules, decides, prefers or corrects, and says how far or why."""
-    for sentence in _SENTENCE.split(prompt[:READ_CHARS]):
+    for sentence in sentence_texts(prompt[:READ_CHARS]):
         line = one_line(sentence[:_SENTENCE_CHARS])
         against = line.endswith(("?", "？", ":")) or len(line.split()) < _LEAST_WORDS
         if not against and any(_tells(line, each) for each in lexicon.spoken):

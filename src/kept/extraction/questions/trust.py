@@ -10,11 +10,11 @@ import re2
 from kept.core.error_fingerprint import error_lines, readable
 from kept.core.event import Author, Event, Kind
 from kept.core.memory import Evidence
+from kept.core.sentences import LONGEST, sentences
 from kept.core.text import one_line
 from kept.extraction.polarity import distortion
 from kept.extraction.questions.support import fields
 
-_STOP = re2.compile(r"[.!?](?:\s|$)|[。！？\n]")
 _PASSAGE = re2.compile(r"`([^`\n]{2,300})`")
 _ADDRESS = re2.compile(r"(?:https?|ftp|git|ssh)://[^\s`'\")>]+")
 _ORDERED = re2.compile(
@@ -40,10 +40,10 @@ def _sentences_around(quote: str, event: Event) -> str:
     for text in fields(event):
         start = text.find(quote)
         if start >= 0:
-            stops = [match.end() for match in _STOP.finditer(text[:start])]
-            after = _STOP.search(text[start + max(0, len(quote) - 1) :])
-            end = start + max(0, len(quote) - 1) + after.start() if after else len(text)
-            return text[stops[-1] if stops else 0 : max(end, start + len(quote))]
+            end = start + len(quote)
+            near = sentences(text, max(0, start - LONGEST), min(len(text), end + LONGEST))
+            whole = [span for span in near if span.start < end and span.end > start and not span.aside]
+            return text[min(start, whole[0].start) : max(end, whole[-1].end)] if whole else quote
     return quote
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import re2
 
-from kept.extraction.rules.sentences import Span, sentences
+from kept.core.sentences import Span, sentences
 
 ASKED = "the passage stands in a question"
 SUPPOSED = "the passage hangs on a condition or a doubt"

@@ -9,13 +9,31 @@ from collections.abc import Sequence
 import re2
 
 from kept.core.lexicon import TellingPatterns
+from kept.core.sentences import Span
 from kept.extraction.rules.patterns import behind_filler, has
-from kept.extraction.rules.sentences import Span
 
 _ENDED = re2.compile(r"[.!?…。！？][\"'”’)\]」』»*_]?$")
+# A line without a full stop that is none of a text: it begins small and has some words.
+_PASSING = re2.compile(r"^\s*\p{Ll}[\pL’']*,?(?: \S+)+[\pL\d)]$")
 _MARKER = re2.compile(r"(?:^|\n)[ \t]*(?:[-*•–]|\d{1,2}[.)]|[a-zA-Z][.)])[ \t]*$")
 _POINTS_UP = re2.compile(r"^[\s(]*(?:\^|↑|⬆|👆|☝|<-|←)")
 _COLON = re2.compile(r":\s|：")
+# Patterns of which one makes the words before a colon a telling themselves.
+_TELLS = (
+    "remember",
+    "remember_this",
+    "from_now_on",
+    "later",
+    "always",
+    "never",
+    "must",
+    "ours",
+    "decided",
+    "correction",
+    "note",
+    "here",
+    "everywhere",
+)
 _MARK = 40  # characters among which a marker, a greeting or an arrow stands
 _QUESTION = ("?", "？")
 
@@ -25,10 +43,11 @@ def stands_free(text: str, spans: Sequence[Span], first: int, last: int, pattern
     opening = first
     while opening and spans[opening].bullet and spans[opening - 1].bullet:
         opening -= 1
-    before = text[: spans[opening].start].rstrip()
+    before = text[: spans[opening].start].rstrip(" \t")
     marker = _MARKER.search(before[-_MARK:])
-    before = before[: len(before) - len(marker[0])].rstrip() if marker else before
-    if not _ends(before, patterns) or _POINTS_UP.match(text[spans[last].end :][:_MARK]):
+    before = before[: len(before) - len(marker[0])] if marker else before
+    before, after = before.rstrip(), before[len(before.rstrip()) :]
+    if not _ends(before, patterns, next_line=after.count("\n") == 1) or _POINTS_UP.match(text[spans[last].end :][:_MARK]):
         return False
     if any(has(each.taken_back, text[span.start : span.end]) for span in spans[first : last + 1] for each in patterns):
         return False
@@ -41,14 +60,14 @@ def leads_in(words: str, patterns: TellingPatterns) -> bool:
     """Whether a sentence opens with words of its own before a colon, which tell nothing: what follows may be text for any use."""
     colon = _COLON.search(words)
     lead = words[: colon.start()] if colon else ""
-    return bool(lead[behind_filler(lead, patterns) :].strip()) and not any(
-        has(source, lead) for source in (patterns.words, patterns.here, patterns.everywhere)
-    )
+    return bool(lead[behind_filler(lead, patterns) :].strip()) and not any(has(getattr(patterns, name), lead) for name in _TELLS)
 
 
-def _ends(before: str, patterns: Sequence[TellingPatterns]) -> bool:
-    """Whether a telling may begin behind this text: it is empty, ends a sentence, or it only greets."""
+def _ends(before: str, patterns: Sequence[TellingPatterns], *, next_line: bool) -> bool:
+    """Whether a telling may begin behind this text: it is empty, ends a sentence, is a line typed in passing, or only greets."""
     if not before or _ENDED.search(before[-2:]):
+        return True
+    if next_line and _PASSING.match(before.rsplit("\n", 1)[-1]):
         return True
     line = before.rstrip(" ,;–—-")
     return len(line) <= _MARK and "\n" not in line and any(_only_filler(line, each) for each in patterns)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import re2
 
 from kept.core.event import Author, Event, Kind
+from kept.core.sentences import sentences
 from kept.core.spans import Span, SpanKind, spans_of
 from kept.core.text import NEGATIONS, is_cjk, tokens, word_set
 
@@ -45,7 +46,6 @@ _ITEM = re2.compile(
     r"(?mi)^[ \t]*(?:[-*+>][ \t]+|#{1,6}[ \t]+)?\W{0,3}(?:option|variante|opci[oó]n|op[cç][aã]o)?[ \t]*\(?(?P<mark>\d{1,2}"
     r"|[A-H])[.):][*_ \t]"
 )
-_SENTENCE = re2.compile(r"[.!?。！？]\s+|\n")
 _NAME = 30  # characters of a name in quotation marks
 _ANSWER = 60  # characters of an answer that is a bare choice
 _FUNCTION_WORDS = word_set(
@@ -153,8 +153,7 @@ def _offered(answer: str, reply: str) -> Iterator[tuple[int, int]]:
     elif _AGREED.match(answer):
         end = len(reply.rstrip())
         if reply[end - 1 : end] in ("?", "？"):
-            cuts = [match.end() for match in _SENTENCE.finditer(reply[: end - 1])]
-            yield (cuts[-1] if cuts else 0), end
+            yield max(span.start for span in sentences(reply, 0, end) if not span.aside), end
 
 
 def _paragraph_end(text: str, start: int) -> int:

@@ -15,10 +15,10 @@ from kept.core.codec import digest
 from kept.core.event import Author, Event, Kind
 from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import SAID_ONCE, USER_SCOPE, Candidate, Evidence
+from kept.core.sentences import sentences
 from kept.core.spans import typed_spans
 from kept.core.text import one_line
 from kept.extraction.rules.patterns import compiled, has
-from kept.extraction.rules.sentences import sentences
 from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, command, is_command, tellings
 from kept.extraction.rules.view import LOOKBACK, is_prompt
 from kept.extraction.rules.wishes import WISH, wishes

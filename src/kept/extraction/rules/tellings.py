@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 import re2
 
 from kept.core.lexicon import TellingPatterns
+from kept.core.sentences import Span
 from kept.core.text import is_cjk
 from kept.extraction.rules.framing import leads_in, stands_free
 from kept.extraction.rules.patterns import SPACE, behind_filler, compiled, has
-from kept.extraction.rules.sentences import Span
 
 REMEMBER, FROM_NOW_ON, STANDING, BAN, DECIDED = "remember", "from_now_on", "standing", "ban", "decided"
 CORRECTION, NOTE, COMMAND = "corrected", "note", "command"
@@ -26,7 +26,7 @@ FRAMED = "may be quoted, taken back or meant for another use"
 LONG = "longer than a line of the memory file"
 GOES_ON = "may go on in the next line"
 LEAST, MOST = 3, 400  # words of the shortest, characters of the longest passage that stands by itself
-_CLAUSE = re2.compile(r"[,;:.–—-]\s+|\s(?i:and|so|but|und|aber|et|mais|y|pero|e|mas)\s+|[，；、。：]")
+_CLAUSE = re2.compile(r"\n\s*|[,;:.–—-]\s+|\s(?i:and|so|but|und|aber|et|mais|y|pero|e|mas)\s+|[，；、。：]")
 _LINK = re2.compile(r"^\s*(?:[:：,，、–—]|-\s)\s*")
 # The memory command of this program and of others; every other command is a command. Behind a number sign it is one line: with more
 # below it, the line is a heading.
@@ -108,17 +108,19 @@ def _of_sentence(
 def _read(text: str, spans: Sequence[Span], place: int, patterns: TellingPatterns) -> Iterator[tuple[int, Telling]]:
     span = spans[place]
     words = text[span.start : span.end]
-    if has(patterns.reported, words):
-        return
+    reported = has(patterns.reported, words)
     if (back := _told_back(words, patterns)) is not None:
         yield from _what_stands_before(text, spans, place, back, patterns)
         return
     head = behind_filler(words, patterns)
     remembered = _remembered(words, head, patterns)
     if remembered is not None:
-        yield from _what_follows(text, spans, place, remembered, patterns)
+        at, doubt = remembered
+        yield from _what_follows(text, spans, place, (at, FRAMED if reported else doubt), patterns)
         return
     trigger, doubt = _rule(words, head, patterns)
+    if reported and trigger != NOTE:
+        return
     if span.bullet and _NUMBER.search(text[max(0, span.start - 8) : span.start]):
         doubt = doubt or UNSURE  # options are numbered more often than rules are
     if trigger:
@@ -129,8 +131,7 @@ def _read(text: str, spans: Sequence[Span], place: int, patterns: TellingPattern
 
 def _remembered(words: str, head: int, patterns: TellingPatterns) -> tuple[int, str] | None:
     """Where the passage begins that a memory verb tells to remember, and why that is unsure; None without such a verb."""
-    starts = [head, *(cut.end() for cut in _CLAUSE.finditer(words))]
-    for number, start in enumerate(starts):
+    for number, start in enumerate(_clauses(words, head)):
         begin = start + behind_filler(words[start:], patterns) if number else start
         asked = compiled(patterns.request).match(words[begin:]) if patterns.request else None
         verb_at = begin + (asked.end(1) if asked else 0)
@@ -140,17 +141,25 @@ def _remembered(words: str, head: int, patterns: TellingPatterns) -> tuple[int, 
             continue
         behind = verb_at + verb.end(1)
         found = _behind(words, verb_at, behind, patterns)
-        if found is not None and not (number and found[1]):
-            framed = number and leads_in(words[:verb_at], patterns)
-            return (found[0], FRAMED) if framed else found
+        if found is None:
+            continue
+        at, doubt = found
+        if number and leads_in(words[:verb_at], patterns):
+            doubt = FRAMED
+        elif number and at == verb_at:
+            doubt = UNSURE  # "…, remember to …" may only be about the order before it
+        return at, doubt
     return None
 
 
 def _refuses(words: str, patterns: TellingPatterns) -> bool:
     """Whether a sentence, or a clause of it, asks not to remember."""
-    starts = (0, behind_filler(words, patterns), *(cut.end() for cut in _CLAUSE.finditer(words)))
-    refusals = (compiled(patterns.refuse).match(words[start:]) for start in starts if patterns.refuse)
-    return any(refusals)
+    return any(has(patterns.refuse, words[start:]) for start in (0, *_clauses(words, behind_filler(words, patterns))))
+
+
+def _clauses(words: str, head: int) -> tuple[int, ...]:
+    """Where the clauses of a sentence begin, that behind its filler first."""
+    return (head, *(cut.end() for cut in _CLAUSE.finditer(words)))
 
 
 def _behind(words: str, verb_at: int, behind: int, patterns: TellingPatterns) -> tuple[int, str] | None:
@@ -241,12 +250,18 @@ def _rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, str]:
         (decided, DECIDED, "" if has(patterns.reason, rest) else UNSURE),
         (has(patterns.correction, words), CORRECTION, UNSURE),
         (has(patterns.later, rest) and not describes, FROM_NOW_ON, UNSURE),
-        (has(patterns.note, words), NOTE, UNSURE),
+        (_notes(words, head, patterns), NOTE, UNSURE),
     )
     for holds, trigger, doubt in checks:
         if holds:
             return trigger, doubt or (UNSURE if asks else "")
     return "", ""
+
+
+def _notes(words: str, head: int, patterns: TellingPatterns) -> bool:
+    """Whether a clause says that it is a reminder, a rule, or an order that was given before."""
+    clauses = (words[start:] for start in dict.fromkeys((0, *_clauses(words, head))))
+    return any(has(patterns.note, clause) and not has(patterns.no_ban, clause) for clause in clauses)
 
 
 def _contrasts(rest: str, patterns: TellingPatterns) -> bool:

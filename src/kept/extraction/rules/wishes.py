@@ -7,8 +7,8 @@ Said once such a sentence tells nothing about later sessions. It is noted, and c
 from collections.abc import Iterator, Sequence
 
 from kept.core.lexicon import TellingPatterns
+from kept.core.sentences import Span
 from kept.extraction.rules.patterns import has
-from kept.extraction.rules.sentences import Span
 from kept.extraction.rules.tellings import Telling, mass
 
 WISH = "wish"

@@ -2,14 +2,15 @@
 
 import re2
 
-_END = re2.compile(r"(?:[.!?。！？]['\")\]]*\s+|\n+)")
+from kept.core.sentences import sentence_texts
+
 _ITEM = re2.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 
 
 def sentences(text: str) -> tuple[str, ...]:
     """The sentences of an entry's body: no headings, quotations, comments or empty lines."""
     lines = [_ITEM.sub("", each) for each in text.splitlines() if each.strip() and not each.lstrip().startswith(("#", ">", "<!--"))]
-    return tuple(found for line in lines for each in _END.split(line) if (found := each.strip()))
+    return tuple(sentence for line in lines for sentence in sentence_texts(line))
 
 
 def self_reference(text: str, machinery: str) -> float:

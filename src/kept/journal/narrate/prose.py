@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-import re2
-
 from kept.core.artifact import artifacts
+from kept.core.sentences import sentence_texts
 from kept.core.statement import statement
 from kept.core.text import one_line
 from kept.journal.entry import Grade, Slot, Template, Told
@@ -27,7 +26,6 @@ _MOST_TOKENS = 2_048
 _LONGEST = 900  # characters of a paragraph
 _SUPPORT = 0.5  # share of a paragraph's telling words that stand in what it cites
 _SAME = 0.6  # share of a memory's telling words with which a sentence says it
-_SENTENCE = re2.compile(r"(?s).+?(?:[.!?]['\")\]]*(?:\s+|\z)|[。！？]|\z)")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -112,7 +110,7 @@ def _by_ground(made: Told, own: Sequence[Told], others: Sequence[Told]) -> Itera
     if not today:
         yield replace(made, grade=Grade.MEMORY, source=Grade.MEMORY.value, reference=own[0].reference, day=own[0].day)
         return
-    sentences = [each.strip() for each in _SENTENCE.findall(made.text) if each.strip()]
+    sentences = sentence_texts(made.text)
     grounds = [(each, _ground(each, today, others)) for each in sentences]
     for grade, run in groupby(grounds, key=lambda one: one[1].grade if one[1] else Grade.SESSION):
         pieces = list(run)

@@ -2,7 +2,9 @@
 language.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 import re2
 
@@ -35,6 +37,8 @@ _SHORT = frozenset(
     }
 )
 LONGEST = 4_000
+_WRAP = (60, 100)  # characters of a line that an editor wraps: shorter ones its writer ended, longer ones nobody wraps
+_OPEN = (",", ";", "(", "–", "—", "，", "、", "；")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,29 +69,47 @@ def sentences(text: str, start: int, end: int, *, lists: bool = False) -> tuple[
     return tuple(span for span in spans if 0 < span.end - span.start <= LONGEST)
 
 
+def sentence_texts(text: str) -> Iterator[str]:
+    """The words of the sentences of a text, in order."""
+    return (text[span.start : span.end] for span in sentences(text, 0, len(text)) if not span.aside)
+
+
 def _units(text: str, start: int, end: int, *, lists: bool) -> list[tuple[int, int, bool]]:
-    """Runs of lines that belong together: a line goes on in the next one unless that is a bullet or this one ended a thought."""
+    """Runs of lines that belong together: a line goes on in the next one where it was wrapped, or ends in an open mark."""
     units: list[tuple[int, int, bool]] = []
-    at, announced = start, False
-    for line in text[start:end].splitlines(keepends=True):
+    at, announced, previous = start, False, ""
+    for line, paragraph in _lines(text[start:end]):
         stripped = line.strip()
         marker = _BULLET.match(line)
         head = at + (marker.end() if marker else 0)
-        announced = announced or (lists and bool(units) and text[units[-1][0] : units[-1][1]].endswith((":", "：")))
+        announced = announced or (lists and previous.endswith((":", "：")))
         if not stripped:
             if not announced:
                 units.append((at, at, False))
-        elif units and (announced or (not marker and _goes_on(text, units[-1], stripped))):
+        elif units and (announced or (not marker and _goes_on(previous, stripped, paragraph))):
             units[-1] = (units[-1][0], at + len(line.rstrip()), units[-1][2])
         else:
             units.append((head, at + len(line.rstrip()), bool(marker)))
+        previous = stripped
         at += len(line)
     return [unit for unit in units if unit[1] > unit[0]]
 
 
-def _goes_on(text: str, unit: tuple[int, int, bool], line: str) -> bool:
-    before = text[unit[0] : unit[1]]
-    return bool(before) and before[-1] not in ".!?…:。！？" and (line[0].islower() or len(before) > 60) and not line[0].isdigit()
+def _lines(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The lines of a text, each with the number of lines of its paragraph and the length of the longest."""
+    for _, group in groupby(text.splitlines(keepends=True), key=str.isspace):
+        lines = tuple(group)
+        width = max(len(line.strip()) for line in lines)
+        yield from ((line, (len(lines), width)) for line in lines)
+
+
+def _goes_on(line: str, following: str, paragraph: tuple[int, int]) -> bool:
+    """Whether a line goes on in the following one: the first word of that one had no room in it."""
+    count, width = paragraph
+    if not line or line[-1] in ".!?…:。！？" or following[0].isdigit():
+        return False
+    full = _WRAP[0] <= width <= _WRAP[1] and len(line) + len(following.split(" ", 1)[0]) >= width
+    return line.endswith(_OPEN) or (full and (following[0].islower() or count > 2))
 
 
 def _split(text: str, low: int, high: int) -> list[tuple[int, int]]:

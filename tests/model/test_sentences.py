@@ -1,0 +1,28 @@
+"""Prose is cut into sentences by its shape alone."""
+
+from textwrap import fill
+
+import pytest
+
+from kept.core.sentences import sentence_texts
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Fix it. Then push!", ["Fix it.", "Then push!"]),
+        ("fix the test\nrun the linter", ["fix the test", "run the linter"]),
+        ("fix the test,\nthen push", ["fix the test,\nthen push"]),
+        ("Use tabs, e.g. in Makefiles. Not spaces.", ["Use tabs, e.g. in Makefiles.", "Not spaces."]),
+        ("Rules:\n- be kind\n- be brief", ["Rules:", "be kind", "be brief"]),
+        ("先跑测试。再推送。", ["先跑测试。", "再推送。"]),
+        ("It ends ... or not. Yes.", ["It ends ... or not.", "Yes."]),
+    ],
+)
+def test_a_sentence_ends_at_a_full_stop_or_where_a_line_was_ended(text, expected):
+    assert list(sentence_texts(text)) == expected
+
+
+def test_a_line_that_an_editor_wrapped_goes_on_in_the_next_one():
+    words = "The exporter writes one file for each month and leaves those of the months before as they are until somebody asks."
+    assert list(sentence_texts(fill(words, 72))) == [fill(words, 72)]
