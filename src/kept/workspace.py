@@ -23,6 +23,7 @@ from kept.core.memory import USER_SCOPE, Memory
 from kept.core.project import FOLDER, PROJECT, REMOTE, corrected, folder_of, root_of, scope_of, short_names
 from kept.core.redact import redact
 from kept.core.redact.scanner import scanner
+from kept.core.scripts import label_of
 from kept.core.times import parse_instant
 from kept.llm.client import LlmClient, Redact
 from kept.llm.models import asker
@@ -168,11 +169,11 @@ class Workspace:
 
     def name(self, scope: str) -> str:
         """What one scope is called."""
-        return self.names().get(scope) or scope.removeprefix(PROJECT)
+        return self.names().get(scope) or label_of(scope.removeprefix(PROJECT))
 
     def scope_named(self, name: str) -> str:
         """The scope of a project that a person names, as it is called or by its folder. Raises UsageError."""
-        found = [scope for scope, title in self.names().items() if name in (title, scope)]
+        found = [scope for scope, title in self.names().items() if title in (name, label_of(name)) or name == scope]
         folder = str(Path(name).expanduser().absolute())
         found = found or [scope for scope in (self.scope(folder),) if scope in self.names()]
         if len(found) != 1:

@@ -4,13 +4,14 @@ The raw working directory is evidence; the project is a recorded alias of it tha
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import count, groupby
 from pathlib import PurePosixPath, PureWindowsPath
 
 from kept.core.codec import digest
-from kept.core.scripts import with_scripts
+from kept.core.scripts import label_of, with_scripts
 
 _SEP = r"[/\\]"
 _NAME = r"[^/\\]+"
@@ -29,6 +30,7 @@ _BY_TASK = re.compile(rf"^(?P<root>.*{_SEP}(?:\.codex|vibe-kanban){_SEP}worktree
 # Managers whose folders say nothing of the repository: each worktree is known by its own ``.git`` alone.
 _NAMELESS = re.compile(rf"{_SEP}\.claude-squad{_SEP}worktrees{_SEP}")
 _SLUG = re.compile(r"[^a-z0-9]+")
+_MOST_PARENTS = 3
 PROJECT = "project:"
 REMOTE, FOLDER = "git:", "dir:"  # how an identity begins: what a repository's origin is called, or a folder
 
@@ -91,10 +93,13 @@ def scope_of(identity: str) -> str:
 
 
 def short_names(identities: Mapping[str, str]) -> dict[str, str]:
-    """What each project is called, by scope, given identities by scope: names, with a parent where two would be called the same."""
+    """What each project is called, by scope, given identities by scope: labels, with a parent where two would be called the same,
+    and with the end of the scope where that does not tell them apart.
+    """
     parts = {scope: _pure(identity.partition(":")[2]).parts for scope, identity in identities.items()}
     named: dict[str, str] = {}
-    alike = sorted((name_of(identity).casefold(), scope) for scope, identity in identities.items())
+    labels = {scope: label_of(name_of(identity)) for scope, identity in identities.items()}
+    alike = sorted((label.casefold(), scope) for scope, label in labels.items())
     for _, group in groupby(alike, key=lambda each: each[0]):
         scopes = [scope for _, scope in group]
         longest = max(len(parts[scope]) for scope in scopes)
@@ -104,9 +109,10 @@ def short_names(identities: Mapping[str, str]) -> dict[str, str]:
             if n >= longest or len({tuple(map(str.casefold, parts[scope][-1 - n :])) for scope in scopes}) == len(scopes)
         )
         for scope in scopes:
-            parents = "/".join(each for each in parts[scope][-1 - reach : -1] if each != "/")
-            named[scope] = with_scripts(name_of(identities[scope]) + (f" ({parents})" if parents else ""))
-    return named
+            parents = "/".join(label_of(part) for part in parts[scope][-1 - reach : -1][-_MOST_PARENTS:] if part != "/")
+            named[scope] = with_scripts(labels[scope] + (f" ({parents})" if parents else ""))
+    times = Counter(map(str.casefold, named.values()))
+    return {scope: name if times[name.casefold()] == 1 else f"{name} ({scope.rpartition('-')[2]})" for scope, name in named.items()}
 
 
 def corrected(directory: str, corrections: Mapping[str, str]) -> str | None:

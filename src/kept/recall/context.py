@@ -9,6 +9,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 from kept.core.fence import CORE, DAYS, FIXES, Context, Piece
+from kept.core.scripts import label_of
 from kept.recall.context_budget import sandwich
 from kept.recall.nearby import Asked, Look, Message, Nearest, Place, near, shared_with, understood
 from kept.recall.relevance import of_late
@@ -47,7 +48,8 @@ def assemble(
 
 
 def _fix(look: Look, memory: Known) -> Piece:
-    where = "" if memory.scope in look.scopes else f" [{look.glance.names([memory.scope]).get(memory.scope, 'another project')}]"
+    name = look.glance.names([memory.scope]).get(memory.scope, "another project")
+    where = "" if memory.scope in look.scopes else f" [{label_of(name)}]"
     reason = f"the message tells of the same failure{where and ', met in another project'}"
     return Piece(FIXES, memory.id, memory.line + where, look.day(memory.last_seen), 1.0, memory.confidence - bool(where), reason)
 

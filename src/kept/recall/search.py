@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
 
 from kept.core.project import folder_of
+from kept.core.scripts import label_of
 from kept.core.text import index_words
 from kept.core.times import from_text, to_text
 from kept.local.recall_settings import Recall
@@ -242,7 +243,7 @@ class _Look:
             first_at=_instant(unit.first_at),
             last_at=_instant(unit.last_at),
             scope=scope,
-            project=name,
+            project=name and label_of(name),
             category=unit.category,
             status=unit.status,
             confidence=unit.confidence,
@@ -325,7 +326,7 @@ class _Look:
         scopes = set(filters.scopes) or None
         if filters.project:
             part = filters.project.casefold()
-            named = {scope for scope, name in self._names.items() if part in name.casefold()}
+            named = {scope for scope, name in self._names.items() if part in name.casefold() or part in label_of(name).casefold()}
             scopes = named if scopes is None else named & scopes
         threads = None
         if scopes is not None:

@@ -8,6 +8,7 @@ from kept.core.document import Fact, Section
 from kept.core.markup import LONGEST, sentence, shown
 from kept.core.memory import USER_SCOPE, Memory
 from kept.core.project import PROJECT
+from kept.core.scripts import label_of
 from kept.core.text import normal_form
 from kept.core.times import day_of
 from kept.profiles.profile import Profile, kind_of, title_of
@@ -69,7 +70,7 @@ def heading_of(profile: str, category: str, profiles: Sequence[Profile]) -> str:
 def names_of(memories: Sequence[Memory], names: Mapping[str, str]) -> dict[str, str]:
     """One name per scope; those that read the same get the end of their scope's key behind them."""
     called = {USER_SCOPE: EVERYWHERE} | {
-        scope: sentence(names.get(scope, ""), NAME) or scope.removeprefix(PROJECT)
+        scope: sentence(names.get(scope, ""), NAME) or label_of(scope.removeprefix(PROJECT))
         for scope in sorted({each.scope for each in memories} - {USER_SCOPE})
     }
     alike: dict[str, int] = {}
