@@ -10,7 +10,7 @@ import re2
 
 from kept.core.spans.marks import Marks, SpanKind
 
-_TAG = re2.compile(r"[<＜]\s?(/?)\s?([A-Za-z][\w:.-]*)((?:\s[^<>＜＞\n]*)?)(/?)[>＞]")
+_TAG = re2.compile(r"[<＜]\s?(/?)\s?([A-Za-z](?:[\w:.-]*\w)?)((?:\s[^<>＜＞\n]*)?)(/?)[>＞]")
 # Elements of a text that a person marks up by hand: what stands in them is theirs.
 _EMPHASIS = frozenset(
     {"b", "i", "em", "strong", "u", "s", "kbd", "code", "br", "hr", "sub", "sup", "small", "mark", "wbr", "del", "ins"}

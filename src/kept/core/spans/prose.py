@@ -9,8 +9,8 @@ import re2
 
 from kept.core.spans.marks import Marks, SpanKind
 from kept.core.spans.output import is_indented, is_listed, is_output, is_screen, shows_output
-from kept.core.spans.reports import ARTICLE, is_reported, is_statement, is_wrapped, steps_from
-from kept.core.spans.words import has, opens
+from kept.core.spans.reports import ARTICLE, is_reported, is_long, is_statement, is_wrapped, steps_from
+from kept.core.spans.words import find, has, opens
 
 _HEADING = re2.compile(r"^\s{0,3}#{1,6}\s+\S")
 _INTRO = re2.compile(r"[:：]\s*$")
@@ -40,9 +40,9 @@ _STAMPED = re2.compile(
 # A line with a day alone: a diary's heading.
 _DAY = re2.compile(r"(?i)^\s*(?:#+ )?(?:\pL+,? )?\d{4}-\d\d-\d\d(?:,? \(?\pL+\)?)?:?\s*$")
 _UNDERLINE = re2.compile(r"^(?:={3,}|-{3,})\s*$")
+_RULER = re2.compile(r"^\s*[-=_*]{3,}\s*$")
 _TITLE = 60  # characters of a heading that is underlined
 _FRONT = re2.compile(r"(?m)^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n){1,20}---[ \t]*$")
-_LABEL = re2.compile(r"^\s*(?:[-*] |\d+[.)] )?\*\*[^*\n]{2,60}(?::\*\*|\*\*:)")
 _LABEL_LINE = re2.compile(r"(?m)^\*\*[^*\n]{2,60}(?::\*\*|\*\*:)")
 _LABELS = 3  # labelled paragraphs of a report
 # A comment of a program.
@@ -52,6 +52,8 @@ _LOCATED = re2.compile(
     r"(?:^|\s)([\w./@~+-]+\.\w{1,5}(?::\d+){1,2}(?::\s|\s{2,})\S+ \S+ \S"
     r"|(?:Uncaught )?(?:\(in promise\) )?[A-Z]\w*(?:Error|Exception): \S+ \S+ \S)"
 )
+# A program that names itself before what it says.
+_TOOL = re2.compile(r"^[\w./-]+: ")
 # A line that begins with a call explains code.
 _CALL = re2.compile(r"^[\w.]+\(")
 _ADDRESS = re2.compile(r"^@?https?://\S+\s*$")
@@ -61,6 +63,7 @@ _POLITE = re2.compile(r"(?i)^\W*(?:(?:can|could|would) you |please |kannst du |b
 _JOINT = re2.compile(r"[:：.?!]\s+")
 _COLUMN = 5  # short lines below each other
 _REPLY = 60  # words of what a person says after a paste
+_TYPED = 4  # words of a line without a capital that is no output
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +72,14 @@ class _Line:
     end: int
     text: str
     marked: bool
-
-    @property
-    def foreign(self) -> bool:
-        return is_output(self.text) or bool(_HEADING.match(self.text) or _LABEL.match(self.text))
+    foreign: bool  # by its shape
 
 
 @dataclass(slots=True)
 class _State:
     """What stands before a paragraph: a paste goes on, the last paragraph was output, a list was announced."""
 
+    closing: int  # where the paragraph begins with which the person ends their prompt
     pasted: SpanKind | None = None
     shaped: bool = False
     listing: bool = False
@@ -90,9 +91,12 @@ class _State:
 def mark_paragraphs(marks: Marks) -> None:
     """Mark the paragraphs, and the lines of them, that are not the person's."""
     text = marks.text
-    marks.mark(_document(text), len(text), SpanKind.DOCUMENT)
-    state = _State()
-    for lines in _paragraphs(marks):
+    start, closing = _document(text), _closing(text)
+    brief = start < len(text) and _is_brief(text, start)
+    if not brief:
+        marks.mark(start, closing if start < closing else len(text), SpanKind.DOCUMENT)
+    state = _State(closing=closing)
+    for lines in _paragraphs(marks, brief=brief):
         _mark_paragraph(marks, lines, state)
 
 
@@ -104,34 +108,30 @@ def _mark_paragraph(marks: Marks, lines: list[_Line], state: _State) -> None:
         state.pasted = None if state.announced else state.pasted
         state.shaped, state.listing, state.announced = True, False, False
         return
-    if state.pasted and _resumes(words, after_output=state.shaped):
+    if state.pasted and (start == state.closing or _resumes(words, after_output=state.shaped)):
         state.pasted = None
     bare = [line.text for line in lines]
     shaped = is_screen(words) or _most_foreign(lines) or is_wrapped(bare) or (not state.listing and _is_output(lines, words))
     if state.pasted:
-        marks.mark(start, end, state.pasted)
-        state.shaped, state.announced = shaped, False
+        last = state.pasted is SpanKind.PASTED or not marks.text[end:].strip()
+        own = _mark_output(marks, lines, state.pasted, resumable=last and shaped and not is_screen(words))
+        state.pasted = None if own else state.pasted
+        state.shaped, state.announced = shaped and not own, False
         return
     state.listing = False
     forwarded = _forwards(words)
     shaped = shaped or (state.shaped and len(lines) == 1 and is_listed(words) and _introduces(words) and not has("person", words))
     if forwarded or shaped:
         kind = SpanKind.PASTED if shaped and not forwarded else SpanKind.DOCUMENT
-        lead, tail = _lead(lines), len(lines) - _tail(lines)
-        for line in lines[:lead]:
-            if rest := _attached(line.text):
-                marks.mark(line.start + rest, line.end, kind)
-        if lead < tail:
-            first = lines[lead]
-            rest = _attached(first.text) if not lead and _is_own(first.text) else 0
-            marks.mark(first.start + rest, lines[tail - 1].end, kind)
+        lead, screen = _lead(lines), is_screen(words)
+        own = _mark_output(marks, lines, kind, lead=lead, resumable=not forwarded and not screen)
         # One line alone (an address, an error) is no beginning of a paste that goes on.
-        goes_on = forwarded or len(lines) - lead > 1 or is_screen(words)
-        state.pasted, state.shaped = kind if goes_on else None, shaped and not forwarded
+        goes_on = not own and (forwarded or len(lines) - lead > 1 or screen)
+        state.pasted, state.shaped = kind if goes_on else None, shaped and not forwarded and not own
     elif (step := steps_from(bare)) < len(lines):
         marks.mark(lines[step].start, end, SpanKind.DOCUMENT)
         state.pasted, state.shaped = SpanKind.DOCUMENT, False
-    elif is_reported(words, alone=state.spoken < ARTICLE, terse=state.terse):
+    elif is_reported(words, alone=state.spoken < ARTICLE, terse=state.terse, answered=marks.text[end:].lstrip()[:1].islower()):
         marks.mark(_title(marks, start), end, SpanKind.REPORTED)
         state.pasted, state.shaped = SpanKind.REPORTED, False
     else:
@@ -141,6 +141,19 @@ def _mark_paragraph(marks: Marks, lines: list[_Line], state: _State) -> None:
         if is_statement(words[_attached(words) :]) and _attached(words):
             state.pasted, state.shaped = SpanKind.REPORTED, False
         _announce(marks, lines, state)
+
+
+def _mark_output(marks: Marks, lines: list[_Line], kind: SpanKind, *, lead: int = 0, resumable: bool) -> bool:
+    """Mark the lines of a paste but for those that lead to it and, where the person may resume, those in which they go on. Says
+    whether the last line is theirs.
+    """
+    own = False
+    for place, line in enumerate(lines):
+        own = place < lead or (resumable and place > 0 and _goes_on(lines, place, own=own and place > lead))
+        rest = _attached(line.text) if own or (lead == place == 0 and _is_own(line.text)) else 0
+        if rest or not own:
+            marks.mark(line.start + rest, line.end, kind)
+    return own
 
 
 def _announce(marks: Marks, lines: list[_Line], state: _State) -> None:
@@ -169,7 +182,7 @@ def _mark_lines(marks: Marks, lines: list[_Line]) -> bool:
         elif (
             line.foreign
             or _is_remark(lines, place)
-            or (printed and not _asks(line.text))
+            or (printed and not _asks(line.text) and not (place and _goes_on(lines, place, own=not (shown or lead))))
             or (shown and not _speaks(line.text) and not (lead and is_listed(line.text)))
             or _is_column(lines, place)
         ):
@@ -239,22 +252,20 @@ def _lead(lines: list[_Line]) -> int:
     return spoken[-1] + 1 if spoken and first < len(lines) else 0
 
 
-def _tail(lines: list[_Line]) -> int:
-    """How many lines behind the last foreign one are the person's: those with which they go on, in small letters, below code."""
-    behind = 0
-    while behind < len(lines) and _goes_on(lines[-1 - behind]):
-        behind += 1
-    return behind if behind < len(lines) and lines[-1 - behind].foreign else 0
-
-
-def _goes_on(line: _Line) -> bool:
-    own = line.text[:1].islower() or line.text.startswith("I ")
-    return (
-        own
-        and not line.foreign
-        and _is_natural(line.text)
-        and (has("selves", _opening(line.text, 40)) or opens("resumes", line.text))
-    )
+def _goes_on(lines: list[_Line], place: int, *, own: bool) -> bool:
+    """Whether the person goes on in this line, directly below output or, where the line above is their ``own``, below that: at the
+    left edge, in natural words, and as people type (without a capital) or speak.
+    """
+    line, above = lines[place], lines[place - 1]
+    words = line.text.strip()
+    if line.foreign or line.text[:2].isspace() or not _is_natural(words) or _COMMAND.match(above.text) or _TOOL.match(words):
+        return False
+    if own:
+        return True
+    speaks = has("selves", _opening(words, 40)) or opens("resumes", words) or opens("wishes", words)
+    typed = words[:1].islower() and (len(words.split()) >= _TYPED or speaks)
+    broken = is_long(above.text) and _is_natural(" ".join(above.text.split()[-3:]))
+    return (typed or (speaks and words.startswith("I "))) and not broken and (above.foreign or not _is_natural(above.text))
 
 
 def _introduces(line: str) -> bool:
@@ -305,13 +316,14 @@ def _title(marks: Marks, start: int) -> int:
     above = marks.text[:start].rstrip()
     line = above[above.rfind("\n") + 1 :]
     is_title = (
-        line[:1].isupper()
+        not line[:1].islower()
         and line[-1:].isalnum()
         and len(line.split()) <= 20
         and not has("person", line)
         and not opens("orders", line)
     )
-    return len(above) - len(line) if is_title and not above[: len(above) - len(line)].strip() else start
+    before = above[: len(above) - len(line)].rstrip()
+    return len(above) - len(line) if is_title and (not before or _INTRO.search(before)) else start
 
 
 def _resumes(words: str, *, after_output: bool) -> bool:
@@ -335,6 +347,29 @@ def _resumes(words: str, *, after_output: bool) -> bool:
     return ("?" in words or "？" in words or first[:1].islower()) and (
         has("person", _opening(first, 60)) or opens("resumes", first)
     )
+
+
+def _closing(text: str) -> int:
+    """Where the last paragraph begins, if the person speaks in it: asks something, or says it below a ruler; behind the text
+    otherwise.
+    """
+    start = text.rstrip().rfind("\n\n") + 2
+    words = text[start:]
+    if start == 1 or len(words.split()) > _REPLY or is_output(words.split("\n", 1)[0]):
+        return len(text)
+    ruled = bool(_RULER.match(text[:start].rstrip().rpartition("\n")[2])) and has("selves", words)
+    asks = "?" in words or "？" in words or opens("resumes", words)
+    return start if ruled or (asks and _resumes(words, after_output=False)) else len(text)
+
+
+def _is_brief(text: str, start: int) -> bool:
+    """Whether the person wrote a text with headings themselves: it asks the assistant for something more than once, or so do their
+    words above it, and they announce no text by somebody else.
+    """
+    lead, body = text[:start].strip(), text[start:]
+    if _INTRO.search(lead) and (has("material", lead[-120:]) or _digests(lead)):
+        return False
+    return len(set(find("wishes", body))) > 1 or (has("wishes", lead) and not _INTRO.search(lead))
 
 
 def _document(text: str) -> int:
@@ -379,8 +414,10 @@ def _forwards(paragraph: str) -> bool:
     return len(names) > 2 and 1 < len(set(names)) < len(names)
 
 
-def _paragraphs(marks: Marks) -> list[list[_Line]]:
-    """The paragraphs of a text as their lines, without line ends. What is marked already stands apart."""
+def _paragraphs(marks: Marks, *, brief: bool) -> list[list[_Line]]:
+    """The paragraphs of a text as their lines, without line ends. What is marked already stands apart. In a
+    person's own brief headings are theirs.
+    """
     found: list[list[_Line]] = [[]]
     at = 0
     for line in marks.text.splitlines(keepends=True):
@@ -389,6 +426,6 @@ def _paragraphs(marks: Marks) -> list[list[_Line]]:
         if not bare.strip() or (found[-1] and found[-1][-1].marked != marked):
             found.append([])
         if bare.strip():
-            found[-1].append(_Line(at, at + len(bare), bare, marked))
+            found[-1].append(_Line(at, at + len(bare), bare, marked, is_output(bare) or (not brief and bool(_HEADING.match(bare)))))
         at += len(line)
     return [lines for lines in found if lines]

@@ -13,7 +13,7 @@ from kept.core.spans.words import has, opens
 
 ARTICLE = 25  # words of a passage that nobody speaks in, from which on it is a text
 _SENTENCE = re2.compile(r"[.!?]\s+|\n+")
-_NAME = re2.compile(r"`[^`\n]+`|\b[A-Za-z]*[a-z][A-Z]\w+|\b\w+_\w+|\b\w+\.\w+\(|\b[\w/-]+/[\w.-]+\.\w{1,5}\b|\b\w+\(\)")
+_NAME = re2.compile(r"`[^`\n]+`|\b[A-Za-z]*[a-z][A-Z]\w+|\b\w+_\w+|\b\w+\.(?:\w+\(|[A-Z]\w+)|\b[\w/-]+/[\w.-]+\.\w{1,5}\b|\b\w+\(\)")
 _NAMES = 2  # names of code in a report about it
 _STEPS = 3  # lines of instructions below each other
 _WRAP = 60  # characters of a line, from which on a terminal may have wrapped it
@@ -30,7 +30,7 @@ def is_faultless(words: str) -> bool:
     return bool(parts) and words.rstrip()[-1:] in ".:。" and all(part[0].isupper() or part[0] in "`'\"(" for part in parts)
 
 
-def is_reported(words: str, *, alone: bool, terse: bool) -> bool:
+def is_reported(words: str, *, alone: bool, terse: bool, answered: bool) -> bool:
     """Whether a paragraph is a reviewer's, or long faultless prose in which nobody speaks, is spoken to or gives an order.
 
     Such prose counts where it stands ``alone``, as one who wrote much before it goes on describing; a faultless report about code
@@ -44,7 +44,8 @@ def is_reported(words: str, *, alone: bool, terse: bool) -> bool:
         return True
     if any(opens("pleas", sentence) for sentence in sentences(words)) or not words.rstrip().endswith((".", "。")):
         return False
-    return alone and "?" not in words and not has("person", words) and not opens("orders", words)
+    described = answered or len(_NAME.findall(words)) >= _NAMES
+    return alone and described and "?" not in words and not has("person", words) and not opens("orders", words)
 
 
 def describes_code(words: str) -> bool:
@@ -86,8 +87,13 @@ def is_wrapped(lines: Sequence[str]) -> bool:
     return len(lines) > 1 and not is_listed(lines[0]) and all(_goes_on(above, line) for above, line in pairwise(lines))
 
 
+def is_long(line: str) -> bool:
+    """Whether a terminal may have broken a sentence at the end of a line."""
+    return len(line.strip()) >= _WRAP and line.rstrip()[-1] not in ".!?:"
+
+
 def _goes_on(above: str, line: str) -> bool:
-    return len(above.strip()) >= _WRAP and above.rstrip()[-1] not in ".!?:" and line.startswith("  ") and line.strip()[:1].isalnum()
+    return is_long(above) and line.startswith("  ") and line.strip()[:1].isalnum()
 
 
 def _is_order(sentence: str) -> bool:

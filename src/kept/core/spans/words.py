@@ -55,6 +55,11 @@ def has(purpose: str, text: str) -> bool:
     return _pattern(purpose, "").search(text) is not None
 
 
+def find(purpose: str, text: str) -> list[str]:
+    """The words of a purpose that stand in the text, in lower case."""
+    return [match[0].strip().casefold() for match in _pattern(purpose, "").finditer(text)]
+
+
 def opens(purpose: str, text: str) -> bool:
     """Whether the text begins with one of the words, the mark of a list item aside."""
     return _pattern(purpose, r"^(?:[-*•]|\d{1,2}[.)])?\s{0,4}").search(text) is not None
