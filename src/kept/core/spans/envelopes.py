@@ -15,6 +15,8 @@ _TAG = re2.compile(r"[<＜]\s?(/?)\s?([A-Za-z](?:[\w:.-]*\w)?)((?:\s[^<>＜＞\n
 _EMPHASIS = frozenset(
     {"b", "i", "em", "strong", "u", "s", "kbd", "code", "br", "hr", "sub", "sup", "small", "mark", "wbr", "del", "ins"}
 )
+# Elements that nothing closes.
+_VOID = frozenset({"link", "meta", "img", "input", "area", "base", "col", "embed", "param", "track"})
 # Words in the names of tags by which programs speak to a model.
 _HARNESS = re2.compile(
     r"(?i)system|reminder|instruct|context|hook|notif|memor|notice|caveat|stdout|stderr|command|environment|attach"
@@ -44,7 +46,7 @@ def mark_tags(marks: Marks) -> None:
     opened: list[tuple[str, int, int]] = []
     for match in _TAG.finditer(text):
         closing, name, single = bool(match[1]), match[2].casefold(), bool(match[4])
-        if name in _EMPHASIS or single or _within(match.start(), coded):
+        if name in _EMPHASIS or name in _VOID or single or _within(match.start(), coded):
             continue
         if not closing:
             opened.append((name, match.start(), match.end()))

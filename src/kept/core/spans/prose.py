@@ -40,6 +40,7 @@ _STAMPED = re2.compile(
 # A line with a day alone: a diary's heading.
 _DAY = re2.compile(r"(?i)^\s*(?:#+ )?(?:\pL+,? )?\d{4}-\d\d-\d\d(?:,? \(?\pL+\)?)?:?\s*$")
 _UNDERLINE = re2.compile(r"^(?:={3,}|-{3,})\s*$")
+_BLANK = re2.compile(r"\n(?:[ \t]*\n)+")
 _RULER = re2.compile(r"^\s*[-=_*]{3,}\s*$")
 _TITLE = 60  # characters of a heading that is underlined
 _FRONT = re2.compile(r"(?m)^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n){1,20}---[ \t]*$")
@@ -52,6 +53,8 @@ _LOCATED = re2.compile(
     r"(?:^|\s)([\w./@~+-]+\.\w{1,5}(?::\d+){1,2}(?::\s|\s{2,})\S+ \S+ \S"
     r"|(?:Uncaught )?(?:\(in promise\) )?[A-Z]\w*(?:Error|Exception): \S+ \S+ \S)"
 )
+# A file or a name in code, as people write them into sentences.
+_NAMED = re2.compile(r"^['\"`(]?(?:[a-z]+(?:_[a-z]+)+|[\w/-]+\.[a-z]{2,4})[)'\"`]?[.,:;?!]*$")
 # A program that names itself before what it says.
 _TOOL = re2.compile(r"^[\w./-]+: ")
 # A line that begins with a call explains code.
@@ -112,6 +115,7 @@ def _mark_paragraph(marks: Marks, lines: list[_Line], state: _State) -> None:
         state.pasted = None
     bare = [line.text for line in lines]
     shaped = is_screen(words) or _most_foreign(lines) or is_wrapped(bare) or (not state.listing and _is_output(lines, words))
+    shaped = shaped or bool(state.pasted and words[:2].isspace())
     if state.pasted:
         last = state.pasted is SpanKind.PASTED or not marks.text[end:].strip()
         own = _mark_output(marks, lines, state.pasted, resumable=last and shaped and not is_screen(words))
@@ -132,7 +136,8 @@ def _mark_paragraph(marks: Marks, lines: list[_Line], state: _State) -> None:
         marks.mark(lines[step].start, end, SpanKind.DOCUMENT)
         state.pasted, state.shaped = SpanKind.DOCUMENT, False
     elif is_reported(words, alone=state.spoken < ARTICLE, terse=state.terse, answered=marks.text[end:].lstrip()[:1].islower()):
-        marks.mark(_title(marks, start), end, SpanKind.REPORTED)
+        led = len(lines) > 1 and _introduces(lines[0].text) and (_digests(lines[0].text) or has("selves", lines[0].text))
+        marks.mark(lines[1].start if led else _title(marks, start), end, SpanKind.REPORTED)
         state.pasted, state.shaped = SpanKind.REPORTED, False
     else:
         state.shaped = _mark_lines(marks, lines)
@@ -159,7 +164,8 @@ def _mark_output(marks: Marks, lines: list[_Line], kind: SpanKind, *, lead: int 
 def _announce(marks: Marks, lines: list[_Line], state: _State) -> None:
     """Note what the last line of a paragraph announces: a paste, or a list of the person's own."""
     last = lines[-1]
-    if not marks.typed_parts(last.start, last.end) or not _INTRO.search(last.text):
+    parts = marks.typed_parts(last.start, last.end)
+    if not parts or not _INTRO.search(last.text) or parts[-1][1] < last.start + len(last.text.rstrip()):
         return
     tail = last.text[-200:].strip()
     if has("material", _CLAUSE.split(tail)[-1]) or _digests(tail):
@@ -207,7 +213,7 @@ def _attached(line: str) -> int:
             return int(match.end())
         if match[0][0] in ":：?" and is_statement(rest) and _is_own(lead):
             return int(match.end())
-        if is_output(rest) and not _ADDRESS.match(rest) and len(rest) >= 15 and _is_natural(lead):
+        if is_output(rest) and rest[0] != "`" and not _ADDRESS.match(rest) and len(rest) >= 15 and _is_natural(lead):
             return int(match.end())
     located = _LOCATED.search(line)
     return int(located.start(1)) if located and line[: located.start(1)].strip() else 0
@@ -263,7 +269,9 @@ def _goes_on(lines: list[_Line], place: int, *, own: bool) -> bool:
     if own:
         return True
     speaks = has("selves", _opening(words, 40)) or opens("resumes", words) or opens("wishes", words)
-    typed = words[:1].islower() and (len(words.split()) >= _TYPED or speaks)
+    count = len(words.split())
+    joint = count > 1 and place + 1 < len(lines) and lines[place + 1].foreign and above.foreign
+    typed = words[:1].islower() and (count >= _TYPED or speaks or joint)
     broken = is_long(above.text) and _is_natural(" ".join(above.text.split()[-3:]))
     return (typed or (speaks and words.startswith("I "))) and not broken and (above.foreign or not _is_natural(above.text))
 
@@ -290,7 +298,7 @@ def _opening(words: str, length: int) -> str:
 
 def _is_natural(words: str) -> bool:
     """Whether nearly all of some words are words as people write them."""
-    parts = words.split()
+    parts = [part for place, part in enumerate(words.split()) if not place or not _NAMED.match(part)]
     plain = sum(1 for part in parts if part.strip(".,!?:;()\"'’“”-*`").replace("'", "").replace("’", "").replace("-", "").isalpha())
     return len(parts) >= 2 and plain * 5 >= len(parts) * 4
 
@@ -307,7 +315,8 @@ def _is_output(lines: list[_Line], words: str) -> bool:
         return True
     if has("person", words) or any(_speaks(line.text) for line in lines):
         return False
-    short = len(lines) > 2 and all(len(line.text.split()) < 9 and not is_listed(line.text) for line in lines)
+    typed = sum(1 for line in lines if line.text[:1].islower() and " " in line.text.strip())
+    short = len(lines) > 2 and typed * 3 < len(lines) * 2 and all(len(line.text.split()) < 9 and not is_listed(line.text) for line in lines)
     return short or (len(lines) > 1 and shows_output(words) and not _asks(words))
 
 
@@ -333,7 +342,8 @@ def _resumes(words: str, *, after_output: bool) -> bool:
     if words[:2].isspace() and not _asks(words):
         return False
     first = words.strip().lstrip("-*•0123456789.) ").split("\n", 1)[0]
-    if len(words.split()) > _REPLY or has("reviews", words) or is_indented(words.split("\n", 1)[0]) or is_output(first):
+    long = len(words.split()) > _REPLY and not opens("wishes", first) and not (after_output and first[:2].casefold() == "i ")
+    if long or has("reviews", words) or is_indented(words.split("\n", 1)[0]) or is_output(first):
         return False
     if after_output:
         own = (
@@ -353,9 +363,9 @@ def _closing(text: str) -> int:
     """Where the last paragraph begins, if the person speaks in it: asks something, or says it below a ruler; behind the text
     otherwise.
     """
-    start = text.rstrip().rfind("\n\n") + 2
-    words = text[start:]
-    if start == 1 or len(words.split()) > _REPLY or is_output(words.split("\n", 1)[0]):
+    *_, blank = (0, *(match.end() for match in _BLANK.finditer(text.rstrip())))
+    start, words = blank, text[blank:]
+    if not start or len(words.split()) > 2 * _REPLY or is_output(words.split("\n", 1)[0]):
         return len(text)
     ruled = bool(_RULER.match(text[:start].rstrip().rpartition("\n")[2])) and has("selves", words)
     asks = "?" in words or "？" in words or opens("resumes", words)

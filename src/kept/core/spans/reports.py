@@ -14,6 +14,8 @@ from kept.core.spans.words import has, opens
 ARTICLE = 25  # words of a passage that nobody speaks in, from which on it is a text
 _SENTENCE = re2.compile(r"[.!?]\s+|\n+")
 _NAME = re2.compile(r"`[^`\n]+`|\b[A-Za-z]*[a-z][A-Z]\w+|\b\w+_\w+|\b\w+\.(?:\w+\(|[A-Z]\w+)|\b[\w/-]+/[\w.-]+\.\w{1,5}\b|\b\w+\(\)")
+# A file that somebody hands to an assistant.
+_MENTION = re2.compile(r"(?:^|\s)@[\w.~-]*/[\w./-]+\.\w{1,5}\b")
 _NAMES = 2  # names of code in a report about it
 _STEPS = 3  # lines of instructions below each other
 _WRAP = 60  # characters of a line, from which on a terminal may have wrapped it
@@ -38,7 +40,7 @@ def is_reported(words: str, *, alone: bool, terse: bool, answered: bool) -> bool
     """
     if has("reviews", words):
         return not any(opens("pleas", sentence) for sentence in sentences(words))
-    if len(words.split()) < ARTICLE or has("selves", words) or not words.lstrip()[:1].isupper():
+    if len(words.split()) < ARTICLE or has("selves", words) or not words.lstrip()[:1].isupper() or _MENTION.search(words):
         return False
     if terse and describes_code(words):
         return True
