@@ -10,7 +10,7 @@ _LEVELS = "trace|debug|info|notice|warn(?:ing)?|error|fatal|critical|severe|pani
 _SHAPES = re2.compile(
     r"(?i)^\s*(?:"
     # Diffs, numbered listings.
-    r"diff --git |@@ |(?-i:-\p{Lu})|\+\+\+ |--- |index [0-9a-f]{6,}|\+\s?\S|\d+ *[+-] ?\S|\d+\s*[→|│]|[+-]\d+(?:\s|$)"
+    r"diff --git |@@ |(?-i:-\p{Lu})|\+\+\+ |--- |index [0-9a-f]{6,}|\+\s?\S|\d+ *[+-] ?\S|\d+\s*[→|│]|\d+ {2,}\S|[+-]\d+(?:\s|$)"
     r"|\|.*\||\+-{3,}|[-=_*~]{6,}\s*$|<[!?/a-z][^<>]*>.*[>;]\s*$|<[!?/a-z][^>]*>\s*$"  # tables, rulers, markup
     r"|[❯➜»]\s+\S|\$ \S|>>> |% \w+ |PS [^>\n]{0,60}> ?\S|\S+@\S+[:~][^\n]{0,60}[$#%](?:\s|$)"  # shell prompts
     r"|\[[^\]]*\d[^\]]*\]\s*\S|\[(?:[\w@/-]+:)?[\w@/.-]{2,30}\]\s+\S"  # stamped lines, lines of a tool: [vite] …
@@ -50,10 +50,12 @@ _SHAPES = re2.compile(
     r"|@?[\w.~+-]+(?:/[\w.@+$-]+)+\.\w{1,5}\s*$|\S*[:/=;]\S{60,}\s*$"
     r"|'?/\S+'?\s*$|[a-z]:\\\S+\s*$"
     r"|(?:go|git|docker|make(?:\[\d+\])?|curl|ssh|bash|zsh|sh|node|python3?|systemd|sudo|nginx|cargo|rustc|ld|gcc|clang"
+    r"|rsync|scp|tar|cp|mv|rm|ls|cat|mkdir|chmod|grep|find|sed|kubectl|helm|terraform|psql|javac?|php|ruby"
     r"|hint|npm|yarn|pnpm|pip3?|bun|deno|brew|apt|gem|composer|gradle|maven): \S|failed to [^:\n]{3,60}: \S"
     r"|(?-i:Error) (?:in \S+|(?:while |when )?(?:loading|creating|fetching|parsing|reading|writing|calling)\b[^:]{0,60}): \S"
-    r"|(?-i:[A-Z][a-z]+ing) [^.]+(?:\.\.\.|…)\s*$|HEAD is now at |Your branch is |Switched to (?:a new )?branch |access to \w+ at "
-    r"|usage: |did you mean |unknown (?:command|option|flag|argument)\b|captured |collected \d|running \d+ "
+    r"|(?-i:[A-Z][a-z]+ing) [^.]+(?:\.\.\.|…)\s*$|HEAD is now at |On branch \S+$|Your branch is |nothing to commit|\(use \"git "
+    r"|could not apply [0-9a-f]{7}|Switched to (?:a new )?branch |access to \w+ at "
+    r"|\s{2,}[\w-]+:(?: \S+)?\s*$|[.FEsx]{5,}\s*$|usage: |did you mean |unknown (?:command|option|flag|argument)\b|captured |collected \d|running \d+ "
     r"|\d+ (?:passed|failed|errors?|warnings?|tests?)\b"
     r")"
 )

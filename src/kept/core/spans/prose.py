@@ -55,6 +55,7 @@ _LOCATED = re2.compile(
 )
 # A file or a name in code, as people write them into sentences.
 _NAMED = re2.compile(r"^['\"`(]?(?:[a-z]+(?:_[a-z]+)+|[\w/-]+\.[a-z]{2,4})[)'\"`]?[.,:;?!]*$")
+_PAUSES = str.maketrans("", "", ",。!?:;、「」")
 # A program that names itself before what it says.
 _TOOL = re2.compile(r"^[\w./-]+: ")
 # A line that begins with a call explains code.
@@ -140,7 +141,7 @@ def _mark_paragraph(marks: Marks, lines: list[_Line], state: _State) -> None:
         marks.mark(lines[1].start if led else _title(marks, start), end, SpanKind.REPORTED)
         state.pasted, state.shaped = SpanKind.REPORTED, False
     else:
-        state.shaped = _mark_lines(marks, lines)
+        _mark_lines(marks, lines, state)
         state.spoken += len(words.split())
         state.terse = state.terse and not words.lstrip()[:1].isupper()
         if is_statement(words[_attached(words) :]) and _attached(words):
@@ -174,11 +175,11 @@ def _announce(marks: Marks, lines: list[_Line], state: _State) -> None:
         state.listing = len(marks.text) < 1_500
 
 
-def _mark_lines(marks: Marks, lines: list[_Line]) -> bool:
-    """Mark the lines of a mixed paragraph: foreign ones, what a command printed, and what follows output until a person speaks.
-    Says whether it ends in output.
+def _mark_lines(marks: Marks, lines: list[_Line], state: _State) -> None:
+    """Mark the lines of a mixed paragraph: foreign ones, what a command printed, a text to work on, and what follows output until a
+    person speaks.
     """
-    printed = shown = lead = False
+    printed = handed = shown = lead = False
     for place, line in enumerate(lines):
         printed = printed or bool(_COMMAND.match(line.text))
         rest = _attached(line.text)
@@ -189,15 +190,17 @@ def _mark_lines(marks: Marks, lines: list[_Line]) -> bool:
             line.foreign
             or _is_remark(lines, place)
             or (printed and not _asks(line.text) and not (place and _goes_on(lines, place, own=not (shown or lead))))
-            or (shown and not _speaks(line.text) and not (lead and is_listed(line.text)))
+            or (shown and not (lead and is_listed(line.text)) and (handed or not _speaks(line.text)))
             or _is_column(lines, place)
         ):
             marks.mark(line.start, line.end, SpanKind.PASTED)
             shown, lead = True, False
         else:
             # A list below the person's own lead-in is theirs; anything else that they announce so is a paste.
-            shown = lead = bool(_INTRO.search(line.text)) and (has("material", line.text[-120:]) or _digests(line.text))
-    return shown
+            handed = bool(_INTRO.search(line.text)) and _digests(line.text)
+            shown = lead = handed or (bool(_INTRO.search(line.text)) and has("material", line.text[-120:]))
+    state.shaped = shown
+    state.pasted = SpanKind.DOCUMENT if handed and not lead else None
 
 
 def _digests(words: str) -> bool:
@@ -268,10 +271,10 @@ def _goes_on(lines: list[_Line], place: int, *, own: bool) -> bool:
         return False
     if own:
         return True
-    speaks = has("selves", _opening(words, 40)) or opens("resumes", words) or opens("wishes", words)
+    speaks = has("selves", _opening(words, 40)) or any(opens(purpose, words) for purpose in ("resumes", "wishes", "orders"))
     count = len(words.split())
     joint = count > 1 and place + 1 < len(lines) and lines[place + 1].foreign and above.foreign
-    typed = words[:1].islower() and (count >= _TYPED or speaks or joint)
+    typed = not words[:1].isupper() and (speaks or (words[:1].islower() and (count >= _TYPED or joint)))
     broken = is_long(above.text) and _is_natural(" ".join(above.text.split()[-3:]))
     return (typed or (speaks and words.startswith("I "))) and not broken and (above.foreign or not _is_natural(above.text))
 
@@ -299,8 +302,8 @@ def _opening(words: str, length: int) -> str:
 def _is_natural(words: str) -> bool:
     """Whether nearly all of some words are words as people write them."""
     parts = [part for place, part in enumerate(words.split()) if not place or not _NAMED.match(part)]
-    plain = sum(1 for part in parts if part.strip(".,!?:;()\"'’“”-*`").replace("'", "").replace("’", "").replace("-", "").isalpha())
-    return len(parts) >= 2 and plain * 5 >= len(parts) * 4
+    plain = sum(1 for part in parts if part.strip(".,!?:;()\"'’“”-*`").replace("'", "").replace("’", "").replace("-", "").translate(_PAUSES).isalpha())
+    return (len(parts) >= 2 or not words.isascii()) and plain * 5 >= len(parts) * 4
 
 
 def _asks(line: str) -> bool:
@@ -368,8 +371,8 @@ def _closing(text: str) -> int:
     if not start or len(words.split()) > 2 * _REPLY or is_output(words.split("\n", 1)[0]):
         return len(text)
     ruled = bool(_RULER.match(text[:start].rstrip().rpartition("\n")[2])) and has("selves", words)
-    asks = "?" in words or "？" in words or opens("resumes", words)
-    return start if ruled or (asks and _resumes(words, after_output=False)) else len(text)
+    asks = ("?" in words or "？" in words or opens("resumes", words)) and _resumes(words, after_output=False)
+    return start if ruled or asks or (words[:1].islower() and has("wishes", words)) else len(text)
 
 
 def _is_brief(text: str, start: int) -> bool:
@@ -398,11 +401,18 @@ def _document(text: str) -> int:
             headings.append(at)
         at += len(line)
     labels = [match.start() for match in _LABEL_LINE.finditer(text)]
-    if len(labels) >= _LABELS and (not headings or labels[0] < headings[0]):
+    if len(labels) >= _LABELS and (not headings or labels[0] < headings[0]) and not _is_wishlist(text):
         return int(labels[0])
     if len(headings) > 1 or (headings and len(text) > 400):
         return headings[0]
     return len(text)
+
+
+def _is_wishlist(text: str) -> bool:
+    """Whether most labelled lines tell somebody what to do, or the person speaks in them."""
+    wanted = [text[match.end() :].split("\n", 1)[0].strip() for match in _LABEL_LINE.finditer(text)]
+    asked = sum(1 for words in wanted if opens("orders", words) or has("duties", words) or has("selves", words))
+    return asked * 2 > len(wanted)
 
 
 def _is_comment(lines: list[str], place: int) -> bool:

@@ -106,5 +106,9 @@ def _mark_reports(marks: Marks) -> None:
         for match in pattern.finditer(text):
             if pattern is _CLAIMS and _OWN_VOICE.search(match[0]):
                 continue
+            if text[match.end() - 1] == "\n" or text[match.end() : match.end() + 1] == "\n":
+                # Their words stand below.
+                end = text.find("\n\n", match.end())
+                marks.mark(match.start(), len(text) if end < 0 else end, SpanKind.REPORTED)
             stop = _END.search(text, match.end())
             marks.mark(match.start(), stop.start() + 1 if stop else len(text), SpanKind.REPORTED)
