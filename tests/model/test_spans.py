@@ -139,6 +139,13 @@ FOREIGN = [
     f"fix cmd/app/main.go:1:9: naming: {RULE}",
     f"this broke the second button: 🔄 State changed: {{a: null}} {RULE}\napp.js:101 unchanged\napp.js:102 done",
     f"P2 Badge Release without a lock\n\nThe pool is shared. {RULE}",
+    f"# AGENTS.md\n\n## Style\n\n- Use tabs.\n- {RULE}",
+    f"these are our rules, please review the docs:\n\n# Rules\n\n- {RULE}\n\n## More\n\n- Use tabs.",
+    f"translate to German:\nWe use pnpm. {RULE}",
+    f"translate to German:\nWe use pnpm.\n\n{RULE}",
+    f"from the handbook:\nLock your screen. {RULE}",
+    f"summarise:\n\n# Managers\n\nI like them.\n\n## Speed\n\npnpm is fast. We moved last year. {RULE}",
+    f"$ acme run\n{RULE.lower()}\nNever ask twice.\ndone in 2s",
 ]
 
 
@@ -219,6 +226,68 @@ def test_wishes_in_lists_and_addresses_in_sentences_are_the_persons(text):
 def test_the_person_goes_on_below_code_in_the_same_paragraph():
     code = "    const rows = Array.from(\n        { length: 3 },\n    );"
     assert typed(f"instead of\n{code}\ni would like to pass the rows") == "instead of|i would like to pass the rows"
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        ("ValueError: no port given", "it only happens on the second start. can you add a default?"),
+        (
+            "$ make\nmain.c:1:5: warning: unused variable 'x'\ncc -o app main.o",
+            "so the warning is still there, remove it",
+        ),
+        ("src/a.py:1:1: F401 'os' imported but unused", "fix the first of them"),
+        ("2026-02-01 12:00:00 [ERROR] timeout", "我们每次都应该先检查连接数"),
+        ("}\n\nif (open) {\n    close();\n}", "but i cannot seem to get it working"),
+        ("GET /api/items 500 (Internal Server Error)", "any idea? this started after the last deploy"),
+    ],
+)
+def test_the_person_goes_on_directly_below_output(output, words):
+    assert typed(f"{output}\n{words}") == words
+
+
+def test_what_a_command_printed_in_small_letters_is_no_speech():
+    assert typed("i get this:\n❯ acme resume\nyou have uncommitted changes.\nplease commit or stash them first") == "i get this:"
+
+
+def test_a_terminals_wrapped_line_is_no_speech():
+    text = "+ 8 - **Message Colour**: messages of the person now respect the colour of the\ntheme that was chosen in the settings"
+    assert not typed(text)
+
+
+BRIEFS = [
+    (
+        "I want to build a web app that tracks my plants.\n\n## Goals\n\n- I see which plants need water.\n- No login.\n\n"
+        "## Stack\n\nUse FastAPI.\n\nShow me the data model first."
+    ),
+    (
+        "# Task\nPlease refactor the importer.\n\n# Constraints\n- keep the API\n\n# When done\nRun the tests and tell me what is "
+        "slower."
+    ),
+    "Ich möchte eine Seite für Räume.\n\n## Regeln\n\n- Räume haben eine Kapazität.\n\n## Später\n\n- Buchungen",
+    "The login page needs work.\n\n**Layout**: put it in the middle.\n\n**Errors**: show them below.\n\n**Logo**: use the new.",
+    (
+        "Player moves with WASD. Space jumps. Enemies patrol between points and chase the player they see. Falling into "
+        "water costs one life."
+    ),
+    "colors for the charts:\nprimary is #336699\ndanger is #cc3333\nmuted is #999999",
+    "**Important:** never run the migration on the production database.",
+]
+
+
+@pytest.mark.parametrize("text", BRIEFS)
+def test_a_persons_own_brief_is_theirs_whatever_marks_it_up(text):
+    assert typed(text) == text
+
+
+def test_the_person_closes_below_a_document():
+    document = "A colleague suggests:\n\n### Improvements\n\n1. Validate the ranges.\n\n### Tests\n\n1. Add one for a month."
+    assert typed(f"{document}\n\nThoughts?").endswith("Thoughts?")
+    assert typed(f"{document}\n\n---\n\nNow I think that is wrong.").endswith("Now I think that is wrong.")
+
+
+def test_an_element_that_nothing_closes_ends_no_prompt():
+    assert typed('look at this\n<input id="a">\n<link rel="b">\n\ni want it frozen') == "look at this|i want it frozen"
 
 
 TELLINGS = [

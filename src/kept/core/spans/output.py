@@ -19,7 +19,8 @@ _SHAPES = re2.compile(
     r"|\.\.\. \d+ more"
     r"|\(anonymous\)|\S{1,60} @ \S+:\d+|await in \S+$|promise\.\w+$"  # a browser's stack
     # Log times.
-    r"|\d{4}[-/]\d\d[-/]\d\d(?:[T,]| +(?:[^a-z\s]))|\[?\d\d:\d\d:\d\d|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec) +\d{1,2} \d\d:\d\d"
+    r"|\d{4}[-/]\d\d[-/]\d\d(?:[T,]| +(?:[^a-z\s]))|\[?\d\d:\d\d:\d\d"
+    r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec) +\d{1,2} \d\d:\d\d"
     r"|(?:\d{1,3}\.){3}\d{1,3}[ :]|(?:get|post|put|patch|delete|head|options) (?:/|https?:)\S*|http/\d"  # servers
     r"|::\w+[^\n:]*::|(?-i:[A-Z][A-Z-]{3,}(?:;[^:\n]{0,80})?:\S)"  # a build's annotations, comments of queries, calendars
     r"|(?:" + _LEVELS + r"|\w*error|\w*exception)\s?(?:\[[^\]]*\]|\([^)]*\)|\s[\w-]*\d+)?\s?(?::|\||-|–|—)\s*\S"
@@ -55,7 +56,8 @@ _SHAPES = re2.compile(
     r"|(?-i:Error) (?:in \S+|(?:while |when )?(?:loading|creating|fetching|parsing|reading|writing|calling)\b[^:]{0,60}): \S"
     r"|(?-i:[A-Z][a-z]+ing) [^.]+(?:\.\.\.|…)\s*$|HEAD is now at |On branch \S+$|Your branch is |nothing to commit|\(use \"git "
     r"|could not apply [0-9a-f]{7}|Switched to (?:a new )?branch |access to \w+ at "
-    r"|\s{2,}[\w-]+:(?: \S+)?\s*$|[.FEsx]{5,}\s*$|usage: |did you mean |unknown (?:command|option|flag|argument)\b|captured |collected \d|running \d+ "
+    r"|\s{2,}[\w-]+:(?: \S+)?\s*$|[.FEsx]{5,}\s*$"
+    r"|usage: |did you mean |unknown (?:command|option|flag|argument)\b|captured |collected \d|running \d+ "
     r"|\d+ (?:passed|failed|errors?|warnings?|tests?)\b"
     r")"
 )

@@ -7,45 +7,16 @@ from dataclasses import dataclass
 
 import re2
 
+from kept.core.spans.documents import CLAUSE, HEADING, INTRO, digests, document_start, forwards, is_brief
 from kept.core.spans.marks import Marks, SpanKind
 from kept.core.spans.output import is_indented, is_listed, is_output, is_screen, shows_output
-from kept.core.spans.reports import ARTICLE, is_reported, is_long, is_statement, is_wrapped, steps_from
-from kept.core.spans.words import find, has, opens
+from kept.core.spans.reports import ARTICLE, is_long, is_reported, is_statement, is_wrapped, steps_from
+from kept.core.spans.words import has, opens
 
-_HEADING = re2.compile(r"^\s{0,3}#{1,6}\s+\S")
-_INTRO = re2.compile(r"[:：]\s*$")
 # A typed command, or the times of a subtitle: what stands below it in the same paragraph was printed.
 _COMMAND = re2.compile(r"^\s*(?:\d\d:\d\d:\d\d[,.]\d{3} -->|[❯➜»]|[$%>]|PS [^>\n]{1,60}>|\S+@\S+[:~][^\n]{0,60}[$#%])\s+\S")
-# Where a mail, a licence, a chat or a conversation with an assistant begins: what follows was written elsewhere.
-_MAIL = re2.compile(
-    r"(?mi)^\W*-{3,} ?(?:forwarded|original|weitergeleitete|ursprüngliche|mensaje|message|mensagem)\b.*-{3,}$"
-    r"|^(?:from|von|de|expéditeur):[ \t]+\S.*\n(?:(?:sent|date|to|cc|subject|gesendet|datum|an|betreff|enviado|para|asunto"
-    r"|fecha|à|objet|envoyé|assunto|data):.*\n?){2,}"
-    r"|^(?:on|am|el|le|em) .{6,80}\b(?:wrote|schrieb|escribió|a écrit|escreveu)\b.{0,60}:$"
-)
-_SCRIPT = re2.compile(r"(?i)^\W*(?:you are (?:an? |the |\w+ [\d.]+)|act as an? |your task is )")
-# What a page, a file, a ticket, a forum or a list of releases shows above its text.
-_PAGE = re2.compile(
-    r"(?m)^\W{0,6}(?:Contents of \S*[/.]\S+.*:|v?\d+\.\d+(?:\.\d+)?\S{0,20} [-–(]+ ?\d{4}-\d\d-\d\d\)?"
-    r"|(?:Accepted )?(?:Answer|Question)s? \(\d+ \w+.*\):?|(?:answered|asked|edited|commented) .*\d.* by \S+"
-    r"|[A-Z]{2,10}-\d+: .*|(?:Reporter|Assignee|Priority|Severity|Steps to reproduce|Affected versions?|Milestone): ?.*)$"
-)
-_NOTICE = re2.compile(r"(?mi)^\W{0,6}(?:copyright (?:\(c\)|©)|©) ?\d{4}")
-_ROLES = re2.compile(r"(?mi)^\W{0,4}(?:assistant|ai|bot|system|chatgpt|claude|gemini|copilot|model|human|user)\W{0,3}:\W{0,3}\s*\S")
-_SPEAKER = re2.compile(r"(?m)^(?:\[[^\]\n]+\][ \t]*)?(\p{Lu}[^\n:<>|`(\[\]]{0,24}):[ \t]+\S")
-_STAMPED = re2.compile(
-    r"(?m)^[^\W\d][^\n\d:]*[ \t][(\[]?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]*[AaPp]\.?[Mm]\.?)?[)\]]?:?[ \t]*$"
-    r"|^[^\W\d][^\n\d:(\[]{0,40}[ \t][(\[]\d{1,2}:\d\d(?::\d\d)?[)\]]:[ \t]+\S"
-)
-# A line with a day alone: a diary's heading.
-_DAY = re2.compile(r"(?i)^\s*(?:#+ )?(?:\pL+,? )?\d{4}-\d\d-\d\d(?:,? \(?\pL+\)?)?:?\s*$")
-_UNDERLINE = re2.compile(r"^(?:={3,}|-{3,})\s*$")
 _BLANK = re2.compile(r"\n(?:[ \t]*\n)+")
 _RULER = re2.compile(r"^\s*[-=_*]{3,}\s*$")
-_TITLE = 60  # characters of a heading that is underlined
-_FRONT = re2.compile(r"(?m)^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n){1,20}---[ \t]*$")
-_LABEL_LINE = re2.compile(r"(?m)^\*\*[^*\n]{2,60}(?::\*\*|\*\*:)")
-_LABELS = 3  # labelled paragraphs of a report
 # A comment of a program.
 _REMARK = re2.compile(r"^\s*(?:--|#|;|%)\s+\S")
 # A place that a compiler or a linter names, or an exception, and what it says of it.
@@ -55,15 +26,13 @@ _LOCATED = re2.compile(
 )
 # A file or a name in code, as people write them into sentences.
 _NAMED = re2.compile(r"^['\"`(]?(?:[a-z]+(?:_[a-z]+)+|[\w/-]+\.[a-z]{2,4})[)'\"`]?[.,:;?!]*$")
-_PAUSES = str.maketrans("", "", ",。!?:;、「」")
+_WORD = re2.compile(r"^[\"'“”‘’(*`-]*\pL[\pL\pM'’,。、！？：；「」-]*[\"'“”’)*`.,!?:;]*$")
 # A program that names itself before what it says.
 _TOOL = re2.compile(r"^[\w./-]+: ")
 # A line that begins with a call explains code.
 _CALL = re2.compile(r"^[\w.]+\(")
 _ADDRESS = re2.compile(r"^@?https?://\S+\s*$")
 _QUESTION = 4  # words of a question that stands for itself
-_CLAUSE = re2.compile(r"[.!?;。！？；] ?|, ")
-_POLITE = re2.compile(r"(?i)^\W*(?:(?:can|could|would) you |please |kannst du |bitte |peux-tu |puedes |por favor |você pode )*")
 _JOINT = re2.compile(r"[:：.?!]\s+")
 _COLUMN = 5  # short lines below each other
 _REPLY = 60  # words of what a person says after a paste
@@ -95,8 +64,8 @@ class _State:
 def mark_paragraphs(marks: Marks) -> None:
     """Mark the paragraphs, and the lines of them, that are not the person's."""
     text = marks.text
-    start, closing = _document(text), _closing(text)
-    brief = start < len(text) and _is_brief(text, start)
+    start, closing = document_start(text), _closing(text)
+    brief = start < len(text) and is_brief(text, start)
     if not brief:
         marks.mark(start, closing if start < closing else len(text), SpanKind.DOCUMENT)
     state = _State(closing=closing)
@@ -124,7 +93,7 @@ def _mark_paragraph(marks: Marks, lines: list[_Line], state: _State) -> None:
         state.shaped, state.announced = shaped and not own, False
         return
     state.listing = False
-    forwarded = _forwards(words)
+    forwarded = forwards(words)
     shaped = shaped or (state.shaped and len(lines) == 1 and is_listed(words) and _introduces(words) and not has("person", words))
     if forwarded or shaped:
         kind = SpanKind.PASTED if shaped and not forwarded else SpanKind.DOCUMENT
@@ -137,7 +106,7 @@ def _mark_paragraph(marks: Marks, lines: list[_Line], state: _State) -> None:
         marks.mark(lines[step].start, end, SpanKind.DOCUMENT)
         state.pasted, state.shaped = SpanKind.DOCUMENT, False
     elif is_reported(words, alone=state.spoken < ARTICLE, terse=state.terse, answered=marks.text[end:].lstrip()[:1].islower()):
-        led = len(lines) > 1 and _introduces(lines[0].text) and (_digests(lines[0].text) or has("selves", lines[0].text))
+        led = len(lines) > 1 and _introduces(lines[0].text) and (digests(lines[0].text) or has("selves", lines[0].text))
         marks.mark(lines[1].start if led else _title(marks, start), end, SpanKind.REPORTED)
         state.pasted, state.shaped = SpanKind.REPORTED, False
     else:
@@ -166,10 +135,10 @@ def _announce(marks: Marks, lines: list[_Line], state: _State) -> None:
     """Note what the last line of a paragraph announces: a paste, or a list of the person's own."""
     last = lines[-1]
     parts = marks.typed_parts(last.start, last.end)
-    if not parts or not _INTRO.search(last.text) or parts[-1][1] < last.start + len(last.text.rstrip()):
+    if not parts or not INTRO.search(last.text) or parts[-1][1] < last.start + len(last.text.rstrip()):
         return
     tail = last.text[-200:].strip()
-    if has("material", _CLAUSE.split(tail)[-1]) or _digests(tail):
+    if has("material", CLAUSE.split(tail)[-1]) or digests(tail):
         state.pasted, state.shaped, state.announced = SpanKind.DOCUMENT, False, True
     else:
         state.listing = len(marks.text) < 1_500
@@ -190,29 +159,26 @@ def _mark_lines(marks: Marks, lines: list[_Line], state: _State) -> None:
             line.foreign
             or _is_remark(lines, place)
             or (printed and not _asks(line.text) and not (place and _goes_on(lines, place, own=not (shown or lead))))
-            or (shown and not (lead and is_listed(line.text)) and (handed or not _speaks(line.text)))
+            or (
+                shown and not (lead and is_listed(line.text)) and (handed or not _speaks(line.text) or _is_wrapped_to(lines, place))
+            )
             or _is_column(lines, place)
         ):
             marks.mark(line.start, line.end, SpanKind.PASTED)
             shown, lead = True, False
         else:
             # A list below the person's own lead-in is theirs; anything else that they announce so is a paste.
-            handed = bool(_INTRO.search(line.text)) and _digests(line.text)
-            shown = lead = handed or (bool(_INTRO.search(line.text)) and has("material", line.text[-120:]))
+            handed = bool(INTRO.search(line.text)) and digests(line.text)
+            shown = lead = handed or (bool(INTRO.search(line.text)) and has("material", line.text[-120:]))
     state.shaped = shown
     state.pasted = SpanKind.DOCUMENT if handed and not lead else None
-
-
-def _digests(words: str) -> bool:
-    """Whether somebody asks for a text to be worked on."""
-    return opens("digests", _POLITE.sub("", _CLAUSE.split(words[-200:].strip())[-1]))
 
 
 def _attached(line: str) -> int:
     """Where output or somebody's text begins that a person pasted behind their words on the same line; 0 where none does."""
     for match in _JOINT.finditer(line):
         lead, rest = line[: match.start()], line[match.end() :]
-        if match[0][0] in ":：" and _digests(lead) and len(rest.split()) >= ARTICLE:
+        if match[0][0] in ":：" and digests(lead) and len(rest.split()) >= ARTICLE:
             return int(match.end())
         if match[0][0] in ":：?" and is_statement(rest) and _is_own(lead):
             return int(match.end())
@@ -275,12 +241,19 @@ def _goes_on(lines: list[_Line], place: int, *, own: bool) -> bool:
     count = len(words.split())
     joint = count > 1 and place + 1 < len(lines) and lines[place + 1].foreign and above.foreign
     typed = not words[:1].isupper() and (speaks or (words[:1].islower() and (count >= _TYPED or joint)))
-    broken = is_long(above.text) and _is_natural(" ".join(above.text.split()[-3:]))
-    return (typed or (speaks and words.startswith("I "))) and not broken and (above.foreign or not _is_natural(above.text))
+    below = above.foreign or not _is_natural(above.text)
+    return below and (typed or (speaks and words.startswith("I "))) and not _is_wrapped_to(lines, place)
+
+
+def _is_wrapped_to(lines: list[_Line], place: int) -> bool:
+    """Whether a terminal may have broken the line above, and this one is the rest of its sentence."""
+    above, words = lines[place - 1].text, lines[place].text.strip()
+    broken = place > 0 and is_long(above) and _is_natural(" ".join(above.split()[-3:]))
+    return broken and words[:1].islower() and not _asks(words) and not INTRO.search(words)
 
 
 def _introduces(line: str) -> bool:
-    return bool(_INTRO.search(line)) and len(line.split()) > 1 and not is_indented(line)
+    return bool(INTRO.search(line)) and len(line.split()) > 1 and not is_indented(line)
 
 
 def _speaks(line: str) -> bool:
@@ -291,7 +264,7 @@ def _speaks(line: str) -> bool:
     several = len(start.split()) >= 2 or not start.isascii()
     if several and (has("person", _opening(start, 80)) or opens("resumes", start) or _asks(start)):
         return True
-    return start[:1].islower() and len(start.split()) >= (5 if _INTRO.search(start) else 4) and _is_natural(start)
+    return start[:1].islower() and len(start.split()) >= (5 if INTRO.search(start) else 4) and _is_natural(start)
 
 
 def _opening(words: str, length: int) -> str:
@@ -302,7 +275,7 @@ def _opening(words: str, length: int) -> str:
 def _is_natural(words: str) -> bool:
     """Whether nearly all of some words are words as people write them."""
     parts = [part for place, part in enumerate(words.split()) if not place or not _NAMED.match(part)]
-    plain = sum(1 for part in parts if part.strip(".,!?:;()\"'’“”-*`").replace("'", "").replace("’", "").replace("-", "").translate(_PAUSES).isalpha())
+    plain = sum(1 for part in parts if _WORD.match(part))
     return (len(parts) >= 2 or not words.isascii()) and plain * 5 >= len(parts) * 4
 
 
@@ -319,7 +292,8 @@ def _is_output(lines: list[_Line], words: str) -> bool:
     if has("person", words) or any(_speaks(line.text) for line in lines):
         return False
     typed = sum(1 for line in lines if line.text[:1].islower() and " " in line.text.strip())
-    short = len(lines) > 2 and typed * 3 < len(lines) * 2 and all(len(line.text.split()) < 9 and not is_listed(line.text) for line in lines)
+    brief = all(len(line.text.split()) < 9 and not is_listed(line.text) for line in lines)
+    short = len(lines) > 2 and typed * 3 < len(lines) * 2 and brief
     return short or (len(lines) > 1 and shows_output(words) and not _asks(words))
 
 
@@ -335,7 +309,7 @@ def _title(marks: Marks, start: int) -> int:
         and not opens("orders", line)
     )
     before = above[: len(above) - len(line)].rstrip()
-    return len(above) - len(line) if is_title and (not before or _INTRO.search(before)) else start
+    return len(above) - len(line) if is_title and (not before or INTRO.search(before)) else start
 
 
 def _resumes(words: str, *, after_output: bool) -> bool:
@@ -375,65 +349,6 @@ def _closing(text: str) -> int:
     return start if ruled or asks or (words[:1].islower() and has("wishes", words)) else len(text)
 
 
-def _is_brief(text: str, start: int) -> bool:
-    """Whether the person wrote a text with headings themselves: it asks the assistant for something more than once, or so do their
-    words above it, and they announce no text by somebody else.
-    """
-    lead, body = text[:start].strip(), text[start:]
-    if _INTRO.search(lead) and (has("material", lead[-120:]) or _digests(lead)):
-        return False
-    return len(set(find("wishes", body))) > 1 or (has("wishes", lead) and not _INTRO.search(lead))
-
-
-def _document(text: str) -> int:
-    """Where a document begins: its front matter, or the first of several headings or days; behind the text where there is none."""
-    front = _FRONT.search(text)
-    if front:
-        return int(front.start())
-    headings: list[int] = []
-    at, fenced = 0, False
-    lines = text.splitlines(keepends=True)
-    for place, line in enumerate(lines):
-        fenced = fenced != line.lstrip().startswith(("```", "~~~"))
-        if not fenced and place and _UNDERLINE.match(line) and 0 < len(lines[place - 1].strip()) <= _TITLE:
-            headings.append(at - len(lines[place - 1]))
-        if not fenced and (_DAY.match(line) or (_HEADING.match(line) and not _is_comment(lines, place))):
-            headings.append(at)
-        at += len(line)
-    labels = [match.start() for match in _LABEL_LINE.finditer(text)]
-    if len(labels) >= _LABELS and (not headings or labels[0] < headings[0]) and not _is_wishlist(text):
-        return int(labels[0])
-    if len(headings) > 1 or (headings and len(text) > 400):
-        return headings[0]
-    return len(text)
-
-
-def _is_wishlist(text: str) -> bool:
-    """Whether most labelled lines tell somebody what to do, or the person speaks in them."""
-    wanted = [text[match.end() :].split("\n", 1)[0].strip() for match in _LABEL_LINE.finditer(text)]
-    asked = sum(1 for words in wanted if opens("orders", words) or has("duties", words) or has("selves", words))
-    return asked * 2 > len(wanted)
-
-
-def _is_comment(lines: list[str], place: int) -> bool:
-    """Whether a line with one number sign is a comment in a program rather than a heading: code stands directly before or behind
-    it.
-    """
-    if lines[place].lstrip().startswith("##"):
-        return False
-    return any(0 <= near < len(lines) and lines[near].strip() and is_output(lines[near]) for near in (place - 1, place + 1))
-
-
-def _forwards(paragraph: str) -> bool:
-    """Whether a paragraph begins a mail, a licence, a chat between others, or a conversation with an assistant."""
-    if _SCRIPT.match(paragraph) and len(paragraph.split()) >= ARTICLE:
-        return True
-    if _PAGE.match(paragraph) or any(shape.search(paragraph) for shape in (_MAIL, _NOTICE, _ROLES, _STAMPED)):
-        return True
-    names = [match[1].casefold() for match in _SPEAKER.finditer(paragraph)]
-    return len(names) > 2 and 1 < len(set(names)) < len(names)
-
-
 def _paragraphs(marks: Marks, *, brief: bool) -> list[list[_Line]]:
     """The paragraphs of a text as their lines, without line ends. What is marked already stands apart. In a
     person's own brief headings are theirs.
@@ -446,6 +361,6 @@ def _paragraphs(marks: Marks, *, brief: bool) -> list[list[_Line]]:
         if not bare.strip() or (found[-1] and found[-1][-1].marked != marked):
             found.append([])
         if bare.strip():
-            found[-1].append(_Line(at, at + len(bare), bare, marked, is_output(bare) or (not brief and bool(_HEADING.match(bare)))))
+            found[-1].append(_Line(at, at + len(bare), bare, marked, is_output(bare) or (not brief and bool(HEADING.match(bare)))))
         at += len(line)
     return [lines for lines in found if lines]

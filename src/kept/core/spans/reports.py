@@ -13,7 +13,10 @@ from kept.core.spans.words import has, opens
 
 ARTICLE = 25  # words of a passage that nobody speaks in, from which on it is a text
 _SENTENCE = re2.compile(r"[.!?]\s+|\n+")
-_NAME = re2.compile(r"`[^`\n]+`|\b[A-Za-z]*[a-z][A-Z]\w+|\b\w+_\w+|\b\w+\.(?:\w+\(|[A-Z]\w+)|\b[\w/-]+/[\w.-]+\.\w{1,5}\b|\b\w+\(\)")
+_NAME = re2.compile(
+    r"`[^`\n]+`|\b[A-Za-z]*[a-z][A-Z]\w+|\b\w+_\w+|\b\w+\.(?:\w+\(|[A-Z]\w+)"
+    r"|\b[\w/-]+/[\w.-]+\.\w{1,5}\b|\b\w+\(\)"
+)
 # A file that somebody hands to an assistant.
 _MENTION = re2.compile(r"(?:^|\s)@[\w.~-]*/[\w./-]+\.\w{1,5}\b")
 _NAMES = 2  # names of code in a report about it
