@@ -1,0 +1,106 @@
+"""Documents: where in a prompt a text begins that somebody else wrote as a whole, by its front matter, headings, days or labels;
+and which paragraphs begin a mail, a licence, a chat or a conversation. A brief that asks for something is the person's own.
+"""
+
+import re2
+
+from kept.core.spans.output import is_output
+from kept.core.spans.reports import ARTICLE
+from kept.core.spans.words import find, has, opens
+
+HEADING = re2.compile(r"^\s{0,3}#{1,6}\s+\S")
+INTRO = re2.compile(r"[:：]\s*$")
+CLAUSE = re2.compile(r"[.!?;。！？；] ?|, ")
+_POLITE = re2.compile(r"(?i)^\W*(?:(?:can|could|would) you |please |kannst du |bitte |peux-tu |puedes |por favor |você pode )*")
+# Where a mail, a licence, a chat or a conversation with an assistant begins: what follows was written elsewhere.
+_MAIL = re2.compile(
+    r"(?mi)^\W*-{3,} ?(?:forwarded|original|weitergeleitete|ursprüngliche|mensaje|message|mensagem)\b.*-{3,}$"
+    r"|^(?:from|von|de|expéditeur):[ \t]+\S.*\n(?:(?:sent|date|to|cc|subject|gesendet|datum|an|betreff|enviado|para|asunto"
+    r"|fecha|à|objet|envoyé|assunto|data):.*\n?){2,}"
+    r"|^(?:on|am|el|le|em) .{6,80}\b(?:wrote|schrieb|escribió|a écrit|escreveu)\b.{0,60}:$"
+)
+_SCRIPT = re2.compile(r"(?i)^\W*(?:you are (?:an? |the |\w+ [\d.]+)|act as an? |your task is )")
+# What a page, a file, a ticket, a forum or a list of releases shows above its text.
+_PAGE = re2.compile(
+    r"(?m)^\W{0,6}(?:Contents of \S*[/.]\S+.*:|v?\d+\.\d+(?:\.\d+)?\S{0,20} [-–(]+ ?\d{4}-\d\d-\d\d\)?"
+    r"|(?:Accepted )?(?:Answer|Question)s? \(\d+ \w+.*\):?|(?:answered|asked|edited|commented) .*\d.* by \S+"
+    r"|[A-Z]{2,10}-\d+: .*|(?:Reporter|Assignee|Priority|Severity|Steps to reproduce|Affected versions?|Milestone): ?.*)$"
+)
+_NOTICE = re2.compile(r"(?mi)^\W{0,6}(?:copyright (?:\(c\)|©)|©) ?\d{4}")
+_ROLES = re2.compile(r"(?mi)^\W{0,4}(?:assistant|ai|bot|system|chatgpt|claude|gemini|copilot|model|human|user)\W{0,3}:\W{0,3}\s*\S")
+_SPEAKER = re2.compile(r"(?m)^(?:\[[^\]\n]+\][ \t]*)?(\p{Lu}[^\n:<>|`(\[\]]{0,24}):[ \t]+\S")
+_STAMPED = re2.compile(
+    r"(?m)^[^\W\d][^\n\d:]*[ \t][(\[]?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]*[AaPp]\.?[Mm]\.?)?[)\]]?:?[ \t]*$"
+    r"|^[^\W\d][^\n\d:(\[]{0,40}[ \t][(\[]\d{1,2}:\d\d(?::\d\d)?[)\]]:[ \t]+\S"
+)
+# A line with a day alone: a diary's heading.
+_DAY = re2.compile(r"(?i)^\s*(?:#+ )?(?:\pL+,? )?\d{4}-\d\d-\d\d(?:,? \(?\pL+\)?)?:?\s*$")
+_UNDERLINE = re2.compile(r"^(?:={3,}|-{3,})\s*$")
+_TITLE = 60  # characters of a heading that is underlined
+_FRONT = re2.compile(r"(?m)^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n){1,20}---[ \t]*$")
+_LABEL_LINE = re2.compile(r"(?m)^\*\*[^*\n]{2,60}(?::\*\*|\*\*:)")
+_LABELS = 3  # labelled paragraphs of a report
+
+
+def digests(words: str) -> bool:
+    """Whether somebody asks for a text to be worked on."""
+    return opens("digests", _POLITE.sub("", CLAUSE.split(words[-200:].strip())[-1]))
+
+
+def is_brief(text: str, start: int) -> bool:
+    """Whether the person wrote a text with headings themselves: it asks the assistant for something more than once, or so do their
+    words above it, and they announce no text by somebody else.
+    """
+    lead, body = text[:start].strip(), text[start:]
+    if INTRO.search(lead) and (has("material", lead[-120:]) or digests(lead)):
+        return False
+    return len(set(find("wishes", body))) > 1 or (has("wishes", lead) and not INTRO.search(lead))
+
+
+def document_start(text: str) -> int:
+    """Where a document begins: its front matter, or the first of several headings or days; behind the text where there is none."""
+    front = _FRONT.search(text)
+    if front:
+        return int(front.start())
+    headings: list[int] = []
+    at, fenced = 0, False
+    lines = text.splitlines(keepends=True)
+    for place, line in enumerate(lines):
+        fenced = fenced != line.lstrip().startswith(("```", "~~~"))
+        if not fenced and place and _UNDERLINE.match(line) and 0 < len(lines[place - 1].strip()) <= _TITLE:
+            headings.append(at - len(lines[place - 1]))
+        if not fenced and (_DAY.match(line) or (HEADING.match(line) and not _is_comment(lines, place))):
+            headings.append(at)
+        at += len(line)
+    labels = [match.start() for match in _LABEL_LINE.finditer(text)]
+    if len(labels) >= _LABELS and (not headings or labels[0] < headings[0]) and not _is_wishlist(text):
+        return int(labels[0])
+    if len(headings) > 1 or (headings and len(text) > 400):
+        return headings[0]
+    return len(text)
+
+
+def _is_wishlist(text: str) -> bool:
+    """Whether most labelled lines tell somebody what to do, or the person speaks in them."""
+    wanted = [text[match.end() :].split("\n", 1)[0].strip() for match in _LABEL_LINE.finditer(text)]
+    asked = sum(1 for words in wanted if opens("orders", words) or has("duties", words) or has("selves", words))
+    return asked * 2 > len(wanted)
+
+
+def _is_comment(lines: list[str], place: int) -> bool:
+    """Whether a line with one number sign is a comment in a program rather than a heading: code stands directly before or behind
+    it.
+    """
+    if lines[place].lstrip().startswith("##"):
+        return False
+    return any(0 <= near < len(lines) and lines[near].strip() and is_output(lines[near]) for near in (place - 1, place + 1))
+
+
+def forwards(paragraph: str) -> bool:
+    """Whether a paragraph begins a mail, a licence, a chat between others, or a conversation with an assistant."""
+    if _SCRIPT.match(paragraph) and len(paragraph.split()) >= ARTICLE:
+        return True
+    if _PAGE.match(paragraph) or any(shape.search(paragraph) for shape in (_MAIL, _NOTICE, _ROLES, _STAMPED)):
+        return True
+    names = [match[1].casefold() for match in _SPEAKER.finditer(paragraph)]
+    return len(names) > 2 and 1 < len(set(names)) < len(names)
