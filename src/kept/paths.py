@@ -22,7 +22,7 @@ class Paths:
 
     def of(self, client: Client) -> Path:
         """The folder of a coding agent."""
-        return client.place(self.root, dict(self.variables))
+        return client.folder_in(self.root, dict(self.variables))
 
     def output(self, path: str) -> Path:
         """A file that kept writes, given below the home; one below an agent's folder lies where the environment says that folder

@@ -242,7 +242,7 @@ def opened(
 
     Raises ConfigError for settings, profile or zone that cannot be followed, StoreError where the store cannot be opened.
     """
-    chosen = settings_file.read(home.settings)
+    chosen = settings_file.load_settings(home.settings)
     if profile:  # for this call one profile remembers everything, whatever the rules say
         chosen = replace(chosen, use=(Use(profile=profile),))
     named = dict.fromkeys((profile or chosen.profile, chosen.profile, *chosen.profiles, *(each.profile for each in chosen.use)))

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from kept.core.errors import SourceError
-from kept.journal.feeds import bring
+from kept.journal.feeds import read_new_items
 from kept.journal.feeds.base import Fetched
 from kept.journal.feeds.recurring import occurrences, rule
 
@@ -57,7 +57,9 @@ def calendar(tmp_path):
         inner = "\n".join("\n".join(("BEGIN:VEVENT", *each, "END:VEVENT")) for each in events)
         path.write_text(events[0] if isinstance(events[0], str) else f"BEGIN:VCALENDAR\n{inner}\nEND:VCALENDAR\n")
         moment = datetime.fromisoformat(now).replace(tzinfo=UTC)
-        return bring("calendar", name="dates", place=str(path), cursor=cursor or {}, zone=BERLIN, now=moment, fetching=no_network)
+        return read_new_items(
+            "calendar", name="dates", place=str(path), cursor=cursor or {}, zone=BERLIN, now=moment, fetching=no_network
+        )
 
     return read
 
@@ -185,7 +187,7 @@ def test_a_calendar_of_the_web_is_asked_for_whole_where_an_event_has_come(tmp_pa
         return Fetched(data=None if cursor.get("etag") else body, validators={"etag": "e"})
 
     def at(now, cursor):
-        return bring(
+        return read_new_items(
             "calendar", name="dates", place="https://example.org/c", cursor=cursor, zone=BERLIN, now=now, fetching=fetching
         )
 

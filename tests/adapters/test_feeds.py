@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from kept.core.errors import SourceError
-from kept.journal.feeds import bring
+from kept.journal.feeds import read_new_items
 from kept.journal.feeds.base import Fetched
 from kept.journal.feeds.opml import addresses
 
@@ -34,7 +34,7 @@ NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
 
 def brought(kind, place, cursor=None, fetching=no_network, now=NOW):
-    return bring(kind, name="news", place=str(place), cursor=cursor or {}, zone=BERLIN, now=now, fetching=fetching)
+    return read_new_items(kind, name="news", place=str(place), cursor=cursor or {}, zone=BERLIN, now=now, fetching=fetching)
 
 
 def file(folder, name, text):

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from kept.core.errors import ConfigError
-from kept.local.settings import Llm, Settings, read, values
+from kept.local.settings import Llm, Settings, load_settings, values
 from kept.local.settings.writing import write
 
 
 def test_no_model_is_asked_by_default(tmp_path: Path) -> None:
-    assert read(tmp_path / "config.toml").llm == Llm(adapter="none")
+    assert load_settings(tmp_path / "config.toml").llm == Llm(adapter="none")
 
 
 def test_a_setting_of_a_table_is_written_by_its_dotted_name_beside_what_stands_there(tmp_path: Path) -> None:
@@ -18,12 +18,12 @@ def test_a_setting_of_a_table_is_written_by_its_dotted_name_beside_what_stands_t
     path.write_text('profile = "coding"  # mine\n\n[llm]\n# the small one\nmodel = "m"\n', encoding="utf-8")
     for name, value in (("adapter", "command"), ("concurrency", "2"), ("timeout", "30"), ("batch", "true"), ("env", "A, B")):
         path.write_text(write(path, f"llm.{name}", value), encoding="utf-8")
-    made = read(path).llm
+    made = load_settings(path).llm
     assert (made.adapter, made.model, made.concurrency, made.timeout, made.batch) == ("command", "m", 2, 30.0, True)
     assert made.env == ("A", "B")
     assert "# the small one" in path.read_text(encoding="utf-8")
     path.write_text(write(path, "llm.model", ""), encoding="utf-8")
-    assert read(path).llm.model == ""
+    assert load_settings(path).llm.model == ""
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_what_a_table_cannot_mean_is_refused_and_named(tmp_path: Path, line: str
     path = tmp_path / "config.toml"
     path.write_text(f"[llm]\n{line}\n", encoding="utf-8")
     with pytest.raises(ConfigError) as caught:
-        read(path)
+        load_settings(path)
     assert told in str(caught.value)
 
 
@@ -81,12 +81,12 @@ def test_a_journal_or_a_feed_that_cannot_be_followed_is_refused(tmp_path, text):
     path = tmp_path / "config.toml"
     path.write_text(text)
     with pytest.raises(ConfigError):
-        read(path)
+        load_settings(path)
 
 
 def test_a_feed_is_a_table_of_its_own(tmp_path):
     path = tmp_path / "config.toml"
     path.write_text('[journal]\nfolder = "diary"\n[[feed]]\nkind = "rss"\nurl = "https://example.org"\nshare = 2\n')
-    made = read(path)
+    made = load_settings(path)
     assert made.journal.folder == "diary"
     assert (made.feed[0].kind, made.feed[0].share) == ("rss", 2.0)

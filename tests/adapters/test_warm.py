@@ -13,7 +13,7 @@ from socket import AF_UNIX, SOCK_STREAM, socket
 import pytest
 
 from kept.recall import embed_server
-from kept.recall.embed_server import begin, path_of, take
+from kept.recall.embed_server import begin, path_of, read_answer
 from kept.recall.embed_server.server import served
 from waiting import until
 
@@ -23,7 +23,7 @@ SHORT = 0.05
 
 def ask(path, question=QUESTION, seconds=600.0):
     end = time.monotonic() + seconds
-    return take(begin(str(path), question, end), end)
+    return read_answer(begin(str(path), question, end), end)
 
 
 @pytest.fixture(autouse=True)

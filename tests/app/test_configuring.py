@@ -34,20 +34,20 @@ def test_the_list_tells_kind_default_value_and_whether_the_file_says_it(own):
 
 
 def test_a_change_keeps_the_comments_and_holds_only_against_what_was_seen(own):
-    seen = configure.told(own, "llm.day_usd").revision
-    assert configure.change(own, "llm.day_usd", "5", if_match=seen) == 5.0
+    seen = configure.describe_setting(own, "llm.day_usd").revision
+    assert configure.change_setting(own, "llm.day_usd", "5", if_match=seen) == 5.0
     assert "# mine" in own.settings.read_text()
     assert "# what is dear" in own.settings.read_text()
     with pytest.raises(StaleError):
-        configure.change(own, "llm.day_usd", "7", if_match=seen)
+        configure.change_setting(own, "llm.day_usd", "7", if_match=seen)
     assert configure.setting(own, "llm.day_usd") == 5.0
-    configure.change(own, "timezone", "Europe/Berlin", if_match=configure.told(own, "timezone").revision)
+    configure.change_setting(own, "timezone", "Europe/Berlin", if_match=configure.describe_setting(own, "timezone").revision)
 
 
 def test_a_profile_that_is_not_there_is_not_put_to_work(own):
     before = own.settings.read_text()
     for act in (
-        lambda: configure.change(own, "profile", "nosuch"),
+        lambda: configure.change_setting(own, "profile", "nosuch"),
         lambda: configure.append(own, "use", {"profile": "nosuch", "sources": ("vault",)}),
         lambda: configure.rewrite(own, 'profiles = ["nosuch"]\n'),
     ):
@@ -92,5 +92,5 @@ def test_a_broken_setting_can_be_mended_by_its_name(own):
     own.settings.write_text('profile = "coding"  # mine\n[llm]\nadapter = "telepathy"\n')
     with pytest.raises(ConfigError):
         configure.listed(own)
-    configure.change(own, "llm.adapter", "none")
+    configure.change_setting(own, "llm.adapter", "none")
     assert configure.setting(own, "llm.adapter") == "none"

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from kept.core.errors import UsageError
-from kept.evaluation.measures import mean, ranking_measures, told
+from kept.evaluation.measures import covered_share, mean, ranking_measures
 from kept.evaluation.retrieval import extraction, retrieval
 from kept.paths import Paths
 from kept.workspace import opened
@@ -97,4 +97,4 @@ def test_the_measures_are_those_of_the_textbook():
     assert found["NDCG@10"] == pytest.approx((0.63093 + 0.43068) / (1 + 0.63093 + 0.5), abs=1e-4)
     assert mean([{"a": 1.0}, {"a": 0.0}]) == {"a": 0.5}
     assert mean([]) == {}
-    assert told("parquet files", []) == 0
+    assert covered_share("parquet files", []) == 0

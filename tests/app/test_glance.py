@@ -110,15 +110,15 @@ def test_a_deadline_that_has_passed_ends_a_query(store):
     with closing(StoreReader(str(store), 0.01)) as glance:
         glance._statements = {"long": long}
         with pytest.raises(StoreError, match="interrupted"):
-            glance._run("long")
+            glance._fetch_all("long")
 
 
 def test_lines_appended_to_a_spool_are_taken_once_and_never_torn(tmp_path):
     path = str(tmp_path / "hooks" / "queue")
     assert all(queue.append(path, f"line {number}\nx", 1_000) for number in range(50))
     assert not any(queue.append(path, "y" * 900, 1_000) for _ in range(3))
-    assert queue.take(path) == [f"line {number} x" for number in range(50)]
-    assert queue.take(path) == []
+    assert queue.take_lines(path) == [f"line {number} x" for number in range(50)]
+    assert queue.take_lines(path) == []
 
 
 def test_the_log_of_the_hooks_is_bounded_and_keeps_the_newest(tmp_path):

@@ -3,8 +3,7 @@
 from datetime import date
 
 from kept.core.summary import Part
-from kept.days.day_notes import summarise, summary, week
-from kept.days.day_notes import told as note_lines
+from kept.days.day_notes import note_lines, summarise, summary, week
 from kept.pipeline.run import Options, run
 from kept.pipeline.safety import rebuild
 from talking import OTHER, RULE, forget_ids, say

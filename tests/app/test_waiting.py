@@ -10,7 +10,7 @@ from kept.core.memory import Status
 from kept.memories import decisions, person
 from kept.memories.history import undo
 from kept.memories.person import revision
-from kept.memories.waiting import BEST, best, count, find, waiting
+from kept.memories.waiting import BEST, best, count_shown, find_waiting, waiting
 from kept.pipeline.run import Options, run
 from talking import say
 
@@ -45,7 +45,7 @@ def test_the_best_of_a_project_are_chosen_and_the_rest_counts(workspace):
     pool = waiting(workspace)
     assert {item.memory.content for item in pool} == set(WISHES)
     assert len(best(pool)) == BEST < len(pool)
-    assert count(workspace) == (len(pool), BEST)
+    assert count_shown(workspace) == (len(pool), BEST)
     assert [item.score.value for item in pool] == sorted((item.score.value for item in pool), reverse=True)
 
 
@@ -83,9 +83,9 @@ def test_what_is_turned_down_stays_so_through_the_next_run(workspace, home):
 
 def test_one_that_waits_is_found_by_the_beginning_of_its_id(workspace):
     number = waiting(workspace)[0].memory.id
-    assert find(workspace, number[:8]).id == number
+    assert find_waiting(workspace, number[:8]).id == number
     with pytest.raises(MissingError, match="nothing that waits"):
-        find(workspace, "zzzz")
+        find_waiting(workspace, "zzzz")
 
 
 def test_review_lists_approves_and_rejects_by_id_and_why_shows_the_terms(workspace, home, capsys):

@@ -157,7 +157,7 @@ def test_no_line_is_an_image_and_every_one_reads_back(text):
     ],
 )
 def test_an_edit_of_a_shown_line_keeps_the_unescaped_words_that_the_person_left_alone(content, about):
-    line = markup.shown(content, about)
+    line = markup.memory_line(content, about)
     assert markup.restored(line, content, about) == (content, about)
     changed = line.replace("Never", "Do not ever").replace("lone", "single").replace("CLI", "tool")
     expected = content.replace("Never", "Do not ever").replace("lone", "single").replace("CLI", "tool")

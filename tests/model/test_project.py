@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.core.project import corrected, folder_of, name_of, root_of, scope_of, short_names
+from kept.core.project import corrected, directory_name, folder_of, root_of, scope_of, short_names
 
 
 @pytest.mark.parametrize(
@@ -62,4 +62,4 @@ def test_a_scope_is_a_slug_and_a_hash_and_never_a_path():
 
 def test_a_worktree_is_known_by_its_checkout():
     assert root_of("/x/app/.claude/worktrees/fix-1/src") == "/x/app"
-    assert name_of(root_of("/x/app/.worktrees/y")) == "app"
+    assert directory_name(root_of("/x/app/.worktrees/y")) == "app"

@@ -11,7 +11,7 @@ def tree(*rows):
     """A tree in file order out of (record, parent, kind, turn); kind: h human, a assistant, t tool output."""
     made = Tree()
     for record, parent, kind, *turn in rows:
-        made.add(link(record), link(parent), link("".join(turn)), human=kind == "h", output=kind == "t")
+        made.append(link(record), link(parent), link("".join(turn)), human=kind == "h", output=kind == "t")
     return made
 
 

@@ -69,5 +69,5 @@ def abandoned_texts(events):
     tree = Tree()
     for event in events:
         human = event.kind is Kind.PROMPT and event.author in (Author.HUMAN, Author.ABANDONED)
-        tree.add(link(event.record), link(event.parent), link(event.turn), human=human, output=event.kind is Kind.TOOL_OUTPUT)
+        tree.append(link(event.record), link(event.parent), link(event.turn), human=human, output=event.kind is Kind.TOOL_OUTPUT)
     return [event.text for event, gone in zip(events, abandoned(tree), strict=True) if gone]

@@ -5,7 +5,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from kept.core.errors import ChangedError
-from kept.outputs.section import find, place, remove
+from kept.outputs.section import find_section, place_section, remove
 
 TITLE = "Memory Loop Insights"
 INSIDE = ["### Decisions", "- Releases are cut from main only. (2026-02-13)"]
@@ -47,11 +47,11 @@ def blocks(data):
     ],
 )
 def test_where_there_is_no_section_it_is_appended(original, before):
-    data = place(original, TITLE, INSIDE)
+    data = place_section(original, TITLE, INSIDE)
     newline = b"\r\n" if b"\r\n" in original else b"\r" if b"\r" in original else b"\n"
     assert data.startswith(before + b"## Memory Loop Insights" + newline + b"<!-- kept:begin ")
     assert data.endswith(b"<!-- kept:end -->" + newline)
-    assert place(data, TITLE, INSIDE) == data
+    assert place_section(data, TITLE, INSIDE) == data
     assert remove(data) == original
 
 
@@ -66,8 +66,8 @@ def test_where_there_is_no_section_it_is_appended(original, before):
     ],
 )
 def test_text_in_a_section_of_that_name_stays_under_the_block(original):
-    data = place(original, TITLE, INSIDE)
-    block = find(data)
+    data = place_section(original, TITLE, INSIDE)
+    block = find_section(data)
     assert block is not None
     newline = b"\r\n" if b"\r\n" in original else b"\n"
     lines = data.split(newline)
@@ -76,8 +76,8 @@ def test_text_in_a_section_of_that_name_stays_under_the_block(original):
 
 
 def test_new_lines_replace_the_old_ones_and_nothing_else():
-    data = place(b"# P\n\n## Memory Loop Insights\nmine\n\n## Next\n", TITLE, INSIDE)
-    other = place(data, TITLE, ["- Something else."])
+    data = place_section(b"# P\n\n## Memory Loop Insights\nmine\n\n## Next\n", TITLE, INSIDE)
+    other = place_section(data, TITLE, ["- Something else."])
     assert other.count(b"<!-- kept:begin") == 1
     assert b"Releases" not in other
     assert other.startswith(b"# P\n\n## Memory Loop Insights\n<!-- kept:begin ")
@@ -85,28 +85,28 @@ def test_new_lines_replace_the_old_ones_and_nothing_else():
 
 
 def test_a_section_whose_heading_the_user_renamed_or_moved_is_still_found():
-    data = place(b"# P\n", TITLE, INSIDE).replace(b"## Memory Loop Insights", b"## What the agent learnt")
-    other = place(data, TITLE, ["- Something else."])
+    data = place_section(b"# P\n", TITLE, INSIDE).replace(b"## Memory Loop Insights", b"## What the agent learnt")
+    other = place_section(data, TITLE, ["- Something else."])
     assert b"Memory Loop Insights" not in other
     assert blocks(other) == 1
 
 
 def test_an_edited_block_is_replaced_only_by_who_has_read_the_edit():
-    data = place(b"# P\n", TITLE, INSIDE).replace(b"main only", b"main and next")
-    block = find(data)
+    data = place_section(b"# P\n", TITLE, INSIDE).replace(b"main only", b"main and next")
+    block = find_section(data)
     assert block is not None
     assert block.edited
     with pytest.raises(ChangedError):
-        place(data, TITLE, ["- x"])
+        place_section(data, TITLE, ["- x"])
     with pytest.raises(ChangedError):
-        place(data, TITLE, ["- x"], absorbed=b"something else")
+        place_section(data, TITLE, ["- x"], absorbed=b"something else")
     with pytest.raises(ChangedError):
         remove(data)
-    assert blocks(place(data, TITLE, ["- x"], absorbed=block.inside)) == 1
+    assert blocks(place_section(data, TITLE, ["- x"], absorbed=block.inside)) == 1
 
 
 def test_another_line_ending_for_the_whole_file_is_no_edit():
-    block = find(place(b"# P\n", TITLE, INSIDE).replace(b"\n", b"\r\n"))
+    block = find_section(place_section(b"# P\n", TITLE, INSIDE).replace(b"\n", b"\r\n"))
     assert block is not None
     assert not block.edited
 
@@ -126,27 +126,27 @@ def test_another_line_ending_for_the_whole_file_is_no_edit():
     ],
 )
 def test_comments_that_do_not_match_are_refused(damage):
-    data = damage(place(b"# P\n", TITLE, INSIDE))
+    data = damage(place_section(b"# P\n", TITLE, INSIDE))
     with pytest.raises(ChangedError):
-        place(data, TITLE, ["- x"])
+        place_section(data, TITLE, ["- x"])
 
 
 @pytest.mark.parametrize("original", [b"```\nnever closed\n", b"<!-- never closed\n", b"<script>\n"])
 def test_a_file_whose_end_is_code_or_comment_is_refused(original):
     with pytest.raises(ChangedError):
-        place(original, TITLE, INSIDE)
+        place_section(original, TITLE, INSIDE)
 
 
 @pytest.mark.parametrize("line", ["```", "<!-- kept:end -->", "<!--", "<!-- kept:begin 0 own 0 -->", "<script>"])
 def test_lines_that_would_break_out_are_refused(line):
     with pytest.raises(ChangedError):
-        place(b"# P\n", TITLE, ["- x", line])
+        place_section(b"# P\n", TITLE, ["- x", line])
 
 
 def test_markers_in_code_and_quotes_are_text():
     original = b"```\n<!-- kept:begin 0 own 0 -->\n```\n> <!-- kept:end -->\n\n    <!-- kept:end -->\n"
-    assert find(original) is None
-    assert remove(place(original, TITLE, INSIDE)) == original
+    assert find_section(original) is None
+    assert remove(place_section(original, TITLE, INSIDE)) == original
 
 
 PIECES = (
@@ -185,14 +185,14 @@ def test_whatever_the_file_removing_the_section_gives_back_its_bytes(pieces, bom
     text = "".join(words + end for words, end in pieces)
     original = (b"\xef\xbb\xbf" if bom else b"") + (text.encode("latin-1", "ignore") if latin else text.encode())
     try:
-        data = place(original, TITLE, INSIDE)
+        data = place_section(original, TITLE, INSIDE)
     except ChangedError:
         reject()
-    block = find(data)
+    block = find_section(data)
     assert block is not None
     assert block.inside.replace(b"\r\n", b"\n").replace(b"\r", b"\n").decode() == OURS + "\n"
-    other = place(data, TITLE, [])
-    assert place(other, TITLE, INSIDE) == data
+    other = place_section(data, TITLE, [])
+    assert place_section(other, TITLE, INSIDE) == data
     assert remove(data) == remove(other) == original
 
 
@@ -200,7 +200,7 @@ def test_whatever_the_file_removing_the_section_gives_back_its_bytes(pieces, bom
 def test_no_byte_of_the_shared_shapes_changes(shared):
     for path in sorted((shared / "hostile" / "claude_md").glob("*.md")):
         original = path.read_bytes()
-        data = place(original, TITLE, INSIDE)
+        data = place_section(original, TITLE, INSIDE)
         assert remove(data) == original, path.name
         assert blocks(data) == 1
         if not path.name.startswith(("c04", "c05")):
@@ -208,6 +208,6 @@ def test_no_byte_of_the_shared_shapes_changes(shared):
 
 
 def test_two_sections_of_kepts_are_refused_and_named():
-    one = place(b"# Mine\n", "Remembered", ["- A fact."])
+    one = place_section(b"# Mine\n", "Remembered", ["- A fact."])
     with pytest.raises(ChangedError, match="2 sections of kept's"):
-        find(one + one)
+        find_section(one + one)

@@ -30,17 +30,17 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = _serve(words)
         sys.stdout.flush()
     except KeptError as error:
-        code = _told(error.exit_code, str(error), error, words)
+        code = _report_error(error.exit_code, str(error), error, words)
     except KeyboardInterrupt:
-        code = _told(INTERRUPTED, "stopped; nothing is lost, the next run continues")
+        code = _report_error(INTERRUPTED, "stopped; nothing is lost, the next run continues")
     except BrokenPipeError:
         _hush()  # whoever read our output has seen enough
         code = 0
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
-        code = _told(2, f"the system said: {error.strerror or type(error).__name__}{place}", error, words)
+        code = _report_error(2, f"the system said: {error.strerror or type(error).__name__}{place}", error, words)
     except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback and no transcript text on the screen
-        code = _told(2, _unexpected(error, words), error, words)
+        code = _report_error(2, _unexpected(error, words), error, words)
     sys.exit(code)
 
 
@@ -92,7 +92,7 @@ def _invoke(command: Command, arguments: list[str], call: Call) -> int:
     return int(code or 0)
 
 
-def _told(code: int, message: str, error: Exception | None = None, words: Sequence[str] = ()) -> int:
+def _report_error(code: int, message: str, error: Exception | None = None, words: Sequence[str] = ()) -> int:
     from kept.cli.show import line, write  # noqa: PLC0415 - only when something is to be told
 
     try:

@@ -18,7 +18,7 @@ def happened(workspace: Workspace, history: History) -> Iterator[Line]:
     """Each operation on a line: when it was recorded, what it was, why, by whom and in which pass."""
     yield line(("What happened to it", "bold"))
     for made, operation in history:
-        head = f"  {show.moment(made.recorded_at, workspace.zone)}  {_kind(operation):<10}"
+        head = f"  {show.moment(made.recorded_at, workspace.zone)}  {_operation_name(operation):<10}"
         yield entry(
             [(head, "")], operation.reason, (f"  (by {_ACTORS[made.actor.value]}, pass {made.id} of run {made.run})", "dim")
         )
@@ -33,7 +33,7 @@ def happened_body(history: History) -> list[dict[str, Any]]:
             "stage": made.stage,
             "actor": made.actor.value,
             "recorded_at": to_text(made.recorded_at),
-            "kind": _kind(operation),
+            "kind": _operation_name(operation),
             "memory": operation.memory,
             "at": to_text(operation.at) if operation.at else None,
             "reason": operation.reason,
@@ -44,5 +44,5 @@ def happened_body(history: History) -> list[dict[str, Any]]:
     ]
 
 
-def _kind(operation: Operation) -> str:
+def _operation_name(operation: Operation) -> str:
     return type(operation).__name__.lower()

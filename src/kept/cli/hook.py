@@ -91,7 +91,7 @@ def _client(words: list[str], payload: Mapping[str, Any]) -> str:
     """Which agent calls: as told by ``--client``, else read off the payload."""
     if "--client" in words[:-1]:
         return words[words.index("--client") + 1]
-    path = _text(payload, "transcript_path")
+    path = _payload_text(payload, "transcript_path")
     return "codex" if "turn_id" in payload or f"{os.sep}.codex{os.sep}" in path or (not path and "model" in payload) else "claude"
 
 
@@ -122,7 +122,7 @@ def _payload(raw: bytes) -> dict[str, Any] | str:
     return body if isinstance(body, dict) else "the payload is no JSON object"
 
 
-def _text(payload: Mapping[str, Any], name: str) -> str:
+def _payload_text(payload: Mapping[str, Any], name: str) -> str:
     value = payload.get(name)
     return value if isinstance(value, str) else ""
 
@@ -144,12 +144,12 @@ def _now() -> str:
 
 def _session_start(root: str, payload: Mapping[str, Any], client: str) -> str:
     """What always holds. After a resume what was shown stands in the conversation; after a compaction it does not."""
-    session = _text(payload, "session_id")
+    session = _payload_text(payload, "session_id")
     state = queue.state_of(root)
-    if _text(payload, "source") not in ("resume", "fork") and session:
+    if _payload_text(payload, "source") not in ("resume", "fork") and session:
         queue.start(state, session)
     failed = untold(state)
-    reminder = _about_handover(root, lambda: reminders.at_start(state, session, _text(payload, "source")))
+    reminder = _about_handover(root, lambda: reminders.at_start(state, session, _payload_text(payload, "source")))
     return _inject(root, payload, client, "SessionStart", message="", first=line_of(failed) if failed else "", reminder=reminder)
 
 
@@ -157,8 +157,8 @@ def _user_prompt(root: str, payload: Mapping[str, Any], client: str) -> str:
     if "prompt" not in payload:
         _complain(root, "user-prompt", f"the payload has no prompt; it has {', '.join(sorted(payload))[:200]}")
         return ""
-    state, message = queue.state_of(root), _text(payload, "prompt")
-    session, transcript = _text(payload, "session_id"), _text(payload, "transcript_path")
+    state, message = queue.state_of(root), _payload_text(payload, "prompt")
+    session, transcript = _payload_text(payload, "session_id"), _payload_text(payload, "transcript_path")
     reminder = _about_handover(root, lambda: reminders.before_prompt(state, session, transcript, message))
     return _inject(root, payload, client, "UserPromptSubmit", message=message, reminder=reminder)
 
@@ -177,13 +177,13 @@ def _about_handover(root: str, tell: Callable[[], str]) -> str:
 def _inject(
     root: str, payload: Mapping[str, Any], client: str, name: str, *, message: str, first: str = "", reminder: str = ""
 ) -> str:
-    state, session = queue.state_of(root), _text(payload, "session_id")
+    state, session = queue.state_of(root), _payload_text(payload, "session_id")
     store = os.path.join(state, "kept.db")  # noqa: PTH118 - see spooling
-    name = _text(payload, "hook_event_name") if client == "gemini" else name
+    name = _payload_text(payload, "hook_event_name") if client == "gemini" else name
     if not os.path.isfile(store):  # noqa: PTH113 - see spooling
         return _output(name, block((), first)) if first else ""
     try:
-        found = _found(root, payload, client, message)
+        found = _find_context(root, payload, client, message)
     except (
         StoreError,
         OSError,
@@ -195,19 +195,19 @@ def _inject(
         _complain(root, name, f"nothing was recalled: {error}")
         found = NOTHING
     if session and found is not NOTHING:
-        _note(state, session, found, begun=bool(message))
+        _record_shown(state, session, found, begun=bool(message))
     text = "\n".join(filter(None, (block(found.pieces, first), reminder)))
     return _output(name, text) if text else ""
 
 
-def _found(root: str, payload: Mapping[str, Any], client: str, message: str) -> Context:
-    state, session = queue.state_of(root), _text(payload, "session_id")
+def _find_context(root: str, payload: Mapping[str, Any], client: str, message: str) -> Context:
+    state, session = queue.state_of(root), _payload_text(payload, "session_id")
     settings = _settings(root)
-    told = queue.told(state, session) if session else None
+    told = queue.load_shown(state, session) if session else None
     first = bool(message) and (told is None or _BEGUN not in told)  # what was worked on lately waits for what the session is about
     asked = Asked(
         message=message,
-        directory=_text(payload, "cwd"),
+        directory=_payload_text(payload, "cwd"),
         session=session,
         marks=_marks(message),
         budget=min(settings.tokens, _CHARS // 3),
@@ -246,7 +246,7 @@ def _nearest(state: str, settings: "_Settings", message: str) -> Nearest | None:
     return near_here(spot(state, recall_of(settings.recall), os.environ), message)
 
 
-def _note(state: str, session: str, found: Context, *, begun: bool) -> None:
+def _record_shown(state: str, session: str, found: Context, *, begun: bool) -> None:
     """What was shown is not shown again, and what was near to the message counts as used; what is always shown does not."""
     queue.tell(state, session, [*([_BEGUN] if begun else []), *(each.key for each in found.pieces)])
     queue.used(state, [each.key for each in found.pieces if each.layer in (FACTS, FIXES)])
@@ -310,7 +310,7 @@ def _stop(root: str, payload: Mapping[str, Any], client: str) -> str:
     """
     _enqueue(root, payload)
     asking = client == "claude" and _settings(root).handover == reminders.ASKING
-    state, session = queue.state_of(root), _text(payload, "session_id")
+    state, session = queue.state_of(root), _payload_text(payload, "session_id")
     question = _about_handover(root, lambda: reminders.at_stop(state, session, payload, os.environ, asking=asking))
     return json.dumps({"decision": "block", "reason": question}) + "\n" if question else ""
 
@@ -318,11 +318,11 @@ def _stop(root: str, payload: Mapping[str, Any], client: str) -> str:
 def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:
     """The client is about to forget: what its transcript has more than the archive goes into the archive now (A3)."""
     _enqueue(root, payload)
-    path, state = _text(payload, "transcript_path"), queue.state_of(root)
+    path, state = _payload_text(payload, "transcript_path"), queue.state_of(root)
     if path and os.path.isfile(os.path.join(state, "kept.db")):  # noqa: PTH113, PTH118 - see spooling
         from kept.intake.flush import flush  # noqa: PLC0415 - reading a transcript needs everything; no other hook does
 
-        problem = flush(root, path, most=_FLUSHED, session=_text(payload, "session_id"))
+        problem = flush(root, path, most=_FLUSHED, session=_payload_text(payload, "session_id"))
         if problem:
             _complain(root, "pre-compact", problem)
     return ""
@@ -331,7 +331,7 @@ def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:
 def _session_end(root: str, payload: Mapping[str, Any], _: str) -> str:
     """Only a line for the next run; and where settings and profile say so, that run is started, alone, apart and bounded."""
     _enqueue(root, payload)
-    path = _text(payload, "transcript_path")
+    path = _payload_text(payload, "transcript_path")
     settings = _settings(root)
     if path and settings.at_end == "run":
         from kept.install.background_run import start_run, wanted  # noqa: PLC0415 - only where the settings say so
@@ -345,7 +345,7 @@ def _allow(root: str, payload: Mapping[str, Any], _: str) -> str:
     """The plugin's tool that hands the person's words over is called without a question; every other tool is the client's
     matter.
     """
-    allowed = is_suggestion_tool(_text(payload, "tool_name"))
+    allowed = is_suggestion_tool(_payload_text(payload, "tool_name"))
     said = "kept's `suggest` only notes words of the user's" if allowed else ""
     if not _about_handover(root, lambda: said):
         return ""
@@ -354,7 +354,7 @@ def _allow(root: str, payload: Mapping[str, Any], _: str) -> str:
 
 
 def _enqueue(root: str, payload: Mapping[str, Any]) -> None:
-    path, state = _text(payload, "transcript_path"), queue.state_of(root)
+    path, state = _payload_text(payload, "transcript_path"), queue.state_of(root)
     if path and len(path) < 2_000 and path.isprintable() and os.path.isdir(state):  # noqa: PTH112 - see spooling
         queue.enqueue(state, path, _now())
 

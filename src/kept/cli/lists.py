@@ -30,11 +30,11 @@ def grouped(
     kinds = [(each.id, one.id) for each in profiles for one in each.categories]
     order = {kind: number for number, kind in enumerate(kinds)}
 
-    def place(memory: Memory) -> tuple[bool, str, int, str, str]:
+    def sort_key(memory: Memory) -> tuple[bool, str, int, str, str]:
         kind = (memory.profile, memory.category)
         return (memory.scope != USER_SCOPE, memory.scope, order.get(kind, len(order)), *kind)
 
-    placed = sorted(memories, key=place)
+    placed = sorted(memories, key=sort_key)
     for scope, inside in groupby(placed, key=lambda each: each.scope):
         yield line((scope_name(scope, names), "bold"))
         for (profile, category), chosen in groupby(inside, key=lambda each: (each.profile, each.category)):

@@ -8,7 +8,7 @@ from kept.cli import show
 from kept.cli.cost import asked_lines, unanswered
 from kept.cli.lists import grouped
 from kept.cli.show import Line, counted, entry, line
-from kept.core.markup import shown
+from kept.core.markup import memory_line
 from kept.core.memory import Memory
 from kept.days.coverage_report import Covered
 from kept.extraction.llm_extraction import Heard
@@ -41,7 +41,7 @@ def report_lines(
         yield line(("Dry run: this is what would change; nothing was changed.", "yellow"))
     if report.resumed:
         yield line(("The run before was cut short; this one went on where it stopped.", "dim"))
-    yield from _read(report, verbose=verbose)
+    yield from _format_reading(report, verbose=verbose)
     if not options.dry:
         yield from heard_lines(report.heard)
         yield from _looked_after(report)
@@ -51,7 +51,9 @@ def report_lines(
     yield from missed_lines(report.covered, zone, whole=verbose)
     yield from troubles(report, verbose=verbose)
     for path, bytes_ in report.written.files:
-        yield line(("Would write " if options.dry else "Wrote ", "green"), show.place(path), (f" ({show.size(bytes_)})", "dim"))
+        yield line(
+            ("Would write " if options.dry else "Wrote ", "green"), show.format_path(path), (f" ({show.size(bytes_)})", "dim")
+        )
     yield from outdated_lines(report)
     yield line((f"{counted(report.active, 'memory', 'memories')} · {report.seconds:.1f} s", "dim"))
 
@@ -70,7 +72,7 @@ def waiting_lines(workspace: Workspace) -> Iterator[Line]:
     chosen = best(pool)
     yield waiting_line(len(pool), len(chosen))
     for item in sorted(chosen, key=lambda item: (-item.score.value, item.memory.id))[:_BEST_SHOWN]:
-        yield entry([("  ", "")], shown(item.memory.content, item.memory.about, _LINE))
+        yield entry([("  ", "")], memory_line(item.memory.content, item.memory.about, _LINE))
 
 
 def outdated_lines(report: Report) -> Iterator[Line]:
@@ -103,7 +105,7 @@ def idle_line(report: Report) -> Line:
     return line("Nothing new.", (f" {counted(report.active, 'memory', 'memories')}{waiting} · {report.seconds:.1f} s", "dim"))
 
 
-def _read(report: Report, *, verbose: bool) -> Iterator[Line]:
+def _format_reading(report: Report, *, verbose: bool) -> Iterator[Line]:
     reading, sources = report.reading, ", ".join(sorted(report.sources)) or "nothing"
     if not reading.fresh and not report.extracted.threads:
         if not report.sources:
@@ -175,7 +177,7 @@ def heard_lines(heard: Heard) -> Iterator[Line]:
         if origin != BUILT_IN:
             yield line(
                 ("Extraction prompt: yours, ", "yellow"),
-                show.place(Path(origin)),
+                show.format_path(Path(origin)),
                 (f" (profile {profile}, version {version})", "dim"),
             )
     if heard.left:
@@ -193,13 +195,13 @@ def _new(new: tuple[Memory, ...], profiles: Sequence[Profile], names: Mapping[st
         return
     yield line()
     yield line((f"New: {counted(len(new), 'memory', 'memories')}", "bold green"))
-    yield from grouped(_first(new, profiles), profiles, names, zone)
+    yield from grouped(_best_new(new, profiles), profiles, names, zone)
     if len(new) > _NEW_SHOWN:
         yield line((f"    … and {len(new) - _NEW_SHOWN:,} more → kept list", "dim"))
     yield line()
 
 
-def _first(new: tuple[Memory, ...], profiles: Sequence[Profile]) -> tuple[Memory, ...]:
+def _best_new(new: tuple[Memory, ...], profiles: Sequence[Profile]) -> tuple[Memory, ...]:
     weights = {(each.id, one.id): one.weight for each in profiles for one in each.categories}
     return tuple(
         sorted(new, key=lambda each: (-weights.get((each.profile, each.category), 0) * each.confidence, each.id))[:_NEW_SHOWN]
@@ -252,12 +254,12 @@ def troubles(report: Report, *, verbose: bool) -> Iterator[Line]:
 def unread_lines(skipped: Sequence[tuple[str, str]], *, verbose: bool, hint: str = "kept run --verbose") -> Iterator[Line]:
     """Files that were not read: each with its reason, or where they are many, by reason."""
     if verbose or len(skipped) <= _PATHS_SHOWN:
-        yield from (line("  ", show.place(path), (f": {reason}", "dim")) for path, reason in skipped)
+        yield from (line("  ", show.format_path(path), (f": {reason}", "dim")) for path, reason in skipped)
         return
     reasons: dict[str, list[str]] = {}
     for path, reason in skipped:
         reasons.setdefault(reason, []).append(path)
     for reason, paths in sorted(reasons.items(), key=lambda group: (-len(group[1]), group[0])):
-        examples = ", ".join(show.place(path) for path in paths[:_EXAMPLES])
+        examples = ", ".join(show.format_path(path) for path in paths[:_EXAMPLES])
         more = f" … {len(paths) - _EXAMPLES:,} more → {hint}" if len(paths) > _EXAMPLES else ""
         yield line(f"  {counted(len(paths), 'file')}, {reason}: {examples}", (more, "dim"))

@@ -118,7 +118,7 @@ def weekday(which: date) -> str:
     return f"{which:%A} {which.isoformat()}"
 
 
-def place(path: str | Path) -> str:
+def format_path(path: str | Path) -> str:
     """A path as people write it, with ``~`` for the user's home, on a terminal; in full where a program reads."""
     text, user = str(path), os.environ.get("HOME", "")
     inside = len(user) > 1 and text.startswith(f"{user.rstrip('/')}/")

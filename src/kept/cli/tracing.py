@@ -35,14 +35,14 @@ def why(
     """Where a memory comes from: the words, whose they are, session, file and line; and what happened to it since."""
     with at_desk(context) as workspace:
         found = trace(workspace, find(workspace, number), context=around)
-        place = _place(workspace, found.memory)
+        place = _rank_of(workspace, found.memory)
         if as_json:
             show.write_json(_body(workspace, found, place))
         else:
             show.write(_lines(workspace, found, place))
 
 
-def _place(workspace: Workspace, memory: Memory) -> Waiting | None:
+def _rank_of(workspace: Workspace, memory: Memory) -> Waiting | None:
     """The place of a memory among what waits; None where it does not wait."""
     if memory.status is not Status.HELD:
         return None
@@ -58,7 +58,7 @@ def _lines(workspace: Workspace, found: Trace, place: Waiting | None) -> Iterato
         yield line()
         yield line(("The words it rests on", "bold"))
     for evidence, events in found.evidence:
-        yield from _evidence(workspace, evidence, events)
+        yield from _format_evidence(workspace, evidence, events)
     if not found.evidence:
         yield line()
         yield line(
@@ -93,9 +93,9 @@ def route_lines(told: Sequence[Route]) -> Iterator[Line]:
         )
 
 
-def _evidence(workspace: Workspace, evidence: Evidence, events: tuple[Event, ...]) -> Iterator[Line]:
+def _format_evidence(workspace: Workspace, evidence: Evidence, events: tuple[Event, ...]) -> Iterator[Line]:
     own = next((each for each in events if each.key == evidence.event), None)
-    place = f"{show.place(evidence.path)}:{own.pointer.line}" if own is not None else show.place(evidence.path)
+    place = f"{show.format_path(evidence.path)}:{own.pointer.line}" if own is not None else show.format_path(evidence.path)
     who = WHOSE.get(evidence.author, evidence.author or evidence.origin.value)
     yield line(f"  {show.moment(evidence.at, workspace.zone)}  ", (who, "cyan"), (f"  session {evidence.session}  {place}", "dim"))
     quote = entry([("    > ", "dim")], (f"“{evidence.quote}”", "bold"))

@@ -30,7 +30,7 @@ def turns_around(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     """The conversation around each piece of evidence, as the archive has it."""
     for evidence, events in trace(workspace, memory, context=_AROUND).evidence:
         yield line()
-        yield line((f"session {evidence.session}", "cyan"), (f"  {show.place(evidence.path)}", "dim"))
+        yield line((f"session {evidence.session}", "cyan"), (f"  {show.format_path(evidence.path)}", "dim"))
         yield from (turn_line(workspace, each, _WHOLE) for each in events)
         if not events:
             yield line(("    these turns are not in the archive", "dim"))
@@ -54,5 +54,5 @@ def show_session(workspace: Workspace, session: str, *, as_json: bool) -> None:
         )
         return
     for thread, events in found:
-        show.write([line((thread.session, "bold"), (f"  {thread.source}  {show.place(thread.path)}", "dim"))])
+        show.write([line((thread.session, "bold"), (f"  {thread.source}  {show.format_path(thread.path)}", "dim"))])
         show.write(turn_line(workspace, each, _WHOLE) for each in events)

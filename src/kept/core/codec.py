@@ -141,7 +141,7 @@ def _union_reader(members: tuple[Any, ...]) -> Callable[[Any], Any]:
     by_name = {each.__name__.lower(): each for each in members}
     others = [each for each in members if each is not type(None)]
 
-    def read(body: Any) -> Any:
+    def read_union(body: Any) -> Any:
         if body is None and optional:
             return None
         if isinstance(body, dict) and "is" in body:
@@ -149,7 +149,7 @@ def _union_reader(members: tuple[Any, ...]) -> Callable[[Any], Any]:
         (only,) = others
         return _reader(only)(body)
 
-    return read
+    return read_union
 
 
 @cache

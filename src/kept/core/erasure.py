@@ -86,7 +86,7 @@ class Words:
     def runs(self) -> tuple[str, ...]:
         """The letters of every run of words that may not remain."""
         whole = {run for sentence in self.sentences for run in _runs(sentence)}
-        others = {run for passage in self.passages if len(_words(passage)) >= RUN for run in _runs(passage)}
+        others = {run for passage in self.passages if len(_split_words(passage)) >= RUN for run in _runs(passage)}
         stay = [_letters_of(text) for text in self.spared] if others - whole else []
         return tuple(sorted(whole | {run for run in others if not any(run in text for text in stay)}))
 
@@ -269,14 +269,14 @@ def strings_in(value: object) -> Iterator[str]:
 
 
 def _runs(sentence: str) -> Iterator[str]:
-    words = _words(sentence)
+    words = _split_words(sentence)
     for start in range(max(1, len(words) - RUN + 1)):
         run = "".join(words[start : start + RUN])
         if len(run) > 1:
             yield run
 
 
-def _words(sentence: str) -> list[str]:
+def _split_words(sentence: str) -> list[str]:
     """The letters of each word: of a path or identifier in one, of scripts without spaces two characters in one."""
     found: list[str] = []
     for chunk in _MARKED[True, False].sub(" ", sentence).split():
@@ -322,7 +322,7 @@ def _placed(text: str, tags: bool, escapes: bool) -> tuple[str, Sequence[tuple[i
     letters: list[str] = []
     places: list[tuple[int, int]] = []
 
-    def add(piece: str, start: int, end: int) -> None:
+    def add_letters(piece: str, start: int, end: int) -> None:
         for letter in _letters_of(piece):
             letters.append(letter)
             places.append((start, end))
@@ -331,11 +331,11 @@ def _placed(text: str, tags: bool, escapes: bool) -> tuple[str, Sequence[tuple[i
     marks = list(_MARKED[tags, escapes].finditer(text)) if tags or escapes else []
     for mark in marks:
         for place in range(at, mark.start()):
-            add(text[place], place, place + 1)
-        add(_resolved(mark), *mark.span())
+            add_letters(text[place], place, place + 1)
+        add_letters(_resolved(mark), *mark.span())
         at = mark.end()
     for place in range(at, len(text)):
-        add(text[place], place, place + 1)
+        add_letters(text[place], place, place + 1)
     return "".join(letters), places
 
 

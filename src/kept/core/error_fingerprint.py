@@ -145,7 +145,7 @@ def weight(line: str) -> int:
     if _FRAME.match(line):
         return 0
     message = readable(line)
-    telling = {word for word in _words(message) if word not in _GENERIC and not word.isdigit()}
+    telling = {word for word in _lower_words(message) if word not in _GENERIC and not word.isdigit()}
     if not telling:
         return 0
     ruled = (_RULED.search(message) if _PLACED.match(line) else None) or _COLUMNS.match(line)
@@ -171,11 +171,11 @@ def error_lines(text: str) -> tuple[str, ...]:
 
     At most ``LINES_KEPT``, each error once; empty where nothing tells. Reads the first and last 12,000 characters.
     """
-    return _telling(_window(text))
+    return _error_lines(_window(text))
 
 
 @lru_cache(maxsize=512)
-def _telling(text: str) -> tuple[str, ...]:
+def _error_lines(text: str) -> tuple[str, ...]:
     found: dict[str, tuple[int, int, str]] = {}
     for place, whole in enumerate(text.splitlines()):
         line = whole[:LINE_CHARS].strip()
@@ -237,7 +237,7 @@ def _unbracketed(line: str) -> str:
     return _BRACKETS.sub("", line)
 
 
-def _words(text: str) -> list[str]:
+def _lower_words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 

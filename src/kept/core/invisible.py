@@ -60,7 +60,7 @@ def strip_invisible(text: str) -> tuple[str, int]:
     for suspect in _SUSPECT.finditer(text):
         place = suspect.start()
         last = text[place - 1] if place > at else last
-        seen = _seen(last, text[place], text[place + 1 : place + 2])
+        seen = _replace_suspect(last, text[place], text[place + 1 : place + 2])
         removed += seen != text[place] and seen != "\n"
         out += [text[at:place], seen]
         last = seen or last
@@ -69,7 +69,7 @@ def strip_invisible(text: str) -> tuple[str, int]:
     return "".join(out), removed
 
 
-def _seen(before: str, char: str, after: str) -> str:
+def _replace_suspect(before: str, char: str, after: str) -> str:
     """What stands for a suspect character between its neighbours: itself where it is needed, a replacement, or nothing."""
     if "\ud800" <= char <= "\udfff":
         return "\ufffd"

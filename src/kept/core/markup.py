@@ -64,21 +64,19 @@ def sentence(text: str, most: int = LONGEST) -> str:
     """
     words = plain(text[: 8 * most])
     room = most
-    while len(safe := _without_imports(_paired(_cut(words, room)))) > most:
+    while len(safe := _without_imports(_paired(_truncate(words, room)))) > most:
         room -= len(safe) - most
     return safe
 
 
-def shown(content: str, about: str = "", most: int = LONGEST) -> str:
+def memory_line(content: str, about: str = "", most: int = LONGEST) -> str:
     """A memory as a line of a file says it: its content, and behind it what it is about where the content does not say."""
     words = sentence(content, most)
     return f"{words} {_ABOUT}{sentence(about, NOTE)})" if about and words else words
 
 
 def restored(text: str, content: str, about: str = "") -> tuple[str, str]:
-    """What a person's edit of the line of :func:`shown` means: the content, in which words they left alone are unescaped, and what
-    it is about.
-    """
+    """Content and ``about`` of a line of :func:`memory_line` that a person edited; words they left alone are unescaped."""
     note = f" {_ABOUT}{sentence(about, NOTE)})" if about else ""
     kept = about if note and text.endswith(note) else ""
     words = text.removesuffix(note).split(" ")
@@ -89,7 +87,7 @@ def restored(text: str, content: str, about: str = "") -> tuple[str, str]:
     return " ".join(words), kept
 
 
-def _cut(text: str, most: int) -> str:
+def _truncate(text: str, most: int) -> str:
     return text if len(text) <= most else text[: max(0, most - 1)].rstrip() + "…"
 
 
@@ -129,7 +127,7 @@ def _pieces(text: str) -> Iterator[tuple[bool, str]]:
         if _slashes(text[start:at]) % 2:
             at += 1
             continue
-        run = _run(text, at)
+        run = _count_backticks(text, at)
         close = _closing(text, at + run, run)
         if close < 0:
             at += run
@@ -142,14 +140,14 @@ def _pieces(text: str) -> Iterator[tuple[bool, str]]:
 
 def _closing(text: str, at: int, run: int) -> int:
     while (at := text.find("`" * run, at)) >= 0:
-        length = _run(text, at)
+        length = _count_backticks(text, at)
         if length == run:
             return at
         at += length
     return -1
 
 
-def _run(text: str, at: int) -> int:
+def _count_backticks(text: str, at: int) -> int:
     end = at
     while end < len(text) and text[end] == "`":
         end += 1

@@ -81,14 +81,14 @@ def folder_of(path: str) -> str:
     return str(folder)
 
 
-def name_of(directory: str) -> str:
+def directory_name(directory: str) -> str:
     """The last component of a directory or identity, for people: any operating system's separators, control characters removed."""
     return "".join(char for char in _pure(directory.removeprefix(FOLDER)).name.lstrip(".") if char.isprintable())[:80] or "project"
 
 
 def scope_of(identity: str) -> str:
     """The scope of a project: ``"project:<slug>-<hash>"``. The key is derived and never used as a path."""
-    slug = _SLUG.sub("-", name_of(identity).lower()).strip("-")[:40] or "project"
+    slug = _SLUG.sub("-", directory_name(identity).lower()).strip("-")[:40] or "project"
     return f"{PROJECT}{slug}-{digest(identity, size=3)}"
 
 
@@ -98,7 +98,7 @@ def short_names(identities: Mapping[str, str]) -> dict[str, str]:
     """
     parts = {scope: _pure(identity.partition(":")[2]).parts for scope, identity in identities.items()}
     named: dict[str, str] = {}
-    labels = {scope: label_of(name_of(identity)) for scope, identity in identities.items()}
+    labels = {scope: label_of(directory_name(identity)) for scope, identity in identities.items()}
     alike = sorted((label.casefold(), scope) for scope, label in labels.items())
     for _, group in groupby(alike, key=lambda each: each[0]):
         scopes = [scope for _, scope in group]

@@ -127,14 +127,14 @@ class _Near:
 
     def best(self, memory: Memory, others: Iterable[Memory]) -> float:
         """How near the nearest of others is."""
-        return max((self._near(memory, each) for each in others if each is not memory), default=0.0)
+        return max((self._nearness(memory, each) for each in others if each is not memory), default=0.0)
 
     def chosen(self, some: Sequence[Memory], others: Sequence[Memory], most: int) -> list[Memory]:
         """Those of others that are near to any, the nearest first."""
         near = [(score, each) for each in others if (score := self.best(each, some)) >= _ALIKE]
         return [each for _, each in sorted(near, key=lambda pair: (-pair[0], pair[1].id))[: max(0, most)]]
 
-    def _near(self, left: Memory, right: Memory) -> float:
+    def _nearness(self, left: Memory, right: Memory) -> float:
         if left.subject and left.subject.casefold() == right.subject.casefold():
             return 1.0
         return likeness(self._words[left.id], self._words[right.id]) + 0.2 * bool(self._named[left.id] & self._named[right.id])
@@ -160,7 +160,7 @@ def prompt_for(text: str, category: Category) -> str:
 
 def advising(table: Table, *, system: str, version: str) -> Ask:
     """The question about a table; ``system`` is the text of :func:`prompt_for`."""
-    lines = [_line(number, each, table) for number, each in enumerate((*table.entries, *table.named), 1)]
+    lines = [_memory_line(number, each, table) for number, each in enumerate((*table.entries, *table.named), 1)]
     about = {one.session for each in (*table.entries, *table.named) for one in each.evidence if one.session}
     return Ask(
         purpose=PURPOSE,
@@ -174,7 +174,7 @@ def advising(table: Table, *, system: str, version: str) -> Ask:
     )
 
 
-def _line(number: int, memory: Memory, table: Table) -> str:
+def _memory_line(number: int, memory: Memory, table: Table) -> str:
     marks = [memory.last_seen.date().isoformat()] if memory.last_seen else []
     marks += ["new"] * (memory.id in table.fresh) + ["theirs"] * (memory.owned or memory.pinned)
     marks += ["only to be named"] * (memory in table.named)

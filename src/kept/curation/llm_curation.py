@@ -66,7 +66,7 @@ def take_advice(workspace: Workspace, run: Callable[[], int], asking: Asking, *,
         if profile is None:
             continue
         memories = workspace.store.log.memories(group=group)
-        asked = list(_asked(profile, memories, fresh))
+        asked = list(_tables_to_ask(profile, memories, fresh))
         asks = [advising(each, system=prompt_for(text, each.category), version=version) for each in asked]
         replies = asking(asks) if asks else ()
         found: list[Operation] = []
@@ -108,7 +108,7 @@ def _fresh(workspace: Workspace) -> dict[Group, frozenset[str]]:
     return {group: frozenset(ids) for group, ids in sorted(found.items()) if ids}
 
 
-def _asked(profile: Profile, memories: tuple[Memory, ...], fresh: frozenset[str]) -> Iterator[Table]:
+def _tables_to_ask(profile: Profile, memories: tuple[Memory, ...], fresh: frozenset[str]) -> Iterator[Table]:
     active = [each for each in memories if each.status is Status.ACTIVE and each.content]
     questions = profile.category_for(_QUESTION)
     for category in profile.categories:

@@ -75,7 +75,7 @@ def curate_group(
     stops += [f"it would change {each}, which is pinned or the user's own" for each in trespasses(memories, operations)]
     if stops:
         note = f"stopped by the guard: {'; '.join(stops)}"
-        if not _noted(workspace, subject, note):
+        if not _was_last_stop(workspace, subject, note):
             log.commit(
                 Draft(run=run(), stage=GUARD, subject=subject, actor=Actor.MACHINE, recorded_at=workspace.clock(), note=note)
             )
@@ -116,7 +116,7 @@ def _moved_away(workspace: Workspace, profile: str, scope: str) -> frozenset[str
     return frozenset(candidate for memory in others for candidate in memory.candidates)
 
 
-def _noted(workspace: Workspace, subject: str, note: str) -> bool:
+def _was_last_stop(workspace: Workspace, subject: str, note: str) -> bool:
     """Whether this stop was the last thing that happened to the group."""
     last = [each for each in workspace.store.log.heads() if each.subject == subject and each.stage in (GUARD, CURATE)][-1:]
     return bool(last) and (last[0].stage, last[0].note) == (GUARD, note)

@@ -66,7 +66,7 @@ class Covering:
         self._states: Counter[Coverage] = Counter()
         self._missed: dict[tuple[str, str], Missed] = {}
 
-    def take(self, thread: Thread, events: Sequence[Event], found: Sequence[Topic]) -> None:
+    def count_topics(self, thread: Thread, events: Sequence[Event], found: Sequence[Topic]) -> None:
         """Count the topics found in some events of a thread. Raises StoreError."""
         for topic in marked(found, self._had(thread)):
             at = events[topic.start].at
@@ -104,5 +104,5 @@ def cover(workspace: Workspace, threads: Iterable[Thread], within: tuple[datetim
     for thread in threads:
         for base in range(0, thread.events, WINDOW):
             events = workspace.store.archive.events(thread.id, base, min(base + WINDOW, thread.events))
-            covering.take(thread, events, topics(events, lexicon=workspace.words(events)))
+            covering.count_topics(thread, events, topics(events, lexicon=workspace.words(events)))
     return covering.done()

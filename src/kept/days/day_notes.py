@@ -82,34 +82,36 @@ def summary(workspace: Workspace, first: date, last: date | None = None, *, scop
     noted = [
         worked(each.note, scope)
         for each in once(workspace.store.days.between(start, stop))
-        if (scope := _scope(workspace, each)) in scopes or not scopes
+        if (scope := _scope_of_note(workspace, each)) in scopes or not scopes
     ]
     remembering = [
         remembered(each)
         for each in _learnt(workspace, workspace.store.log.memories_between(start, stop))
         if not scopes or each.scope in scopes
     ]
-    written = [each for page in book.values() for each in _written(page) if not scopes or each.scope in scopes]
+    written = [each for page in book.values() for each in _page_bullets(page) if not scopes or each.scope in scopes]
     short = [each for each in noted if not _is_told(workspace, each, book)] + written + remembering
     long = noted + written + remembering
     within = [[each for each in some if each.at is not None and start <= each.at < stop] for some in (long, short)]
     return Summary(first=first, last=last, detailed=ordered(within[0]), condensed=condense(ordered(within[1])))
 
 
-def told(workspace: Workspace) -> dict[date, tuple[Line, ...]]:
+def note_lines(workspace: Workspace) -> dict[date, tuple[Line, ...]]:
     """What each day came to, in short, as the lines of its note; each line says whose it is, so that an edit of it is
     understood.
     """
     noted: dict[date, list[Bullet]] = {}
     for each in once(workspace.store.days.between(_FIRST, _LAST)):
-        noted.setdefault(each.note.at.astimezone(workspace.zone).date(), []).append(worked(each.note, _scope(workspace, each)))
+        noted.setdefault(each.note.at.astimezone(workspace.zone).date(), []).append(
+            worked(each.note, _scope_of_note(workspace, each))
+        )
     book = pages(workspace, date.min, date.max)
     return {day: tuple(_note_of(workspace, noted.get(day, ()), day, book)) for day in sorted({*noted, *book})}
 
 
 def _note_of(workspace: Workspace, noted: Sequence[Bullet], day: date, book: Mapping[date, Page]) -> Iterator[Line]:
     bare = condense(ordered(each for each in noted if not _is_told(workspace, each, book)))
-    written = ordered(_written(book[day])) if day in book else ()
+    written = ordered(_page_bullets(book[day])) if day in book else ()
     for part in Part:
         found = [each for each in (*bare, *written) if each.part is part]
         if found:
@@ -131,12 +133,12 @@ def key_of(bullet: Bullet) -> str:
     return bullet.source if bullet.by else digest("noted", bullet.source, size=7)
 
 
-def _written(page: Page) -> Iterator[Bullet]:
+def _page_bullets(page: Page) -> Iterator[Bullet]:
     for scope, lines in page.lines.items():
         for each in lines:
             yield Bullet(
                 part=PARTS[each.kind],
-                text=_put(each),
+                text=_passage_text(each),
                 at=each.at,
                 source=each.id,
                 scope=scope,
@@ -146,7 +148,7 @@ def _written(page: Page) -> Iterator[Bullet]:
             )
 
 
-def _put(passage: Passage) -> str:
+def _passage_text(passage: Passage) -> str:
     """A passage as its line: a problem says that it is one, for what worked stands beside it."""
     return f"Problem: {passage.text}" if passage.kind == "problems" and passage.form is not Form.OWN else passage.text
 
@@ -172,7 +174,7 @@ def noted_on(workspace: Workspace, day: date) -> Iterator[tuple[Noted, Bullet]]:
     """What was worked on a day, each thing once, with the line it is told in."""
     start, stop = workspace.span(day)
     for each in once(workspace.store.days.between(start, stop)):
-        yield each, worked(each.note, _scope(workspace, each))
+        yield each, worked(each.note, _scope_of_note(workspace, each))
 
 
 def once(found: Iterable[Noted]) -> Iterator[Noted]:
@@ -184,7 +186,7 @@ def once(found: Iterable[Noted]) -> Iterator[Noted]:
             yield each
 
 
-def _scope(workspace: Workspace, noted: Noted) -> str:
+def _scope_of_note(workspace: Workspace, noted: Noted) -> str:
     return workspace.scope(noted.project, noted.path)
 
 

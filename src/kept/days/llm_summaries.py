@@ -43,7 +43,7 @@ def write_days(workspace: Workspace, asking: LlmClient, *, by: str) -> Daybook:
     ConfigError.
     """
     today = workspace.clock().astimezone(workspace.zone).date()
-    noted = {place: points for place, points in _noted(workspace, _FIRST, _LAST).items() if place[0] < today}
+    noted = {place: points for place, points in _points_by_place(workspace, _FIRST, _LAST).items() if place[0] < today}
     if not noted:
         return Daybook()
     days = [day for day, _ in noted]
@@ -52,7 +52,7 @@ def write_days(workspace: Workspace, asking: LlmClient, *, by: str) -> Daybook:
         for each in workspace.store.days.written(min(days), max(days))
         if each.form is Form.LINE
     }
-    waiting = {place: points for place, points in noted.items() if made.get(place) != _mark(points)}
+    waiting = {place: points for place, points in noted.items() if made.get(place) != _points_digest(points)}
     stale = [(day, scope) for day, scope in made if day is not None and (day, scope) not in noted]
     if not waiting and not stale:
         return Daybook()
@@ -77,39 +77,43 @@ def write_days(workspace: Workspace, asking: LlmClient, *, by: str) -> Daybook:
             workspace.store.days.write(day, scope, ())
         for place, points in waiting.items():
             if place not in failed:
-                workspace.store.days.write(*place, _lines(workspace, place, points, found[place], f"{by}, prompt {version}"))
+                workspace.store.days.write(
+                    *place, _summary_lines(workspace, place, points, found[place], f"{by}, prompt {version}")
+                )
     return Daybook(written=len(waiting) - len(failed), left=len(failed))
 
 
-def _noted(workspace: Workspace, start: datetime, stop: datetime) -> dict[Place, list[Passage]]:
+def _points_by_place(workspace: Workspace, start: datetime, stop: datetime) -> dict[Place, list[Passage]]:
     """The points of each day and scope, in the order of their times; what copies of a session tell twice, once."""
     scopes: dict[tuple[str, str], str] = {}
     found: dict[Place, dict[tuple[str, str, tuple[str, ...]], Passage]] = defaultdict(dict)
     for each in workspace.store.days.points(start, stop):
-        scope = _scope(workspace, each, scopes)
+        scope = _scope_of_point(workspace, each, scopes)
         passage = each.passage
         place = (passage.at.astimezone(workspace.zone).date(), scope)
         found[place].setdefault((passage.kind, passage.text, passage.events), passage)
     return {place: list(points.values()) for place, points in sorted(found.items())}
 
 
-def _scope(workspace: Workspace, pointed: Pointed, known: dict[tuple[str, str], str]) -> str:
+def _scope_of_point(workspace: Workspace, pointed: Pointed, known: dict[tuple[str, str], str]) -> str:
     where = (pointed.project, pointed.path)
     if where not in known:
         known[where] = workspace.scope(*where)
     return known[where]
 
 
-def _mark(points: Sequence[Passage]) -> str:
+def _points_digest(points: Sequence[Passage]) -> str:
     """What tells whether a day's points are those that its lines were put together of."""
     return digest(*sorted(f"{each.kind} {each.text} {' '.join(each.events)}" for each in points))
 
 
-def _lines(workspace: Workspace, place: Place, points: Sequence[Passage], put_together: Sequence[Point], by: str) -> list[Passage]:
+def _summary_lines(
+    workspace: Workspace, place: Place, points: Sequence[Passage], put_together: Sequence[Point], by: str
+) -> list[Passage]:
     """What a day came to, as lines to store; its points themselves where they are few, or nothing usable was put together."""
     day, scope = place
     sums, by = (tuple(put_together), by) if put_together else (folded(each.point for each in points), points[0].by)
-    forgotten, mark = workspace.store.log.forgotten(), _mark(points)
+    forgotten, mark = workspace.store.log.forgotten(), _points_digest(points)
     made = {}
     for number, each in enumerate(sums):
         if forgotten and recognised(each.text, forgotten, workspace.store.key("forget")):
@@ -147,7 +151,7 @@ class Page:
 def pages(workspace: Workspace, first: date, last: date) -> dict[date, Page]:
     """What the daybook says of some days. A day that is not written yet has its points, as they were noted. Changes nothing."""
     written = workspace.store.days.written(first, last)
-    noted = _noted(
+    noted = _points_by_place(
         workspace, workspace.span(first)[0] if first > date.min else _FIRST, workspace.span(last)[1] if last < date.max else _LAST
     )
     lines: dict[Place, list[Passage]] = defaultdict(list)

@@ -65,7 +65,7 @@ def notes(
         groups = list(days.values())
         for number, places in enumerate(groups):
             end = groups[number + 1][0] if number + 1 < len(groups) else stop
-            found = _note(events, places, end, base)
+            found = _summarize_span(events, places, end, base)
             if found is not None:
                 yield found
 
@@ -74,16 +74,16 @@ def _asks(event: Event) -> bool:
     return event.kind is Kind.PROMPT and event.author is Author.HUMAN
 
 
-def _note(events: Sequence[Event], prompts: Sequence[int], stop: int, base: int) -> Note | None:
+def _summarize_span(events: Sequence[Event], prompts: Sequence[int], stop: int, base: int) -> Note | None:
     first, span = prompts[0], events[prompts[0] : stop]
-    asked = next((found for place in prompts if (found := _telling(typed_text(events[place])))), "")
+    asked = next((found for place in prompts if (found := _first_request(typed_text(events[place])))), "")
     at = events[first].at
     if not asked or at is None:
         return None
     if any(FORGOTTEN_MARK in each.text for each in span):  # what was answered to it may tell it again
         return Note(ordinal=base + first, event=events[first].key, at=at, asked=asked)
     commits = tuple(dict.fromkeys(subject for each in span if (subject := committed(each))))
-    changed = Counter(name for each in span if (name := _changed(each)))
+    changed = Counter(name for each in span if (name := _changed_file(each)))
     closing = (each.text for each in reversed(span) if each.kind is Kind.RESPONSE and each.author is Author.ASSISTANT)
     outcome = next((found for text in [*closing][:2] if (found := _outcome(text))), "")
     names = tuple(name for name, _ in sorted(changed.items(), key=lambda each: (-each[1], each[0]))[:5])
@@ -100,17 +100,17 @@ def _note(events: Sequence[Event], prompts: Sequence[int], stop: int, base: int)
     )
 
 
-def _telling(text: str) -> str:
+def _first_request(text: str) -> str:
     """The first sentence of a prompt that says what is wanted."""
     fallback = ""
     for sentence in _sentences(text):
         plain = _opened(sentence)
         if FORGOTTEN_MARK in plain:
             continue
-        if _words(plain) >= _LEAST_WORDS:
-            return _cut(plain)
+        if _count_words(plain) >= _LEAST_WORDS:
+            return _cut_line(plain)
         fallback = fallback or plain
-    return _cut(fallback) if _words(fallback) >= 2 else ""
+    return _cut_line(fallback) if _count_words(fallback) >= 2 else ""
 
 
 def _outcome(text: str) -> str:
@@ -118,9 +118,9 @@ def _outcome(text: str) -> str:
     for listed in (False, True):
         for sentence in _sentences(text, listed=listed):
             plain = _opened(sentence)
-            told = _words(plain) > _LEAST_WORDS and not plain.endswith((":", "?", "：", "？"))
+            told = _count_words(plain) > _LEAST_WORDS and not plain.endswith((":", "?", "：", "？"))
             if told and not _PROCESS.search(plain) and not _ASIDE.search(plain):
-                return _cut(plain)
+                return _cut_line(plain)
     return ""
 
 
@@ -138,10 +138,10 @@ def _sentences(text: str, *, listed: bool | None = None) -> Iterator[str]:
             continue
         if listed is not None and bool(_ITEM.search(line)) is not listed:
             continue
-        yield from sentence_texts(_plain(line))
+        yield from sentence_texts(_strip_markdown(line))
 
 
-def _plain(line: str) -> str:
+def _strip_markdown(line: str) -> str:
     return one_line(_MARKS.sub("", _LINK.sub(r"\1", line)))
 
 
@@ -156,12 +156,12 @@ def _opened(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:] if first.isalpha() and first.islower() else sentence
 
 
-def _words(text: str) -> int:
+def _count_words(text: str) -> int:
     spaced = len(text.split())
     return spaced if spaced > 1 else sum(is_cjk(char) for char in text) // 2 or spaced
 
 
-def _cut(text: str) -> str:
+def _cut_line(text: str) -> str:
     """At most one line's worth, cut between words."""
     if len(text) <= _LINE:
         return text.rstrip(" .;,:")
@@ -178,18 +178,18 @@ def committed(event: Event) -> str:
         return ""
     here = _HEREDOC.search(found.group(1))
     if here is not None:
-        return _cut(one_line(here.group(1)))
+        return _cut_line(one_line(here.group(1)))
     try:
         words = shlex.split(found.group(1).split("\n\n", 1)[0].split("&&", 1)[0], posix=True)
     except ValueError:
         return ""  # cut off inside a quotation
     for flag, value in itertools.pairwise(words):
         if flag in ("-m", "-am", "--message") and not value.startswith("$("):
-            return _cut(one_line(value.splitlines()[0])) if value.strip() else ""
+            return _cut_line(one_line(value.splitlines()[0])) if value.strip() else ""
     return ""
 
 
-def _changed(event: Event) -> str:
+def _changed_file(event: Event) -> str:
     if event.kind is not Kind.TOOL_CALL or event.tool is None or not event.tool.target:
         return ""
     name = event.tool.name.rsplit("__", 1)[-1].casefold()
@@ -226,10 +226,10 @@ def ordered(bullets: Iterable[Bullet]) -> tuple[Bullet, ...]:
     best: dict[tuple[Part, str, str], Bullet] = {}
     for each in sorted(bullets, key=lambda one: (-one.weight, one.source)):
         best.setdefault((each.part, each.scope, " ".join(sorted(tokens(each.text)))), each)
-    return tuple(sorted(best.values(), key=_place))
+    return tuple(sorted(best.values(), key=_bullet_order))
 
 
-def _place(bullet: Bullet) -> tuple[int, str, float, str]:
+def _bullet_order(bullet: Bullet) -> tuple[int, str, float, str]:
     return (list(Part).index(bullet.part), bullet.scope, bullet.at.timestamp() if bullet.at else 0.0, bullet.source)
 
 
@@ -241,7 +241,7 @@ def condense(bullets: Sequence[Bullet], most: int = MOST) -> tuple[Bullet, ...]:
     asked = [each for each in bullets if each.part is Part.WORKED]
     done = [each for each in asked if each.weight > 1 or _RESULT in each.text] or asked
     kept = _weightiest([each for each in bullets if each.part is not Part.WORKED], most - min(len(done), most - most // 2))
-    return tuple(sorted((*kept, *_weightiest(done, most - len(kept))), key=_place))
+    return tuple(sorted((*kept, *_weightiest(done, most - len(kept))), key=_bullet_order))
 
 
 def _weightiest(bullets: Sequence[Bullet], most: int) -> list[Bullet]:

@@ -50,7 +50,7 @@ def standing(
     every = list(memories)
     live = [each for each in every if each.get("status", "active") in _LIVE]
     held = [each for each in every if each.get("status") == "held"]
-    hit = _hits(gold, [_plain(str(each["content"])[:SEEN]) for each in live])
+    hit = _hits(gold, [_normalize_quote(str(each["content"])[:SEEN]) for each in live])
     matched = {place for found in hit for place in found}
     junk = [each for place, each in enumerate(live) if place not in matched and _tempted(each, negatives)]
     found: Counter[str] = Counter()
@@ -90,7 +90,7 @@ def _hits(gold: Sequence[Mapping[str, Any]], contents: Sequence[str]) -> list[li
     credit: Counter[int] = Counter()
     hit: list[list[int]] = [[] for _ in gold]
     for place in sorted(range(len(gold)), key=lambda each: -int(gold[each].get("importance", 0))):
-        groups = [[_plain(str(one)) for one in group] for group in gold[place]["must_mention"]]
+        groups = [[_normalize_quote(str(one)) for one in group] for group in gold[place]["must_mention"]]
         covering = (number for number, each in enumerate(contents) if all(any(one in each for one in group) for group in groups))
         hit[place] = [number for number in covering if credit[number] < MOST]
         credit.update(hit[place][:1])
@@ -99,8 +99,10 @@ def _hits(gold: Sequence[Mapping[str, Any]], contents: Sequence[str]) -> list[li
 
 def _tempted(memory: Mapping[str, Any], negatives: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a memory says, or rests on, what was marked as tempting and wrong."""
-    said = [_plain(str(each.get("quote", ""))) for each in memory.get("evidence", ())] + [_plain(str(memory["content"]))]
-    return any(_overlap(each, _plain(str(one["quote"]))) for each in said for one in negatives)
+    said = [_normalize_quote(str(each.get("quote", ""))) for each in memory.get("evidence", ())] + [
+        _normalize_quote(str(memory["content"]))
+    ]
+    return any(_overlap(each, _normalize_quote(str(one["quote"]))) for each in said for one in negatives)
 
 
 def _overlap(left: str, right: str) -> bool:
@@ -114,5 +116,5 @@ def _overlap(left: str, right: str) -> bool:
     return short >= _WORDS and len(mine & theirs) >= _SHARE * short
 
 
-def _plain(text: str) -> str:
+def _normalize_quote(text: str) -> str:
     return " ".join(_MARKS.sub("", text).split()).lower()

@@ -33,7 +33,7 @@ def mean(rows: Iterable[dict[str, float]]) -> dict[str, float]:
     return {name: sum(row[name] for row in given) / len(given) for name in given[0]} if given else {}
 
 
-def told(fact: str, memories: Sequence[frozenset[str]]) -> float:
+def covered_share(fact: str, memories: Sequence[frozenset[str]]) -> float:
     """The largest share of a fact's words that one memory (as its words) has, in [0, 1]."""
     words = content_words(fact)
     return max((len(words & each) / len(words) for each in memories), default=0.0) if words else 0.0

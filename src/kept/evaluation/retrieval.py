@@ -23,7 +23,7 @@ from kept.core.event import Account, Author, Cursor, Event, Pointer, Precision
 from kept.core.event import Kind as What
 from kept.core.times import parse_instant
 from kept.curation.passes import curate_dirty
-from kept.evaluation.measures import content_words, mean, ranking_measures, told
+from kept.evaluation.measures import content_words, covered_share, mean, ranking_measures
 from kept.extraction.extract_threads import extract_pending
 from kept.local.progress import Progress, silent
 from kept.recall.index import Kind
@@ -145,7 +145,7 @@ def extraction(open_desk: Opener, corpus: Path, gold: Path, *, progress: Progres
         words = [content_words(memory["text"]) for memory in memories]
         for fact in facts.get(space, ()):
             found += not sources.isdisjoint(map(str, fact.get("sources", ())))
-            shares.append(told(fact["text"], words))
+            shares.append(covered_share(fact["text"], words))
         right += sum(not wanted.isdisjoint(memory["sources"]) for memory in memories)
         result.memories += [{"ns": space} | memory for memory in memories]
     many, made = max(1, result.facts), max(1, len(result.memories))
@@ -210,7 +210,7 @@ def _event(workspace: Workspace, item: Mapping[str, Any], key: str, session: str
         author=Author.ASSISTANT if reply else Author.HUMAN,
         label_reason="the set says so",
         text=str(item["text"]),
-        at=_instant(workspace, item.get("date")),
+        at=_parse_instant(workspace, item.get("date")),
         precision=Precision.SESSION,
         project="",
         branch="",
@@ -219,7 +219,7 @@ def _event(workspace: Workspace, item: Mapping[str, Any], key: str, session: str
     )
 
 
-def _instant(workspace: Workspace, value: object) -> datetime | None:
+def _parse_instant(workspace: Workspace, value: object) -> datetime | None:
     found = parse_instant(value)
     if found is not None or not isinstance(value, str):
         return found

@@ -166,7 +166,7 @@ def _places(turns: Sequence[Annotated]) -> Callable[[Mapping[str, Any]], tuple[A
         for at in range(max(1, len(text) - _LEAST + 1)):
             starts[text[at : at + _LEAST]].add(number)
 
-    def place(memory: Mapping[str, Any]) -> tuple[Annotated, str] | None:
+    def locate_memory(memory: Mapping[str, Any]) -> tuple[Annotated, str] | None:
         best: tuple[int, str, str] | None = None
         for evidence in memory.get("evidence", ()):
             quote = plain(str(evidence.get("quote", "")))
@@ -175,7 +175,7 @@ def _places(turns: Sequence[Annotated]) -> Callable[[Mapping[str, Any]], tuple[A
                     best = (len(quote), number, str(evidence["quote"]))
         return (by_id[best[1]], best[2]) if best else None
 
-    return place
+    return locate_memory
 
 
 def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[dict[str, Any]]:

@@ -50,7 +50,7 @@ class Draft:
 
 def in_force(home: Paths, profile: str = "") -> InForce:
     """The prompt in force for a profile (the default one where none is named). Raises ConfigError."""
-    usual = settings.read(home.settings).profile
+    usual = settings.load_settings(home.settings).profile
     made = profiles.profile(profile or usual, home.config / "profiles")
     found = prompt(made, root=home.root, config=home.config, default_profile=usual)
     return InForce(prompt=found, own=own_path(made.id, home.config, default_profile=usual))
@@ -58,7 +58,7 @@ def in_force(home: Paths, profile: str = "") -> InForce:
 
 def at_work(home: Paths) -> tuple[str, ...]:
     """The ids of the profiles that the settings put to work, the default one first. Raises ConfigError."""
-    found = settings.read(home.settings)
+    found = settings.load_settings(home.settings)
     return tuple(dict.fromkeys((found.profile, *found.profiles, *(each.profile for each in found.use))))
 
 
@@ -66,7 +66,7 @@ def look(home: Paths, profile: str = "") -> Draft:
     """How the prompt of a profile stands, whatever is wrong with it. Raises ConfigError for settings or a profile that cannot be
     read.
     """
-    usual = settings.read(home.settings).profile
+    usual = settings.load_settings(home.settings).profile
     made = profiles.profile(profile or usual, home.config / "profiles")
     own = own_path(made.id, home.config, default_profile=usual)
     try:
@@ -174,7 +174,7 @@ def put_away(home: Paths, profile: str = "", *, if_match: str = "") -> Path:
 
 
 def _own(home: Paths, profile: str) -> Path:
-    usual = settings.read(home.settings).profile
+    usual = settings.load_settings(home.settings).profile
     return own_path(profile or usual, home.config, default_profile=usual)
 
 

@@ -20,7 +20,7 @@ from kept.intake.discovery import survey
 from kept.local.clients import CLIENTS, GEMINI, Client, program_of
 from kept.local.job_failures import standing_failures
 from kept.local.queue import complaints
-from kept.local.settings import read
+from kept.local.settings import load_settings
 from kept.paths import Paths
 from kept.pipeline.nightly import NIGHT, last_night
 from kept.pipeline.usage import set_aside
@@ -181,7 +181,7 @@ def _hooks(home: Paths) -> Iterator[Finding]:
         elif client in used(home):
             yield Finding(name=client.name, well=None, detail="does not call kept", fix="kept setup, or the plugin")
     for client in sectioned(home):
-        if client in there or client in calling or client.name in read(home.settings).sections:
+        if client in there or client in calling or client.name in load_settings(home.settings).sections:
             continue
         detail = f"nothing of memory arrives in {home.of(client) / client.instructions}"
         yield Finding(name=f"{client.name} section", well=None, detail=detail, fix="kept setup")

@@ -26,12 +26,12 @@ def install(
     Where ``home`` is not the user's, the files are written below it and the system is told nothing: a trial never runs by itself.
     Raises UsageError for a time or zone that is none, ConfigError where the system has no scheduler that is known.
     """
-    chosen = _kind(kind)
+    chosen = _scheduler_kind(kind)
     if zone:
         known_zone(zone)
         if chosen is not Kind.SYSTEMD:
             raise UsageError(f"{chosen} knows no zones", hint="leave --tz out: the time is the machine's own")
-    entry = Entry(command=_command(home), at=_time(at), zone=zone)
+    entry = Entry(command=_command(home), at=_parse_time(at), zone=zone)
     wanted = schedulers.files_of(chosen, entry, home.root, env)
     for path, text in wanted.items():
         files.write(
@@ -87,7 +87,7 @@ def standing(home: Paths, env: Mapping[str, str], *, run: Run = run_command) -> 
 _ANY = Entry(command=("kept",), at=AT)
 
 
-def _kind(name: str) -> Kind:
+def _scheduler_kind(name: str) -> Kind:
     if name and name not in list(Kind):
         raise UsageError(f"there is no scheduler {name!r}", hint=f"one of: {', '.join(Kind)}")
     found = (Kind(name),) if name else schedulers.available()
@@ -96,7 +96,7 @@ def _kind(name: str) -> Kind:
     return found[0]
 
 
-def _time(text: str) -> time:
+def _parse_time(text: str) -> time:
     try:
         return time.fromisoformat(text).replace(second=0, microsecond=0, tzinfo=None) if text else AT
     except ValueError as error:

@@ -43,8 +43,8 @@ def announced(home: Paths, port: int) -> Iterator[str]:
     """
     with files.locked(_lock(home)):
         key = secrets.token_urlsafe(_KEY_BYTES)
-        _put(home, _key(home), f"{key}\n")
-        _put(home, _port(home), f"{port}\n")
+        _write_anew(home, _key(home), f"{key}\n")
+        _write_anew(home, _port(home), f"{port}\n")
         try:
             yield key
         finally:
@@ -53,7 +53,7 @@ def announced(home: Paths, port: int) -> Iterator[str]:
                     files.remove(each, expect=files.read(each).stamp, root=home.state)
 
 
-def _put(home: Paths, path: Path, text: str) -> None:
+def _write_anew(home: Paths, path: Path, text: str) -> None:
     """Write a file anew, so that what was there lends it neither its mode nor its links."""
     files.remove(path, expect=files.read(path).stamp, root=home.state)
     files.write(path, text.encode(), expect=files.MISSING, root=home.state)

@@ -209,7 +209,7 @@ def _leave_outputs(workspace: Workspace, left: Left) -> None:
             content = files.read(path)
             if not known or content.stamp == files.MISSING:
                 continue
-            block = section.find(content.data, where=str(path)) if in_section else None
+            block = section.find_section(content.data, where=str(path)) if in_section else None
             inside = content.data if not in_section else block.inside if block else None
             if inside is not None:
                 if _has_words_of_a_person(known, inside):

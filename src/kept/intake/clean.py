@@ -71,21 +71,21 @@ def clean(event: Event, *, redact: Callable[[str], Redaction], limits: Limits) -
     ledger = ledger.took(reason, text, shorter)
     tool = event.tool
     if tool:
-        name, ledger = _line(tool.name, redact, limits.place, ledger)
+        name, ledger = _clean_name(tool.name, redact, limits.place, ledger)
         target, ledger = _field(tool.target, redact, limits.target, ledger)
         detail, ledger = _field(tool.detail, redact, limits.detail, ledger)
-        call, ledger = _line(tool.call, redact, limits.place, ledger)
+        call, ledger = _clean_name(tool.call, redact, limits.place, ledger)
         tool = replace(tool, name=name, call=call, target=target, detail=detail)
-    project, ledger = _line(event.project, redact, limits.place, ledger)
-    branch, ledger = _line(event.branch, redact, limits.place, ledger)
+    project, ledger = _clean_name(event.project, redact, limits.place, ledger)
+    branch, ledger = _clean_name(event.branch, redact, limits.place, ledger)
     return Cleaned(
-        event=replace(_named(event, redact), text=shorter, tool=tool, project=project, branch=branch),
+        event=replace(_redact_names(event, redact), text=shorter, tool=tool, project=project, branch=branch),
         removed={reason: count for reason, count in ledger.removed.items() if count},
         secrets=ledger.secrets,
     )
 
 
-def _named(event: Event, redact: Callable[[str], Redaction]) -> Event:
+def _redact_names(event: Event, redact: Callable[[str], Redaction]) -> Event:
     """The event without secrets in what it is called and where it stands: names that a client chose, and paths, may hold one.
 
     Equal names stay equal, so records, threads and files still belong together.
@@ -106,11 +106,11 @@ class _Ledger:
     def took(self, reason: str, before: str, after: str, *, secrets: int = 0) -> "_Ledger":
         if before is after:
             return self
-        count = self.removed.get(reason, 0) + _size(before) - _size(after)
+        count = self.removed.get(reason, 0) + _count_bytes(before) - _count_bytes(after)
         return _Ledger(removed={**self.removed, reason: count}, secrets=self.secrets + secrets)
 
 
-def _size(text: str) -> int:
+def _count_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
@@ -131,7 +131,9 @@ def _field(text: str, redact: Callable[[str], Redaction], most: int, ledger: _Le
     halves = purged.split(_BECAME) if len(purged) > most else [purged]
     # Of an edit what stood there and what stands there now stay in equal parts.
     short = (
-        _BECAME.join(_cut(half, most // len(halves) - len(_BECAME)) for half in halves) if len(halves) == 2 else _cut(purged, most)
+        _BECAME.join(_cut_middle(half, most // len(halves) - len(_BECAME)) for half in halves)
+        if len(halves) == 2
+        else _cut_middle(purged, most)
     )
     return short, ledger.took("long", purged, short)
 
@@ -151,7 +153,7 @@ def _without_own(text: str) -> str:
 _BECAME = "\n→\n"
 
 
-def _line(text: str, redact: Callable[[str], Redaction], most: int, ledger: _Ledger) -> tuple[str, _Ledger]:
+def _clean_name(text: str, redact: Callable[[str], Redaction], most: int, ledger: _Ledger) -> tuple[str, _Ledger]:
     """A path or a name: one line, cut at the end."""
     purged, ledger = _purge(text, redact, ledger)
     short = purged.replace("\n", " ").replace("\t", " ")[:most]
@@ -213,15 +215,15 @@ def _shorten(event: Event, text: str, limits: Limits) -> tuple[str, str]:
     match event.kind:
         case Kind.PROMPT | Kind.RESPONSE:
             if event.author in (Author.INJECTED, Author.COMPACTION):
-                return _cut(text, limits.injected), "injected"
-            return _cut(text, limits.said), "long"
+                return _cut_middle(text, limits.injected), "injected"
+            return _cut_middle(text, limits.said), "long"
         case Kind.TOOL_CALL:
-            return _cut(text, limits.output), "long"
+            return _cut_middle(text, limits.output), "long"
         case Kind.TOOL_OUTPUT:
             short = _without_repeats(text)
             if _shows_file(event.tool):
-                return _cut(short, limits.dump), "dump"
-            return _cut(short, limits.output, errors=0 if _is_named(event.tool, _LISTS) else limits.errors), "output"
+                return _cut_middle(short, limits.dump), "dump"
+            return _cut_middle(short, limits.output, errors=0 if _is_named(event.tool, _LISTS) else limits.errors), "output"
 
 
 def _shows_file(tool: Tool | None) -> bool:
@@ -236,7 +238,7 @@ def _is_named(tool: Tool | None, names: frozenset[str]) -> bool:
     return tool is not None and "".join(char for char in tool.name.rsplit("__", 1)[-1].lower() if char.isalnum()) in names
 
 
-def _cut(text: str, most: int, *, errors: int = 0) -> str:
+def _cut_middle(text: str, most: int, *, errors: int = 0) -> str:
     """The head and the tail of a text longer than ``most`` characters, and between them the lines that tell of an error."""
     if len(text) <= most:
         return text
@@ -245,12 +247,12 @@ def _cut(text: str, most: int, *, errors: int = 0) -> str:
     least = max(0, room - errors - 1)
     middle = _errors(text[least - least // 3 : len(text) - least // 3], errors) if errors else ""
     room = least if middle else room
-    head = _whole(text[: room - room // 3])
-    tail = _whole(text[len(text) - room // 3 :][::-1])[::-1] if room // 3 else ""
+    head = _cut_at_boundary(text[: room - room // 3])
+    tail = _cut_at_boundary(text[len(text) - room // 3 :][::-1])[::-1] if room // 3 else ""
     return strip_invisible(head.rstrip() + mark + (middle + "\n" if middle else "") + tail.lstrip())[0]
 
 
-def _whole(text: str) -> str:
+def _cut_at_boundary(text: str) -> str:
     """The text up to its last line end, else its last space, where that costs less than a quarter of it."""
     for end in ("\n", " "):
         at = text.rfind(end)

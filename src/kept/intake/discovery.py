@@ -96,7 +96,7 @@ def survey(workspace: Workspace) -> Survey:
         if pattern is not None:
             excluded[pattern] += 1
             place_of_tool.excluded += 1
-        elif reason := _count(workspace, path, (place_of_tool, root), tools, states):
+        elif reason := _count_file(workspace, path, (place_of_tool, root), tools, states):
             others[reason] += 1
             if len(named) < _NAMED:
                 named.append((printable(path), reason))
@@ -168,14 +168,16 @@ def _paths(workspace: Workspace, tools: Mapping[str, Tool]) -> Iterator[tuple[Pa
         if source.name == ENTRY:
             tools[source.name].places = ((journal, bool(found)),)  # of what lies there, the entries alone are looked at
     for root in workspace.settings.root:
-        place = root.place(workspace.paths.user)
+        place = root.resolve(workspace.paths.user)
         for path in find_files(place) if place.exists() else ():
             if path not in seen:
                 seen.add(path)
                 yield path, tools.get(root.format, tools["generic"]), root
 
 
-def _count(workspace: Workspace, path: Path, lies: tuple[Tool, Root | None], tools: Mapping[str, Tool], states: _States) -> str:
+def _count_file(
+    workspace: Workspace, path: Path, lies: tuple[Tool, Root | None], tools: Mapping[str, Tool], states: _States
+) -> str:
     """Count one file; the reason where it is no transcript. ``lies`` tells in whose place it lies, or in which root."""
     place_of, root = lies
     owner = in_tool_folder(path) if root else place_of.name
@@ -195,12 +197,12 @@ def _count(workspace: Workspace, path: Path, lies: tuple[Tool, Root | None], too
     tool.fresh += state is None
     grown = state is not None and path.suffix not in _OTHERWISE and state != info.st_size
     tool.grown += grown
-    if (state is None or grown) and _end(workspace, info, tool.days_kept) is not None:
+    if (state is None or grown) and _deletion_time(workspace, info, tool.days_kept) is not None:
         tool.doomed.append(str(path))
     return ""
 
 
-def _end(workspace: Workspace, info: os.stat_result, days: int | None) -> datetime | None:
+def _deletion_time(workspace: Workspace, info: os.stat_result, days: int | None) -> datetime | None:
     """When its tool deletes a file, where that is within a week; None where it is later or never."""
     if days is None:
         return None
@@ -232,7 +234,7 @@ def doomed(workspace: Workspace) -> tuple[Doomed, ...]:
                 info = path.lstat()
             except OSError:
                 continue  # gone since it was listed
-            end = _end(workspace, info, days)
+            end = _deletion_time(workspace, info, days)
             if end is None or is_excluded(str(path), workspace.settings.exclude):
                 continue
             if states is None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from kept.core.errors import BusyError, KeptError
 from kept.intake import reminders
 from kept.intake.projects import record
-from kept.intake.reading import discover, read
+from kept.intake.reading import archive_files, discover
 from kept.intake.unanswered import open_prompts
 from kept.local.files import locked
 from kept.paths import find_paths
@@ -28,7 +28,7 @@ def flush(root: str, path: str, *, most: int, session: str = "") -> str:
                 if each.path.stat().st_size - (known.offset if known else 0) > most:
                     return f"more than {most:,} bytes are new; the next run reads them"
             with locked(home.lock):
-                skipped = read(workspace, found).skipped
+                skipped = archive_files(workspace, found).skipped
                 record(workspace)
             if session and workspace.settings.handover != reminders.OFF:
                 reminders.leave_open(str(home.state), session, open_prompts(workspace, path))

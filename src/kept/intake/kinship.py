@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from kept.core.event import Event, Kind
-from kept.core.project import FOLDER, REMOTE, Project, managed_repository, name_of, root_of
+from kept.core.project import FOLDER, REMOTE, Project, directory_name, managed_repository, root_of
 from kept.local import files
 from kept.local.checkouts import remote_name
 from kept.local.git_history import first_commit
@@ -80,7 +80,7 @@ def _by_layout(found: dict[str, str]) -> None:
         if (name := managed_repository(directory)) and identity == FOLDER + root_of(directory)
     }
     for identity, name in managed.items():
-        others = {other for other in found.values() if other not in managed and name_of(other).casefold() == name}
+        others = {other for other in found.values() if other not in managed and directory_name(other).casefold() == name}
         if len(others) == 1:
             _join(found, identity, min(others))
 
@@ -95,7 +95,7 @@ def first_commits(workspace: Workspace, projects: Sequence[Project], *, keep: bo
     """The first commit of each directory that is a checkout now or was one when it was last looked at; ``keep`` notes what is
     new.
     """
-    known = _noted(workspace.paths)
+    known = _load_commits(workspace.paths)
     now = dict(known)
     for project in projects:
         if project.directory not in now and (checkout := workspace.checkout(project.directory)) is not None:
@@ -106,7 +106,7 @@ def first_commits(workspace: Workspace, projects: Sequence[Project], *, keep: bo
     return now
 
 
-def _noted(home: Paths) -> dict[str, str]:
+def _load_commits(home: Paths) -> dict[str, str]:
     try:
         body = json.loads(files.read(home.state / _COMMITS).data or b"{}")
     except ValueError:
@@ -120,12 +120,12 @@ def suggestions(projects: Sequence[Project]) -> tuple[tuple[str, str, str], ...]
     known = sorted({project.identity for project in projects})
     for number, one in enumerate(known):
         for other in known[number + 1 :]:
-            if name_of(one).casefold() == name_of(other).casefold():
-                pairs[one, other] = f"both are called {name_of(one)}"
+            if directory_name(one).casefold() == directory_name(other).casefold():
+                pairs[one, other] = f"both are called {directory_name(one)}"
     for project in projects:
         name = managed_repository(project.directory).casefold()
         for other in known if name else ():
-            if other != project.identity and name_of(other).casefold() == name:
+            if other != project.identity and directory_name(other).casefold() == name:
                 first, second = sorted((project.identity, other))
                 pairs[first, second] = f"{project.directory} is a manager's workspace of {name}"
     return tuple((one, other, why) for (one, other), why in sorted(pairs.items()))

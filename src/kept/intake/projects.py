@@ -7,7 +7,7 @@ from pathlib import Path
 from kept.core.errors import UsageError
 from kept.core.memory import Actor, Judged, Memory, Status
 from kept.core.operation import Move
-from kept.core.project import Project, name_of, scope_of
+from kept.core.project import Project, directory_name, scope_of
 from kept.extraction.extract_threads import extract_anew
 from kept.extraction.revalidate import moved
 from kept.intake.kinship import Remotes, first_commits, identities
@@ -44,7 +44,7 @@ def record(workspace: Workspace, remotes: Remotes | None = None, *, keep: bool =
         for project in known:
             if found[project.directory] != project.identity:
                 identity = found[project.directory]
-                archive.put_project(replace(project, identity=identity, name=name_of(identity)))
+                archive.put_project(replace(project, identity=identity, name=directory_name(identity)))
         for place in fresh:  # nothing of it is remembered yet: its memories lie where they belong from the beginning
             if (noted := archive.project(place)) is not None:
                 archive.put_project(replace(noted, scope=workspace.scope(place)))
@@ -55,7 +55,7 @@ def note(workspace: Workspace, place: str) -> None:
     if workspace.store.archive.project(place) is None:
         identity = workspace.found(place)
         workspace.store.archive.put_project(
-            Project(directory=place, identity=identity, name=name_of(identity), scope=workspace.scope(place))
+            Project(directory=place, identity=identity, name=directory_name(identity), scope=workspace.scope(place))
         )
 
 
@@ -135,7 +135,7 @@ def family(workspace: Workspace, word: str) -> Family:
     known = families(workspace)
     place = str(Path(word).expanduser().absolute())
     fits = [each for each in known if word in (each.scope, each.name) or place in each.directories or word in each.directories]
-    fits = fits or [each for each in known if name_of(each.identity) == word]
+    fits = fits or [each for each in known if directory_name(each.identity) == word]
     if len(fits) != 1:
         what = f"{word!r} could be {len(fits)} projects" if fits else f"there is no project {word!r}"
         raise UsageError(what, hint="name a directory of it: kept projects")
@@ -158,11 +158,11 @@ def _placed(workspace: Workspace, project: Project) -> Project:
 
 def _renamed(before: tuple[Proposal, ...], after: tuple[Judged, ...]) -> dict[str, Judged]:
     """What each candidate became, by its old id."""
-    found = {_said(each): each for each in after}
-    return {each.judged.candidate.id: found[_said(each.judged)] for each in before if _said(each.judged) in found}
+    found = {_identity_of(each): each for each in after}
+    return {each.judged.candidate.id: found[_identity_of(each.judged)] for each in before if _identity_of(each.judged) in found}
 
 
-def _said(judged: Judged) -> tuple[object, ...]:
+def _identity_of(judged: Judged) -> tuple[object, ...]:
     each = judged.candidate
     return each.profile, each.category, each.trigger, each.at, each.content, tuple((one.event, one.quote) for one in each.evidence)
 

@@ -129,9 +129,9 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
     left: list[tuple[str, str]] = []
     sources = in_zone(workspace.zone)
     if not paths:
-        gone = [place for root in workspace.settings.root if not os.path.lexists(place := root.place(workspace.paths.user))]
+        gone = [place for root in workspace.settings.root if not os.path.lexists(place := root.resolve(workspace.paths.user))]
         skipped += [(printable(place), "a root that is not there: kept sources remove ends following it") for place in gone]
-    for candidate in _candidates(workspace, paths):
+    for candidate in _paths_to_examine(workspace, paths):
         path, shown = candidate.path, printable(candidate.path)
         if _excluded(workspace, path):
             left.append((shown, "excluded by you"))
@@ -212,13 +212,13 @@ def places(workspace: Workspace) -> tuple[tuple[Source, Path], ...]:
     return tuple((source, place) for source, place in dict.fromkeys(found) if place.exists())
 
 
-def _candidates(workspace: Workspace, paths: Sequence[Path]) -> Iterator[_Candidate]:
+def _paths_to_examine(workspace: Workspace, paths: Sequence[Path]) -> Iterator[_Candidate]:
     """Paths to examine."""
     if not paths:
         for source, place in places(workspace):
             yield from (_Candidate(path=path, owner=source.name) for path in find_files(place))
         for root in workspace.settings.root:
-            files = find_files(root.place(workspace.paths.user)) if root.place(workspace.paths.user).exists() else ()
+            files = find_files(root.resolve(workspace.paths.user)) if root.resolve(workspace.paths.user).exists() else ()
             yield from (_Candidate(path=path, owner=in_tool_folder(path), root=root) for path in files)
         return
     known = tuple((source.name, Path(os.path.realpath(place))) for source, place in places(workspace))
@@ -263,7 +263,9 @@ def opts_out(event: Event) -> bool:
     return any(line.strip().rstrip(".!") in OPT_OUT for part in parts[::2] for line in part.splitlines())
 
 
-def read(workspace: Workspace, found: Found, *, force: bool = False, progress: Progress = silent, late: Late = never) -> Reading:
+def archive_files(
+    workspace: Workspace, found: Found, *, force: bool = False, progress: Progress = silent, late: Late = never
+) -> Reading:
     """Archive what is new in the files. A file that cannot be read is skipped, counted and named; the rest goes on.
 
     ``force`` reads every file again from its start; what is known already is not stored twice. Where ``late`` says so no further
@@ -273,7 +275,7 @@ def read(workspace: Workspace, found: Found, *, force: bool = False, progress: P
     result = Reading(skipped=list(found.skipped), left=found.left, opted_out=sessions)
     without_secrets = _remembering(partial(redact, key=workspace.store.key("redaction"), more=scanner()))
     number = 0
-    for batch in batches(found.inputs, _size, BATCH_BYTES):
+    for batch in batches(found.inputs, _weigh_input, BATCH_BYTES):
         if late():
             break
         # A file that is a batch of its own commits slice by slice, so that a run cut short goes on within it.
@@ -295,7 +297,7 @@ def _remembering(redaction: Callable[[str], Redacted]) -> Callable[[str], Redact
     return lambda text: short(text) if len(text) <= _SHORT else redaction(text)
 
 
-def _size(each: Input) -> int:
+def _weigh_input(each: Input) -> int:
     try:
         return max(each.path.stat().st_size, _LEAST_BYTES)
     except OSError:

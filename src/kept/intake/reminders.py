@@ -13,7 +13,7 @@ from kept.core.fence import tokens_of
 from kept.core.handover import ASK, OPEN, REMINDER, START, fenced
 from kept.intake.triggers import fires
 from kept.local import queue
-from kept.local.queue import place, session_name
+from kept.local.queue import queue_path, session_name
 
 OFF, REMIND, ASKING = "off", "remind", "ask"  # the setting `handover`
 ENDING = ".turns"
@@ -55,8 +55,8 @@ def at_start(state: str, session: str, source: str) -> str:
     queue.drop(_path(state, session, OPEN_ENDING))
     if source != "compact":
         queue.drop(_path(state, session, ENDING))
-    queue.drop_old(place(state, ""), ENDING)
-    queue.drop_old(place(state, ""), OPEN_ENDING)
+    queue.drop_old(queue_path(state, ""), ENDING)
+    queue.drop_old(queue_path(state, ""), OPEN_ENDING)
     return _counted(state, "start", "\n".join(lines))
 
 
@@ -66,11 +66,11 @@ def before_prompt(state: str, session: str, transcript: str, prompt: str) -> str
     """
     if not session or not fires(prompt):
         return ""
-    turns, size, text = _turns(state, session), _size(transcript), fenced(REMINDER)
+    turns, size, text = _turns(state, session), _file_size(transcript), fenced(REMINDER)
     cost = tokens_of(text)
     if turns.spent + cost > _SHARE * (_BEFORE + size / _BYTES) or _handed_over(transcript, turns.began, size):
         return ""
-    _note(state, session, Turns(turns.spent + cost, turns.began, reminded=True))
+    _store_turns(state, session, Turns(turns.spent + cost, turns.began, reminded=True))
     return _counted(state, "reminder", text)
 
 
@@ -83,14 +83,14 @@ def at_stop(state: str, session: str, payload: Mapping[str, Any], env: Mapping[s
     if not session:
         return ""
     transcript = str(payload.get("transcript_path") or "")
-    turns, size = _turns(state, session), _size(transcript)
+    turns, size = _turns(state, session), _file_size(transcript)
     last = str(payload.get("last_assistant_message") or "")
     unanswered = turns.reminded and 'kept: "' not in last[-4_000:] and not _handed_over(transcript, turns.began, size)
     question = fenced(ASK)
     cost = tokens_of(question)
     affordable = turns.spent + cost <= _SHARE * (_BEFORE + size / _BYTES)
     ask = asking and unanswered and affordable and payload.get("stop_hook_active") is False and is_interactive(env)
-    _note(state, session, Turns(turns.spent + cost * ask, turns.began if ask else size, reminded=False))
+    _store_turns(state, session, Turns(turns.spent + cost * ask, turns.began if ask else size, reminded=False))
     return _counted(state, "question", question) if ask else ""
 
 
@@ -136,7 +136,7 @@ def leave_open(state: str, session: str, lines: Iterable[str]) -> None:
 def costs(state: str) -> dict[str, tuple[int, int]]:
     """What was told sessions so far, as far as it is noted: how often and how many tokens, by kind."""
     totals: dict[str, tuple[int, int]] = {}
-    for line in queue.lines(place(state, "handover")):
+    for line in queue.lines(queue_path(state, "handover")):
         kind, _, tokens = line.partition(" ")
         if tokens.isdigit():
             times, spent = totals.get(kind, (0, 0))
@@ -146,7 +146,7 @@ def costs(state: str) -> dict[str, tuple[int, int]]:
 
 def _counted(state: str, kind: str, text: str) -> str:
     line = f"{kind} {tokens_of(text)}"
-    path = place(state, "handover")
+    path = queue_path(state, "handover")
     if not queue.append(path, line, _COSTS):
         kept = queue.lines(path)
         queue.drop(path)
@@ -164,7 +164,7 @@ def _turns(state: str, session: str) -> Turns:
     return Turns()
 
 
-def _note(state: str, session: str, turns: Turns) -> None:
+def _store_turns(state: str, session: str, turns: Turns) -> None:
     path = _path(state, session, ENDING)
     queue.drop(path)
     queue.append(path, f"{turns.spent} {turns.began} {int(turns.reminded)}", _COSTS)
@@ -182,7 +182,7 @@ def _handed_over(transcript: str, began: int, size: int) -> bool:
         return False
 
 
-def _size(path: str) -> int:
+def _file_size(path: str) -> int:
     try:
         return os.stat(path).st_size if path else 0  # noqa: PTH116 - see spooling
     except (OSError, ValueError):
@@ -190,7 +190,7 @@ def _size(path: str) -> int:
 
 
 def _path(state: str, session: str, ending: str) -> str:
-    return place(state, session_name(session) + ending)
+    return queue_path(state, session_name(session) + ending)
 
 
 __all__ = ["ASKING", "OFF", "REMIND", "at_start", "at_stop", "before_prompt", "costs", "is_interactive", "leave_open"]

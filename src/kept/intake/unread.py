@@ -32,7 +32,7 @@ def note_unread(workspace: Workspace, paths: Sequence[Path], found: Found, skipp
     Raises KeptError where the list cannot be written.
     """
     before = unread(workspace.paths)
-    known = [place for _, place in places(workspace)] + [root.place(workspace.paths.user) for root in workspace.settings.root]
+    known = [place for _, place in places(workspace)] + [root.resolve(workspace.paths.user) for root in workspace.settings.root]
     roots = tuple(Path(os.path.realpath(path)) for path in paths or known)
     stays = {path: reason for path, reason in before.items() if path not in found.files and _stays(workspace, Path(path), roots)}
     now = dict(sorted({**stays, **dict(skipped)}.items())[:_MOST])

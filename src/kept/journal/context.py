@@ -35,7 +35,7 @@ def worked_days(workspace: Workspace, first: date, last: date) -> tuple[date, ..
     """The days in a span on which something was worked on, in order. Raises StoreError."""
     start, stop = workspace.span(first)[0], workspace.span(last)[1]
     times = [each.note.at for each in workspace.store.days.between(start, stop)]
-    times += [at for at, _ in _written(workspace, start, stop)]
+    times += [at for at, _ in _journal_headings(workspace, start, stop)]
     return tuple(sorted({each.astimezone(workspace.zone).date() for each in times}))
 
 
@@ -49,11 +49,11 @@ def telling(workspace: Workspace, first: date, last: date) -> tuple[Told, ...]:
     """What the sessions of these days say: worked on, errors solved, decided, learnt, open, commits, files. Raises StoreError."""
     start, stop = workspace.span(first)[0], workspace.span(last)[1]
     found = [(each, workspace.scope(each.project, each.path)) for each in _until(workspace, start, stop)]
-    written = tuple(dict.fromkeys(each for _, each in _written(workspace, start, stop)))
+    written = tuple(dict.fromkeys(each for _, each in _journal_headings(workspace, start, stop)))
     return (*_worked(found), *written, *_learnt(workspace, start, stop))
 
 
-def _written(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[tuple[datetime, Told]]:
+def _journal_headings(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[tuple[datetime, Told]]:
     """What journals of others (a person's, an agent's) wrote of a span: the headings of their sections that say something.
 
     A heading that a file has again and again is part of its form and says nothing.
@@ -106,13 +106,17 @@ def _until(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[No
         end = ends.get(each.thread)
         if last[each.thread] == each.note.ordinal and end is not None and end >= stop:
             yield Noted(
-                note=_cut(workspace, each, stop), thread=each.thread, session=each.session, project=each.project, path=each.path
+                note=_note_before(workspace, each, stop),
+                thread=each.thread,
+                session=each.session,
+                project=each.project,
+                path=each.path,
             )
         else:
             yield each
 
 
-def _cut(workspace: Workspace, noted: Noted, stop: datetime) -> Note:
+def _note_before(workspace: Workspace, noted: Noted, stop: datetime) -> Note:
     """A note made of what was there before ``stop`` alone."""
     first = noted.note.ordinal
     events = workspace.store.archive.events(noted.thread, first, first + _LOOKED)
@@ -139,7 +143,7 @@ def _learnt(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[T
         if memory.status not in _REAL:
             continue
         own = [proposals[each] for each in memory.candidates if each in proposals]
-        within = [each for each in own if each.at is not None and start <= each.at < stop and _seen(each, stop)]
+        within = [each for each in own if each.at is not None and start <= each.at < stop and _was_known(each, stop)]
         if within:
             newest = max(within, key=lambda one: (str(one.at), one.id))
             slot = Slot.SOLVED if newest.fingerprint else _SLOTS[part_of(memory.category)]
@@ -152,7 +156,7 @@ def _of_entry(workspace: Workspace, candidate: Candidate) -> bool:
     return bool(candidate.evidence) and all(each.path.rpartition("/")[0] == own for each in candidate.evidence)
 
 
-def _seen(candidate: Candidate, stop: datetime) -> bool:
+def _was_known(candidate: Candidate, stop: datetime) -> bool:
     return all(each.at is None or each.at < stop for each in candidate.evidence)
 
 
@@ -189,7 +193,7 @@ def _worded(memory: Memory, proposals: Mapping[str, Candidate], start: datetime)
     if memory.owned or not memory.candidates:
         return memory.content
     own = [proposals[each] for each in memory.candidates if each in proposals]
-    earlier = [each for each in own if each.at is not None and each.at < start and _seen(each, start)]
+    earlier = [each for each in own if each.at is not None and each.at < start and _was_known(each, start)]
     if any(each.content == memory.content for each in earlier):
         return memory.content
     return max(earlier, key=lambda one: (str(one.at), one.id)).content if earlier else ""

@@ -15,7 +15,7 @@ from kept.core.fingerprint import says_any
 from kept.core.redact import redact
 from kept.core.redact.scanner import scanner
 from kept.journal.entry import Item
-from kept.journal.feeds import Fetch, bring, fetch
+from kept.journal.feeds import Fetch, fetch, read_new_items
 from kept.local import files
 from kept.local.settings.feeds import Feed
 from kept.workspace import Workspace
@@ -30,11 +30,11 @@ def collect(workspace: Workspace, *, fetching: Fetch = fetch) -> tuple[str, ...]
         try:
             told += _collect(workspace, each, fetching)
         except (SourceError, ChangedError) as error:
-            told.append(f"{name_of(each)}: {error}")
+            told.append(f"{feed_name(each)}: {error}")
     return tuple(told)
 
 
-def name_of(feed: Feed) -> str:
+def feed_name(feed: Feed) -> str:
     """What entries call a source."""
     return feed.name or feed.kind
 
@@ -42,9 +42,9 @@ def name_of(feed: Feed) -> str:
 def _collect(workspace: Workspace, feed: Feed, fetching: Fetch) -> Iterator[str]:
     path = _path(workspace, feed)
     stamp, cursor, known = _stored(path)
-    found = bring(
+    found = read_new_items(
         feed.kind,
-        name=name_of(feed),
+        name=feed_name(feed),
         place=feed.url or feed.path,
         cursor=cursor,
         zone=workspace.zone,
@@ -59,12 +59,12 @@ def _collect(workspace: Workspace, feed: Feed, fetching: Fetch) -> Iterator[str]
     }
     if fresh or dict(found.cursor) != dict(cursor):
         items = sorted({**known, **fresh}.values(), key=lambda each: (str(each.at), each.key))[-_MOST:]
-        _put(workspace, path, stamp, found.cursor, items)
+        _store_items(workspace, path, stamp, found.cursor, items)
     if found.skipped:
-        yield f"{name_of(feed)}: skipped " + ", ".join(f"{count} {reason}" for reason, count in sorted(found.skipped.items()))
+        yield f"{feed_name(feed)}: skipped " + ", ".join(f"{count} {reason}" for reason, count in sorted(found.skipped.items()))
 
 
-def _put(workspace: Workspace, path: Path, stamp: files.Stamp, cursor: Mapping[str, str], items: Iterable[Item]) -> None:
+def _store_items(workspace: Workspace, path: Path, stamp: files.Stamp, cursor: Mapping[str, str], items: Iterable[Item]) -> None:
     lines = [json.dumps({"cursor": dict(cursor)}), *(json.dumps(dump(each), ensure_ascii=False) for each in items)]
     files.write(path, ("\n".join(lines) + "\n").encode("utf-8", "replace"), expect=stamp, root=workspace.paths.root)
 
@@ -79,7 +79,7 @@ def _safe(workspace: Workspace, item: Item) -> Item:
 
 
 def _path(workspace: Workspace, feed: Feed) -> Path:
-    return workspace.paths.state / "feeds" / f"{digest(feed.kind, feed.url or feed.path, name_of(feed), size=8)}.jsonl"
+    return workspace.paths.state / "feeds" / f"{digest(feed.kind, feed.url or feed.path, feed_name(feed), size=8)}.jsonl"
 
 
 def _stored(path: Path) -> tuple[files.Stamp, Mapping[str, str], dict[str, Item]]:
@@ -136,8 +136,8 @@ def erase_items(workspace: Workspace, tells: Callable[[str], bool]) -> int:
 
 def erase_source(workspace: Workspace, source: str) -> Erased:
     """Empty all items of a source, known by its name, file or address. Raises KeptError."""
-    named = {each for each in workspace.settings.feed if source in (name_of(each), each.path, each.url)}
-    own, name = {_path(workspace, each) for each in named}, next((name_of(each) for each in named), source)
+    named = {each for each in workspace.settings.feed if source in (feed_name(each), each.path, each.url)}
+    own, name = {_path(workspace, each) for each in named}, next((feed_name(each) for each in named), source)
     erased: list[Item] = []
     for path in _paths(workspace):
         erased += _erase(workspace, path, (lambda _: True) if path in own else (lambda one: one.source == source))
@@ -155,7 +155,7 @@ def _erase(workspace: Workspace, path: Path, wanted: Callable[[Item], bool]) -> 
     erased = [each for each in known.values() if each.at is not None and wanted(each)]
     gone = {each.key for each in erased}
     if erased or not cursor:
-        _put(workspace, path, stamp, cursor, [_emptied(each) if each.key in gone else each for each in known.values()])
+        _store_items(workspace, path, stamp, cursor, [_emptied(each) if each.key in gone else each for each in known.values()])
     return erased
 
 

@@ -45,11 +45,11 @@ def checkout_of(directory: str) -> Checkout | None:
 
 def _of_worktree(folder: Path, git: Path) -> Checkout | None:
     """A worktree's ``.git`` is a file that names its own folder in the repository, and that one names the common folder."""
-    words = _read(git)
+    words = _read_start(git)
     if not words.startswith("gitdir:"):
         return None
     own = folder / words.removeprefix("gitdir:").strip()
-    common = own / (_read(own / "commondir").strip() or ".")
+    common = own / (_read_start(own / "commondir").strip() or ".")
     resolved = common.resolve()
     return _checkout(resolved.parent if resolved.name == ".git" else folder, resolved)
 
@@ -68,7 +68,7 @@ def remote_name(url: str) -> str:
 
 def _origin(git: Path) -> str:
     section = ""
-    for line in _read(git / "config").splitlines():
+    for line in _read_start(git / "config").splitlines():
         words = line.strip()
         if words.startswith("["):
             section = words
@@ -77,7 +77,7 @@ def _origin(git: Path) -> str:
     return ""
 
 
-def _read(path: Path) -> str:
+def _read_start(path: Path) -> str:
     try:
         with path.open("rb") as file:
             return file.read(_MOST).decode("utf-8", "replace")

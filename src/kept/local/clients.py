@@ -48,7 +48,7 @@ class Client:
     variable: str = ""
     below: bool = False
 
-    def place(self, home: Path, variables: Mapping[str, str]) -> Path:
+    def folder_in(self, home: Path, variables: Mapping[str, str]) -> Path:
         """The folder: where its variable says, as far as that lies below the home; kept writes nowhere else."""
         usual, named = home / self.folder, variables.get(self.variable, "")
         if not named:
@@ -104,39 +104,39 @@ def with_hooks(text: str, program: str, where: str) -> str:
 
     ``text`` is empty where there is no file. Raises ConfigError where it is no JSON object of the known form: nothing is guessed.
     """
-    body = _body(text, where) if text.strip() else {}
+    body = _parse_settings(text, where) if text.strip() else {}
     _drop(body, where)
     hooks = body.setdefault("hooks", {})
     for event, (name, seconds) in EVENTS.items():
         entry = {"type": "command", "command": f"{program} hook {name}{_SPARED}", "timeout": seconds}
         hooks.setdefault(event, []).append({"hooks": [entry]})
-    return text if text.strip() and body == _body(text, where) else _written(body, text)
+    return text if text.strip() and body == _parse_settings(text, where) else _format_settings(body, text)
 
 
 def with_permission(text: str, tool: str, where: str) -> str:
     """The settings in which an agent may call one tool of kept's, and no other one of its, without asking. Raises ConfigError."""
-    body = _body(text, where) if text.strip() else {}
+    body = _parse_settings(text, where) if text.strip() else {}
     if tool in body.get("permissions", {}).get("allow", ()):
         return text
     _forbid(body)
     body.setdefault("permissions", {}).setdefault("allow", []).append(tool)
-    return _written(body, text)
+    return _format_settings(body, text)
 
 
 def without_hooks(text: str, where: str) -> str:
     """The settings without any hook of kept's, and without its permission; empty containers that this leaves go too. Raises
     ConfigError.
     """
-    body = _body(text, where)
+    body = _parse_settings(text, where)
     if not _drop(body, where) + _forbid(body):
         return text
-    return _written(body, text)
+    return _format_settings(body, text)
 
 
 def has_permission(text: str) -> bool:
     """True if the settings let an agent call kept's tool without asking."""
     try:
-        return bool(text.strip()) and _forbid(_body(text, "")) > 0
+        return bool(text.strip()) and _forbid(_parse_settings(text, "")) > 0
     except ConfigError:
         return False
 
@@ -144,12 +144,12 @@ def has_permission(text: str) -> bool:
 def has_hooks(text: str) -> bool:
     """Whether any hook of kept's stands in the settings."""
     try:
-        return bool(text.strip()) and _drop(_body(text, ""), "") > 0
+        return bool(text.strip()) and _drop(_parse_settings(text, ""), "") > 0
     except ConfigError:
         return False
 
 
-def _body(text: str, where: str) -> dict[str, Any]:
+def _parse_settings(text: str, where: str) -> dict[str, Any]:
     try:
         body = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -206,7 +206,7 @@ def _is_ours(entry: object) -> bool:
     return isinstance(command, str) and _OURS.search(command) is not None
 
 
-def _written(body: Mapping[str, Any], before: str) -> str:
+def _format_settings(body: Mapping[str, Any], before: str) -> str:
     """The body as text, indented as the file was."""
     if not body:
         return "{}\n"

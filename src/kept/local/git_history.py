@@ -49,20 +49,20 @@ def first_commit(git: Path) -> str:
 
 def _head(git: Path) -> str:
     """The commit that HEAD names."""
-    words = _read(git / "HEAD").strip()
+    words = _read_small_file(git / "HEAD").strip()
     name = words.removeprefix("ref: ")
     if words == name:
         return words if _SHA.match(words) else ""
     if not name.startswith("refs/") or ".." in name:
         return ""
-    sha = _read(git / name).strip()
+    sha = _read_small_file(git / name).strip()
     if not sha:
-        packed = (line.split(" ", 1) for line in _read(git / "packed-refs").splitlines() if " " in line)
+        packed = (line.split(" ", 1) for line in _read_small_file(git / "packed-refs").splitlines() if " " in line)
         sha = next((commit for commit, ref in packed if ref == name), "")
     return sha if _SHA.match(sha) else ""
 
 
-def _read(path: Path) -> str:
+def _read_small_file(path: Path) -> str:
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return ""

@@ -8,7 +8,7 @@ import os
 from contextlib import suppress
 from typing import NamedTuple
 
-from kept.local.queue import place
+from kept.local.queue import queue_path
 
 FILE = "failures.json"
 
@@ -45,14 +45,14 @@ def untold(state: str) -> list[Failure]:
     return [each for each in standing_failures(state) if _claimed(state, each)]
 
 
-def _mark(failure: Failure) -> str:
+def _seen_file(failure: Failure) -> str:
     return f"failure.{''.join(char if char.isalnum() else '-' for char in f'{failure.what}.{failure.since}')}.told"
 
 
 def _claimed(state: str, failure: Failure) -> bool:
     try:
-        os.makedirs(place(state, ""), mode=0o700, exist_ok=True)  # noqa: PTH103 - as above
-        os.close(os.open(place(state, _mark(failure)), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        os.makedirs(queue_path(state, ""), mode=0o700, exist_ok=True)  # noqa: PTH103 - as above
+        os.close(os.open(queue_path(state, _seen_file(failure)), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError:
         return False  # told already, or there is no place to note it: rather not told than told each time
     return True
@@ -60,11 +60,11 @@ def _claimed(state: str, failure: Failure) -> bool:
 
 def forget_told(state: str) -> None:
     """Forget what was told of failures that stand no more."""
-    stand = {_mark(each) for each in standing_failures(state)}
+    stand = {_seen_file(each) for each in standing_failures(state)}
     with suppress(OSError):
-        for name in os.listdir(place(state, "")):  # noqa: PTH208 - as above
+        for name in os.listdir(queue_path(state, "")):  # noqa: PTH208 - as above
             if name.startswith("failure.") and name not in stand:
-                os.unlink(place(state, name))  # noqa: PTH108 - as above
+                os.unlink(queue_path(state, name))  # noqa: PTH108 - as above
 
 
 def line_of(failures: list[Failure]) -> str:

@@ -55,7 +55,7 @@ def lines(path: str, most: int = 1_000_000) -> list[str]:
     return raw.decode("utf-8", "replace").split("\n")[:-1]
 
 
-def take(path: str) -> list[str]:
+def take_lines(path: str) -> list[str]:
     """The lines of a file, which is gone afterwards: what is appended meanwhile goes into a new one. Raises OSError."""
     own = f"{path}.{os.getpid()}"
     try:
@@ -92,19 +92,19 @@ def state_of(root: str) -> str:
     return os.path.join(root, ".local", "share", "kept")  # noqa: PTH118 - pathlib takes longer to import than all of this takes
 
 
-def place(state: str, name: str) -> str:
+def queue_path(state: str, name: str) -> str:
     """Where something that hooks leave lies."""
     return os.path.join(state, "hooks", name)  # noqa: PTH118 - as above
 
 
 def enqueue(state: str, path: str, at: str) -> None:
     """Note that a transcript has something new. Raises OSError."""
-    append(place(state, "queue"), f"{at}\t{path}", _QUEUE_BYTES)
+    append(queue_path(state, "queue"), f"{at}\t{path}", _QUEUE_BYTES)
 
 
 def queued(state: str) -> list[str]:
     """The transcripts that hooks named since the last run, each once."""
-    return list(dict.fromkeys(line.partition("\t")[2] for line in take(place(state, "queue"))))
+    return list(dict.fromkeys(line.partition("\t")[2] for line in take_lines(queue_path(state, "queue"))))
 
 
 def used(state: str, ids: list[str]) -> None:
@@ -113,21 +113,21 @@ def used(state: str, ids: list[str]) -> None:
         append(os.path.join(state, "used.log"), " ".join(ids), _USES_BYTES)  # noqa: PTH118 - as above
 
 
-def told(state: str, session: str) -> frozenset[str] | None:
+def load_shown(state: str, session: str) -> frozenset[str] | None:
     """The keys of what was shown in a session; None where nothing was noted of it."""
-    found = lines(_session(state, session))
+    found = lines(_session_path(state, session))
     return frozenset(key for line in found for key in line.split()) if found else None
 
 
 def tell(state: str, session: str, keys: list[str]) -> None:
     """Note what was shown in a session. Raises OSError."""
-    append(_session(state, session), " ".join(["-", *keys]), _TOLD_BYTES)
+    append(_session_path(state, session), " ".join(["-", *keys]), _TOLD_BYTES)
 
 
 def start(state: str, session: str) -> None:
     """Nothing was shown in a session so far; what was noted of sessions a week ago goes."""
-    drop(_session(state, session))
-    drop_old(place(state, ""), _TOLD)
+    drop(_session_path(state, session))
+    drop_old(queue_path(state, ""), _TOLD)
 
 
 def session_name(session: str) -> str:
@@ -135,13 +135,13 @@ def session_name(session: str) -> str:
     return "".join(char if char.isascii() and (char.isalnum() or char == "-") else "_" for char in session[:_NAME])
 
 
-def _session(state: str, session: str) -> str:
-    return place(state, session_name(session) + _TOLD)
+def _session_path(state: str, session: str) -> str:
+    return queue_path(state, session_name(session) + _TOLD)
 
 
 def complain(state: str, at: str, event: str, what: str) -> None:
     """Write a line into the log of the hooks; the older half goes when it is full. Raises OSError."""
-    path = place(state, "log")
+    path = queue_path(state, "log")
     if not append(path, f"{at} {event}: {what}", _LOG_BYTES):
         kept = lines(path)
         drop(path)
@@ -152,4 +152,4 @@ def complain(state: str, at: str, event: str, what: str) -> None:
 
 def complaints(state: str) -> list[str]:
     """The lines of that log, oldest first."""
-    return lines(place(state, "log"))
+    return lines(queue_path(state, "log"))

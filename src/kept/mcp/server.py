@@ -37,7 +37,7 @@ def make(open_desk: OpenDesk) -> MCPServer:
     """The server over desks that are opened for each call."""
     server = MCPServer("kept", title="kept", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
 
-    def told(answer: Callable[[Workspace], str]) -> str:
+    def answer_or_error(answer: Callable[[Workspace], str]) -> str:
         """An answer, or what is wrong in one line: an agent can act on that."""
         try:
             with open_desk() as workspace:
@@ -63,7 +63,7 @@ def make(open_desk: OpenDesk) -> MCPServer:
         found.
         """
         within = [each.strip() for each in layers.split(",") if each.strip()]
-        return told(
+        return answer_or_error(
             lambda workspace: tools.search_memory(
                 workspace, query, within=within, project=project, category=category, since=since, until=until, limit=limit
             )
@@ -72,19 +72,19 @@ def make(open_desk: OpenDesk) -> MCPServer:
     @server.tool(annotations=_READS, structured_output=False)
     def get_memory(id: str) -> str:  # noqa: A002 - the name an agent sees
         """One memory with its evidence: whose words it rests on, from which session, and what happened to it since."""
-        return told(lambda workspace: tools.get_memory(workspace, id))
+        return answer_or_error(lambda workspace: tools.get_memory(workspace, id))
 
     @server.tool(annotations=_READS, structured_output=False)
     def get_day_history(date: str) -> str:
         """What a day was: its sessions, what was learnt and confirmed. date: YYYY-MM-DD, today or yesterday."""
-        return told(lambda workspace: tools.get_day_history(workspace, date))
+        return answer_or_error(lambda workspace: tools.get_day_history(workspace, date))
 
     @server.tool(annotations=_READS, structured_output=False)
     def context(message: str = "", project: str = "", budget: int = 0) -> str:
         """The few remembered lines that matter for a message, within a budget of tokens; often none. project: the working
         directory.
         """
-        return told(lambda workspace: tools.get_context(workspace, message, project, budget))
+        return answer_or_error(lambda workspace: tools.get_context(workspace, message, project, budget))
 
     @server.tool(annotations=_PROPOSES, structured_output=False)
     # The call is read from the transcript; its arguments are not used here.
@@ -94,32 +94,32 @@ def make(open_desk: OpenDesk) -> MCPServer:
         text: the user's exact words, one unbroken passage. replaces: words handed over earlier in this session whose place they
         take. category: as search_memory shows them. project: a directory; empty for the one this server was started in.
         """
-        return told(lambda workspace: tools.suggest_memory(workspace, text, category, project or str(Path.cwd())))
+        return answer_or_error(lambda workspace: tools.suggest_memory(workspace, text, category, project or str(Path.cwd())))
 
     @server.tool(annotations=_PROPOSES, structured_output=False)
     def add_memory(text: str, category: str, project: str = "") -> str:
         """Remember one sentence the user asked you to remember. It waits for the person unless their settings trust agents."""
-        return told(lambda workspace: tools.add_memory(workspace, text, category, project))
+        return answer_or_error(lambda workspace: tools.add_memory(workspace, text, category, project))
 
     @server.tool(annotations=_PROPOSES, structured_output=False)
     def resolve_question(id: str, answer: str, category: str = "decision") -> str:  # noqa: A002 - the name an agent sees
         """Answer an open question that is remembered. It waits for the person unless their settings trust agents."""
-        return told(lambda workspace: tools.resolve_question(workspace, id, answer, category))
+        return answer_or_error(lambda workspace: tools.resolve_question(workspace, id, answer, category))
 
     @server.resource("kept://memory", name="memory", title="What is remembered", mime_type="text/markdown")
     def memory() -> str:
         """The memories as memory.md shows them."""
-        return told(tools.memory_text)
+        return answer_or_error(tools.memory_text)
 
     @server.resource("kept://days", name="days", title="Days with sessions", mime_type="text/plain")
     def days() -> str:
         """Every day on which something happened, the latest first."""
-        return told(tools.known_days)
+        return answer_or_error(tools.known_days)
 
     @server.resource("kept://day/{date}", name="day", title="One day", mime_type="text/markdown")
     def day(date: str) -> str:
         """What a day was."""
-        return told(lambda workspace: tools.get_day_history(workspace, date))
+        return answer_or_error(lambda workspace: tools.get_day_history(workspace, date))
 
     return server
 

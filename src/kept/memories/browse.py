@@ -68,19 +68,19 @@ def chosen(workspace: Workspace, memories: Sequence[Memory], which: Filter, mome
             and (not project or project in names.get(memory.scope, memory.scope).lower())
             and which.origin in (None, memory.origin)
             and (memory.pinned or not which.pinned)
-            and _within(memory.last_seen, which.since, which.before)
+            and _is_between(memory.last_seen, which.since, which.before)
             and (not words or _has(memory, words))
         )
 
-    def place(memory: Memory) -> tuple[bool, str, int]:
+    def sort_key(memory: Memory) -> tuple[bool, str, int]:
         return (memory.scope != USER_SCOPE, memory.scope, order.get((memory.profile, memory.category), len(order)))
 
     found = sorted(filter(fits, memories), key=lambda each: each.id)
     found.sort(key=lambda each: to_text(each.last_seen) if each.last_seen else "", reverse=True)
-    return tuple(sorted(found, key=place))
+    return tuple(sorted(found, key=sort_key))
 
 
-def _within(seen: datetime | None, since: datetime | None, before: datetime | None) -> bool:
+def _is_between(seen: datetime | None, since: datetime | None, before: datetime | None) -> bool:
     if seen is None:
         return since is None and before is None
     return (since is None or seen >= since) and (before is None or seen < before)
@@ -209,7 +209,7 @@ def refused(workspace: Workspace) -> tuple[Judged, ...]:
 
 def exported(workspace: Workspace, memory: Memory, moment: datetime | None = None) -> dict[str, Any]:
     """A memory in the form of ``kept export``, its status as of a moment (now): no field is left out, whatever its value."""
-    instant = {name: _text(getattr(memory, name)) for name in ("first_seen", "last_seen", "valid_until")}
+    instant = {name: _instant_text(getattr(memory, name)) for name in ("first_seen", "last_seen", "valid_until")}
     return {
         "id": memory.id,
         "content": memory.content,
@@ -229,7 +229,7 @@ def exported(workspace: Workspace, memory: Memory, moment: datetime | None = Non
                 "source": each.path,
                 "session": each.session,
                 "event": each.event,
-                "at": _text(each.at),
+                "at": _instant_text(each.at),
                 "origin": each.origin.value,
                 "author": each.author,
             }
@@ -246,7 +246,7 @@ def exported(workspace: Workspace, memory: Memory, moment: datetime | None = Non
     }
 
 
-def _text(instant: datetime | None) -> str | None:
+def _instant_text(instant: datetime | None) -> str | None:
     return to_text(instant) if instant is not None else None
 
 

@@ -43,7 +43,7 @@ def placed(workspace: Workspace, tools: Sequence[str]) -> Iterator[Placed]:
     beside = dict(reversed(threads))
     folders = tuple(dict.fromkeys(Path(root_of(project)) for _, project in threads))
     for note in notes(workspace.paths.root, folders, tools):
-        yield Placed(note=note, category=_category(workspace, note.kind), scope=_scope(workspace, note, beside))
+        yield Placed(note=note, category=_category(workspace, note.kind), scope=_scope_of_note(workspace, note, beside))
 
 
 def take_up_notes(workspace: Workspace, run: Callable[[], int]) -> int:
@@ -57,7 +57,7 @@ def take_up_notes(workspace: Workspace, run: Callable[[], int]) -> int:
     forgotten, key = workspace.store.log.forgotten(), workspace.store.key("forget")
     additions: list[Add] = []
     for each in placed(workspace, workspace.settings.client_memory):
-        memory = _memory(workspace, each)
+        memory = _memory_of_note(workspace, each)
         if memory is None or taken & {memory.id, (memory.scope, normal_form(memory.content))}:
             continue
         if not (forgotten and recognised(memory.content, forgotten, key)):
@@ -88,7 +88,7 @@ def injected(workspace: Workspace) -> Mapping[str, frozenset[tuple[str, str]]]:
     return {tool: frozenset(forms) for tool, forms in found.items()}
 
 
-def _memory(workspace: Workspace, placed_note: Placed) -> Memory | None:
+def _memory_of_note(workspace: Workspace, placed_note: Placed) -> Memory | None:
     note = placed_note.note
     try:
         content = usable(workspace, note.text)
@@ -119,7 +119,7 @@ def _category(workspace: Workspace, kind: str) -> str:
     return wanted if workspace.profile.category(wanted) else workspace.profile.categories[0].id
 
 
-def _scope(workspace: Workspace, note: Note, beside: Mapping[str, str]) -> str:
+def _scope_of_note(workspace: Workspace, note: Note, beside: Mapping[str, str]) -> str:
     if note.kind == "user":
         return USER_SCOPE
     if note.folder:

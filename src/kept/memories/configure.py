@@ -43,22 +43,22 @@ class Setting:
     revision: str = ""
 
 
-def shown(home: Paths) -> dict[str, Any]:
+def show_settings(home: Paths) -> dict[str, Any]:
     """Every setting with its value, by name. Raises ConfigError."""
-    return {name: _plain(value) for name, value in settings.values(settings.read(home.settings)).items()}
+    return {name: _jsonable(value) for name, value in settings.values(settings.load_settings(home.settings)).items()}
 
 
 def listed(home: Paths) -> tuple[Setting, ...]:
     """Every setting, in groups. Raises ConfigError."""
-    values, usual = shown(home), settings.values(settings.Settings())
+    values, usual = show_settings(home), settings.values(settings.Settings())
     given = settings.given(home.settings)
     return tuple(
         Setting(
             name=name,
             group=title,
             meaning=meaning,
-            kind=_kind(name, usual[name]),
-            default=_plain(usual[name]),
+            kind=_setting_kind(name, usual[name]),
+            default=_jsonable(usual[name]),
             value=values[name],
             choices=settings.CHOICES.get(name, ()),
             given=name in given,
@@ -80,24 +80,24 @@ def kind(name: str) -> str:
     usual = settings.values(settings.Settings())
     if name not in usual:
         raise ConfigError(f"unknown setting {name!r}", hint=f"settings: {', '.join(usual)}")
-    return _kind(name, usual[name])
+    return _setting_kind(name, usual[name])
 
 
 def setting(home: Paths, name: str) -> Any:
     """One setting. Raises ConfigError for an unknown one."""
-    values = shown(home)
+    values = show_settings(home)
     if name not in values:
         raise ConfigError(f"unknown setting {name!r}", hint=f"settings: {', '.join(values)}")
     return values[name]
 
 
-def told(home: Paths, name: str) -> Setting:
+def describe_setting(home: Paths, name: str) -> Setting:
     """One setting with all there is to say of it. Raises ConfigError for an unknown one."""
     setting(home, name)
     return next(each for each in listed(home) if each.name == name)
 
 
-def change(home: Paths, name: str, value: str | Sequence[str], *, if_match: str = "", remote: bool = False) -> Any:
+def change_setting(home: Paths, name: str, value: str | Sequence[str], *, if_match: str = "", remote: bool = False) -> Any:
     """Set one setting (lists comma-separated; empty: the default again) and return what it now is.
 
     Raises ConfigError, ChangedError, and StaleError where the setting is not of the revision ``if_match`` (empty: any).
@@ -107,7 +107,7 @@ def change(home: Paths, name: str, value: str | Sequence[str], *, if_match: str 
     before = files.read(home.settings)
     if if_match:
         _expect(if_match, _revision(name, setting(home, name)), name)
-    _put(home, writing.write(home.settings, name, value), before, remote=remote)
+    _write_settings(home, writing.write(home.settings, name, value), before, remote=remote)
     return setting(home, name)
 
 
@@ -116,7 +116,7 @@ def include(home: Paths, name: str, item: str, *, there: bool, remote: bool = Fa
     before = tuple(setting(home, name))
     if there == (item in before):
         raise UsageError(f"{item!r} is {'already' if there else 'not'} among {name}", hint=f"kept config get {name}")
-    return tuple(change(home, name, (*before, item) if there else [each for each in before if each != item], remote=remote))
+    return tuple(change_setting(home, name, (*before, item) if there else [each for each in before if each != item], remote=remote))
 
 
 def append(home: Paths, table: str, item: Mapping[str, Any], *, if_match: str = "", remote: bool = False) -> Any:
@@ -126,7 +126,7 @@ def append(home: Paths, table: str, item: Mapping[str, Any], *, if_match: str = 
     before = files.read(home.settings)
     if if_match:
         _expect(if_match, _revision(table, setting(home, table)), table)
-    _put(
+    _write_settings(
         home,
         writing.write_item(home.settings, table, {name: value for name, value in item.items() if value}),
         before,
@@ -142,14 +142,14 @@ def drop(home: Paths, table: str, number: int, *, if_match: str = "", remote: bo
     before = files.read(home.settings)
     if if_match:
         _expect(if_match, _revision(table, setting(home, table)), table)
-    _put(home, writing.write_item(home.settings, table, None, number=number), before, remote=remote)
+    _write_settings(home, writing.write_item(home.settings, table, None, number=number), before, remote=remote)
     return setting(home, table)
 
 
 def map_projects(home: Paths, changes: Mapping[str, str]) -> None:
     """Say which directories are the same project as others (or, with an empty one, no longer). Raises ConfigError, ChangedError."""
     before = files.read(home.settings)
-    _put(home, writing.write_projects(home.settings, changes), before, remote=False)
+    _write_settings(home, writing.write_projects(home.settings, changes), before, remote=False)
 
 
 def text(home: Paths) -> tuple[str, str]:
@@ -162,10 +162,10 @@ def rewrite(home: Paths, new: str, *, if_match: str = "", remote: bool = False) 
     """Write the settings file anew. Raises ConfigError for what would be no settings, StaleError, ChangedError."""
     before = files.read(home.settings)
     _expect(if_match, _file_revision(before.data), "the settings file")
-    _put(home, new, before, remote=remote)
+    _write_settings(home, new, before, remote=remote)
 
 
-def _put(home: Paths, new: str, before: files.Content, *, remote: bool) -> None:
+def _write_settings(home: Paths, new: str, before: files.Content, *, remote: bool) -> None:
     """Write the file, where every profile that it newly names is there: with one that is not, nothing else would open any more."""
     data, where = new.encode("utf-8", "replace"), str(home.settings)
     hint = "name the environment variable that holds it (llm.key_env); nothing was changed"
@@ -211,11 +211,11 @@ def _file_revision(data: bytes) -> str:
     return digest(data.hex(), size=6)
 
 
-def _kind(name: str, usual: Any) -> str:
+def _setting_kind(name: str, usual: Any) -> str:
     return "table" if name in ("projects", "use", "feed", "root") else _KINDS[type(usual)]
 
 
-def _plain(value: Any) -> Any:
+def _jsonable(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [_plain(each) for each in value]
+        return [_jsonable(each) for each in value]
     return dump(value) if isinstance(value, Use | Feed | Root) else value

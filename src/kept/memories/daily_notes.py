@@ -20,7 +20,7 @@ def jotted(workspace: Workspace, day: date, edits: Edits) -> int:
 
 
 def _taken(workspace: Workspace, day: date, key: str, words: str) -> bool:
-    line = _line(workspace, day, key)
+    line = _find_line(workspace, day, key)
     if line is None:
         return False
     try:
@@ -30,7 +30,7 @@ def _taken(workspace: Workspace, day: date, key: str, words: str) -> bool:
     return True
 
 
-def _line(workspace: Workspace, day: date, key: str) -> Passage | None:
+def _find_line(workspace: Workspace, day: date, key: str) -> Passage | None:
     """The line of a day that is known by a key: of the daybook, or of what was worked on."""
     page = pages(workspace, day, day).get(day)
     known = {each.id: each for lines in (page.lines.values() if page else ()) for each in lines}

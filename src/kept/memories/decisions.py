@@ -12,7 +12,7 @@ def find(workspace: Workspace, number: str) -> Memory:
         return person.find(workspace, number)
     except MissingError as missing:
         try:
-            return waiting.find(workspace, number)
+            return waiting.find_waiting(workspace, number)
         except MissingError:
             became = workspace.store.log.memory(person.number_of_admitted(number))
             if became is None:

@@ -66,11 +66,11 @@ def _codex(home: Path) -> Iterator[Note]:
 def _gemini(home: Path) -> Iterator[Note]:
     path = home / ".gemini" / "GEMINI.md"
     inside = False
-    for line in _lines(path):
+    for line in _read_lines(path):
         if line.startswith("#"):
             inside = line.strip().lower() == _ADDED
         elif inside and (text := _bullet(line)):
-            yield _note("gemini", path, text)
+            yield _note_of_file("gemini", path, text)
 
 
 def _blocks(home: Path, projects: Sequence[Path]) -> Iterator[Note]:
@@ -78,12 +78,12 @@ def _blocks(home: Path, projects: Sequence[Path]) -> Iterator[Note]:
     places = [(home / each, "") for each in _HOMES] + [(folder / name, str(folder)) for folder in projects for name in INSTRUCTIONS]
     for path, folder in places:
         name = ""
-        for line in _lines(path):
+        for line in _read_lines(path):
             opened = _opened(line)
             if name and not opened and line.lstrip().startswith(("<!--", "</")):
                 name = ""
             elif name and (text := _bullet(line)):
-                yield _note(name, path, text, folder=folder)
+                yield _note_of_file(name, path, text, folder=folder)
             elif opened and opened != "kept":
                 name = opened
 
@@ -98,15 +98,15 @@ def _opened(line: str) -> str:
 
 def _file(tool: str, path: Path, *, beside: str = "") -> Iterator[Note]:
     """The notes of a file: what its front matter says it is about, else each of its list items and paragraphs."""
-    lines = _lines(path)
+    lines = _read_lines(path)
     head, body = _front_matter(lines)
     if head.get("description"):
-        yield _note(tool, path, head["description"], kind=head.get("type", ""), beside=beside)
+        yield _note_of_file(tool, path, head["description"], kind=head.get("type", ""), beside=beside)
         return
     for line in body:
         text = _bullet(line) or ("" if line.startswith(("#", "<", "|", "```", " ")) else line.strip())
         if len(text) >= _LEAST and not _LINKED.match(text):
-            yield _note(tool, path, text, kind=head.get("type", ""), beside=beside)
+            yield _note_of_file(tool, path, text, kind=head.get("type", ""), beside=beside)
 
 
 def _front_matter(lines: Sequence[str]) -> tuple[dict[str, str], Sequence[str]]:
@@ -122,7 +122,7 @@ def _bullet(line: str) -> str:
     return text[2:].strip() if text.startswith(("- ", "* ")) and len(text) >= _LEAST else ""
 
 
-def _lines(path: Path) -> list[str]:
+def _read_lines(path: Path) -> list[str]:
     try:
         if path.is_symlink() or not path.is_file() or path.stat().st_size > _BYTES:
             return []
@@ -131,6 +131,6 @@ def _lines(path: Path) -> list[str]:
         return []
 
 
-def _note(tool: str, path: Path, text: str, *, kind: str = "", beside: str = "", folder: str = "") -> Note:
+def _note_of_file(tool: str, path: Path, text: str, *, kind: str = "", beside: str = "", folder: str = "") -> Note:
     at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     return Note(tool=tool, text=text, kind=kind, path=path, at=at, beside=beside, folder=folder)

@@ -77,11 +77,11 @@ def undo(workspace: Workspace, what: str = "") -> Undone:
 def last_run(workspace: Workspace) -> str:
     """What a bare ``undo`` takes back, in the form it may be named; empty where there is nothing."""
     heads = tuple(workspace.store.log.heads())
-    last = _last(tuple(each for each in heads if each.stage not in _SWITCHES), undone(heads))
+    last = _last_effective(tuple(each for each in heads if each.stage not in _SWITCHES), undone(heads))
     return f"r{last}" if last is not None else ""
 
 
-def _last(real: tuple[Pass, ...], off: frozenset[int]) -> int | None:
+def _last_effective(real: tuple[Pass, ...], off: frozenset[int]) -> int | None:
     return next((each.run for each in reversed(real) if each.id not in off), None)
 
 
@@ -103,7 +103,7 @@ def _chosen(heads: tuple[Pass, ...], what: str, off: frozenset[int], *, undoing:
     real = tuple(each for each in heads if each.stage not in _SWITCHES)
     text = what.strip().lower()
     if not text:
-        last = _last(real, off)
+        last = _last_effective(real, off)
         return tuple(each for each in real if each.run == last)
     number = text.removeprefix("run").strip().removeprefix("r")
     if not (number.isascii() and number.isdigit() and len(number) < 19):

@@ -88,7 +88,7 @@ def add(
     return find(workspace, number)
 
 
-def _within(workspace: Workspace, memory: Memory, category: str) -> str:
+def _own_category(workspace: Workspace, memory: Memory, category: str) -> str:
     """The category of a memory's own profile that a person names. Raises UsageError for one that it has not."""
     profile, wanted = workspace.profile_of(memory) or workspace.profile, category.removeprefix(f"{memory.profile}.")
     if profile.category(wanted) is None:
@@ -137,7 +137,7 @@ def edit(workspace: Workspace, number: str, text: str, *, category: str | None =
 
 
 def _edit(workspace: Workspace, memory: Memory, text: str, category: str | None) -> Memory:
-    category = None if category is None else _within(workspace, memory, category)
+    category = None if category is None else _own_category(workspace, memory, category)
     content = usable(workspace, text)
     facts = replace(as_facts(memory), content=content, category=category or memory.category, artifacts=artifacts(content))
     return _once(workspace, "edit", Revise(memory=memory.id, at=workspace.clock(), reason="edited by the user", facts=facts))
@@ -199,7 +199,7 @@ def resolve(
 
 def _resolve(workspace: Workspace, memory: Memory, category: str, text: str, *, agent: bool) -> tuple[Memory, Memory]:
     _need(memory, Status.ACTIVE, Status.HELD)
-    category = _within(workspace, memory, category)
+    category = _own_category(workspace, memory, category)
     now = workspace.clock()
     content = usable(workspace, text or memory.content)
     answer = digest(memory.id, category, content, now.isoformat(), size=5)
@@ -254,7 +254,7 @@ def merge(
         facts = replace(
             as_facts(first),
             content=content,
-            category=_within(workspace, first, category) if category else first.category,
+            category=_own_category(workspace, first, category) if category else first.category,
             confidence=max(each.confidence for each in every),
             artifacts=artifacts(content),
             added=added,

@@ -49,13 +49,13 @@ def best(every: Sequence[Waiting], most: int = BEST) -> tuple[Waiting, ...]:
     return tuple(item for item in every if item.rank <= most)
 
 
-def count(workspace: Workspace) -> tuple[int, int]:
+def count_shown(workspace: Workspace) -> tuple[int, int]:
     """How many proposals wait, and how many of them would be shown as the best; scores nothing."""
     scopes = Counter(memory.scope for memory, _ in _pool(workspace))
     return scopes.total(), sum(min(BEST, members) for members in scopes.values())
 
 
-def find(workspace: Workspace, number: str) -> Memory:
+def find_waiting(workspace: Workspace, number: str) -> Memory:
     """The wish said once that has this id, or a beginning of it (at least 4 characters), as a memory. Raises MissingError."""
     matches = (
         [memory for memory, stored in _pool(workspace) if not stored and memory.id.startswith(number)] if len(number) >= 4 else []
@@ -78,7 +78,7 @@ def _pool(workspace: Workspace) -> list[tuple[Memory, bool]]:
     taken = {number for memory in memories for number in memory.candidates}
     seen = {(memory.profile, memory.scope, normal_form(memory.content)) for memory in memories}
     pool = [(memory, True) for memory in memories if memory.status_at(now) is Status.HELD]
-    for proposal in sorted(workspace.store.log.refused(), key=_time):
+    for proposal in sorted(workspace.store.log.refused(), key=_proposal_order):
         candidate = proposal.judged.candidate
         form = (candidate.profile, candidate.scope, normal_form(candidate.content))
         if _is_wish(proposal) and candidate.id not in taken and form not in seen:
@@ -87,7 +87,7 @@ def _pool(workspace: Workspace) -> list[tuple[Memory, bool]]:
     return pool
 
 
-def _time(proposal: Proposal) -> tuple[str, str]:
+def _proposal_order(proposal: Proposal) -> tuple[str, str]:
     candidate = proposal.judged.candidate
     return (candidate.at.isoformat() if candidate.at else "", candidate.id)
 

@@ -65,7 +65,7 @@ def _addition(
         if not any(each.status in (Status.ACTIVE, Status.HELD) for each in same):
             yield Approve(memory=same[0].id, at=now, reason="written again by hand")
         return
-    profile, category = _kind(target, added.category)
+    profile, category = _profile_and_category(target, added.category)
     trusted = profile.outputs.trust_added_lines
     scope = added.scope or target.scope or USER_SCOPE
     number = digest(str(target.path), scope, kind_of(profile.id, category), content, size=5)
@@ -91,7 +91,7 @@ def _addition(
     yield Add(memory=number, at=now, reason=reason, value=value)
 
 
-def _kind(target: Target, kind: str) -> tuple[Profile, str]:
+def _profile_and_category(target: Target, kind: str) -> tuple[Profile, str]:
     """The profile and category that a line belongs to which stands in a section; the first of the file where it stands in none."""
     name, category = read_kind(kind)
     found = (each for each in target.profiles if each.id == name and each.category(category))

@@ -24,24 +24,24 @@ from kept.core.markup import fact_line, header_lines, heading_line, ids_line, re
 def render(document: Document) -> tuple[Line, ...]:
     """All lines of the memory file."""
     header = document.header or (() if document.bare else header_lines(document.newest))
-    lines = [*_plain("", header), *document.told]
+    lines = [*_header_lines("", header), *document.told]
     named = len({each.scope for each in document.sections}) > 1 or not document.header  # one that is all there is needs no name
     for scope, sections in groupby(document.sections, key=lambda each: each.scope):
         group = tuple(sections)
         lines += _heading(heading_key(scope), 2, group[0].name) if named else []
         for section in group:
             lines += _section(section)
-    return (*lines, *_plain("footer:", document.footer))
+    return (*lines, *_header_lines("footer:", document.footer))
 
 
 def render_section(document: Document) -> tuple[Line, ...]:
     """The lines of kept's section in a file of somebody else's: what :func:`render` gives without title and names of scopes."""
     lines = [line for section in document.sections for line in _section(section)]
-    above = (*_plain("", document.header), *document.told)
+    above = (*_header_lines("", document.header), *document.told)
     return (*above, *(lines if above else lines[1:]))
 
 
-def _plain(part: str, texts: tuple[str, ...]) -> list[Line]:
+def _header_lines(part: str, texts: tuple[str, ...]) -> list[Line]:
     keys = (f"{HEADER}:{part}{number}" for number in range(len(texts)))
     return [Line(key=key if text else blank_key(key), text=text) for key, text in zip(keys, texts, strict=True)]
 

@@ -60,26 +60,26 @@ class _Text:
 
 
 @lru_cache(maxsize=2_000)  # a run looks at each of its files several times, and there is a note for each day
-def find(original: bytes, *, where: str = "") -> Block | None:
+def find_section(original: bytes, *, where: str = "") -> Block | None:
     """The block that is kept's in a file, None where there is none.
 
     Raises:
         ChangedError: comments of kept's that do not match each other, or a file that is not text or over 400 kB.
     """
-    return _find(_read(original, where), where)
+    return _find(_decode_file(original, where), where)
 
 
-def place(original: bytes, heading: str, inside: Sequence[str], *, absorbed: bytes | None = None, where: str = "") -> bytes:
+def place_section(original: bytes, heading: str, inside: Sequence[str], *, absorbed: bytes | None = None, where: str = "") -> bytes:
     """The file with the lines ``inside`` as kept's block.
 
     An existing block is replaced; else the block goes right under the first heading ``## <heading>``; else heading and block are
     appended. ``absorbed`` are the bytes inside an edited block whose edits the caller has taken over.
 
     Raises:
-        ChangedError: as :func:`find`; the block was edited and is not ``absorbed``; or ``inside`` would not stay inside.
+        ChangedError: as :func:`find_section`; the block was edited and is not ``absorbed``; or ``inside`` would not stay inside.
     """
-    text = _read(original, where)
-    block = find(original, where=where)
+    text = _decode_file(original, where)
+    block = find_section(original, where=where)
     if block is not None and block.edited and block.inside != absorbed:
         raise ChangedError(
             "somebody edited kept's section since its edits were read", where=where, hint="run again, the edits are read first"
@@ -92,7 +92,7 @@ def place(original: bytes, heading: str, inside: Sequence[str], *, absorbed: byt
     else:
         result = _insert(text, heading, new)
     data = (_BOM if text.bom else b"") + _bytes(result)
-    now = find(data, where=where)
+    now = find_section(data, where=where)
     if now is None or now.edited or now.inside != _bytes(new):
         raise ChangedError(
             "kept's section could not be told from the rest of the file",
@@ -106,15 +106,15 @@ def with_inside(original: bytes, inside: bytes, *, where: str = "") -> bytes:
     """The file with other bytes inside kept's block, as if a person had edited it there; its comments stay as they are.
 
     Raises:
-        ChangedError: as :func:`find`; there is no block; or ``inside`` would not stay inside.
+        ChangedError: as :func:`find_section`; there is no block; or ``inside`` would not stay inside.
     """
-    text = _read(original, where)
-    block = find(original, where=where)
+    text = _decode_file(original, where)
+    block = find_section(original, where=where)
     if block is None:
         raise ChangedError("there is no section of kept's in the file", where=where, hint="kept run writes it")
     before, after = _bytes(text.joined(0, block.first + 1)), _bytes(text.joined(block.last))
     data = (_BOM if text.bom else b"") + before + inside + after
-    now = find(data, where=where)
+    now = find_section(data, where=where)
     if now is None or now.inside != inside:
         raise ChangedError(
             "the text would not stay inside kept's section", where=where, hint="close the code block or comment that is left open"
@@ -128,10 +128,10 @@ def remove(original: bytes, *, absorbed: bytes | None = None, where: str = "") -
     ``absorbed`` are the bytes inside an edited block that the caller has kept elsewhere.
 
     Raises:
-        ChangedError: as :func:`find`; or the block was edited and is not ``absorbed``.
+        ChangedError: as :func:`find_section`; or the block was edited and is not ``absorbed``.
     """
-    text = _read(original, where)
-    block = find(original, where=where)
+    text = _decode_file(original, where)
+    block = find_section(original, where=where)
     if block is None:
         return original
     if block.edited and block.inside != absorbed:
@@ -198,7 +198,7 @@ def _tops(text: _Text, kind: str) -> list[int]:
     ]
 
 
-def _read(original: bytes, where: str) -> _Text:
+def _decode_file(original: bytes, where: str) -> _Text:
     if len(original) > _TOO_LARGE:
         raise ChangedError("the file is over 400 kB", where=where, hint="kept's section goes into files people read")
     if b"\0" in original:

@@ -12,7 +12,7 @@ from kept.core.handover import START
 from kept.core.memory import USER_SCOPE, Memory
 from kept.core.project import root_of
 from kept.core.text import normal_form
-from kept.days.day_notes import told
+from kept.days.day_notes import note_lines
 from kept.intake.reminders import OFF
 from kept.local import files
 from kept.local.clients import CLIENTS, GEMINI, READERS, Client, has_hooks, has_plugin
@@ -74,7 +74,7 @@ class Book:
 Summaries = Callable[[Workspace], Mapping[date, Sequence[Line]]]
 
 
-def bind(workspace: Workspace, summaries: Summaries = told) -> Book:
+def bind(workspace: Workspace, summaries: Summaries = note_lines) -> Book:
     """Everything that is to be written, composed once. ``summaries`` tells in a few lines what a day amounted to. Raises
     StoreError.
     """
@@ -102,14 +102,14 @@ def targets(workspace: Workspace, book: Book) -> tuple[Target, ...]:
     Profiles that name the same file write it together, and so do all that write sections, under the heading of the first.
     """
     found = {each.path: each for each in (*_fixed(workspace, book.projects), *_in_folders(workspace, book))}
-    return tuple(found.values()) + tuple(each for each in _known(workspace) if each.path not in found)
+    return tuple(found.values()) + tuple(each for each in _written_before(workspace) if each.path not in found)
 
 
 def written_before(workspace: Workspace) -> tuple[Target, ...]:
     """The files that may hold edits: those that every run writes, and the notes, pages and rules that were written before."""
     projects = _projects(workspace) if any(_in_projects(each) for each in workspace.profiles) else {}
     found = {each.path: each for each in _fixed(workspace, projects)}
-    return tuple(found.values()) + tuple(each for each in _known(workspace) if each.path not in found)
+    return tuple(found.values()) + tuple(each for each in _written_before(workspace) if each.path not in found)
 
 
 def _fixed(workspace: Workspace, projects: Mapping[Path, str]) -> list[Target]:
@@ -152,14 +152,14 @@ _GONE = "gone"
 def _in_folders(workspace: Workspace, book: Book) -> list[Target]:
     found, root = [], workspace.paths.root
     for profile in workspace.profiles:
-        found += [_note(root, profile, day.isoformat()) for day in book.days.get(profile.id, {})]
+        found += [_note_target(root, profile, day.isoformat()) for day in book.days.get(profile.id, {})]
         found += [_page(root, profile, page.path) for page in book.pages.get(profile.id, ())]
         for folder, scope in book.projects.items() if profile.outputs.project_rules else ():
             found += [_rules(folder, (profile,), scope, part) for part in _scoped(book.memories, profile, scope)]
     return found
 
 
-def _note(root: Path, profile: Profile, day: str) -> Target:
+def _note_target(root: Path, profile: Profile, day: str) -> Target:
     path = root / profile.outputs.daily_folder / f"{day}.md"
     return Target(path=path, profiles=(profile,), form=Form.DAILY, heading=REMEMBERED, part=day)
 
@@ -173,7 +173,7 @@ def _rules(folder: Path, profiles: tuple[Profile, ...], scope: str, part: str) -
     return Target(path=path, profiles=profiles, form=Form.RULES, scope=scope, part=part)
 
 
-def _known(workspace: Workspace) -> list[Target]:
+def _written_before(workspace: Workspace) -> list[Target]:
     """The notes, pages and folder rules that were written before, whether or not there is anything left to say in them."""
     found, root = [], workspace.paths.root
     projects = (
@@ -189,7 +189,7 @@ def _known(workspace: Workspace) -> list[Target]:
         for profile in workspace.profiles:
             notes, leaves = root / profile.outputs.daily_folder, root / profile.outputs.pages_folder
             if profile.outputs.daily_folder and path.parent == notes and _is_day(path.stem):
-                found.append(_note(root, profile, path.stem))
+                found.append(_note_target(root, profile, path.stem))
             elif profile.outputs.pages_folder and path.is_relative_to(leaves):
                 found.append(_page(root, profile, str(path.relative_to(leaves).with_suffix(""))))
             elif profile.outputs.project_rules and path.name.startswith("kept-") and (scope := projects.get(str(path.parents[2]))):
@@ -218,7 +218,9 @@ def document_of(workspace: Workspace, book: Book, target: Target, reserved: int)
         case Form.CARD:
             return _card(workspace, book, target, reserved)
         case _:
-            found = _Sheet(workspace=workspace, book=book, target=target, reserved=reserved).of(_shown(workspace, book, target))
+            found = _Sheet(workspace=workspace, book=book, target=target, reserved=reserved).of(
+                _memories_for(workspace, book, target)
+            )
             return found if target.scope or not target.heading else _told_apart(workspace, found, target)
 
 
@@ -258,7 +260,7 @@ def scopes_apart(workspace: Workspace) -> dict[tuple[str, str], str]:
     return found
 
 
-def _shown(workspace: Workspace, book: Book, target: Target) -> list[Memory]:
+def _memories_for(workspace: Workspace, book: Book, target: Target) -> list[Memory]:
     if target.scope:
         return [each for each in book.memories if each.scope == target.scope]
     elsewhere = {(scope, one.id) for scope in set(book.projects.values()) for one in workspace.profiles if _in_projects(one)}

@@ -45,10 +45,10 @@ class ViewEdits:
 
 def within(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, names: Mapping[str, str]) -> list[Memory]:
     """Of memories in the order of their worth as many as the view has room for, those first that a person has the say over."""
-    left = profile.outputs.view_bytes - len(_text({each.id: [] for each in profile.categories}).encode())
+    left = profile.outputs.view_bytes - len(_dump_lists({each.id: [] for each in profile.categories}).encode())
     kept = []
     for each in sorted(memories, key=lambda one: not (one.owned or one.pinned)):
-        left -= len(textwrap.indent(json.dumps(_entry(each, zone, names), indent=2, ensure_ascii=False), "    ").encode()) + 4
+        left -= len(textwrap.indent(json.dumps(_memory_body(each, zone, names), indent=2, ensure_ascii=False), "    ").encode()) + 4
         if left < 0:
             break
         kept.append(each)
@@ -59,11 +59,11 @@ def render_view(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, na
     """The view of active memories as JSON text, each list in the order of first evidence."""
     lists: dict[str, list[dict[str, object]]] = {each.id: [] for each in profile.categories}
     for each in sorted(memories, key=lambda one: (one.first_seen is None, one.first_seen, one.id)):
-        lists.setdefault(each.category, []).append(_entry(each, zone, names))
-    return _text(lists)
+        lists.setdefault(each.category, []).append(_memory_body(each, zone, names))
+    return _dump_lists(lists)
 
 
-def _entry(memory: Memory, zone: ZoneInfo, names: Mapping[str, str]) -> dict[str, object]:
+def _memory_body(memory: Memory, zone: ZoneInfo, names: Mapping[str, str]) -> dict[str, object]:
     first, last = day_of(memory.first_seen, zone), day_of(memory.last_seen, zone)
     return {
         "id": memory.id,
@@ -74,7 +74,7 @@ def _entry(memory: Memory, zone: ZoneInfo, names: Mapping[str, str]) -> dict[str
     }
 
 
-def _text(lists: Mapping[str, Sequence[Mapping[str, object]]]) -> str:
+def _dump_lists(lists: Mapping[str, Sequence[Mapping[str, object]]]) -> str:
     return json.dumps(lists, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -118,7 +118,7 @@ def _operations(workspace: Workspace, profile: Profile, edits: ViewEdits) -> Ite
         text = _usable(workspace, edits.revised.get(number, "")) or memory.content
         category = edits.moved.get(number, memory.category)
         if category != memory.category and profile.category(category) is not None and _asks(profile, memory):
-            yield from _answer(memory, category, text, now=now)
+            yield from _resolve_with(memory, category, text, now=now)
         elif text != memory.content or category != memory.category:
             kind = category if profile.category(category) is not None else memory.category
             facts = replace(as_facts(memory), content=text, category=kind, artifacts=artifacts(text))
@@ -136,7 +136,7 @@ def _asks(profile: Profile, memory: Memory) -> bool:
     return filed is not None and filed.id == memory.category
 
 
-def _answer(memory: Memory, category: str, text: str, *, now: datetime) -> Iterator[Operation]:
+def _resolve_with(memory: Memory, category: str, text: str, *, now: datetime) -> Iterator[Operation]:
     number = digest(memory.id, category, text, now.isoformat(), size=5)
     value = Memory(
         id=number,

@@ -85,7 +85,7 @@ def write_outputs(workspace: Workspace, run: RunNumber, written: Written) -> Non
         written.book = bind(workspace)
         for target in targets(workspace, written.book):
             try:
-                _write(workspace, target, run, written)
+                _write_with_retries(workspace, target, run, written)
             except KeptError as error:
                 if error.exit_code == 0:
                     raise
@@ -180,7 +180,7 @@ def _absorb(workspace: Workspace, target: Target, run: RunNumber, written: Writt
             _commit(workspace, target, run, operations)
             written.book = None
             written.operations.update(type(each).__name__.lower() for each in operations)
-            written.changed.append(_told(target, operations))
+            written.changed.append(_count_operations(target, operations))
     return _Read(content=content, inside=inside, edits=result)
 
 
@@ -190,7 +190,7 @@ def inside_of(target: Target, content: Content) -> bytes | None:
         return None
     if not target.heading:
         return content.data
-    block = section.find(content.data, where=str(target.path))
+    block = section.find_section(content.data, where=str(target.path))
     return block.inside if block else None
 
 
@@ -243,7 +243,7 @@ def _commit(workspace: Workspace, target: Target, run: RunNumber, operations: tu
         workspace.store.log.commit(draft)
 
 
-def _told(target: Target, operations: tuple[Operation, ...]) -> str:
+def _count_operations(target: Target, operations: tuple[Operation, ...]) -> str:
     counts = Counter(type(each).__name__.lower() for each in operations)
     return f"{target.path}: " + ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
 
@@ -258,12 +258,12 @@ def _lines_of(workspace: Workspace, target: Target, written: Written, edits: Edi
     return render_section(document) if target.heading else render(document)
 
 
-def _write(workspace: Workspace, target: Target, run: RunNumber, written: Written) -> None:
+def _write_with_retries(workspace: Workspace, target: Target, run: RunNumber, written: Written) -> None:
     for attempt in range(TRIES):
         read = _absorb(workspace, target, run, written, allow=False)
         lines = weave(_lines_of(workspace, target, written, read.edits), read.edits)
         try:
-            _put(workspace, target, read, lines, written)
+            _write_target(workspace, target, read, lines, written)
         except ChangedError:
             if attempt == TRIES - 1:
                 raise
@@ -271,10 +271,10 @@ def _write(workspace: Workspace, target: Target, run: RunNumber, written: Writte
         return
 
 
-def _put(workspace: Workspace, target: Target, read: _Read, lines: tuple[Line, ...], written: Written) -> None:
+def _write_target(workspace: Workspace, target: Target, read: _Read, lines: tuple[Line, ...], written: Written) -> None:
     path, data = str(target.path), encode(lines, read.edits.layout)
     after = Output(hash=_hash(data), lines=lines)
-    whole = _whole(target, read, lines, data)
+    whole = _whole_file(target, read, lines, data)
     if whole == (None if read.content.stamp == files.MISSING else read.content.data):
         if workspace.store.output(path) != ((after,) if lines else ()) and not written.dry:  # a write was cut short
             files.tidy(target.path, root=workspace.paths.root, links=workspace.links)
@@ -293,7 +293,7 @@ def _put(workspace: Workspace, target: Target, read: _Read, lines: tuple[Line, .
     written.files.append((path, len(whole or b"")))
 
 
-def _whole(target: Target, read: _Read, lines: tuple[Line, ...], data: bytes) -> bytes | None:
+def _whole_file(target: Target, read: _Read, lines: tuple[Line, ...], data: bytes) -> bytes | None:
     """The bytes the whole file must have; None where it must not be there."""
     original = read.content.data
     if not target.heading:
@@ -301,7 +301,7 @@ def _whole(target: Target, read: _Read, lines: tuple[Line, ...], data: bytes) ->
     if not lines:
         return section.remove(original, where=str(target.path)) if read.content.stamp != files.MISSING else None
     texts = [line.text for line in lines]
-    return section.place(original, target.heading, texts, absorbed=read.inside, where=str(target.path))
+    return section.place_section(original, target.heading, texts, absorbed=read.inside, where=str(target.path))
 
 
 class Standing(StrEnum):

@@ -125,7 +125,7 @@ def _name(workspace: Workspace, path: Path) -> str:
     return str(path.relative_to(workspace.paths.root)) if path.is_relative_to(workspace.paths.root) else str(path)
 
 
-def _known(workspace: Workspace, name: str) -> _Known:
+def _known_file(workspace: Workspace, name: str) -> _Known:
     found = next((each for each in _all(workspace) if _name(workspace, each.path) == name), None)
     if found is None:
         raise MissingError("that is no file of kept's", where=name, hint="see `kept files`")
@@ -135,7 +135,7 @@ def _known(workspace: Workspace, name: str) -> _Known:
 
 def look(workspace: Workspace, name: str) -> File:
     """One file by its name. Raises MissingError where it is none of kept's, StoreError."""
-    return _looked(workspace, _known(workspace, name), None)
+    return _looked(workspace, _known_file(workspace, name), None)
 
 
 def _looked(workspace: Workspace, known: _Known, content: Content | None) -> File:
@@ -144,7 +144,7 @@ def _looked(workspace: Workspace, known: _Known, content: Content | None) -> Fil
     try:
         workspace.refuse_links(known.path)
         content = content or files.read(known.path)
-        own = _own(known, content)
+        own = _own_bytes(known, content)
         condition = Condition.THERE if own is not None else Condition.MISSING
         text = (own or b"").decode("utf-8")
         if "\0" in text:
@@ -159,7 +159,7 @@ def _looked(workspace: Workspace, known: _Known, content: Content | None) -> Fil
         form=known.form,
         heading=known.heading,
         profiles=known.profiles,
-        text=_plain(text),
+        text=_normalize_newlines(text),
         revision=revision(own) if own is not None and not problem else NOTHING,
         condition=condition,
         entries=_entries(workspace, known, text) if condition is Condition.THERE else (),
@@ -172,17 +172,17 @@ def revision(data: bytes) -> str:
     return files.content_of(data).stamp.digest
 
 
-def _own(known: _Known, content: Content) -> bytes | None:
+def _own_bytes(known: _Known, content: Content) -> bytes | None:
     """The bytes that are kept's of a file; None where there are none."""
     if content.stamp == files.MISSING:
         return None
     if not known.heading:
         return content.data
-    block = section.find(content.data, where=str(known.path))
+    block = section.find_section(content.data, where=str(known.path))
     return block.inside if block else None
 
 
-def _plain(text: str) -> str:
+def _normalize_newlines(text: str) -> str:
     """A text as a page's field gives it back: every line ended alike."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
@@ -220,23 +220,23 @@ def preview(workspace: Workspace, name: str = "", text: str | None = None) -> Pr
     instead: dict[Path, Content] = {}
     accepted: dict[Path, str] = {}
     if name and text is not None:
-        known = _known(workspace, name)
+        known = _known_file(workspace, name)
         content = files.read(known.path)
-        edited = files.content_of(_whole(known, content, text))
+        edited = files.content_of(_file_with_text(known, content, text))
         instead, accepted = {known.path: edited}, {known.path: edited.stamp.digest}
 
-    def read(path: Path) -> Content:
+    def read_replaced(path: Path) -> Content:
         return instead[path] if path in instead else files.read(path)
 
     with workspace.store.trial():
         before = {each.id: each for each in workspace.store.log.memories()}
-        written = Written(dry=True, read=read, accepted=accepted)
+        written = Written(dry=True, read=read_replaced, accepted=accepted)
         write_outputs(workspace, RunNumber(workspace.store.log, workspace.clock, "absorb"), written)
         after = {each.id: each for each in workspace.store.log.memories()}
     return Preview(
         changes=tuple(_changes(before, after)),
         problems=tuple(written.problems),
-        files={_name(workspace, path): _difference(read(path).data, data or b"") for path, data in written.would.items()},
+        files={_name(workspace, path): _difference(read_replaced(path).data, data or b"") for path, data in written.would.items()},
     )
 
 
@@ -285,22 +285,22 @@ def save(workspace: Workspace, name: str, text: str, *, if_match: str, accept_lo
         GuardError: more than half of its facts are gone, or it looks damaged; nothing was changed.
         MissingError, UsageError, ChangedError, StoreError: as everywhere.
     """
-    known = _known(workspace, name)
+    known = _known_file(workspace, name)
     content = files.read(known.path)
     _expect(known, content, if_match)
-    data = _whole(known, content, text)
+    data = _file_with_text(known, content, text)
     refuse_secrets(text, before=content.data.decode("utf-8", "replace"), where=name)
     if not accept_loss:
         _guard(workspace, known, data)
 
-    def change() -> None:
+    def write_file() -> None:
         try:
             files.write(known.path, data, expect=content.stamp, root=workspace.paths.root, links=workspace.links)
         except ChangedError as error:
             raise _stale(name) from error
 
     accepted = {known.path: files.content_of(data).stamp.digest}
-    _, written = settle(workspace, change, accepted=accepted) if data != content.data else (None, Written())
+    _, written = settle(workspace, write_file, accepted=accepted) if data != content.data else (None, Written())
     return Saved(
         file=_looked(workspace, known, None), operations=dict(Counter(written.operations)), problems=tuple(written.problems)
     )
@@ -308,17 +308,17 @@ def save(workspace: Workspace, name: str, text: str, *, if_match: str, accept_lo
 
 def delete(workspace: Workspace, name: str, memory: str, *, if_match: str) -> Saved:
     """Take the lines that tell one memory out of a file, as a person would: it retires. Raises what :func:`save` does."""
-    known = _known(workspace, name)
+    known = _known_file(workspace, name)
     content = files.read(known.path)
     _expect(known, content, if_match)
     file = _looked(workspace, known, content)
     entry = next((each for each in file.entries if each.memory == memory), None)
     if entry is None:
         raise MissingError("the file has no such entry", where=memory, hint="it may be gone already; look again")
-    return save(workspace, name, _without(file, entry), if_match=if_match)
+    return save(workspace, name, _text_without(file, entry), if_match=if_match)
 
 
-def _without(file: File, entry: Entry) -> str:
+def _text_without(file: File, entry: Entry) -> str:
     if file.form == VIEW:
         body = json.loads(file.text)
         left = {name: [one for one in several if not _is(one, entry.memory)] for name, several in body.items()}
@@ -332,7 +332,7 @@ def _is(one: object, memory: str) -> bool:
 
 
 def _expect(known: _Known, content: Content, if_match: str) -> None:
-    own = _own(known, content)
+    own = _own_bytes(known, content)
     if (NOTHING if own is None else revision(own)) != if_match:
         raise _stale(str(known.path))
     if own is None:
@@ -358,9 +358,9 @@ def _guard(workspace: Workspace, known: _Known, data: bytes) -> None:
         )
 
 
-def _whole(known: _Known, content: Content, text: str) -> bytes:
+def _file_with_text(known: _Known, content: Content, text: str) -> bytes:
     """The bytes of the file with ``text`` in the place of what was shown; lines that stay keep their own endings."""
-    own = _own(known, content) or b""
+    own = _own_bytes(known, content) or b""
     if known.heading and text and not text.endswith(("\n", "\r")):
         text += "\n"  # the comment that ends the section stands on its own line
     bom = own.startswith(BOM.encode())
@@ -370,7 +370,7 @@ def _whole(known: _Known, content: Content, text: str) -> bytes:
 
 def _ended(before: str, text: str) -> str:
     """A text in which every line ends as the same line did before, and a new one as most do."""
-    was, now = split_lines(before), split_lines(_plain(text))
+    was, now = split_lines(before), split_lines(_normalize_newlines(text))
     ends = [end for _, end in was]
     usual = max(("\n", "\r\n", "\r"), key=ends.count)
     if all(end in ("", usual) for end in ends):

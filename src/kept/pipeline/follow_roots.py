@@ -7,7 +7,7 @@ from typing import Any
 
 from kept.core.errors import UsageError
 from kept.intake.reading import places
-from kept.local.settings import read
+from kept.local.settings import load_settings
 from kept.local.settings.roots import AUTHORS, Root, root_above
 from kept.memories.configure import append, drop
 from kept.paths import Paths
@@ -18,7 +18,7 @@ from kept.workspace import Workspace
 
 def followed(home: Paths) -> tuple[Root, ...]:
     """The roots of the settings. Raises ConfigError."""
-    return read(home.settings).root
+    return load_settings(home.settings).root
 
 
 def follow(home: Paths, path: Path, *, source: str = "", project: str = "", author: str = "") -> Root:
@@ -30,7 +30,7 @@ def follow(home: Paths, path: Path, *, source: str = "", project: str = "", auth
         raise UsageError(f"there is no format {source!r}", hint=f"formats: {', '.join(each.name for each in SOURCES)}")
     if author not in ("", *AUTHORS):
         raise UsageError(f"the author is {' or '.join(AUTHORS)}", hint="--author person")
-    if any(root.place(home.user) == place for root in followed(home)):
+    if any(root.resolve(home.user) == place for root in followed(home)):
         raise UsageError("it is followed already", where=str(place), hint="kept sources remove PATH ends that")
     root = Root(path=str(place), format=source, project=project, author=author)
     append(home, "root", {"path": root.path, "format": source, "project": project, "author": author})
@@ -41,7 +41,7 @@ def unfollow(home: Paths, path: Path) -> Root:
     """Have a folder or file no longer read at every run; what was remembered stays. Raises UsageError where it is not followed."""
     place = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - as above
     for number, root in enumerate(followed(home)):
-        if root.place(home.user) == place:
+        if root.resolve(home.user) == place:
             drop(home, "root", number)
             return root
     raise UsageError("it is not followed", where=str(place), hint="kept sources list")
@@ -62,7 +62,7 @@ def unfollowed(workspace: Workspace, paths: Sequence[Path]) -> tuple[Path, ...]:
 
 def root_body(root: Root, user: Path) -> dict[str, Any]:
     """A root as JSON."""
-    place = root.place(user)
+    place = root.resolve(user)
     return {
         "path": str(place),
         "as": root.format,

@@ -124,7 +124,7 @@ def prepare(workspace: Workspace, *, most: int) -> tuple[tuple[Job, ...], int]:
         there = [each for each in shelf.asked if _path(workspace, each).exists()]
         fresh = [each for each in shelf.asked if each not in there][: max(0, most - len(there))]
         for number in fresh:
-            _write(workspace, number, shelf.asked[number])
+            _write_question(workspace, number, shelf.asked[number])
         _sweep(workspace, shelf.asked)
         return _jobs(workspace, shelf), len(shelf.asked) - len(there) - len(fresh)
 
@@ -184,7 +184,7 @@ def _path(workspace: Workspace, number: str) -> Path:
     return folder(workspace) / f"{number}{_JOB}"
 
 
-def _write(workspace: Workspace, number: str, ask: Ask) -> None:
+def _write_question(workspace: Workspace, number: str, ask: Ask) -> None:
     reply = folder(workspace) / f"{number}{_REPLY}"
     # The part stands in the block that kept knows as its own: an agent's transcript of this work is not remembered once more.
     prompt = ask.prompt.replace(TAG, "kept context")

@@ -64,21 +64,21 @@ def nightly(workspace: Workspace) -> Night:
     render = [each for each in first if each.name == RENDER]
     steps = (
         *(each for each in first if each.name != RENDER),
-        *_step("sleep", lambda: _sleep(workspace)),
+        *_run_step("sleep", lambda: _sleep(workspace)),
         *render,
-        *_step("index", lambda: _index(workspace)),
-        *_step("check", lambda: _check(workspace)),
-        *_step("backup", lambda: _backup(workspace)),
+        *_run_step("index", lambda: _index(workspace)),
+        *_run_step("check", lambda: _check(workspace)),
+        *_run_step("backup", lambda: _backup(workspace)),
     )
     night = Night(at=at, steps=steps)
-    _note(workspace.paths, night)
+    _store_night(workspace.paths, night)
     return night
 
 
 def not_begun(home: Paths, at: datetime, error: KeptError | OSError) -> None:
     """Note a night whose job could not even open the store or the settings."""
     home.state.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _note(home, Night(at=at, steps=(Step(name="open", done=False, detail=str(error)[:1_000]),)))
+    _store_night(home, Night(at=at, steps=(Step(name="open", done=False, detail=str(error)[:1_000]),)))
 
 
 RENDER = "render"
@@ -157,7 +157,7 @@ def _counts(operations: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {kind}" for kind, count in sorted(operations.items())) or "nothing to change"
 
 
-def _step(name: str, act: Callable[[], tuple[str, str]]) -> Iterator[Step]:
+def _run_step(name: str, act: Callable[[], tuple[str, str]]) -> Iterator[Step]:
     """A step by itself. Where another run took over meanwhile, that one does it."""
     try:
         with contained("something unexpected went wrong", ""):
@@ -193,7 +193,7 @@ def _backup(workspace: Workspace) -> tuple[str, str]:
     return "", made.name if made else "today's is there"
 
 
-def _note(home: Paths, night: Night) -> None:
+def _store_night(home: Paths, night: Night) -> None:
     place = home.state / "night.json"
     files.write(place, canonical(dump(night)).encode(), expect=files.read(place).stamp, root=home.root)
     note_failures(home, NIGHT, {each.name: each.detail for each in night.failed if each.detail != _NOT_REACHED}, night.at)

@@ -57,7 +57,7 @@ def observe(watched: Watched, event: Event, engine: Engine) -> tuple[Watched, No
     for episode in episodes[:-1]:
         closed += _found(events, watched.start + episode.start, watched.start + episode.stop, engine)
         start = watched.start + episode.stop
-    words = _words(events, start, len(events), engine)
+    words = _lexicon_around(events, start, len(events), engine)
     found = _found(events, start, len(events), engine)
     sure = [each for each in found if each.confidence >= LIVE and _passes(each, engine, words)]
     live = tuple(each for each in sure if each.id not in watched.shown)
@@ -75,11 +75,11 @@ def finish(watched: Watched, engine: Engine) -> tuple[Watched, tuple[Candidate, 
 def _found(events: tuple[Event, ...], start: int, stop: int, engine: Engine) -> list[Candidate]:
     if stop <= start:
         return []
-    words = _words(events, start, stop, engine)
+    words = _lexicon_around(events, start, stop, engine)
     return list(extract(events, start, stop, profile=engine.profile, lexicon=words, scope=engine.scope))
 
 
-def _words(events: tuple[Event, ...], start: int, stop: int, engine: Engine) -> Lexicon:
+def _lexicon_around(events: tuple[Event, ...], start: int, stop: int, engine: Engine) -> Lexicon:
     return lexicon_of(events[max(0, start - LOOKBACK) : stop], engine.profile.languages)
 
 

@@ -24,7 +24,7 @@ from kept.extraction.extract_threads import Extracted, Within, extract_pending, 
 from kept.extraction.llm_extraction import Heard, hear
 from kept.extraction.revalidate import recheck
 from kept.intake.projects import Moved, misplaced, move, record
-from kept.intake.reading import Found, Reading, discover, read
+from kept.intake.reading import Found, Reading, archive_files, discover
 from kept.intake.unread import note_unread
 from kept.llm.budget import Tally
 from kept.llm.client import LlmClient
@@ -219,7 +219,7 @@ def _run(workspace: Workspace, paths: Sequence[Path], options: Options, progress
         report.daybook = write_days(workspace, workspace.llm, by=_named(workspace))
     covering = Covering(workspace)
     # In real time threads go on waiting for an occasion that takes them in whole; that one gives account of them.
-    summarise(workspace, {} if options.occasion is Occasion.REAL_TIME else grown, covering.take, progress=progress)
+    summarise(workspace, {} if options.occasion is Occasion.REAL_TIME else grown, covering.count_topics, progress=progress)
     report.covered = covering.done()
     report.cut = late()
     progress("writing", 0, 0)
@@ -240,7 +240,7 @@ def _run(workspace: Workspace, paths: Sequence[Path], options: Options, progress
 def _read(workspace: Workspace, what: tuple[Found, Sequence[Path]], options: Options, progress: Progress, late: Late) -> Reading:
     """Read what was found at the paths a person named, and note what should have been read and was not."""
     found, paths = what
-    reading = read(workspace, found, force=options.force, progress=progress, late=late)
+    reading = archive_files(workspace, found, force=options.force, progress=progress, late=late)
     if not options.dry:
         note_unread(workspace, paths, found, reading.skipped)
     return reading

@@ -54,7 +54,7 @@ def check(workspace: Workspace) -> Checked:
     return Checked(damage=(*workspace.store.damage(), *damaged), outputs=outputs)
 
 
-def damage(workspace: Workspace) -> tuple[str, ...]:
+def list_damage(workspace: Workspace) -> tuple[str, ...]:
     """Everything that is wrong, in words; empty where nothing is."""
     return check(workspace).damage
 
@@ -197,7 +197,7 @@ def _additions(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], result
     said = {(each.scope, normal_form(each.content)) for each in known if each.content}
     forgotten, key = workspace.store.log.forgotten(), workspace.store.key("forget")
     for body in bodies:
-        found = _memory(workspace, body)
+        found = _parse_memory(workspace, body)
         if isinstance(found, str):
             result.left_out[found] += 1
             continue
@@ -221,7 +221,7 @@ def _bodies(path: Path) -> Iterator[Mapping[str, Any]]:
                 number += 1
                 if line.strip():
                     count += 1
-                    yield _body(line, number)
+                    yield _parse_line(line, number)
         if not count:
             raise UsageError("there is nothing in the file", where=str(path), hint="give what `kept export` wrote")
     except (ValueError, RecursionError) as error:
@@ -231,7 +231,7 @@ def _bodies(path: Path) -> Iterator[Mapping[str, Any]]:
         raise UsageError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
 
 
-def _body(line: bytes, number: int) -> Mapping[str, Any]:
+def _parse_line(line: bytes, number: int) -> Mapping[str, Any]:
     if len(line) > _LONGEST or number > _MOST:
         raise ValueError("there is too much of it")
     body = json.loads(line)
@@ -242,7 +242,7 @@ def _body(line: bytes, number: int) -> Mapping[str, Any]:
     raise ValueError("it is no memory")
 
 
-def _memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str:
+def _parse_memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str:
     """The memory of an exported line, or why it is left out."""
     status, scope = body.get("status", "active"), body.get("scope", USER_SCOPE)
     profile = next((each for each in workspace.profiles if each.id == body.get("profile", workspace.profile.id)), None)
@@ -259,12 +259,12 @@ def _memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str:
         content = usable(workspace, body["content"])
         origin = Origin(body.get("origin", Origin.TOOL))
         about = usable(workspace, str(body["about"])) if body.get("about") else ""
-        evidence = tuple(_evidence(workspace, each) for each in body.get("evidence", ()))
+        evidence = tuple(_parse_evidence(workspace, each) for each in body.get("evidence", ()))
     except (UsageError, ValueError, TypeError, AttributeError):
         return "unusable"
     # What a file says of itself is no proof: what the sessions it cites do not say here waits, whatever its status was,
     # and so do rules that are not in the user's own words.
-    trusted = _said(workspace, content, evidence, origin, own_words=kind.users_words)
+    trusted = _is_quoted(workspace, content, evidence, origin, own_words=kind.users_words)
     number = str(body.get("id", ""))
     plain = len(number) == 10 and all(char in "0123456789abcdef" for char in number)
     first, last = (parse_instant(body.get(name)) for name in ("first_seen", "last_seen"))
@@ -281,7 +281,7 @@ def _memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str:
         last_seen=last or first,
         artifacts=_texts(body.get("artifacts")),
         evidence=evidence,
-        observations=_count(body.get("observations")),
+        observations=_parse_count(body.get("observations")),
         pinned=trusted and body.get("pinned") is True,
         owned=trusted,
         valid_until=parse_instant(body.get("valid_until")),
@@ -290,7 +290,7 @@ def _memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str:
     )
 
 
-def _said(workspace: Workspace, content: str, evidence: Sequence[Evidence], origin: Origin, *, own_words: bool) -> bool:
+def _is_quoted(workspace: Workspace, content: str, evidence: Sequence[Evidence], origin: Origin, *, own_words: bool) -> bool:
     """Whether the archive holds every quote in the event it cites, and the quotes carry the content; a rule needs the user's."""
     texts: dict[str, str] = {}
     for each in evidence:
@@ -307,24 +307,24 @@ def _said(workspace: Workspace, content: str, evidence: Sequence[Evidence], orig
     return bool(evidence) and all(name.casefold() in words for name in artifacts(content))
 
 
-def _evidence(workspace: Workspace, body: Mapping[str, Any]) -> Evidence:
+def _parse_evidence(workspace: Workspace, body: Mapping[str, Any]) -> Evidence:
     return Evidence(
         quote=usable(workspace, body.get("quote", ""), most=100_000),
-        event=_text(body.get("event")),
-        session=_text(body.get("session")),
-        path=_text(body.get("source")),
+        event=_bounded_text(body.get("event")),
+        session=_bounded_text(body.get("session")),
+        path=_bounded_text(body.get("source")),
         at=parse_instant(body.get("at")),
-        author=_text(body.get("author")),
+        author=_bounded_text(body.get("author")),
         origin=Origin(body.get("origin", Origin.TOOL)),
     )
 
 
-def _text(value: object) -> str:
+def _bounded_text(value: object) -> str:
     return value[:4_000] if isinstance(value, str) else ""
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    return tuple(_text(each) for each in value[:100] if _text(each)) if isinstance(value, list) else ()
+    return tuple(_bounded_text(each) for each in value[:100] if _bounded_text(each)) if isinstance(value, list) else ()
 
 
 def _share(value: object, usual: float) -> float:
@@ -332,5 +332,5 @@ def _share(value: object, usual: float) -> float:
     return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else usual
 
 
-def _count(value: object) -> int:
+def _parse_count(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9 else 1

@@ -117,7 +117,7 @@ class _History:
         self._changes_since: datetime | None = None
         for thread in workspace.store.archive.threads():
             if thread.last_at is not None:
-                for scope in (self._scope(thread.project, thread.path), USER_SCOPE):
+                for scope in (self._scope_of_directory(thread.project, thread.path), USER_SCOPE):
                     known = self._sessions[scope].get(thread.session, _DAWN)
                     self._sessions[scope][thread.session] = max(known, thread.last_at)
 
@@ -130,22 +130,26 @@ class _History:
         newest, since = self.newest(memory.scope), memory.last_seen or _DAWN
         later = sum(at > since for at in self._sessions[memory.scope].values())
         old = newest is not None and newest - since >= timedelta(days=days) / 2
-        named = max((at for each in memory.artifacts if (at := self._last(each, memory, since))), default=None) if old else newest
+        named = (
+            max((at for each in memory.artifacts if (at := self._last_occurrence(each, memory, since))), default=None)
+            if old
+            else newest
+        )
         return Presence(named=named, sessions=later, newest=newest)
 
-    def _last(self, name: str, memory: Memory, since: datetime) -> datetime | None:
+    def _last_occurrence(self, name: str, memory: Memory, since: datetime) -> datetime | None:
         """When a name last occurred in what was said of the project after a moment, or among the files changed there."""
         mentions = self._desk.store.archive.mentions(name, since)
         times = [mention.at for mention in mentions if self._belongs(memory, mention.project, mention.path)]
         short = name.casefold().rsplit("/", 1)[-1]
         times += [
             change.note.at
-            for change in self._changed(since)
+            for change in self._changes_after(since)
             if short in {file.casefold() for file in change.note.names} and self._belongs(memory, change.project, change.path)
         ]
         return max(times, default=None)
 
-    def _changed(self, since: datetime) -> Iterator[Noted]:
+    def _changes_after(self, since: datetime) -> Iterator[Noted]:
         """The notes after a moment, which name the files that were changed. They are read once, as far back as somebody asks."""
         until = self.newest(USER_SCOPE) or since
         if self._changes_since is None:
@@ -156,9 +160,9 @@ class _History:
         return (each for each in self._changes if each.note.at >= since)
 
     def _belongs(self, memory: Memory, project: str, path: str) -> bool:
-        return memory.scope in (USER_SCOPE, self._scope(project, path))
+        return memory.scope in (USER_SCOPE, self._scope_of_directory(project, path))
 
-    def _scope(self, project: str, path: str) -> str:
+    def _scope_of_directory(self, project: str, path: str) -> str:
         """The scope of a directory, looked up once."""
         place = (project, "" if project else path)
         if place not in self._scopes:

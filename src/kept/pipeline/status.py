@@ -94,7 +94,7 @@ def runs(workspace: Workspace, most: int, *, before: int = 0) -> tuple[Happened,
     for each in log.passes(only=[head.id for head in heads_ if head.run in wanted]):
         passes.setdefault(each.run, []).append(_done(each, off))
     return tuple(
-        Happened(run=each, passes=tuple(passes.get(each.id, ())), asked=_questions(each), cost=_told(each, "cost"))
+        Happened(run=each, passes=tuple(passes.get(each.id, ())), asked=_questions(each), cost=_reported_number(each, "cost"))
         for each in chosen
     )
 
@@ -113,10 +113,10 @@ def _done(made: Pass, off: frozenset[int]) -> Done:
 
 
 def _questions(run: Run) -> int:
-    return int(_told(run, "calls") or 0)
+    return int(_reported_number(run, "calls") or 0)
 
 
-def _told(run: Run, name: str) -> Any:
+def _reported_number(run: Run, name: str) -> Any:
     """What a report says of what was asked; None where it says nothing."""
     body = run.report.get("llm")
     found = body.get(name) if isinstance(body, dict) else None

@@ -69,11 +69,11 @@ def search_memory(
     for hit in hits:
         head = f"[{hit.id}] {hit.category}" if hit.kind is Kind.MEMORY else f"[{hit.kind} {hit.id[:12]}] {hit.author}"
         seen = hit.last_at.astimezone(workspace.zone).date().isoformat() if hit.last_at else "undated"
-        lines.append(f"- {head}, {hit.project or 'everywhere'}, {seen}: {_short(_shown(hit))} ({'; '.join(hit.reasons)})")
+        lines.append(f"- {head}, {hit.project or 'everywhere'}, {seen}: {_short(_hit_text(hit))} ({'; '.join(hit.reasons)})")
     return framed(lines) if lines else NOTHING
 
 
-def _shown(hit: search.Hit) -> str:
+def _hit_text(hit: search.Hit) -> str:
     """The words of a hit; of a person's prompt with what is not theirs labelled."""
     if hit.kind is Kind.TURN and hit.author == Author.HUMAN:
         return labelled_text(hit.text, spans(hit.text), 0, len(hit.text))
@@ -87,7 +87,7 @@ def get_memory(workspace: Workspace, number: str) -> str:
     queue.used(str(workspace.paths.state), [memory.id])
     lines = [
         (
-            f"[{memory.id}] {memory.category}, {_place(workspace, memory)}, {memory.status_at(workspace.clock())}: "
+            f"[{memory.id}] {memory.category}, {_scope_name(workspace, memory)}, {memory.status_at(workspace.clock())}: "
             f"{memory.content or '(forgotten)'}"
         )
     ]
@@ -213,7 +213,7 @@ def known_days(workspace: Workspace) -> str:
     return "\n".join(each.isoformat() for each in sorted(days(workspace), reverse=True))
 
 
-def _place(workspace: Workspace, memory: Memory) -> str:
+def _scope_name(workspace: Workspace, memory: Memory) -> str:
     return "everywhere" if memory.scope == "user" else workspace.name(memory.scope)
 
 

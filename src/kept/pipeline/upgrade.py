@@ -51,11 +51,11 @@ def upgrade(workspace: Workspace, progress: Progress = silent) -> Upgraded:
     """Make what rules made anew, and write the outputs. ``kept undo`` takes it back. Raises StoreError."""
     number = RunNumber(workspace.store.log, workspace.clock, COMMAND)
 
-    def change() -> Upgraded:
+    def upgrade_locked() -> Upgraded:
         with locked(workspace.paths.lock):
             return _upgrade(workspace, number, progress)
 
-    done, written = settle(workspace, change)
+    done, written = settle(workspace, upgrade_locked)
     if number.started:
         body = {"retired": [each.id for each in done.retired], "made": [each.id for each in done.made]}
         workspace.store.log.end_run(number(), workspace.clock(), body)
@@ -78,14 +78,14 @@ def _upgrade(workspace: Workspace, number: RunNumber, progress: Progress) -> Upg
         if each.status in _STANDING and (each.id not in before or before[each.id].content != each.content)
     ]
     # What is made anew in the words it had is no change to anybody.
-    same = {_said(each) for each in retired} & {_said(each) for each in made}
-    retired = [each for each in retired if _said(each) not in same]
-    made = [each for each in made if _said(each) not in same]
+    same = {_content_and_status(each) for each in retired} & {_content_and_status(each) for each in made}
+    retired = [each for each in retired if _content_and_status(each) not in same]
+    made = [each for each in made if _content_and_status(each) not in same]
     problems = (*(f"{path}: {reason}" for path, reason in extracted.broken), *curated.stopped)
     return Upgraded(retired=tuple(sorted(retired, key=_order)), made=tuple(sorted(made, key=_order)), problems=problems)
 
 
-def _said(memory: Memory) -> tuple[str, Status]:
+def _content_and_status(memory: Memory) -> tuple[str, Status]:
     return normal_form(memory.content), memory.status
 
 

@@ -119,7 +119,7 @@ def write(workspace: Workspace, work: Work, first: date, last: date | None = Non
     Raises BusyError while another journal is written or a run is under way, StoreError, ConfigError.
     """
     with files.locked(workspace.paths.state / "journal.lock"):
-        return _write(workspace, work, first, last or first)
+        return _write_span(workspace, work, first, last or first)
 
 
 def plan(workspace: Workspace, work: Work, first: date, last: date) -> Plan:
@@ -153,7 +153,7 @@ def backfill(
             if concurrency > 1 and day not in ahead:
                 ahead |= _ask_ahead(workspace, work, left, ahead, concurrency)
             left.pop(day, None)
-            done = _write(workspace, work, day, day)
+            done = _write_span(workspace, work, day, day)
             found.append(replace(done, anew=bool(done.asked and ahead.get(day, done.asked) != done.asked)))
             told(found[-1])
             if found[-1].state is State.FAILED or found[-1].problems:
@@ -196,18 +196,18 @@ def _ask_ahead(
 
 def _is_due(workspace: Workspace, work: Work, made: _Made) -> bool:
     """Whether the entry is to be written: it is not there, or kept's own and of other things."""
-    text = files.read(_place(workspace, work, made.first)).data.decode("utf-8", "replace")
+    text = files.read(_entry_path(workspace, work, made.first)).data.decode("utf-8", "replace")
     head = head_of(text)
     return not text or (head is not None and not edited(text) and head.inputs != made.inputs)
 
 
-def _place(workspace: Workspace, work: Work, first: date) -> Path:
+def _entry_path(workspace: Workspace, work: Work, first: date) -> Path:
     return folder(workspace, work.template) / f"{first.isoformat()}.md"
 
 
-def _write(workspace: Workspace, work: Work, first: date, last: date) -> Outcome:
-    path = _place(workspace, work, first)
-    outcome = _entry(workspace, work, first, last, path)
+def _write_span(workspace: Workspace, work: Work, first: date, last: date) -> Outcome:
+    path = _entry_path(workspace, work, first)
+    outcome = _write_entry(workspace, work, first, last, path)
     if outcome.state in (State.FAILED, State.FOREIGN, State.NOTHING) or not work.template.extract:
         return outcome
     before, failed = workspace.store.log.ids(), _failed(workspace)
@@ -227,7 +227,7 @@ def _failed(workspace: Workspace) -> int:
     return tally.unreadable.total() + tally.unreachable.total() + tally.unaffordable
 
 
-def _entry(workspace: Workspace, work: Work, first: date, last: date, path: Path) -> Outcome:
+def _write_entry(workspace: Workspace, work: Work, first: date, last: date, path: Path) -> Outcome:
     """Write the entry, unless it is there, a person's, or says nothing new."""
     made = _made(workspace, work, first, last)
     workspace.refuse_links(path)
@@ -243,7 +243,7 @@ def _entry(workspace: Workspace, work: Work, first: date, last: date, path: Path
         return replace(done, state=State.NOTHING if head is None else State.UNCHANGED)
     if head is not None and head.inputs == made.inputs:
         return done
-    told, tokens, refused, reason = _told(workspace, work, made)
+    told, tokens, refused, reason = _compose_entry(workspace, work, made)
     ask = _question(work, made) if work.model else None
     done = replace(done, asked=ask.key("") if ask else "")
     if reason:
@@ -318,7 +318,7 @@ def _question(work: Work, made: _Made) -> Ask | None:
     return prose_question(made.chosen.told, work.template, span=span, system=system, version=version, about=made.sessions)
 
 
-def _told(workspace: Workspace, work: Work, made: _Made) -> tuple[tuple[Told, ...], tuple[int, int], int, str]:
+def _compose_entry(workspace: Workspace, work: Work, made: _Made) -> tuple[tuple[Told, ...], tuple[int, int], int, str]:
     """What the entry says, the tokens it took, how many paragraphs were refused, and why there is none where there is none."""
     ask = _question(work, made) if work.model else None
     if ask is None or workspace.llm is None:

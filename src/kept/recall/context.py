@@ -80,7 +80,7 @@ def _days(look: Look, message: Message) -> list[Piece]:
     start = (today - timedelta(days=1)).astimezone(UTC)
     if len(look.scopes) < 2:
         return []
-    written = look.glance.written(look.day(_text(start)), look.day(_text(look.now)), look.scopes[1:])
+    written = look.glance.written(look.day(_store_instant(start)), look.day(_store_instant(look.now)), look.scopes[1:])
     gone = {each.instead for each in written if each.own}
     days = {
         each.day for each in written if not each.own and each.kind in ("solutions", "decisions")
@@ -102,7 +102,7 @@ def _days(look: Look, message: Message) -> list[Piece]:
             float(each.weight),
             "worked on in this project in the last two days",
         )
-        for each in look.glance.notes_between(_text(start), _text(look.now), look.scopes[1:])
+        for each in look.glance.notes_between(_store_instant(start), _store_instant(look.now), look.scopes[1:])
         if each.session != asked.session
         and each.ended
         and (not asked.message or of_late(list(shared_with(message, each.text).values())))
@@ -112,7 +112,7 @@ def _days(look: Look, message: Message) -> list[Piece]:
     ]
 
 
-def _text(instant: datetime) -> str:
+def _store_instant(instant: datetime) -> str:
     """An instant as the store writes it."""
     return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 

@@ -156,7 +156,7 @@ def _worth(look: Look, names: tuple[tuple[str, ...], ...], notes: dict[str, list
     filled.
     """
     words = list(dict.fromkeys(word for name in names for word in name))[:_WORDS]
-    worth = weights({word: look.glance.count(word) for word in words}, look.glance.texts())
+    worth = weights({word: look.glance.count_with(word) for word in words}, look.glance.texts())
     of_project = look.scopes[1:]
     count = look.glance.noted(of_project) if of_project else 0
     if count:
@@ -204,7 +204,7 @@ def _facts(look: Look, message: Message, meant: Meant) -> list[Piece]:
     meaning = meant()
     look.glance.spare(monotonic() - began)
     told = {key: cosine for key, cosine in meaning.items() if cosine >= SURE}
-    rows = dict.fromkeys((*shared, *look.glance.rows(list(told if look.missed is None else meaning), look.scopes, profiles)))
+    rows = dict.fromkeys((*shared, *look.glance.row_numbers(list(told if look.missed is None else meaning), look.scopes, profiles)))
     pieces = []
     for memory in look.glance.memories(list(rows)):
         if not look.alive(memory) or memory.sessions == {look.asked.session} or says(look.asked.message, memory.content):

@@ -159,7 +159,7 @@ def cosines(workspace: Place, message: str, scopes: Sequence[str]) -> dict[str, 
     """The cosines of the active memories of these scopes that are nearest to a message, by id, the nearest first; those below the
     floor are left out. Without words, for a hook that looks for those itself. Raises what :func:`search` raises.
     """
-    asked, recall = _asked(workspace, message), workspace.settings.recall
+    asked, recall = _embed_query(workspace, message), workspace.settings.recall
     if asked is None:
         return {}
     vectors, question = asked
@@ -184,7 +184,7 @@ class _Look:
         self._limits, self._open = self._bounded(filters, to_text(workspace.clock()))
         self._when = self._resolved(when(query, workspace.clock(), workspace.zone))
         self._floor = workspace.settings.recall.floor
-        self._asked = _asked(workspace, query) if meaning else None
+        self._asked = _embed_query(workspace, query) if meaning else None
 
     def hits(self, kind: Kind, most: int) -> list[Hit]:
         """The best units of a kind."""
@@ -232,7 +232,9 @@ class _Look:
 
     def hit(self, unit: Unit, score: float, near: "Near | None", reasons: tuple[str, ...]) -> Hit:
         """A unit as a hit."""
-        scope, name = (unit.scope, self._names.get(unit.scope, "")) if unit.scope else self._scope(unit.directory, unit.path)
+        scope, name = (
+            (unit.scope, self._names.get(unit.scope, "")) if unit.scope else self._scope_and_name(unit.directory, unit.path)
+        )
         return Hit(
             kind=unit.kind,
             id=unit.id,
@@ -331,7 +333,7 @@ class _Look:
         threads = None
         if scopes is not None:
             rows = self._index.threads()
-            threads = tuple(number for number, directory, path in rows if self._scope(directory, path)[0] in scopes)
+            threads = tuple(number for number, directory, path in rows if self._scope_and_name(directory, path)[0] in scopes)
         limits = Limits(
             now=now,
             statuses=filters.statuses,
@@ -343,12 +345,12 @@ class _Look:
         )
         return limits, threads is None and filters.since is None and filters.until is None
 
-    def _scope(self, directory: str, path: str) -> tuple[str, str]:
+    def _scope_and_name(self, directory: str, path: str) -> tuple[str, str]:
         """The scope of what was said in a directory (else in the transcript at ``path``), and its project's name."""
         return self._projects.get(directory or (folder_of(path) if path else ""), ("", ""))
 
 
-def _asked(workspace: Place, query: str) -> "tuple[Vectors, Floats] | None":
+def _embed_query(workspace: Place, query: str) -> "tuple[Vectors, Floats] | None":
     """The vectors there are and the question as one; none where nothing could be compared."""
     if not workspace.paths.vectors.exists() or not query.strip():
         return None

@@ -48,7 +48,7 @@ def read_elements(file: Readable) -> Iterator[Line]:
             elif mark in b"[{":
                 if depth == base:
                     enters = base == 0 and mark == b"["
-                    yield from piece.close(chunk[done : found.start()])
+                    yield from piece.finish(chunk[done : found.start()])
                     done, base = (position, 1) if enters else (found.start(), base)
                     piece.start = offset + done
                 depth += 1
@@ -57,12 +57,12 @@ def read_elements(file: Readable) -> Iterator[Line]:
                 if depth > base:
                     continue
                 ends = depth < base  # the array itself
-                yield from piece.close(chunk[done : found.start() if ends else position])
+                yield from piece.finish(chunk[done : found.start() if ends else position])
                 done, base = position, 0 if ends else base
                 piece.start = offset + done
-        piece.take(chunk[done:])
+        piece.append(chunk[done:])
         offset += len(chunk)
-    yield from piece.close(b"", ended=depth <= base)
+    yield from piece.finish(b"", ended=depth <= base)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -74,12 +74,12 @@ class _Piece:
     length: int = 0
     kept: list[bytes] = field(default_factory=list)
 
-    def take(self, data: bytes) -> None:
+    def append(self, data: bytes) -> None:
         self.length += len(data)
         self.kept = [*self.kept, data] if self.length <= LINE_LIMIT else []
 
-    def close(self, data: bytes, *, ended: bool = True) -> Iterator[Line]:
-        self.take(data)
+    def finish(self, data: bytes, *, ended: bool = True) -> Iterator[Line]:
+        self.append(data)
         whole = b"".join(self.kept).strip(_BETWEEN)
         fits = self.length <= LINE_LIMIT
         if whole or not fits:

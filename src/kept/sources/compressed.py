@@ -43,12 +43,12 @@ def fold_compressed(path: Path, cursor: Cursor, reader: Reader[S]) -> Iterator[S
             with tempfile.TemporaryFile() as plain:
                 _unpack(path, packed, plain)
                 inner = replace(cursor, prefix=cursor.prefix.partition(_DONE)[0])
-                yield from _marked(_read(path, plain, inner, reader), mark)
+                yield from _marked(_fold_unpacked(path, plain, inner, reader), mark)
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror or type(error).__name__}", where=str(path)) from error
 
 
-def _read(path: Path, plain: BinaryIO, cursor: Cursor, reader: Reader[S]) -> Iterator[Slice]:
+def _fold_unpacked(path: Path, plain: BinaryIO, cursor: Cursor, reader: Reader[S]) -> Iterator[Slice]:
     # The temporary file has no name of its own; its descriptor has one.
     for piece in fold(Path(f"/dev/fd/{plain.fileno()}"), cursor, reader):
         yield replace(piece, account=_at_path(piece.account, str(path)))

@@ -22,8 +22,8 @@ from kept.core.text import one_line
 from kept.core.times import to_text
 from kept.sources.folding import Outcome
 from kept.sources.message_parts import split_text
+from kept.sources.pieces import bounded_name, hash_of
 from kept.sources.pieces import cut as cut_text
-from kept.sources.pieces import hash_of, name_of
 from kept.sources.records import SLICE_EVENTS, Reject, open_regular, wide_encoding
 
 # A document is held several times over while it is read (bytes, lines, sections); these two keep that under 200 MB.
@@ -124,7 +124,7 @@ def slices_of(path: Path, cursor: Cursor, snapshot: Snapshot, outcomes: Iterator
     """Slices of the outcomes of a document in this state, without those that the cursor has of the same state."""
     done = cursor.line if (cursor.offset, cursor.prefix) == (0, snapshot.mark) else 0
     noted = {REWRITTEN: 1} if cursor.prefix and not done else {}
-    parts = _parts(islice(outcomes, done, None))
+    parts = _split_outcomes(islice(outcomes, done, None))
     part = next(parts, None)
     while part is not None:
         after = next(parts, None)
@@ -134,7 +134,7 @@ def slices_of(path: Path, cursor: Cursor, snapshot: Snapshot, outcomes: Iterator
         part, noted = after, {}
 
 
-def _parts(outcomes: Iterable[Outcome]) -> Iterator[list[Outcome]]:
+def _split_outcomes(outcomes: Iterable[Outcome]) -> Iterator[list[Outcome]]:
     """The outcomes in runs of about so many events as a slice has; one empty run where there are none."""
     part: list[Outcome] = []
     events = parts = 0
@@ -205,7 +205,7 @@ _SURROUNDINGS = frozenset(
 )
 
 
-def prompt(text: str, reason: str, template: Said) -> tuple[list[Said], Mapping[str, int]]:
+def split_prompt(text: str, reason: str, template: Said) -> tuple[list[Said], Mapping[str, int]]:
     """What stands in the person's name: their own words, and apart from them what a program put around them."""
     template = replace(template, kind=Kind.PROMPT)
     typed, around = _unwrap(text.strip())
@@ -257,7 +257,7 @@ class Repetitions:
         self._counts = Counter[str]()
         self._base = 0
 
-    def count(self, key: str) -> int:
+    def number_of(self, key: str) -> int:
         """A number that no earlier occurrence of the key got; 0 for the first one."""
         if len(self._counts) >= ROWS_LIMIT:
             self._base += self._counts.total()
@@ -271,19 +271,19 @@ def outcomes_of(document: Document, path: str, repeated: Repetitions | None = No
     """The events of a document's records, with their keys; ``repeated`` holds the keys of what was read of the same file before."""
     repeated = repeated or Repetitions()
     for entry in document.entries:
-        session = name_of(entry.session or document.session)
+        session = bounded_name(entry.session or document.session)
         counted = Counter[str]()
         pointer = Pointer(path=path, line=entry.place.line, start=entry.place.start, end=entry.place.end)
         events = []
         for said in entry.said:
             if said.native:
-                native = name_of(said.native)
+                native = bounded_name(said.native)
                 key = native if len(native) >= _GLOBAL_ID else hash_of(session, native)
                 count, counted[key] = counted[key], counted[key] + 1
             else:
                 call = said.tool.call if said.tool else ""
                 key = hash_of(session, said.kind, said.stamp, call, one_line(said.text))
-                count = repeated.count(key)
+                count = repeated.number_of(key)
             events.append(_event(said, document, session, key + (f"#{count}" if count else ""), pointer))
         yield Outcome(events=tuple(events), dropped=entry.dropped, noted=entry.noted)
 
@@ -295,9 +295,9 @@ def _event(said: Said, document: Document, session: str, key: str, pointer: Poin
         key=key,
         twin=hash_of(said.kind, to_text(said.at), call, one_line(said.text)) if own and said.at else "",
         session=session,
-        record=name_of(said.native),
-        parent=name_of(said.parent),
-        turn=name_of(said.turn),
+        record=bounded_name(said.native),
+        parent=bounded_name(said.parent),
+        turn=bounded_name(said.turn),
         kind=said.kind,
         author=said.author,
         label_reason=said.reason,

@@ -44,7 +44,7 @@ class Entries:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The sections of an entry that is new or has changed. Raises SourceError."""
-        return read_document(path, cursor, partial(_parse, path=path, reader=self))
+        return read_document(path, cursor, partial(_parse_entry, path=path, reader=self))
 
 
 def entries(folder: Path) -> Iterator[Path]:
@@ -65,7 +65,7 @@ def _front(text: str) -> tuple[str, ...]:
     return tuple(each.rstrip() for each in lines[1:end])
 
 
-def _parse(rows: list[Row], *, path: Path, reader: Entries) -> Document:
+def _parse_entry(rows: list[Row], *, path: Path, reader: Entries) -> Document:
     front = _front("\n".join(each.text for each in rows[:60]))
     session = hash_of(ENTRY, path.stem)
     if "extract: yes" not in front:

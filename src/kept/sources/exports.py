@@ -67,7 +67,7 @@ class ChatGpt:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of an export that is new or has changed. Raises SourceError."""
-        return _read(path, cursor, chatgpt.translate)
+        return _read_export(path, cursor, chatgpt.translate)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,7 +86,7 @@ class ClaudeAi:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of an export that is new or has changed. Raises SourceError."""
-        return _read(path, cursor, claude_ai.translate)
+        return _read_export(path, cursor, claude_ai.translate)
 
 
 # What stands somewhere in the beginning of an export.
@@ -104,7 +104,7 @@ def _opens_with(path: Path, head: bytes, pattern: re.Pattern[bytes]) -> bool:
     return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"[", b"{") and pattern.search(head) is not None
 
 
-def _read(path: Path, cursor: Cursor, translate: Translate) -> Iterator[Slice]:
+def _read_export(path: Path, cursor: Cursor, translate: Translate) -> Iterator[Slice]:
     try:
         with open_regular(path) as file:
             yield from _slices(path, file, cursor, translate)

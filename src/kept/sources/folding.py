@@ -112,7 +112,7 @@ def _slices(
     for piece in read_records(file, offset=place.offset, lines=place.line):
         match piece:
             case Record():
-                tally.take(reader.step(state, piece))
+                tally.count_outcome(reader.step(state, piece))
             case Reject():
                 tally.reject(piece)
             case Stop() as stop:
@@ -141,7 +141,7 @@ class _Tally:
     def note(self, what: str, count: int) -> None:
         self.noted[what] = self.noted.get(what, 0) + count
 
-    def take(self, outcome: Outcome) -> None:
+    def count_outcome(self, outcome: Outcome) -> None:
         self.records += 1
         if outcome.events:
             self.kept += 1

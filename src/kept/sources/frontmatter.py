@@ -49,7 +49,7 @@ def read_front_matter(rows: Sequence[Row]) -> FrontMatter:
     for number, row in enumerate(rows[1:], 1):
         if row.text.rstrip() in ("---", "..."):
             block = "\n".join(row.text for row in rows[1:number])
-            return _read(block, number + 1)
+            return _parse_block(block, number + 1)
         size += len(row.text) + 1
         if size > BLOCK_CHARACTERS:
             return FrontMatter(fault="too-long")
@@ -66,13 +66,13 @@ def _unclosed(rows: Sequence[Row]) -> FrontMatter:
     after = next((number for number in range(1, len(rows)) if not _FIELD.match(rows[number].text)), len(rows))
     if after == 1:
         return FrontMatter(fault="unclosed")
-    found = _read("\n".join(row.text for row in rows[1:after]), after)
+    found = _parse_block("\n".join(row.text for row in rows[1:after]), after)
     return FrontMatter(values=found.values, fault="unclosed")
 
 
-def _read(block: str, rows: int) -> FrontMatter:
+def _parse_block(block: str, rows: int) -> FrontMatter:
     try:
-        values = _values(block)
+        values = _parse_values(block)
     except _RefusedError as error:
         return FrontMatter(rows=rows, fault=str(error))
     except (yaml.YAMLError, ValueError):  # a number of an escape beyond Unicode is a ValueError
@@ -84,7 +84,7 @@ class _RefusedError(Exception):
     """The block is YAML, but not plain."""
 
 
-def _values(block: str) -> dict[str, Value]:
+def _parse_values(block: str) -> dict[str, Value]:
     """The values of the outermost mapping, out of the parser's events: nothing is ever constructed."""
     values: dict[str, Value] = {}
     stack: list[str] = []  # "map" or "list"
@@ -112,14 +112,14 @@ def _values(block: str) -> dict[str, Value]:
                 closed = stack.pop()
                 if len(stack) == 1 and closed != "key":
                     if items is not None and key:
-                        _put(values, key, tuple(items))
+                        _set_once(values, key, tuple(items))
                     key, items = None, None
             case yaml.ScalarEvent() if stack == ["map"]:
                 if key is None:
                     key = event.value.casefold()
                 else:
                     if key:
-                        _put(values, key, event.value)
+                        _set_once(values, key, event.value)
                     key = None
             case yaml.ScalarEvent() if items is not None and stack == ["map", "list"]:
                 items.append(event.value)
@@ -128,7 +128,7 @@ def _values(block: str) -> dict[str, Value]:
     return values
 
 
-def _put(values: dict[str, Value], key: str, value: Value) -> None:
+def _set_once(values: dict[str, Value], key: str, value: Value) -> None:
     if key in values:
         raise _RefusedError("duplicate-key")
     values[key] = value

@@ -89,7 +89,7 @@ def headings(rows: Sequence[Row], inside: Sequence[bool], first: int = 0) -> lis
     return found
 
 
-def body(rows: Sequence[Row], first: int, after: int) -> str:
+def strip_edges(rows: Sequence[Row], first: int, after: int) -> str:
     """The text of rows [first, after) without outer blank lines and without rules (``---``) at its edges."""
     while first < after and _is_edge(rows[first].text):
         first += 1

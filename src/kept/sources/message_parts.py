@@ -91,10 +91,10 @@ def _split_words(text: str) -> Parts:
     blocks = list(_blocks(text)) if "<" in text else []
     if not blocks:
         return Parts(parts=(Part(Author.HUMAN, "typed", text),))
-    return _without(text, blocks)
+    return _split_blocks(text, blocks)
 
 
-def _without(text: str, blocks: list[_Block]) -> Parts:
+def _split_blocks(text: str, blocks: list[_Block]) -> Parts:
     typed = _typed_in(text, blocks)
     rest = _outside(text, blocks)
     if rest:

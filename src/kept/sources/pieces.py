@@ -80,7 +80,7 @@ def change_of(old: str, new: str) -> str:
     return f"{bounded(old, TARGET_LIMIT // 2)}\n→\n{bounded(new, TARGET_LIMIT // 2)}"
 
 
-def name_of(value: Any, limit: int = NAME_LIMIT) -> str:
+def bounded_name(value: Any, limit: int = NAME_LIMIT) -> str:
     """A name of bounded length: a longer one is cut and told apart by its hash."""
     if not isinstance(value, str):
         return ""

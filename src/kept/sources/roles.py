@@ -16,8 +16,8 @@ from zoneinfo import ZoneInfo
 import re2
 
 from kept.core.event import Author, Kind, Precision
-from kept.sources.documents import Entry, Row, Said, place_of, prompt
-from kept.sources.markdown import body, fenced_in_turns, headings, visible
+from kept.sources.documents import Entry, Row, Said, place_of, split_prompt
+from kept.sources.markdown import fenced_in_turns, headings, strip_edges, visible
 from kept.sources.stamps import Stamp, find_clock, find_stamp, instant_of, next_instant
 
 
@@ -131,7 +131,7 @@ def find_turns(rows: Sequence[Row], first: int = 0, *, plain: bool = False) -> t
         first: the row to begin at.
         plain: whether ``User: …`` without any mark is a speaker's line too; then both sides must speak.
     """
-    outside = _candidates(rows, [False] * len(rows), first, plain=plain)
+    outside = _possible_turns(rows, [False] * len(rows), first, plain=plain)
     inside = fenced_in_turns(rows, [turn.row for turn in outside])
     style = _style([turn for turn in outside if not inside[turn.row]])
     if style is None:
@@ -140,7 +140,7 @@ def find_turns(rows: Sequence[Row], first: int = 0, *, plain: bool = False) -> t
     return [turn for turn in turns if not inside[turn.row]], [turn.row for turn in turns if inside[turn.row]]
 
 
-def _candidates(rows: Sequence[Row], inside: Sequence[bool], first: int, *, plain: bool) -> list[Turn]:
+def _possible_turns(rows: Sequence[Row], inside: Sequence[bool], first: int, *, plain: bool) -> list[Turn]:
     found = []
     for heading in headings(rows, inside, first):
         named = role_of(heading.title)
@@ -181,11 +181,11 @@ def entries_of(
     previous = instant_of(when.stamp, when.zone) if when.stamp and when.stamp.clock else None
     for number, turn in enumerate(turns):
         end = turns[number + 1].row if number + 1 < len(turns) else (len(rows) if after is None else after)
-        at, precision, written, previous = _time(turn, when, previous)
+        at, precision, written, previous = _turn_time(turn, when, previous)
         template = Said(kind=Kind.PROMPT, author=Author.HUMAN, reason="", text="", at=at, precision=precision, stamp=written)
         found = bisect_right(hidden, turn.row)
         cut = hidden[found] if turn.role is Role.HUMAN and found < len(hidden) and hidden[found] < end else None
-        entries.append(_entry(rows, turn, _opening(rows, turn.row, cut) if cut else end, end, template))
+        entries.append(_turn_entry(rows, turn, _opening(rows, turn.row, cut) if cut else end, end, template))
     return entries
 
 
@@ -194,18 +194,18 @@ def _opening(rows: Sequence[Row], first: int, cut: int) -> int:
     return next((row for row in range(cut, first, -1) if rows[row].text.lstrip().startswith(("```", "~~~"))), cut)
 
 
-def _entry(rows: Sequence[Row], turn: Turn, until: int, end: int, template: Said) -> Entry:
+def _turn_entry(rows: Sequence[Row], turn: Turn, until: int, end: int, template: Said) -> Entry:
     """The record of a turn whose words end before row ``until``, and which itself ends before row ``end``."""
-    text, hidden = visible("\n".join(part for part in (turn.rest.strip(), body(rows, turn.row + 1, until)) if part).strip())
+    text, hidden = visible("\n".join(part for part in (turn.rest.strip(), strip_edges(rows, turn.row + 1, until)) if part).strip())
     noted = {"removed:hidden-text": hidden} if hidden else {}
     template = replace(template, reason=f"role-heading:{turn.role}", text=text)
     said: list[Said] = []
     match turn.role:
         case Role.HUMAN:
-            said, removed = prompt(text, template.reason, template)
+            said, removed = split_prompt(text, template.reason, template)
             noted |= removed
             # A transcript quoted in a code block, or a block whose end is missing: who wrote the rest is not certain.
-            if until < end and (quoted := body(rows, until, end)):
+            if until < end and (quoted := strip_edges(rows, until, end)):
                 said.append(replace(template, author=Author.INJECTED, reason="role-heading-in-code", text=quoted))
         case _ if not text:
             pass
@@ -218,7 +218,7 @@ def _entry(rows: Sequence[Row], turn: Turn, until: int, end: int, template: Said
     return Entry(place=place_of(rows, turn.row, end), said=tuple(said), dropped="" if said else "no-text", noted=noted)
 
 
-def _time(turn: Turn, when: When, previous: datetime | None) -> tuple[datetime | None, Precision, str, datetime | None]:
+def _turn_time(turn: Turn, when: When, previous: datetime | None) -> tuple[datetime | None, Precision, str, datetime | None]:
     """A turn's instant, its precision, its time as written, and what the next turn's time may not lie before."""
     stamp = find_stamp(turn.title)
     if stamp is not None:

@@ -49,7 +49,7 @@ class _Rows(sqlite3.Cursor):
     path = Path()
 
     @contextmanager
-    def told(self) -> Iterator[None]:
+    def explain_errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
@@ -62,11 +62,11 @@ class _Rows(sqlite3.Cursor):
             raise _explained(error, self.path) from error
 
     def fetchone(self) -> Any:
-        with self.told():
+        with self.explain_errors():
             return super().fetchone()
 
     def fetchall(self) -> list[Any]:
-        with self.told():
+        with self.explain_errors():
             return super().fetchall()
 
 
@@ -178,7 +178,7 @@ class Database:
         self._check_process()
         cursor = self._connection.cursor(_Rows)
         cursor.path = self.path
-        with cursor.told():
+        with cursor.explain_errors():
             return cursor.execute(sql, values)
 
     def _check_process(self) -> None:

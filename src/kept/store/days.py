@@ -53,7 +53,7 @@ class SqliteDays:
 
     def _drop(self, thread: int, start: int) -> None:
         for row in self._database.run("notes_from", thread=thread, start=start).fetchall():
-            self._database.run("unindex_note", id=row["id"], words=index_words(_read(row["body"])[0]))
+            self._database.run("unindex_note", id=row["id"], words=index_words(_unpack_note(row["body"])[0]))
             self._database.run("unembed", kind="summary", item=row["id"])
         self._database.run("drop_notes", thread=thread, start=start)
 
@@ -62,7 +62,7 @@ class SqliteDays:
         rows = self._database.run("notes_between", start=to_text(start), stop=to_text(stop))
         return tuple(
             Noted(
-                note=load(Note, _read(row["body"])[1]),
+                note=load(Note, _unpack_note(row["body"])[1]),
                 thread=row["thread"],
                 session=row["session"],
                 project=row["project"],
@@ -99,7 +99,7 @@ class SqliteDays:
                 yield f"summary {row['id']}: damaged"
         for row in self._database.run("all_notes"):
             try:
-                note = load(Note, _read(row["body"])[1])
+                note = load(Note, _unpack_note(row["body"])[1])
             except (*UNREADABLE, zlib.error):
                 note = None
             number = row["thread"] * 2**32 + row["ordinal"]
@@ -124,7 +124,7 @@ class SqliteDays:
             for row in self._database.run("points_from", thread=thread, start=start, stop=stop).fetchall():
                 self._database.run("drop_passage", row=row["row"])
             for each in points:
-                self._put(safe_value(each, self._database.safe))
+                self._store_passage(safe_value(each, self._database.safe))
 
     def points(self, start: datetime, stop: datetime) -> tuple[Pointed, ...]:
         """The points in [start, stop), in the order of their times."""
@@ -147,7 +147,7 @@ class SqliteDays:
         with self._database.transaction():
             for row in self._database.run("passages_told", id=passage.id).fetchall():
                 self._take_away(row)
-            self._put(passage)
+            self._store_passage(passage)
             self._index(passage)
 
     def written(self, first: date, last: date) -> tuple[Passage, ...]:
@@ -166,19 +166,19 @@ class SqliteDays:
                 for row in self._database.run("passages_told", id=each).fetchall():
                     self._take_away(row)
 
-    def take(self, passage: Passage) -> None:
+    def load_passage(self, passage: Passage) -> None:
         """Take up a passage of a store that is loaded."""
-        self._put(passage)
+        self._store_passage(passage)
         self._index(passage)
 
-    def _put(self, passage: Passage) -> None:
+    def _store_passage(self, passage: Passage) -> None:
         self._database.run("put_passage", body=canonical(dump(passage)), **_columns(passage))
 
     def _index(self, passage: Passage) -> None:
         """Points are the detail of what lines tell: they are read by day, not found by words."""
         if passage.form is not Form.POINT and passage.text:
-            self._database.run("index_note", id=_row(passage), words=index_words(passage.text))
-            self._database.run("unembed", kind="summary", item=_row(passage))
+            self._database.run("index_note", id=_passage_row(passage), words=index_words(passage.text))
+            self._database.run("unembed", kind="summary", item=_passage_row(passage))
 
     def _take_away(self, row: Any) -> None:
         passage = _passage(row["body"])
@@ -188,14 +188,14 @@ class SqliteDays:
         self._database.run("drop_passage", row=row["row"])
 
 
-def _row(passage: Passage) -> int:
+def _passage_row(passage: Passage) -> int:
     """The row of a passage, made of its id, so that a store that is loaded elsewhere has the same."""
     return _PASSAGES + int(passage.id, 16)
 
 
 def _columns(passage: Passage) -> dict[str, Any]:
     return {
-        "row": _row(passage),
+        "row": _passage_row(passage),
         "id": passage.id,
         "form": passage.form.value,
         "day": passage.day.isoformat() if passage.day else "",
@@ -211,6 +211,6 @@ def _passage(body: str) -> Passage:
     return passage
 
 
-def _read(body: bytes) -> tuple[str, Any]:
+def _unpack_note(body: bytes) -> tuple[str, Any]:
     text, note = json.loads(zlib.decompress(body))
     return text, note

@@ -44,8 +44,8 @@ def amended(
     spared: Collection[str] = (),
 ) -> Amended:
     """What changes in a log whose rows come in order; memories and candidates that are ``spared`` stay as they are."""
-    done = [row if row.memory in spared else _without(row, words) for row in operations]
-    told = [row if row.id in spared else _without(row, words) for row in candidates]
+    done = [row if row.memory in spared else _row_without(row, words) for row in operations]
+    told = [row if row.id in spared else _row_without(row, words) for row in candidates]
     heads = [_head_without(row, words) for row in passes]
     return Amended(
         passes=tuple(new for old, new in zip(passes, _chained(heads, done, told), strict=True) if new != old),
@@ -123,7 +123,7 @@ def _unquoted(value: object, words: Words) -> object:
     return value
 
 
-def _without(row: R, words: Words) -> R:
+def _row_without(row: R, words: Words) -> R:
     body = json_without(row.body, words)
     sealed = row.words if row.words is None else _uncited(json_without(row.words, words), words)
     if (body, sealed) == (row.body, row.words):

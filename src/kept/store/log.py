@@ -79,7 +79,9 @@ class SqliteLog(SqliteMemories):
         draft = safe_draft(draft, self._database.safe)
         with self._database.transaction():
             last = self._database.one("last_pass")
-            written = appended(draft, _pass(last) if last else None, self._last("last_operation"), self._last("last_candidate"))
+            written = appended(
+                draft, _pass(last) if last else None, self._last_number("last_operation"), self._last_number("last_candidate")
+            )
             if draft.span:
                 self._database.run("soil_span", thread=draft.span.thread, start=draft.span.start)
             self._append(written)
@@ -326,7 +328,7 @@ class SqliteLog(SqliteMemories):
         yield from self._fingerprints()
         yield from (GroupRow(profile=profile, scope=scope) for profile, scope in self.dirty())
 
-    def take(self, row: Row) -> None:
+    def load_row(self, row: Row) -> None:
         """Take up a row of :meth:`rows`, inside the transaction that loads them all."""
         match row:
             case RunRow():

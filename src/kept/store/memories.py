@@ -27,7 +27,7 @@ class SqliteMemories:
     def memory(self, number: str) -> Memory | None:
         """The memory of that id, or None."""
         row = self._database.one("memory", id=number)
-        return read(row) if row else None
+        return memory_of_row(row) if row else None
 
     def memories(self, *, group: tuple[str, str] | None = None) -> tuple[Memory, ...]:
         """All memories by id, or those of a (profile, scope)."""
@@ -36,7 +36,7 @@ class SqliteMemories:
         return self._memories("memories_of", profile=group[0], scope=group[1])
 
     def _memories(self, name: str, **values: Any) -> tuple[Memory, ...]:
-        return tuple(read(row) for row in self._database.run(name, **values))
+        return tuple(memory_of_row(row) for row in self._database.run(name, **values))
 
     def memories_between(self, start: datetime, stop: datetime) -> tuple[Memory, ...]:
         """The memories first seen before ``stop`` and last seen at ``start`` or later, by id."""
@@ -58,12 +58,12 @@ class SqliteMemories:
     def search(self, words: Iterable[str], limit: int) -> tuple[tuple[Memory, float], ...]:
         """Memories with any of the words, best first, with their score (higher is better)."""
         rows = self._database.run("search_memories", query=any_of(words), limit=limit)
-        return tuple((read(row), -row["rank"]) for row in rows)
+        return tuple((memory_of_row(row), -row["rank"]) for row in rows)
 
     def _project(self, after: Mapping[str, Memory | None]) -> None:
         """Make memories what ``after`` says (None: not there), and their index entries with them."""
         known = {row["id"]: (row["rowid"], whole(row)) for row in self._database.run("memories_with", ids=listed(after))}
-        number = self._last("last_memory")
+        number = self._last_number("last_memory")
         puts, drops, entries, stale = [], [], [], []
         for memory_id, memory in after.items():
             rowid, old = known.get(memory_id, (0, ""))
@@ -99,12 +99,12 @@ class SqliteMemories:
         unreadable: list[str] = []
         for row in self._database.run("memory_bodies"):
             try:
-                found[row["id"]] = read(row)
+                found[row["id"]] = memory_of_row(row)
             except DamagedError:
                 unreadable.append(row["id"])
         return found, tuple(unreadable)
 
-    def _last(self, name: str) -> int:
+    def _last_number(self, name: str) -> int:
         return int(self._database.one(name)["number"])
 
 
@@ -118,9 +118,9 @@ def fields(value: Any, *names: str) -> dict[str, Any]:
     return {name: getattr(value, name) for name in names}
 
 
-def read(row: Any) -> Memory:
+def memory_of_row(row: Any) -> Memory:
     """The memory of a row with ``id``, ``body``, ``checksum``: never one that is not what was written. Raises DamagedError."""
-    return _memory(whole(row))
+    return _parse_memory(whole(row))
 
 
 def whole(row: Any) -> str:
@@ -137,7 +137,7 @@ def is_whole(row: Any) -> bool:
 
 
 @lru_cache(maxsize=20_000)
-def _memory(body: str) -> Memory:
+def _parse_memory(body: str) -> Memory:
     try:
         memory: Memory = load(Memory, json.loads(body))
     except UNREADABLE as error:
@@ -146,7 +146,7 @@ def _memory(body: str) -> Memory:
 
 
 def _words_of(body: str) -> str:
-    return indexed(_memory(body)) if body else ""
+    return indexed(_parse_memory(body)) if body else ""
 
 
 def indexed(memory: Memory) -> str:

@@ -51,12 +51,12 @@ def read_in(path: Path) -> Iterator[Row]:
         with gzip.open(path, "rb") as file:
             while line := file.readline(_LONGEST):
                 number += 1
-                yield _row(line, first=number == 1)
+                yield _parse_row(line, first=number == 1)
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError) as error:
         raise StoreError(f"row {number} cannot be read: {error}", where=str(path), hint="nothing was changed") from error
 
 
-def _row(line: bytes, *, first: bool) -> Row:
+def _parse_row(line: bytes, *, first: bool) -> Row:
     row: Row = load(Row, json.loads(line, parse_constant=_refuse))
     if first != isinstance(row, StoreRow):
         raise ValueError("the first row, and only that, tells the form")

@@ -109,7 +109,7 @@ class StoreReader:
         """The recorded scope of a directory or of the nearest one above it; empty where none is recorded."""
         place = directory.rstrip("/\\") or directory
         for _ in range(40):
-            rows = self._run("scope", directory=place)
+            rows = self._fetch_all("scope", directory=place)
             if rows:
                 return str(rows[0][0])
             above = os.path.dirname(place)  # noqa: PTH120 - as above
@@ -120,61 +120,64 @@ class StoreReader:
 
     def names(self, scopes: list[str]) -> dict[str, str]:
         """What projects are called, by scope."""
-        return {row[0]: row[1] for row in self._run("names", scopes=json.dumps(scopes))}
+        return {row[0]: row[1] for row in self._fetch_all("names", scopes=json.dumps(scopes))}
 
     def texts(self) -> int:
         """How many memories and turns there are to be found."""
-        return sum(_varint(row[0]) for row in self._run("texts"))
+        return sum(_varint(row[0]) for row in self._fetch_all("texts"))
 
-    def count(self, word: str) -> int:
+    def count_with(self, word: str) -> int:
         """How many of them have a word."""
-        return sum(int(self._run(name, word=_quoted(word))[0][0]) for name in ("memories_with", "turns_with"))
+        return sum(int(self._fetch_all(name, word=_quoted(word))[0][0]) for name in ("memories_with", "turns_with"))
 
     def memories_of(self, word: str, scopes: list[str], profiles: list[str]) -> list[int]:
         """The rows of the active memories of these scopes that have a word."""
         return [
-            row[0] for row in self._run("memories_of", word=_quoted(word), scopes=json.dumps(scopes), profiles=json.dumps(profiles))
+            row[0]
+            for row in self._fetch_all("memories_of", word=_quoted(word), scopes=json.dumps(scopes), profiles=json.dumps(profiles))
         ]
 
-    def rows(self, ids: list[str], scopes: list[str], profiles: list[str]) -> list[int]:
+    def row_numbers(self, ids: list[str], scopes: list[str], profiles: list[str]) -> list[int]:
         """The rows of those of these memories that are active and of these scopes."""
-        found = self._run("rows", ids=json.dumps(ids), scopes=json.dumps(scopes), profiles=json.dumps(profiles)) if ids else []
+        found = (
+            self._fetch_all("rows", ids=json.dumps(ids), scopes=json.dumps(scopes), profiles=json.dumps(profiles)) if ids else []
+        )
         return [row[0] for row in found]
 
     def notes_of(self, word: str, scopes: list[str]) -> list[int]:
         """The rows of what was worked on in projects of these scopes that has a word."""
-        return [row[0] for row in self._run("notes_of", word=_quoted(word), scopes=json.dumps(scopes))]
+        return [row[0] for row in self._fetch_all("notes_of", word=_quoted(word), scopes=json.dumps(scopes))]
 
     def noted(self, scopes: list[str]) -> int:
         """How many things were worked on in projects of these scopes."""
-        return int(self._run("noted", scopes=json.dumps(scopes))[0][0])
+        return int(self._fetch_all("noted", scopes=json.dumps(scopes))[0][0])
 
     def memories(self, rows: list[int]) -> list[Known]:
         """Memories by their rows."""
-        return [_known(row) for row in self._run("memories", rows=json.dumps(rows))]
+        return [_known_of_row(row) for row in self._fetch_all("memories", rows=json.dumps(rows))]
 
     def core(self, scopes: list[str], categories: list[str], profiles: list[str]) -> list[Known]:
         """Active memories that are always shown: those of the user's scope in these categories, and pinned ones."""
-        found = self._run("core", scopes=json.dumps(scopes), categories=json.dumps(categories), profiles=json.dumps(profiles))
-        return [_known(row) for row in found]
+        found = self._fetch_all("core", scopes=json.dumps(scopes), categories=json.dumps(categories), profiles=json.dumps(profiles))
+        return [_known_of_row(row) for row in found]
 
     def fixes(self, marks: list[str]) -> list[Known]:
         """Active memories with one of these failure fingerprints, whatever their scope."""
-        return [_known(row) for row in self._run("fixes", marks=json.dumps(marks))] if marks else []
+        return [_known_of_row(row) for row in self._fetch_all("fixes", marks=json.dumps(marks))] if marks else []
 
     def notes(self, rows: list[int]) -> list[Noted]:
         """What was worked on, by its rows."""
-        return [_noted(row) for row in self._run("notes", rows=json.dumps(rows))]
+        return [_noted_of_row(row) for row in self._fetch_all("notes", rows=json.dumps(rows))]
 
     def notes_between(self, start: str, stop: str, scopes: list[str]) -> list[Noted]:
         """What was worked on in [start, stop) (texts of instants) in projects of these scopes, the latest first."""
-        return [_noted(row) for row in self._run("notes_between", start=start, stop=stop, scopes=json.dumps(scopes))]
+        return [_noted_of_row(row) for row in self._fetch_all("notes_between", start=start, stop=stop, scopes=json.dumps(scopes))]
 
     def written(self, first: str, last: str, scopes: list[str]) -> list[Written]:
         """What the daybook says of the days from ``first`` to ``last`` (ISO dates) in projects of these scopes, the latest
         first.
         """
-        return [_written(row) for row in self._run("passages", first=first, last=last, scopes=json.dumps(scopes))]
+        return [_written_of_row(row) for row in self._fetch_all("passages", first=first, last=last, scopes=json.dumps(scopes))]
 
     def outputs(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """What was last written to each file: its path, and of every line the key (a memory's id, or what else it is) and the
@@ -182,17 +185,17 @@ class StoreReader:
         """
         return [
             (path, [(each.get("key", ""), each.get("text", "")) for each in json.loads(lines)])
-            for path, lines in self._run("output")
+            for path, lines in self._fetch_all("output")
         ]
 
-    def _run(self, name: str, /, **values: Any) -> list[Any]:
+    def _fetch_all(self, name: str, /, **values: Any) -> list[Any]:
         try:
             return self._connection.execute(self._statements[name], values).fetchall()
         except sqlite3.Error as error:
             raise StoreError(str(error)) from error
 
 
-def _known(row: Any) -> Known:
+def _known_of_row(row: Any) -> Known:
     try:
         body = json.loads(row[4])
         return Known(
@@ -216,7 +219,7 @@ def _known(row: Any) -> Known:
         raise StoreError(f"memory {row[1]}") from error
 
 
-def _noted(row: Any) -> Noted:
+def _noted_of_row(row: Any) -> Noted:
     try:
         text, body = json.loads(zlib.decompress(row[4]))
         told = [str(body.get("outcome", "")), *map(str, body.get("commits", ()))]
@@ -228,7 +231,7 @@ def _noted(row: Any) -> Noted:
         raise StoreError("a note of what was worked on is damaged", hint="run `kept check`") from error
 
 
-def _written(row: Any) -> Written:
+def _written_of_row(row: Any) -> Written:
     try:
         body = json.loads(row[3])
         sessions = frozenset(map(str, body.get("sessions", ())))

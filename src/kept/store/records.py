@@ -128,7 +128,7 @@ def chain(previous: str, made: Pass, commitments: Sequence[str], covers: Sequenc
 
 def pack(events: Sequence[Event]) -> tuple[bytes, str]:
     """A block: the compressed rows of events, and its hash."""
-    body = zlib.compress(canonical([_row(each) for each in events]).encode(), 6)
+    body = zlib.compress(canonical([_event_values(each) for each in events]).encode(), 6)
     return body, blake2b(body, digest_size=16).hexdigest()
 
 
@@ -178,7 +178,7 @@ def block_hash(body: bytes) -> str:
     return blake2b(body, digest_size=16).hexdigest()
 
 
-def _row(event: Event) -> list[Any]:
+def _event_values(event: Event) -> list[Any]:
     tool, pointer = event.tool, event.pointer
     return [
         event.key,

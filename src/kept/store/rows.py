@@ -45,7 +45,7 @@ def appended(draft: Draft, last: PassRow | None, operations: int, candidates: in
         note=draft.note,
     )
     written = tuple(_operation(number, made.id, each) for number, each in enumerate(draft.operations, operations + 1))
-    judged = tuple(_candidates(made.id, draft, candidates)) if draft.span else ()
+    judged = tuple(_candidate_rows(made.id, draft, candidates)) if draft.span else ()
     covers = ((draft.span.thread, draft.span.start),) if draft.span else ()
     return Appended(
         made=made,
@@ -74,7 +74,7 @@ def _operation(number: int, made: int, operation: Operation) -> OperationRow:
     )
 
 
-def _candidates(made: int, draft: Draft, before: int) -> Iterator[CandidateRow]:
+def _candidate_rows(made: int, draft: Draft, before: int) -> Iterator[CandidateRow]:
     assert draft.span is not None
     for row, (ordinal, judged) in enumerate(draft.span.judged, before + 1):
         parts, candidate = seal(judged_body(judged), secrets.token_hex(8)), judged.candidate

@@ -31,7 +31,7 @@ def foreign_programs(connection: sqlite3.Connection) -> Iterator[str]:
 
 def foreign_objects(connection: sqlite3.Connection) -> Iterator[str]:
     """The tables and indexes (triggers and views too) of a store of the newest format that kept did not make, by kind and name."""
-    return (f"{kind} {name}" for kind, name in _objects(connection) if (kind, name) not in _own())
+    return (f"{kind} {name}" for kind, name in _objects(connection) if (kind, name) not in _current_objects())
 
 
 def _objects(connection: sqlite3.Connection) -> list[tuple[str, str]]:
@@ -39,7 +39,7 @@ def _objects(connection: sqlite3.Connection) -> list[tuple[str, str]]:
 
 
 @cache
-def _own() -> frozenset[tuple[str, str]]:
+def _current_objects() -> frozenset[tuple[str, str]]:
     """What a new store is made of."""
     with closing(sqlite3.connect(":memory:")) as made:
         for statement in schema_statements():

@@ -163,10 +163,10 @@ class SqliteStore:
                 *(_miscounted(row["name"], row["missing"]) for row in self._database.run("wrong_tallies")),
                 *self._lost_key(),
                 *((self._remains,) if self._remains else ()),
-                *_told("archive", self._archive.damage()),
-                *_told("log", self._log.damage(stored)),
-                *_told("archive", self._archive.misquotes(cited)),
-                *_told("notes", self._days.damage()),
+                *_report_unreadable("archive", self._archive.damage()),
+                *_report_unreadable("log", self._log.damage(stored)),
+                *_report_unreadable("archive", self._archive.misquotes(cited)),
+                *_report_unreadable("notes", self._days.damage()),
             )
             return found if unreadable or not indexes else (*found, *self._wrong_index(stored))
 
@@ -267,7 +267,7 @@ class SqliteStore:
 
     def _take(self, kind: type[Row], rows: Sequence[Row]) -> None:
         if kind in (FileRow, EventRow, ThreadRow, Project, OptedOut):
-            self._archive.take(rows)
+            self._archive.load_rows(rows)
             return
         for row in rows:
             if isinstance(row, StoreRow):
@@ -275,9 +275,9 @@ class SqliteStore:
                     raise ValueError(f"it has form {row.version}, this program knows {VERSION}")
                 self._database.run("put_setting", name="key:forget", value=bytes.fromhex(row.key).hex())
             elif isinstance(row, Passage):
-                self._days.take(row)
+                self._days.load_passage(row)
             else:
-                self._log.take(row)
+                self._log.load_row(row)
 
 
 def _miscounted(table: str, missing: int) -> str:
@@ -286,7 +286,7 @@ def _miscounted(table: str, missing: int) -> str:
     return f"{table}: its rows are not those that were counted"
 
 
-def _told(part: str, found: Iterator[str]) -> Iterator[str]:
+def _report_unreadable(part: str, found: Iterator[str]) -> Iterator[str]:
     """What is found in a part of the store, and where it ends early that a row of it cannot be read."""
     try:
         yield from found

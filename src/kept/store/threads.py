@@ -34,7 +34,7 @@ class Tree:
     human: bytearray = field(default_factory=bytearray)
     output: bytearray = field(default_factory=bytearray)
 
-    def add(self, record: int, parent: int, turn: int, *, human: bool, output: bool) -> None:
+    def append(self, record: int, parent: int, turn: int, *, human: bool, output: bool) -> None:
         """Append the next event."""
         self.record.append(record)
         self.parent.append(parent)
@@ -75,7 +75,7 @@ def abandoned(tree: Tree) -> bytearray:
     """
     family = _family(tree)
     last = _last_orders(family)
-    standing = _line(family)
+    standing = _ancestors(family)
     replaced = [
         older
         for parent, eldest in enumerate(family.child)
@@ -89,11 +89,11 @@ def abandoned(tree: Tree) -> bytearray:
 
 def _family(tree: Tree) -> _Family:
     known = _unique(tree.record)
-    dangling = _unique(each for each in tree.parent if each and _place(known, each) == _NONE)
+    dangling = _unique(each for each in tree.parent if each and _index_of(known, each) == _NONE)
     links = array("q", sorted((*known, *dangling))) if dangling else known
     blank = array("q", [_NONE]) * len(links)
     family = _Family(
-        of=array("q", (_place(links, each) if each else _NONE for each in tree.record)),
+        of=array("q", (_index_of(links, each) if each else _NONE for each in tree.record)),
         first=blank[:],
         last=blank[:],
         parent=blank[:],
@@ -111,7 +111,7 @@ def _family(tree: Tree) -> _Family:
             continue
         family.first[record] = order
         if tree.parent[order]:
-            parent = family.parent[record] = _place(links, tree.parent[order])
+            parent = family.parent[record] = _index_of(links, tree.parent[order])
             if youngest[parent] == _NONE:
                 family.child[parent] = record
             else:
@@ -124,12 +124,12 @@ def _unique(links: Iterable[int]) -> "array[int]":
     return array("q", (each for each, _ in groupby(sorted(links)) if each))
 
 
-def _place(links: Sequence[int], wanted: int) -> int:
+def _index_of(links: Sequence[int], wanted: int) -> int:
     found = bisect_left(links, wanted)
     return found if found < len(links) and links[found] == wanted else _NONE
 
 
-def _line(family: _Family) -> bytearray:
+def _ancestors(family: _Family) -> bytearray:
     """Which records the newest event hangs on: it stands, so they do, whatever a cycle of links says."""
     line = bytearray(len(family.parent))
     record = family.of[-1] if family.of else _NONE

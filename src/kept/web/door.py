@@ -63,7 +63,7 @@ class Door:
         try:
             inside = self._checked(scope)
             if scope["method"] not in _READS:
-                receive = _given(await _body(receive), receive)
+                receive = _given(await _receive_body(receive), receive)
             await (self._app if inside else self._sign_in)(scope, receive, answer)
         except _Turned as turned:
             large = turned.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
@@ -78,11 +78,11 @@ class Door:
         sent = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
         reads, path = scope["method"] in _READS, scope["path"]
         self._comes_from_here(sent)
-        if _values(sent, "upgrade"):
+        if _header_values(sent, "upgrade"):
             raise _Turned(HTTPStatus.FORBIDDEN, "nothing here speaks anything but plain HTTP")
-        if any(_values(sent, each) for each in _OVERRIDES):
+        if any(_header_values(sent, each) for each in _OVERRIDES):
             raise _Turned(HTTPStatus.BAD_REQUEST, "a method is said by the method, not by a header")
-        sizes = _values(sent, "content-length")
+        sizes = _header_values(sent, "content-length")
         if any(not (each.isascii() and each.isdigit()) for each in sizes) or len(set(sizes)) > 1:
             raise _Turned(HTTPStatus.BAD_REQUEST, "the length of the request is no number")
         if sizes and (len(sizes[0]) > 18 or int(sizes[0]) > MOST):
@@ -102,20 +102,20 @@ class Door:
         return signed_in or path == SIGN_IN or path.startswith(STATIC)
 
     def _comes_from_here(self, sent: Sequence[tuple[str, str]]) -> None:
-        hosts, origins = _values(sent, "host"), _values(sent, "origin")
+        hosts, origins = _header_values(sent, "host"), _header_values(sent, "origin")
         if len(hosts) != 1 or hosts[0] not in self._room.hosts:
             raise _Turned(HTTPStatus.FORBIDDEN, "this page is served to this machine only, under its own name")
         if any(each != f"http://{hosts[0]}" for each in origins) or len(origins) > 1:
             raise _Turned(HTTPStatus.FORBIDDEN, "another page may not ask here")
-        if any(each not in ("same-origin", "none") for each in _values(sent, "sec-fetch-site")):
+        if any(each not in ("same-origin", "none") for each in _header_values(sent, "sec-fetch-site")):
             raise _Turned(HTTPStatus.FORBIDDEN, "another page may not ask here")
 
     def _signed_in(self, sent: Sequence[tuple[str, str]]) -> bool:
-        for each in _values(sent, "authorization"):
+        for each in _header_values(sent, "authorization"):
             scheme, _, key = each.partition(" ")
             if scheme.lower() == "bearer" and self._room.opens(key.strip()):
                 return True
-        for each in _values(sent, "cookie"):
+        for each in _header_values(sent, "cookie"):
             try:
                 found = SimpleCookie(each).get(self._room.cookie)
             except CookieError:
@@ -154,16 +154,16 @@ class _Answer:
             await self({"type": "http.response.body"})
 
 
-def _values(sent: Sequence[tuple[str, str]], name: str) -> list[str]:
+def _header_values(sent: Sequence[tuple[str, str]], name: str) -> list[str]:
     return [value.strip() for each, value in sent if each == name]
 
 
 def _is_json(sent: Sequence[tuple[str, str]]) -> bool:
-    kinds = _values(sent, "content-type")
+    kinds = _header_values(sent, "content-type")
     return len(kinds) == 1 and kinds[0].partition(";")[0].strip().lower() == "application/json"
 
 
-async def _body(receive: Receive) -> bytes:
+async def _receive_body(receive: Receive) -> bytes:
     """The whole body of a request. Raises _Turned where it is too large, whatever it said of itself, or too slow."""
     parts: list[bytes] = []
     size = 0

@@ -94,7 +94,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_seen,
+        finalize=_make_visible,
         auto_reload=False,
     )
     made.globals["asset"] = address
@@ -105,7 +105,7 @@ def _environment() -> Environment:
     return made
 
 
-def _seen(value: Any) -> Any:
+def _make_visible(value: Any) -> Any:
     """A value as it may be shown: Markup is ours, every other text may come from a transcript."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 

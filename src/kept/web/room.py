@@ -43,7 +43,7 @@ class Room:
     work: Work = field(default_factory=Work)
 
     @property
-    def shown(self) -> OpenDesk:
+    def open_shown(self) -> OpenDesk:
         """How a workspace of what is shown is opened: the sample's while that is, else the person's own."""
         instead = self.open_sample if self.in_sample.is_set() else None
         return instead or self.open_desk
@@ -87,7 +87,7 @@ def home_of(request: Request) -> Paths:
 @contextmanager
 def at_desk(request: Request) -> Iterator[Workspace]:
     """The workspace of a request. Open it and use it in one thread: ask for it in the body of a handler that is no coroutine."""
-    with room_of(request).shown() as workspace:
+    with room_of(request).open_shown() as workspace:
         yield workspace
 
 
@@ -104,7 +104,7 @@ class Settled(Generic[T]):
 
 def settled(workspace: Workspace, act: Callable[[], T]) -> Settled[T]:
     """Make a change as every front door does: hand edits are absorbed before, files are written after. Raises what it raises."""
-    last = _last(workspace)
+    last = _last_run(workspace)
     result, written = settle(workspace, act)
     made = sorted(each.id for each in workspace.store.log.runs(_RUNS) if each.id > last and each.command in _OWN)
     return Settled(result=result, undo=",".join(f"r{each}" for each in made), problems=tuple(written.problems))
@@ -114,5 +114,5 @@ _RUNS = 1_100  # a change of many memories at once makes as many runs
 _OWN = frozenset({"add", "edit", "retire", "keep", "approve", "reject", "pin", "unpin", "resolve", "merge", "admit"})
 
 
-def _last(workspace: Workspace) -> int:
+def _last_run(workspace: Workspace) -> int:
     return max((each.id for each in workspace.store.log.runs(1)), default=0)

@@ -57,7 +57,7 @@ def make(room: Room) -> ASGIApp:
     for each in (*(one.router for one in PAGES), story.router):  # the story is a page that no navigation leads to
         app.include_router(each, include_in_schema=False)
     app.add_api_route("/waiting/{name}", _waiting, include_in_schema=False)
-    app.add_exception_handler(KeptError, _told)
+    app.add_exception_handler(KeptError, _respond_to_error)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(Exception, _broken)
@@ -77,16 +77,16 @@ def _waiting(request: Request, name: str) -> Response:
         return part(workspace, "waiting.html", count=found(workspace))
 
 
-def _told(request: Request, error: Exception) -> Response:
+def _respond_to_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, KeptError)
-    return _answer(request, status_of(error), problem_of(error))
+    return _problem_response(request, status_of(error), problem_of(error))
 
 
 def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     what = "there is no such page" if error.status_code == 404 else str(error.detail)
     headers = {"allow": ", ".join(_allowed(request))} if error.status_code == 405 else error.headers
-    return _answer(request, error.status_code, {"error": what, "where": "", "hint": ""}, headers)
+    return _problem_response(request, error.status_code, {"error": what, "where": "", "hint": ""}, headers)
 
 
 def _allowed(request: Request) -> list[str]:
@@ -108,15 +108,15 @@ def _malformed(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(each) for each in first["loc"][1:])
-    return _answer(request, 422, {"error": str(first["msg"]), "where": where, "hint": ""})
+    return _problem_response(request, 422, {"error": str(first["msg"]), "where": where, "hint": ""})
 
 
 def _broken(request: Request, error: Exception) -> Response:
     hint = noted(room_of(request), request.scope, error)
-    return _answer(request, 500, {"error": error_line(error), "where": "", "hint": hint})
+    return _problem_response(request, 500, {"error": error_line(error), "where": "", "hint": hint})
 
 
-def _answer(request: Request, status: int, problem: dict[str, str], headers: Mapping[str, str] | None = None) -> Response:
+def _problem_response(request: Request, status: int, problem: dict[str, str], headers: Mapping[str, str] | None = None) -> Response:
     if request.url.path.startswith(API):
         return JSONResponse(problem, status_code=status, headers=headers)
     return problem_page(request, status, problem)

@@ -78,7 +78,7 @@ class Work:
                 raise BusyError("a run is under way", hint="wait for it, or stop it")
             self._stop = False
             self._now = Now(number=self._now.number + 1, running=True, since=monotonic(), dry=options.dry)
-            self._thread = Thread(target=self._run, args=(home, open_desk, options), daemon=True, name="kept-run")
+            self._thread = Thread(target=self._run_job, args=(home, open_desk, options), daemon=True, name="kept-run")
             self._thread.start()
             return self._now
 
@@ -93,7 +93,7 @@ class Work:
             self._thread.join(seconds)
         return self._now
 
-    def _step(self, stage: str, done: int, total: int) -> None:
+    def _report_progress(self, stage: str, done: int, total: int) -> None:
         if self._stop:
             raise KeyboardInterrupt
         self._now = replace(self._now, stage=stage, done=done, total=total)
@@ -101,13 +101,13 @@ class Work:
     def _tell(self, sentence: str) -> None:
         self._now = replace(self._now, told=(*self._now.told, sentence))
 
-    def _run(self, home: Paths, open_desk: Callable[[], AbstractContextManager[Workspace]], options: Options) -> None:
+    def _run_job(self, home: Paths, open_desk: Callable[[], AbstractContextManager[Workspace]], options: Options) -> None:
         ended: dict[str, Any] = {"running": False}
         try:
             with open_desk() as workspace:
                 if workspace.llm is not None:
                     workspace.llm.tell = self._tell
-                ended["report"] = run(workspace, [], options, progress=self._step).body()
+                ended["report"] = run(workspace, [], options, progress=self._report_progress).body()
         except KeyboardInterrupt:
             ended |= {"stopped": True, "problem": "it was stopped; what was done is done, and the next run goes on from there"}
         except KeptError as error:

@@ -45,20 +45,20 @@ def config(
     home = find_paths(asked(context).home, os.environ)
     if action == "list":
         found = configure.listed(home)
-        show.write_json([dump(each) for each in found]) if as_json else show.write(_listed(found))
+        show.write_json([dump(each) for each in found]) if as_json else show.write(_format_settings(found))
         return 0
     if action == "show":
-        values = configure.shown(home)
+        values = configure.show_settings(home)
     else:
-        values = {name: configure.setting(home, name) if value is None else configure.change(home, name, value)}
+        values = {name: configure.setting(home, name) if value is None else configure.change_setting(home, name, value)}
     if as_json:
         show.write_json(values)
     elif action == "get":
-        show.write([line(_plain(values[name]))])
+        show.write([line(_format_value(values[name]))])
     else:
         width = max(map(len, values))
-        show.write(entry([(f"{each:<{width}}  ", "cyan")], _plain(found) or "–") for each, found in values.items())
-        show.write([line((show.place(home.settings), "dim"))])
+        show.write(entry([(f"{each:<{width}}  ", "cyan")], _format_value(found) or "–") for each, found in values.items())
+        show.write([line((show.format_path(home.settings), "dim"))])
     return 0
 
 
@@ -91,21 +91,21 @@ def _coming(found: Coming) -> Iterator[Line]:
     yield line((f"About {found.tokens} tokens, {price}. Send it? ", "bold"), ("y/n", "dim"))
 
 
-def _listed(found: Sequence[Setting]) -> Iterator[Line]:
+def _format_settings(found: Sequence[Setting]) -> Iterator[Line]:
     for group, inside in groupby(found, key=lambda each: each.group):
         yield line((group, "bold"))
         for each in inside:
-            usual = "" if each.value == each.default else f"  (usually {_plain(each.default) or 'nothing'})"
-            yield line((f"  {each.name}", "cyan"), f" = {_plain(each.value) or '–'}", (usual, "dim"))
+            usual = "" if each.value == each.default else f"  (usually {_format_value(each.default) or 'nothing'})"
+            yield line((f"  {each.name}", "cyan"), f" = {_format_value(each.value) or '–'}", (usual, "dim"))
             choices = f" One of: {', '.join(each.choices)}." if each.choices else ""
             yield entry([("    ", "")], f"{each.meaning} A {each.kind}.{choices}")
 
 
-def _plain(value: Any) -> str:
+def _format_value(value: Any) -> str:
     match value:
         case list():
-            return ", ".join(map(_plain, value))
+            return ", ".join(map(_format_value, value))
         case dict():
-            return ", ".join(f"{left} = {_plain(right)}" for left, right in value.items())
+            return ", ".join(f"{left} = {_format_value(right)}" for left, right in value.items())
         case _:
             return str(value)

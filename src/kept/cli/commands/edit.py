@@ -44,11 +44,11 @@ def add(
 ) -> int:
     """Remember a sentence at once."""
 
-    def act(workspace: Workspace) -> list[Memory]:
+    def apply(workspace: Workspace) -> list[Memory]:
         ends = workspace.moment(until) if until else None
         return [person.add(workspace, text, kind, project=_folder(project), until=ends)]
 
-    return _changed(context, "Remembered:", act, as_json=as_json)
+    return _apply_change(context, "Remembered:", apply, as_json=as_json)
 
 
 def suggest(
@@ -70,14 +70,14 @@ def suggest(
     """
     del replaces  # read from the transcript, where it is known which session it speaks of
 
-    def act(workspace: Workspace) -> list[Memory]:
+    def apply(workspace: Workspace) -> list[Memory]:
         return [tools.suggest(workspace, text, kind, _folder(project or Path()))]
 
     if as_json or not on_terminal():
-        return _changed(context, "Waits until the session is read, or for you in `kept review`:", act, as_json=as_json)
+        return _apply_change(context, "Waits until the session is read, or for you in `kept review`:", apply, as_json=as_json)
 
     def decide(workspace: Workspace) -> list[Memory]:
-        (memory,) = act(workspace)
+        (memory,) = apply(workspace)
         show.write(
             [memory_line(memory, workspace.zone), line("Remember this? ", ("y/n  (s: decide later in `kept review`)", "dim"))]
         )
@@ -89,7 +89,7 @@ def suggest(
             case _:
                 return [memory]
 
-    return _changed(context, "Done:", decide, as_json=False)
+    return _apply_change(context, "Done:", decide, as_json=False)
 
 
 def edit(
@@ -103,7 +103,7 @@ def edit(
 ) -> int:
     """Change the words of a memory, or its category."""
 
-    def act(workspace: Workspace) -> list[Memory]:
+    def apply(workspace: Workspace) -> list[Memory]:
         memory = person.find(workspace, number)
         words, seen = text or (memory.content if kind else ""), if_match
         if not words and on_terminal():
@@ -114,7 +114,7 @@ def edit(
             return [memory]
         return [person.edit(workspace, memory.id, words, category=kind or None, if_match=seen)]
 
-    return _changed(context, "Its words are yours now:", act, as_json=as_json)
+    return _apply_change(context, "Its words are yours now:", apply, as_json=as_json)
 
 
 def retire(
@@ -127,11 +127,11 @@ def retire(
 ) -> int:
     """Take a memory out of use. It stays in the log, and the same proposal does not bring it back."""
 
-    def act(workspace: Workspace) -> list[Memory]:
+    def apply(workspace: Workspace) -> list[Memory]:
         return [person.retire(workspace, each, reason, if_match=if_match) for each in _all(workspace, numbers, if_match)]
 
-    return _changed(
-        context, "It no longer holds, and the same proposal does not bring it back (`kept undo` does):", act, as_json=as_json
+    return _apply_change(
+        context, "It no longer holds, and the same proposal does not bring it back (`kept undo` does):", apply, as_json=as_json
     )
 
 
@@ -146,10 +146,10 @@ def resolve(
 ) -> int:
     """Close an open question and remember its answer."""
 
-    def act(workspace: Workspace) -> list[Memory]:
+    def apply(workspace: Workspace) -> list[Memory]:
         return [person.resolve(workspace, number, category, text, if_match=if_match)[1]]
 
-    return _changed(context, "The question is closed; the answer is remembered:", act, as_json=as_json)
+    return _apply_change(context, "The question is closed; the answer is remembered:", apply, as_json=as_json)
 
 
 def merge(
@@ -162,10 +162,10 @@ def merge(
 ) -> int:
     """Merge several memories into the first, with all their evidence."""
 
-    def act(workspace: Workspace) -> list[Memory]:
+    def apply(workspace: Workspace) -> list[Memory]:
         return [person.merge(workspace, numbers, text, category=kind or None)]
 
-    return _changed(context, "They are one now, with all they rest on:", act, as_json=as_json)
+    return _apply_change(context, "They are one now, with all they rest on:", apply, as_json=as_json)
 
 
 def pin(
@@ -178,15 +178,15 @@ def pin(
 ) -> int:
     """Always show a memory, and let no machine change it."""
 
-    def act(workspace: Workspace) -> list[Memory]:
+    def apply(workspace: Workspace) -> list[Memory]:
         return [person.pin(workspace, each, on=not off, if_match=if_match) for each in _all(workspace, numbers, if_match)]
 
-    return _changed(
-        context, "No longer pinned:" if off else "Pinned; always shown, and no machine changes it:", act, as_json=as_json
+    return _apply_change(
+        context, "No longer pinned:" if off else "Pinned; always shown, and no machine changes it:", apply, as_json=as_json
     )
 
 
-def _changed(context: typer.Context, told: str, act: Callable[[Workspace], list[Memory]], *, as_json: bool) -> int:
+def _apply_change(context: typer.Context, told: str, act: Callable[[Workspace], list[Memory]], *, as_json: bool) -> int:
     with at_desk(context) as workspace:
         memories, written = settle(workspace, lambda: act(workspace))
         if as_json:

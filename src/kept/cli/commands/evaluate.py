@@ -109,7 +109,7 @@ def eval_(
                 learnt = extraction(open_desk, _given(corpus, "--corpus", what), _given(gold, "--gold", what), progress=progress)
                 rows, lines = learnt.memories, _extraction_lines(learnt)
                 body = learnt.measures | {"facts": learnt.facts}
-    _written(out, rows)
+    _write_rows(out, rows)
     if as_json:
         show.write_json(body)
     else:
@@ -127,10 +127,10 @@ def _progress(*, shown: bool) -> AbstractContextManager[Progress]:
         return nullcontext(silent)
     from kept.cli import progress_bar  # noqa: PLC0415 - only a terminal needs it
 
-    return progress_bar.shown()
+    return progress_bar.show_progress()
 
 
-def _written(out: Path | None, rows: Iterable[Mapping[str, Any]]) -> None:
+def _write_rows(out: Path | None, rows: Iterable[Mapping[str, Any]]) -> None:
     if out is not None:
         put(out, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
 

@@ -72,7 +72,7 @@ def command(
         if as_json:
             show.write_json(body_of(gone))
         elif not asked(context).quiet:
-            show.write(_told(gone))
+            show.write(_format_erasure(gone))
         show.write([line(f"kept: {problem}") for problem in (*gone.problems, *map(_still, gone.remains))], sys.stderr)
         return int(bool(gone.problems or gone.remains))
 
@@ -95,7 +95,7 @@ def _still(place: str) -> str:
     return f"the words still stand in {place}; run the same command again, or delete the file"
 
 
-def _told(gone: Gone) -> Iterator[Line]:
+def _format_erasure(gone: Gone) -> Iterator[Line]:
     yield line(("Forgotten: ", "green"), ", ".join(gone.memories) or "no memory")
     if gone.sessions:
         yield line(("Turns erased, never read again: ", "green"), ", ".join(gone.sessions))
@@ -108,13 +108,13 @@ def _told(gone: Gone) -> Iterator[Line]:
         yield line(("Proved: ", "green"), "every file, row and backup of kept's was read again; the words are in none of them")
     if gone.near:
         yield line((f"{counted(len(gone.near), 'near copy', 'near copies')} stay; --also erases one:", "yellow"))
-        yield from _near(gone.near)
+        yield from _format_near_copies(gone.near)
     if gone.out_of_reach:
         yield line(("Out of kept's reach:", "yellow"))
         yield from (entry([("  ", "")], text) for text in gone.out_of_reach)
 
 
-def _near(found: Sequence[Place]) -> Iterator[Line]:
+def _format_near_copies(found: Sequence[Place]) -> Iterator[Line]:
     yield from (
         entry([("  ", ""), (place.id, "yellow"), ("  ", "")], f"“{place.text}”", (f"  ({place.where})", "dim")) for place in found
     )
@@ -133,7 +133,7 @@ def _preview(workspace: Workspace, request: Request, found: Sequence[Place]) -> 
     near = [place for place in found if place.near]
     if near:
         yield line(("Near copies, which stay unless you choose them:", "yellow"))
-        yield from _near(near)
+        yield from _format_near_copies(near)
 
 
 def _confirm(workspace: Workspace, request: Request, *, as_json: bool) -> list[str]:

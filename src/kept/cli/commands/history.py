@@ -68,9 +68,9 @@ def _entry_lines(workspace: Workspace, one: Entry, names: Mapping[str, str]) -> 
     all_off = all(off for _, off in one.passes)
     state = (("  undone", "yellow"),) if all_off else (("  cut short", "yellow"),) if run.ended_at is None else ()
     yield line((f"run {run.id}", "bold"), f"  {show.moment(run.started_at, workspace.zone)}  {run.command}", *state)
-    quiet = [each for each, _ in one.passes if not _told(each)]
+    quiet = [each for each, _ in one.passes if not _summarize_pass(each)]
     for each, off in one.passes:
-        if told := _told(each):
+        if told := _summarize_pass(each):
             subject = "" if each.undoes or each.redoes else each.subject
             for scope, name in names.items():
                 subject = subject.replace(scope, name)
@@ -80,7 +80,7 @@ def _entry_lines(workspace: Workspace, one: Entry, names: Mapping[str, str]) -> 
         yield line((f"  and {counted(len(quiet), 'pass', 'passes')} that only noted proposals", "dim"))
 
 
-def _told(made: Pass) -> str:
+def _summarize_pass(made: Pass) -> str:
     counts = Counter(type(each).__name__.lower() for each in made.operations)
     switched = [f"{word} {_passes(ids)}" for word, ids in (("took back", made.undoes), ("brought back", made.redoes)) if ids]
     return ", ".join(

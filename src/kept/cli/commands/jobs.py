@@ -40,7 +40,7 @@ def jobs(
                 else:
                     show.write(line(each) for each in text.splitlines())
             case "commit":
-                return _told(use.commit(workspace), as_json=as_json)
+                return _print_committed(use.commit(workspace), as_json=as_json)
             case _:
                 found, more = use.prepare(workspace, most=most) if action == "prepare" else (use.listed(workspace), 0)
                 if as_json:
@@ -54,7 +54,7 @@ def _lines(found: Sequence[Job], more: int) -> Iterator[Line]:
     for each in found:
         style = {"waiting": "", "answered": "green"}.get(each.state, "yellow")
         yield line(
-            (f"{each.id}  ", "cyan"), (each.state, style), (f"  about {each.tokens:,} tokens  {show.place(each.path)}", "dim")
+            (f"{each.id}  ", "cyan"), (each.state, style), (f"  about {each.tokens:,} tokens  {show.format_path(each.path)}", "dim")
         )
     if more:
         yield line((f"{counted(more, 'question')} more wait", "yellow"), (" → kept jobs prepare --most N", "dim"))
@@ -78,7 +78,7 @@ def _body(each: Job) -> dict[str, Any]:
     }
 
 
-def _told(done: Committed, *, as_json: bool) -> int:
+def _print_committed(done: Committed, *, as_json: bool) -> int:
     if as_json:
         show.write_json(
             {
@@ -98,7 +98,9 @@ def _told(done: Committed, *, as_json: bool) -> int:
     lines += [line((f"{number}: ", "red"), f"{reason}; nothing was taken from it") for number, reason in done.wrong.items()]
     lines += [line(("Stopped by a guard: ", "red"), each) for each in done.curated.stopped]
     lines += [line(("Not done: ", "red"), each) for each in done.written.problems]
-    lines += [line(("Wrote ", "green"), show.place(path), (f" ({show.size(size)})", "dim")) for path, size in done.written.files]
+    lines += [
+        line(("Wrote ", "green"), show.format_path(path), (f" ({show.size(size)})", "dim")) for path, size in done.written.files
+    ]
     lines += [line((f"{counted(done.waiting, 'job')} without a reply", "dim"))] if done.waiting else []
     show.write(lines)
     return int(done.partly)

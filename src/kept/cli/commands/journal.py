@@ -79,7 +79,7 @@ def journal(
                     return _backfill(context, workspace, work, plan, concurrency, estimate=estimate, as_json=as_json)
                 spans = _span(workspace, work, day, first, last)
                 done = use.write(workspace, work, *spans)
-                return _told([done], as_json=as_json)
+                return _print_outcomes([done], as_json=as_json)
 
 
 def _span(workspace: Workspace, work: Work, day: str, first: str, last: str) -> tuple[date, date]:
@@ -121,7 +121,9 @@ def _backfill(
             rest += f", about {money * (len(found.days) - done) / len(found.days):.2f} USD left" if money else ""
             show.write([line((f"{each.first}  {each.state.value}", ""), (f"  {rest}", "dim"))], sys.stderr)
 
-    return _told(use.backfill(workspace, work, found.days, tell, concurrency=concurrency), as_json=as_json, days=len(found.days))
+    return _print_outcomes(
+        use.backfill(workspace, work, found.days, tell, concurrency=concurrency), as_json=as_json, days=len(found.days)
+    )
 
 
 def _planned(found: Plan) -> str:
@@ -147,7 +149,7 @@ def _plan_body(found: Plan) -> dict[str, Any]:
     }
 
 
-def _told(found: Sequence[Outcome], *, as_json: bool, days: int = 1) -> int:
+def _print_outcomes(found: Sequence[Outcome], *, as_json: bool, days: int = 1) -> int:
     if as_json:
         show.write_json({"days": days, "entries": [_body(each) for each in found]})
     else:
@@ -168,7 +170,7 @@ def _lines(found: Sequence[Outcome]) -> Iterator[Line]:
         yield line((f"{days}  ", "cyan"), (f"{each.state.value}{reason}", style))
         if each.state is State.NOTHING:
             continue
-        yield line((f"    {show.place(each.path)}", "dim"))
+        yield line((f"    {show.format_path(each.path)}", "dim"))
         if each.head is not None and each.state is State.WRITTEN:
             yield line((f"    {_made_of(each.head)}", "dim"))
         if each.anew:

@@ -80,7 +80,7 @@ def _list(context: typer.Context, home: Paths, *, as_json: bool) -> int:
         except ConfigError as error:
             found[name] = str(error)
     if as_json:
-        show.write_json([_listed(name, each, chosen, used) for name, each in found.items()])
+        show.write_json([_profile_body(name, each, chosen, used) for name, each in found.items()])
         return 0
     lines: list[Line] = []
     for name, each in found.items():
@@ -90,12 +90,15 @@ def _list(context: typer.Context, home: Paths, *, as_json: bool) -> int:
         if isinstance(each, Profile) and (name == chosen or asked(context).verbose):
             lines += _categories(each)
     show.write(
-        [*lines, line((f"Your own: {show.place(folder)}/NAME.toml", "dim"), (" → kept profiles new NAME --like coding", "dim"))]
+        [
+            *lines,
+            line((f"Your own: {show.format_path(folder)}/NAME.toml", "dim"), (" → kept profiles new NAME --like coding", "dim")),
+        ]
     )
     return 0
 
 
-def _listed(name: str, each: Profile | str, chosen: str, used: set[str]) -> dict[str, Any]:
+def _profile_body(name: str, each: Profile | str, chosen: str, used: set[str]) -> dict[str, Any]:
     body: dict[str, Any] = {"id": name, "used": name == chosen, "at_work": name in used}
     if isinstance(each, str):
         return body | {"problem": each}
@@ -115,11 +118,11 @@ def _show(home: Paths, name: str, *, as_json: bool) -> int:
     if as_json:
         show.write_json(dump(found))
     else:
-        show.write(_whole(found))
+        show.write(_format_profile(found))
     return 0
 
 
-def _whole(found: Profile) -> Iterator[Line]:
+def _format_profile(found: Profile) -> Iterator[Line]:
     yield line((found.title, "bold"), (f"  {found.id}", "dim"))
     yield entry([("", "")], found.summary)
     when = ", ".join(each.value for each in Occasion if found.when.on(each))
@@ -189,7 +192,7 @@ def _new(home: Paths, name: str, like: str) -> int:
         [
             line(
                 ("Made ", "green"),
-                show.place(path),
+                show.format_path(path),
                 (f" → edit it, then: kept profiles check {name}; kept config set profile {name}", "dim"),
             )
         ]
@@ -220,7 +223,7 @@ def _check(home: Paths, given: list[str], *, as_json: bool) -> int:
                 line(
                     (f"{name}  ", "bold"),
                     (counted(len(several), "mistake"), "red"),
-                    (f"  {show.place(Path(found[name][1]))}", "dim"),
+                    (f"  {show.format_path(Path(found[name][1]))}", "dim"),
                 )
             ]
         )
@@ -244,7 +247,7 @@ def _migrate(context: typer.Context, given: list[str], mapping: list[str], *, dr
         if as_json:
             show.write_json({"mapping": dict(done.mapping), "moved": dict(done.moved), "stayed": dict(done.stayed), "dry": dry})
         else:
-            show.write(_told(done, dry=dry))
+            show.write(_format_migration(done, dry=dry))
         return told_problems(written)
 
 
@@ -255,7 +258,7 @@ def _pair(text: str) -> tuple[str, str]:
     return left.strip(), right.strip()
 
 
-def _told(done: Migrated, *, dry: bool) -> Iterator[Line]:
+def _format_migration(done: Migrated, *, dry: bool) -> Iterator[Line]:
     for name, kind in sorted(done.mapping.items()):
         count = done.moved.get(name, 0)
         yield line((f"  {name} → {kind}", "cyan"), f"  {counted(count, 'memory', 'memories')}")

@@ -40,8 +40,8 @@ def projects(
         show.write_json({"projects": changes})
         return
     for directory, place in changes.items():
-        told = f" belongs to {show.place(place)}" if place else " is a project by itself again"
-        show.write([line((show.place(directory), "bold"), told, (" → kept run", "dim"))])
+        told = f" belongs to {show.format_path(place)}" if place else " is a project by itself again"
+        show.write([line((show.format_path(directory), "bold"), told, (" → kept run", "dim"))])
 
 
 def _changes(workspace: Workspace, action: str, project: str, other: str) -> dict[str, str]:
@@ -86,16 +86,16 @@ def _lines(workspace: Workspace, known: tuple[Family, ...], pairs: list[tuple[Fa
     if not known:
         yield line("No project was seen yet.", (" → kept run", "dim"))
     for each in known:
-        shown = ", ".join(show.place(directory) for directory in each.directories[:_SHOWN])
+        shown = ", ".join(show.format_path(directory) for directory in each.directories[:_SHOWN])
         more = f" … {len(each.directories) - _SHOWN:,} more" if len(each.directories) > _SHOWN else ""
         head = [(each.name, "cyan"), (f"  {counted(each.memories, 'memory', 'memories')}  ", "dim")]
         yield entry(head, shown, (more, "dim"))
     for one, two, why in pairs:
         yield line()
         yield line((f"{one.name} and {two.name} may be one: {why}", "yellow"))
-        yield line((f"  → kept projects join {show.place(one.directories[0])} {show.place(two.directories[0])}", "dim"))
+        yield line((f"  → kept projects join {show.format_path(one.directories[0])} {show.format_path(two.directories[0])}", "dim"))
     for directory, other in workspace.settings.projects.items():
         yield line(
-            (f"{show.place(directory)} belongs to {show.place(other)}, because you said so", "dim"),
+            (f"{show.format_path(directory)} belongs to {show.format_path(other)}, because you said so", "dim"),
             (" → kept projects undo", "dim"),
         )

@@ -48,7 +48,7 @@ def prompt(
         case "reset":
             away = prompt_override.put_away(home, profile)
             if not as_json:
-                show.write([line(("Put away as ", "green"), show.place(away))])
+                show.write([line(("Put away as ", "green"), show.format_path(away))])
         case "declare":
             prompt_override.declare(
                 home, profile, name, {"belongs": belongs}, if_match=prompt_override.look(home, profile).revision
@@ -64,7 +64,7 @@ def prompt(
         lines = prompt_override.difference(found)
         show.write([line((each, _STYLES.get(each[:1], ""))) for each in lines] or [line("It is the built-in prompt.")])
     elif action == "show":
-        show.write(_shown(found.prompt, found.prompt.system if whole else found.prompt.text))
+        show.write(_format_prompt(found.prompt, found.prompt.system if whole else found.prompt.text))
     else:
         show.write([origin_line(found.prompt)])
 
@@ -89,7 +89,7 @@ def _edit(home: Paths, profile: str) -> None:
 
 def origin_line(found: Prompt) -> Line:
     """Which prompt is in force, in a line."""
-    own = show.place(Path(found.origin)) if found.overridden else found.origin
+    own = show.format_path(Path(found.origin)) if found.overridden else found.origin
     more = f", declares {', '.join(each.id for each in found.declared)}" if found.declared else ""
     what = ("Extraction prompt: yours, " if found.overridden else "Extraction prompt: ", "yellow" if found.overridden else "")
     return line(
@@ -97,7 +97,7 @@ def origin_line(found: Prompt) -> Line:
     )
 
 
-def _shown(found: Prompt, text: str) -> Iterator[Line]:
+def _format_prompt(found: Prompt, text: str) -> Iterator[Line]:
     yield origin_line(found)
     yield line()
     yield from (line(each) for each in text.splitlines())

@@ -124,12 +124,12 @@ def _review_stale(workspace: Workspace, *, list_: bool, as_json: bool) -> int:
 
 
 def _decide(context: typer.Context, workspace: Workspace, approve: list[str], reject: list[str], admit: list[str]) -> int:
-    def act() -> list[Memory]:
+    def decide_all() -> list[Memory]:
         decided = [decisions.approve(workspace, number) for number in approve]
         decided += [decisions.reject(workspace, number) for number in reject]
         return decided + [person.admit(workspace, number) for number in admit]
 
-    done, written = settle(workspace, act)
+    done, written = settle(workspace, decide_all)
     if not asked(context).quiet:
         show.write(line((f"{each.status.value}  ", "green"), (each.id, "yellow"), f"  {each.content}") for each in done)
     return told_problems(written)

@@ -60,7 +60,7 @@ def run(
     """
     call = asked(context)
     try:
-        with _noted(home_of(context), occasion), at_desk(context) as workspace:
+        with _note_outcome(home_of(context), occasion), at_desk(context) as workspace:
             options = Options(
                 dry=dry_run,
                 force=force,
@@ -70,7 +70,7 @@ def run(
                 since=workspace.day(since) if since else None,
                 until=workspace.day(until) if until else None,
             )
-            report = _run(workspace, paths or [], options, call, as_json=as_json)
+            report = _run_with_progress(workspace, paths or [], options, call, as_json=as_json)
             if not dry_run:
                 note_program(workspace.paths)
             if not _empty(workspace, report, paths):
@@ -92,18 +92,18 @@ def _offer(workspace: Workspace, paths: Sequence[Path], *, follow: bool, told: b
     for place in unfollowed(workspace, paths):
         wanted = follow
         if not follow and told and on_terminal():
-            show.write([line(f"Read {show.place(place)} at every run from now on? ", ("[y/n] ", "dim"))])
+            show.write([line(f"Read {show.format_path(place)} at every run from now on? ", ("[y/n] ", "dim"))])
             wanted = key("yn") == "y"
         if wanted:
             follow_root(workspace.paths, place)
             if told:
-                show.write([line((show.place(place), "bold"), " is read by every run from now on.")])
+                show.write([line((show.format_path(place), "bold"), " is read by every run from now on.")])
         elif told:
-            show.write([line((f"{show.place(place)} was read this once", "dim"), (" → kept sources add PATH", "dim"))])
+            show.write([line((f"{show.format_path(place)} was read this once", "dim"), (" → kept sources add PATH", "dim"))])
 
 
 @contextmanager
-def _noted(home: Paths, occasion: str) -> Iterator[None]:
+def _note_outcome(home: Paths, occasion: str) -> Iterator[None]:
     """A run at a session's end has nobody to tell: what stopped it is noted until one goes well."""
     wrong = {}
     try:
@@ -118,7 +118,9 @@ def _noted(home: Paths, occasion: str) -> Iterator[None]:
             note_failures(home, SESSION, wrong, now())
 
 
-def _run(workspace: Workspace, paths: list[Path], options: Options, call: Call, *, as_json: bool, sample: bool = False) -> Report:
+def _run_with_progress(
+    workspace: Workspace, paths: list[Path], options: Options, call: Call, *, as_json: bool, sample: bool = False
+) -> Report:
     if workspace.llm is not None and not (call.quiet or as_json):
         workspace.llm.tell = lambda sentence: show.write([line((sentence, "yellow"))], sys.stderr)
     with _progress(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
@@ -139,7 +141,7 @@ def _on_sample(home: Paths, options: Options, call: Call, *, as_json: bool) -> i
         return 0
     there = sample_home(home)
     with opened(there, profile=call.profile, zone=call.zone, env={"HOME": str(there.root)}) as workspace:
-        report = _run(workspace, sample_files(), options, call, as_json=as_json, sample=True)
+        report = _run_with_progress(workspace, sample_files(), options, call, as_json=as_json, sample=True)
         if not (as_json or call.quiet):
             show.write(
                 [
@@ -156,7 +158,7 @@ def _on_sample(home: Paths, options: Options, call: Call, *, as_json: bool) -> i
             )
         code = _tell(workspace, report, options, call, as_json=as_json)
         if not (as_json or call.quiet):
-            show.write([line((f"Look around in the sample: kept list --home {show.place(there.root)}", "dim"))])
+            show.write([line((f"Look around in the sample: kept list --home {show.format_path(there.root)}", "dim"))])
         return code
 
 
@@ -180,7 +182,7 @@ def _progress(*, shown: bool) -> AbstractContextManager[Progress]:
         return nullcontext(silent)
     from kept.cli import progress_bar  # noqa: PLC0415 - only a terminal needs it
 
-    return progress_bar.shown()
+    return progress_bar.show_progress()
 
 
 def sleep(

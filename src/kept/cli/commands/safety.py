@@ -47,7 +47,9 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
         show.write(line(("damaged  ", "red"), each) for each in found.damage)
         notes = [(path, state) for path, state, _ in found.outputs if state in (Standing.EDITED, Standing.MISSING)]
         if not asked(context).quiet:
-            show.write(line((f"{state.value}  ", "yellow"), show.place(path), (" → kept run", "dim")) for path, state in notes)
+            show.write(
+                line((f"{state.value}  ", "yellow"), show.format_path(path), (" → kept run", "dim")) for path, state in notes
+            )
         if found.damage:
             told = " → kept rebuild mends what derives from the log; kept restore FILE puts a backup back"
             show.write([line((f"{counted(len(found.damage), 'thing')} wrong", "bold red"), (told, "dim"))])
@@ -64,7 +66,7 @@ def backup(
         made = make_backup(workspace, file)
         if not asked(context).quiet:
             size = f" ({made.stat().st_size / 1e6:.1f} MB; as private as your memories)"
-            show.write([line(("Backed up and verified: ", "green"), show.place(made), (size, "dim"))])
+            show.write([line(("Backed up and verified: ", "green"), show.format_path(made), (size, "dim"))])
 
 
 def restore(
@@ -74,9 +76,9 @@ def restore(
     """Replace the store by a backup. The present store is moved aside; later hand edits are kept."""
     done = put_back(home_of(context), file, lambda: at_desk(context))
     if not asked(context).quiet:
-        show.write([line(("Restored: ", "green"), show.place(file.absolute()))])
+        show.write([line(("Restored: ", "green"), show.format_path(file.absolute()))])
         if done.aside:
-            show.write([line((f"What was there before is kept at {show.place(done.aside)}", "dim"))])
+            show.write([line((f"What was there before is kept at {show.format_path(done.aside)}", "dim"))])
     return told_problems(done.written)
 
 
@@ -108,13 +110,13 @@ def export(
             if output is None:
                 raise UsageError("an archive goes to a file", hint="kept export --format archive --output kept.jsonl.gz")
             rows = export_archive(workspace, output)
-            show.write([line(("Wrote ", "green"), show.place(output.absolute()), (f" ({counted(rows, 'row')})", "dim"))])
+            show.write([line(("Wrote ", "green"), show.format_path(output.absolute()), (f" ({counted(rows, 'row')})", "dim"))])
             return
         which = Filter(everything=kind != "md")
         memories = tuple(
             each for each in chosen(workspace, workspace.store.log.memories(), which, workspace.clock()) if each.content
         )
-        text = _text(workspace, memories, kind)
+        text = _export_text(workspace, memories, kind)
         if output is None:
             show.write_text(text)
         else:
@@ -124,7 +126,7 @@ def export(
                 [
                     line(
                         ("Wrote ", "green"),
-                        show.place(output.absolute()),
+                        show.format_path(output.absolute()),
                         (f" ({counted(len(memories), 'memory', 'memories')})", "dim"),
                     )
                 ]
@@ -165,7 +167,7 @@ def import_(
         return told_problems(written)
 
 
-def _text(workspace: Workspace, memories: tuple[Memory, ...], kind: str) -> str:
+def _export_text(workspace: Workspace, memories: tuple[Memory, ...], kind: str) -> str:
     match kind:
         case "jsonl":
             return "".join(f"{show.json_text(exported(workspace, each), indent=None)}\n" for each in memories)

@@ -69,7 +69,7 @@ def schedule(
 
 def _installed_lines(done: Installed) -> Iterator[Line]:
     for each in done.places:
-        yield line("Wrote ", show.place(each))
+        yield line("Wrote ", show.format_path(each))
     if done.enabled:
         yield line((f"{done.kind} runs kept every night", "green"), (" → kept schedule status", "dim"))
     else:
@@ -78,7 +78,7 @@ def _installed_lines(done: Installed) -> Iterator[Line]:
 
 def _gone_lines(told: tuple[str, ...]) -> Iterator[Line]:
     for each in told:
-        yield line("Removed ", show.place(each))
+        yield line("Removed ", show.format_path(each))
     if not told:
         yield line("Nothing was installed.")
 

@@ -29,7 +29,7 @@ from kept.install.setup import (
 )
 from kept.intake.discovery import survey
 from kept.local.clients import Client
-from kept.memories.configure import change, setting
+from kept.memories.configure import change_setting, setting
 from kept.paths import Paths
 from kept.pipeline.importing import on_offer
 from kept.workspace import Workspace
@@ -67,18 +67,18 @@ def setup(
             show.write([line("Nothing was changed.")])
             return 0
     if readers:
-        change(home, "sections", ",".join([*setting(home, "sections"), *(each.name for each in readers)]))
+        change_setting(home, "sections", ",".join([*setting(home, "sections"), *(each.name for each in readers)]))
     return _done(context, home, changes, nightly=nightly and not standing(home, os.environ), at=at)
 
 
 def _done(context: typer.Context, home: Paths, changes: tuple[Change, ...], *, nightly: bool, at: str) -> int:
     code = 0
     for each in install_hooks(home, changes):
-        show.write([line("Wrote ", show.place(each.path), (f"  {each.what}", "dim"))])
+        show.write([line("Wrote ", show.format_path(each.path), (f"  {each.what}", "dim"))])
     if nightly:
         try:
             done = install(home, os.environ, at=at, zone=asked(context).zone or "")
-            show.write(line("Wrote ", show.place(each)) for each in done.places)
+            show.write(line("Wrote ", show.format_path(each)) for each in done.places)
             if not done.enabled:
                 show.write([line((f"{done.kind} does not run it yet: {done.detail}", "yellow"))])
         except KeptError as error:
@@ -117,7 +117,7 @@ def _planned_lines(
 ) -> Iterator[Line]:
     yield line(("This will be written:", "bold"))
     for each in changes:
-        yield entry([("  ", "")], show.place(each.path), (f"  {each.what}; the rest stays as it is", "dim"))
+        yield entry([("  ", "")], show.format_path(each.path), (f"  {each.what}; the rest stays as it is", "dim"))
         if whole:
             yield from (line((f"      {text}", "dim")) for text in (each.text or "").splitlines())
     if hooks and not changes:
@@ -127,7 +127,7 @@ def _planned_lines(
         )
     for reader in readers:
         what = "  a section with what is remembered, in half the room of memory.md; the rest stays as it is"
-        yield entry([("  ", "")], show.place(home.of(reader) / reader.instructions), (what, "dim"))
+        yield entry([("  ", "")], show.format_path(home.of(reader) / reader.instructions), (what, "dim"))
     if any(each.name == "codex" for each in used(home)) and changes:
         yield line(("  Codex asks you once whether it may call these hooks", "dim"))
     if nightly:
@@ -138,10 +138,10 @@ def _planned_lines(
         )
     yield entry(
         [("  ", "")],
-        show.place(home.output(".claude/rules/memory.md")),
+        show.format_path(home.output(".claude/rules/memory.md")),
         ("  what is remembered; edit it as you like", "dim"),
     )
-    yield entry([("  ", "")], show.place(home.state), ("  the store; kept uninstall takes all of this away again", "dim"))
+    yield entry([("  ", "")], show.format_path(home.state), ("  the store; kept uninstall takes all of this away again", "dim"))
 
 
 def uninstall(
@@ -176,9 +176,9 @@ def uninstall(
     for each in plugged(home):
         show.write([line((f"The plugin of {each.name} is yours to take out", "yellow"), (f" → {PLUGIN_OUT[each.name]}", "dim"))])
     if everything:
-        show.write(line("Deleted ", show.place(each)) for each in purge(home))
+        show.write(line("Deleted ", show.format_path(each)) for each in purge(home))
     elif home.state.exists():
-        show.write([line("The store stays in ", show.place(home.state), (" → kept uninstall --purge deletes it", "dim"))])
+        show.write([line("The store stays in ", show.format_path(home.state), (" → kept uninstall --purge deletes it", "dim"))])
     sys.stdout.flush()
     return 0
 
@@ -199,8 +199,8 @@ PLUGIN_OUT = {
 
 def _left_lines(left: Left) -> Iterator[Line]:
     for each in left.removed:
-        yield line("Removed ", show.place(each) if each.startswith("/") else each)
+        yield line("Removed ", show.format_path(each) if each.startswith("/") else each)
     for each in left.aside:
-        yield line(("Kept aside, because you wrote in it: ", "yellow"), show.place(each))
+        yield line(("Kept aside, because you wrote in it: ", "yellow"), show.format_path(each))
     for each in left.problems:
         yield line((each, "red"))

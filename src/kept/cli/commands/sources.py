@@ -91,7 +91,7 @@ def _follow(context: typer.Context, action: str, item: str, wanted: Root, *, as_
         told = "is read by every run from now on." if action == "add" else "is followed no more."
         more = " → kept run" if action == "add" else " What was remembered stays."
         if not as_json:
-            show.write([line((show.place(root.place(home.user)), "bold"), f" {told}", (more, "dim"))])
+            show.write([line((show.format_path(root.resolve(home.user)), "bold"), f" {told}", (more, "dim"))])
             return
     roots = follow_roots.followed(home)
     if as_json:
@@ -105,11 +105,11 @@ def _follow(context: typer.Context, action: str, item: str, wanted: Root, *, as_
 def _root_lines(roots: Sequence[Root], user: Path) -> Iterator[Line]:
     """What is followed, with what the person says of it."""
     for root in roots:
-        place = root.place(user)
+        place = root.resolve(user)
         said = [("as ", root.format), ("project ", root.project), ("by default the words of ", root.author)]
         about = ", ".join(f"{what}{value}" for what, value in said if value)
         gone = "" if place.exists() else "  is not there"
-        yield line("  ", show.place(place), (f"  {about}" if about else "", "dim"), (gone, "yellow"))
+        yield line("  ", show.format_path(place), (f"  {about}" if about else "", "dim"), (gone, "yellow"))
 
 
 def _switch(context: typer.Context, action: str, item: str, *, as_json: bool) -> None:
@@ -159,7 +159,7 @@ def _lines(workspace: Workspace, found: Survey, *, verbose: bool) -> Iterator[Li
     if not here:
         yield line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))
     if workspace.paths.store.exists():
-        yield line((f"What was read is archived in {show.place(workspace.paths.store)}", "dim"))
+        yield line((f"What was read is archived in {show.format_path(workspace.paths.store)}", "dim"))
     yield from _not_read(workspace, found, verbose=verbose)
     yield from _project_lines(found, verbose=verbose)
     if verbose:
@@ -178,7 +178,7 @@ def _tool_lines(workspace: Workspace, tool: Tool, *, verbose: bool) -> Iterator[
         else ""
     )
     yield line((tool.name, "bold"), f"  {' and '.join(there) or 'nothing there now'}{read}")
-    yield from (line("  ", show.place(place)) for place, exists in tool.places if exists)
+    yield from (line("  ", show.format_path(place)) for place, exists in tool.places if exists)
     news = [f"{tool.fresh:,} not read yet" if tool.fresh else "", f"{tool.grown:,} changed since" if tool.grown else ""]
     if any(news):
         yield line((f"  {', '.join(filter(None, news))}", "yellow"), (" → kept run", "dim"))
@@ -208,7 +208,7 @@ def _tool_lines(workspace: Workspace, tool: Tool, *, verbose: bool) -> Iterator[
             )
         )
     shown = tool.unreadable if verbose else tool.unreadable[:_SHOWN]
-    yield from (line(("  cannot be read: ", "yellow"), f"{show.place(path)} ({reason})") for path, reason in shown)
+    yield from (line(("  cannot be read: ", "yellow"), f"{show.format_path(path)} ({reason})") for path, reason in shown)
     if len(shown) < len(tool.unreadable):
         yield line((f"  … and {len(tool.unreadable) - len(shown):,} more → kept sources --verbose", "dim"))
     if verbose:
@@ -226,7 +226,7 @@ def _account_lines(account: Account) -> Iterator[Line]:
     if account.noted:
         noted = ", ".join(f"{count:,} {what}" for what, count in sorted(account.noted.items()))
         yield entry([("  ", "")], (f"left out of records that were kept: {noted}", "dim"))
-    yield from (line("  ", f"{show.place(each.path)}:{each.line}", (f"  {each.reason}", "dim")) for each in account.problems)
+    yield from (line("  ", f"{show.format_path(each.path)}:{each.line}", (f"  {each.reason}", "dim")) for each in account.problems)
     if account.malformed > len(account.problems):
         yield line((f"  … and {account.malformed - len(account.problems):,} more malformed records", "dim"))
 
@@ -247,7 +247,7 @@ def _not_read(workspace: Workspace, found: Survey, *, verbose: bool) -> Iterator
     if verbose:
         yield from (_looked(each) for each in central)
     if scattered := [each.name for each in absent if each.name in _IN_PROJECTS]:
-        told = f"nothing found in {show.place(str(Path.cwd()))} of: "
+        told = f"nothing found in {show.format_path(str(Path.cwd()))} of: "
         yield entry([("  ", "")], told, ", ".join(scattered), (" (each project has its own → kept run PATH)", "dim"))
     if given:
         yield entry([("  ", "")], "no known place, only where you name them: ", ", ".join(given), (" → kept run PATH", "dim"))
@@ -257,7 +257,7 @@ def _not_read(workspace: Workspace, found: Survey, *, verbose: bool) -> Iterator
         yield line((f"  {counted(len(missed), 'file')} could not be read by the runs so far:", "yellow"))
         yield from unread_lines(missed, verbose=verbose, hint="kept sources --verbose")
     for reason, count in sorted(found.others.items()):
-        paths = [show.place(path) for path, why in found.named if why == reason][: None if verbose else _SHOWN]
+        paths = [show.format_path(path) for path, why in found.named if why == reason][: None if verbose else _SHOWN]
         more = f" … {count - len(paths):,} more" if count > len(paths) else ""
         yield entry(
             [("  ", "")],
@@ -275,7 +275,8 @@ def _not_read(workspace: Workspace, found: Survey, *, verbose: bool) -> Iterator
         yield line(f"  {name}: switched off by you{read}", (f" → kept sources enable {name}", "dim"))
     for each in found.opted_out:
         yield line(
-            f"  session {each.session}: you wrote in it that it is not to be remembered", (f"  {show.place(each.path)}", "dim")
+            f"  session {each.session}: you wrote in it that it is not to be remembered",
+            (f"  {show.format_path(each.path)}", "dim"),
         )
     for name, reason in found.plugins_left_out:
         yield line(f"  the format {name} of another package: {reason}")
@@ -288,7 +289,7 @@ def _unreadable(found: Survey) -> frozenset[str]:
 
 
 def _looked(tool: Tool) -> Line:
-    places = [show.place(place) for place, _ in tool.places]
+    places = [show.format_path(place) for place, _ in tool.places]
     more = f" … {len(places) - _SHOWN:,} more → kept sources --json" if len(places) > _SHOWN else ""
     return entry([(f"    {tool.name}  ", "dim")], ", ".join(places[:_SHOWN]), (more, "dim"))
 
@@ -305,7 +306,7 @@ def _project_lines(found: Survey, *, verbose: bool) -> Iterator[Line]:
     for name, directories in found.projects.items():
         shown = directories if verbose else directories[:_SHOWN]
         more = f" … {len(directories) - len(shown):,} more" if len(shown) < len(directories) else ""
-        yield entry([(f"  {name}  ", "cyan")], ", ".join(show.place(each) for each in shown), (more, "dim"))
+        yield entry([(f"  {name}  ", "cyan")], ", ".join(show.format_path(each) for each in shown), (more, "dim"))
     yield line(("  Are two of them one?", "dim"), (" → kept projects", "dim"))
 
 
@@ -316,7 +317,7 @@ def _file_lines(workspace: Workspace) -> Iterator[Line]:
             yield line(("Every file", "bold"))
         pending = f", {show.size(each.account.pending)} unfinished at its end" if each.account.pending else ""
         told = f"  {account_text(each.account.records, each.account.kept, each.account.dropped)}{pending}"
-        yield line("  ", show.place(each.path), (told, "dim"))
+        yield line("  ", show.format_path(each.path), (told, "dim"))
 
 
 def _body(workspace: Workspace, found: Survey) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def _state_lines(workspace: Workspace, found: State, due: Sequence[Doomed], miss
         others = ",".join((*workspace.settings.profiles, profile))
         told = f"{counted(count, 'memory', 'memories')} of the profile {profile}, which is not at work, so nothing shows them"
         yield line((told, "yellow"), (f" → kept config set profiles {others}", "dim"))
-    if sum(waits := waiting.count(workspace)):
+    if sum(waits := waiting.count_shown(workspace)):
         yield waiting_line(*waits)
     undated = f", {counted(found.undated, 'event')} without a date" if found.undated else ""
     yield line(f"{counted(found.files, 'transcript')} read{undated}", (" → kept sources", "dim"))
@@ -105,7 +105,7 @@ def _state_lines(workspace: Workspace, found: State, due: Sequence[Doomed], miss
         if not failure.what.startswith(NIGHT):
             yield line((f"At the end of a session: {failure.detail}", "red"), (" → kept doctor", "dim"))
     for path in found.outputs:
-        yield line("Writes ", show.place(path))
+        yield line("Writes ", show.format_path(path))
     if not found.last_runs:
         yield line("Nothing was ever run here", (" → kept run", "dim"))
     for number, run in enumerate(found.last_runs):

@@ -53,21 +53,26 @@ def _lines(found: Upgraded, *, everything: bool) -> list[show.Line]:
             ),
         )
     ]
-    lines += [_entry("-", each) for each in found.retired if everything]
+    lines += [_upgrade_line("-", each) for each in found.retired if everything]
     lines.append(line((f"{counted(len(found.made), 'memory is', 'memories are')} made anew, in the words that were said", "green")))
-    lines += [_entry("+", each) for each in found.made if everything]
+    lines += [_upgrade_line("+", each) for each in found.made if everything]
     return lines
 
 
-def _entry(mark: str, memory: Memory) -> show.Line:
+def _upgrade_line(mark: str, memory: Memory) -> show.Line:
     waits = ("  (waits)", "dim") if memory.status is Status.HELD else ("", "")
     return entry([(f"{mark} {memory.id}", "yellow"), ("  ", "")], memory.content, waits)
 
 
 def _body(found: Upgraded) -> dict[str, object]:
-    def rows(memories: tuple[Memory, ...]) -> list[dict[str, str]]:
+    def memory_bodies(memories: tuple[Memory, ...]) -> list[dict[str, str]]:
         return [
             {"id": each.id, "content": each.content, "category": each.category, "status": each.status.value} for each in memories
         ]
 
-    return {"run": found.run, "retired": rows(found.retired), "made": rows(found.made), "problems": list(found.problems)}
+    return {
+        "run": found.run,
+        "retired": memory_bodies(found.retired),
+        "made": memory_bodies(found.made),
+        "problems": list(found.problems),
+    }

@@ -35,7 +35,7 @@ def facts_of(members: Sequence[Judged]) -> tuple[Facts, Status]:
     ).candidate
     best = _fullest(best, accepted or members) if len(members) > 1 and not best.subject else best
     candidates = [each.candidate for each in members]
-    evidence = _evidence(candidates)
+    evidence = _unique_evidence(candidates)
     times = [each.at for each in candidates if each.at is not None]
     sessions = sessions_of(candidates)
     often = sessions >= OFTEN
@@ -84,7 +84,7 @@ def sessions_of(candidates: Sequence[Candidate]) -> int:
     return len(set(where.values()))
 
 
-def _evidence(candidates: Iterable[Candidate]) -> tuple[Evidence, ...]:
+def _unique_evidence(candidates: Iterable[Candidate]) -> tuple[Evidence, ...]:
     unique = {(each.event, each.quote): each for candidate in candidates for each in candidate.evidence}
     return tuple(sorted(unique.values(), key=lambda each: (each.at is None, each.at, each.event, each.quote)))
 

@@ -13,10 +13,10 @@ from kept.journal.feeds import bookmarks, calendar, git, history, mail, notes, o
 from kept.journal.feeds.base import Brought, Fetch, Given
 from kept.journal.feeds.fetching import fetch
 
-__all__ = ["Brought", "Fetch", "Given", "bring", "fetch"]
+__all__ = ["Brought", "Fetch", "Given", "fetch", "read_new_items"]
 
 
-def bring(
+def read_new_items(
     kind: str, *, name: str, place: str, cursor: Mapping[str, str], zone: ZoneInfo, now: datetime, fetching: Fetch = fetch
 ) -> Brought:
     """What a source has that it had not at ``cursor`` (empty: all). ``place`` is a path or an address; times without a zone are in
@@ -27,20 +27,20 @@ def bring(
     given = Given(name=name, place=place, path=Path(place).expanduser(), cursor=cursor, zone=zone, now=now, fetch=fetching)
     match kind:
         case "git":
-            return git.bring(given)
+            return git.read_commits(given)
         case "opml":
-            return opml.bring(given)
+            return opml.read_feed_list(given)
         case "notes":
-            return notes.bring(given)
+            return notes.read_notes(given)
         case "calendar":
-            return calendar.bring(given)
+            return calendar.read_calendar(given)
         case "mail":
-            return mail.bring(given)
+            return mail.read_mail(given)
         case "bookmarks":
-            return bookmarks.bring(given)
+            return bookmarks.read_bookmarks(given)
         case "history":
-            return history.bring(given)
+            return history.read_visits(given)
         case "pages":
-            return pages.bring(given)
+            return pages.read_pages(given)
         case _:
-            return rss.bring(given)
+            return rss.read_feed(given)

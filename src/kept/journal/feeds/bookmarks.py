@@ -20,7 +20,7 @@ _WINDOWS = datetime(1601, 1, 1, tzinfo=UTC)  # where Chrome counts from
 _NODES = 400_000
 
 
-def bring(given: Given) -> Brought:
+def read_bookmarks(given: Given) -> Brought:
     """The bookmarks of a file, where it changed. Raises SourceError."""
     data, cursor = data_of(given)
     if data is None:
@@ -65,17 +65,17 @@ def _json(text: str, where: str) -> Iterator[Mark]:
             waiting += reversed(node)
         elif isinstance(node, dict):
             own = {str(name).casefold(): value for name, value in node.items()}
-            address = _first(own, _ADDRESS)
+            address = _first_text(own, _ADDRESS)
             if address:
-                yield address, _first(own, _TITLE), _first(own, _TEXT), _time(own)
+                yield address, _first_text(own, _TITLE), _first_text(own, _TEXT), _bookmark_time(own)
             waiting += [each for each in reversed(node.values()) if isinstance(each, dict | list)]
 
 
-def _first(own: Mapping[str, Any], names: tuple[str, ...]) -> str:
+def _first_text(own: Mapping[str, Any], names: tuple[str, ...]) -> str:
     return next((own[name] for name in names if isinstance(own.get(name), str) and own[name].strip()), "")
 
 
-def _time(own: Mapping[str, Any]) -> datetime | None:
+def _bookmark_time(own: Mapping[str, Any]) -> datetime | None:
     return next((at for name in _TIME if (at := instant(own.get(name))) is not None), None)
 
 

@@ -28,7 +28,7 @@ Fields = Mapping[str, list[tuple[str, str]]]
 Event = tuple[Fields, datetime, str, ZoneInfo | None]  # its fields, start in local time, UID, and the zone (None: a whole day)
 
 
-def bring(given: Given) -> Brought:
+def read_calendar(given: Given) -> Brought:
     """The events of a calendar up to today, where it changed or the next one has come. Raises SourceError."""
     stop = _tomorrow(given)
     due = parse_instant(given.cursor.get("next", ""))
@@ -42,7 +42,9 @@ def bring(given: Given) -> Brought:
     skipped = Counter[str]()
     events = [each for fields in _events(text, skipped) if (each := _event(fields, given, skipped)) is not None]
     moved = {
-        (number, _instant(fields, "RECURRENCE-ID", given.zone)) for fields, _, number, _ in events if "RECURRENCE-ID" in fields
+        (number, _field_instant(fields, "RECURRENCE-ID", given.zone))
+        for fields, _, number, _ in events
+        if "RECURRENCE-ID" in fields
     }
     items: dict[str, Item] = {}
     coming: list[datetime] = []
@@ -51,7 +53,7 @@ def bring(given: Given) -> Brought:
             if at >= stop:
                 coming.append(at)
             else:
-                items[key] = _item(each[0], key, at, given)
+                items[key] = _event_item(each[0], key, at, given)
     newest = sorted(items.values(), key=lambda one: str(one.at))[-MOST_ITEMS:]
     following = {"next": min(coming).isoformat()} if coming else {}
     return Brought(items=tuple(newest), cursor={**cursor, **following}, skipped=+skipped)
@@ -95,15 +97,15 @@ def _unfolded(text: str) -> list[str]:
 
 def _event(fields: Fields, given: Given, skipped: Counter[str]) -> Event | None:
     """An event that says when it is and what; None, counted, for another."""
-    if _value(fields, "STATUS").strip().upper() == "CANCELLED":
+    if _field_value(fields, "STATUS").strip().upper() == "CANCELLED":
         skipped["events that were called off"] += 1
         return None
     found = _local(*fields.get("DTSTART", [("", "")])[0], given.zone)
-    head = title(_text(_value(fields, "SUMMARY")))
+    head = title(_unescape(_field_value(fields, "SUMMARY")))
     if found is None or not head:
         skipped["events without a date or a summary"] += 1
         return None
-    return fields, found[0], _value(fields, "UID") or f"{found[0]}{head}", found[1]
+    return fields, found[0], _field_value(fields, "UID") or f"{found[0]}{head}", found[1]
 
 
 def _starts(
@@ -111,11 +113,11 @@ def _starts(
 ) -> Iterator[tuple[datetime, str]]:
     """The starts of an event, or of its series up to the first that is yet to come, each with its key."""
     fields, start, number, zone = event
-    made = rule(_value(fields, "RRULE"))
+    made = rule(_field_value(fields, "RRULE"))
     if made is None or "RECURRENCE-ID" in fields:
         skipped["series whose rule is not read, but for their first event"] += made is None and "RRULE" in fields
         if (at := _fixed(start, zone, given.zone)) is not None:
-            yield at, key_of(given.name, number, _value(fields, "RECURRENCE-ID"))
+            yield at, key_of(given.name, number, _field_value(fields, "RECURRENCE-ID"))
         return
     off = {at for text in fields.get("EXDATE", ()) for at in _instants(text, given.zone)}
     found: deque[datetime] = deque(maxlen=_MOST_OF_SERIES)
@@ -154,23 +156,23 @@ def _fixed(start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> datetime 
         return None
 
 
-def _item(fields: Fields, key: str, at: datetime, given: Given) -> Item:
-    place = _text(_value(fields, "LOCATION"))
-    rest = ", ".join(each for each in (place, _text(_value(fields, "DESCRIPTION"))) if each)
-    return Item(key=key, source=given.name, title=title(_text(_value(fields, "SUMMARY"))), text=words(rest), at=at)
+def _event_item(fields: Fields, key: str, at: datetime, given: Given) -> Item:
+    place = _unescape(_field_value(fields, "LOCATION"))
+    rest = ", ".join(each for each in (place, _unescape(_field_value(fields, "DESCRIPTION"))) if each)
+    return Item(key=key, source=given.name, title=title(_unescape(_field_value(fields, "SUMMARY"))), text=words(rest), at=at)
 
 
-def _value(fields: Fields, name: str) -> str:
+def _field_value(fields: Fields, name: str) -> str:
     return fields.get(name, [("", "")])[0][1]
 
 
-def _text(value: str) -> str:
+def _unescape(value: str) -> str:
     for mark, other in _ESCAPES:
         value = value.replace(mark, other)
     return value
 
 
-def _instant(fields: Fields, name: str, usual: ZoneInfo) -> datetime | None:
+def _field_instant(fields: Fields, name: str, usual: ZoneInfo) -> datetime | None:
     found = _instants(fields.get(name, [("", "")])[0], usual)
     return found[0] if found else None
 

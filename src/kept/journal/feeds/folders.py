@@ -16,7 +16,9 @@ def fresh(given: Given, suffixes: Collection[str], skipped: Counter[str]) -> Ite
     """
     if not given.path.is_dir():
         raise SourceError("is no folder", where=given.place)
-    for stamp, path in sorted((stamp, path) for path, stamp in _changed(given.path, since(given), suffixes, skipped))[:MOST_ITEMS]:
+    for stamp, path in sorted((stamp, path) for path, stamp in _changed_files(given.path, since(given), suffixes, skipped))[
+        :MOST_ITEMS
+    ]:
         try:
             yield path, stamp, bytes_of(path)
         except SourceError:
@@ -29,7 +31,7 @@ def since(given: Given) -> int:
     return int(text) if text.isascii() and text.isdecimal() else 0
 
 
-def _changed(folder: Path, after: int, suffixes: Collection[str], skipped: Counter[str]) -> Iterator[tuple[Path, int]]:
+def _changed_files(folder: Path, after: int, suffixes: Collection[str], skipped: Counter[str]) -> Iterator[tuple[Path, int]]:
     for root, folders, names in os.walk(folder):
         folders[:] = sorted(each for each in folders if not each.startswith("."))
         for name in sorted(names):

@@ -21,7 +21,7 @@ _DATE = re2.compile(r"(?i)^(?:commit)?date:?\s+(.+)$")
 _SUBJECT = re2.compile(r"^(?:subject:? |    )(.*\S)")
 
 
-def bring(given: Given) -> Brought:
+def read_commits(given: Given) -> Brought:
     """The commits since the last time. Raises SourceError where there is no repository, or git is not there."""
     if given.path.is_file():
         data, cursor = data_of(given)
@@ -50,12 +50,12 @@ def _commits(text: str, name: str, skipped: Counter[str]) -> Iterator[Item]:
                 skipped["without a date or a subject"] += 1
             number, at, subject = rest.split(" ", 1)[0], None, ""
         elif number and at is None and (found := _DATE.match(line)):
-            at = _at(found[1])
+            at = _parse_commit_time(found[1])
         elif number and not subject and (found := _SUBJECT.match(line)):
             subject = found[1]
 
 
-def _at(text: str) -> datetime | None:
+def _parse_commit_time(text: str) -> datetime | None:
     found = parse_instant(text.strip())
     if found is not None:
         return found

@@ -26,7 +26,7 @@ _KINDS = {
 }
 
 
-def bring(given: Given) -> Brought:
+def read_visits(given: Given) -> Brought:
     """The pages visited since the last time. Raises SourceError: no such file, no history, damaged."""
     skipped = Counter[str]()
     since = int(given.cursor.get("since", "0")) if given.cursor.get("since", "0").isdecimal() else 0
@@ -65,12 +65,12 @@ def _visits(given: Given, since: int) -> Iterator[tuple[str, str, int, datetime 
             if log.is_file() and log.stat().st_size <= _MOST:
                 shutil.copyfile(log, copy.with_name(copy.name + "-wal"))
             with closing(sqlite3.connect(copy)) as database:
-                yield from _rows(database, since, given.place)
+                yield from _query_visits(database, since, given.place)
         except (sqlite3.Error, OSError, UnicodeError, OverflowError) as error:
             raise SourceError(f"cannot be read as a history: {type(error).__name__}", where=given.place) from error
 
 
-def _rows(database: sqlite3.Connection, since: int, where: str) -> Iterator[tuple[str, str, int, datetime | None]]:
+def _query_visits(database: sqlite3.Connection, since: int, where: str) -> Iterator[tuple[str, str, int, datetime | None]]:
     steps = 0
 
     def tired() -> int:
@@ -87,10 +87,10 @@ def _rows(database: sqlite3.Connection, since: int, where: str) -> Iterator[tupl
     query = (files(__name__.rpartition(".")[0]) / f"{kind[0]}.sql").read_text(encoding="utf-8")
     for address, head, stamp in database.execute(query, {"since": since, "most": MOST_ITEMS}):
         if isinstance(address, str) and isinstance(stamp, int):
-            yield address, head if isinstance(head, str) else "", stamp, _at(kind[1], stamp)
+            yield address, head if isinstance(head, str) else "", stamp, _visit_time(kind[1], stamp)
 
 
-def _at(epoch: datetime, stamp: int) -> datetime | None:
+def _visit_time(epoch: datetime, stamp: int) -> datetime | None:
     try:
         return epoch + timedelta(microseconds=stamp)
     except OverflowError:

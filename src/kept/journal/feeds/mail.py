@@ -30,7 +30,7 @@ _BROKEN = (
 )  # what the parser raises on odd headers
 
 
-def bring(given: Given) -> Brought:
+def read_mail(given: Given) -> Brought:
     """The messages that came since the last time. Raises SourceError."""
     skipped = Counter[str]()
     if given.path.is_dir():
@@ -43,7 +43,7 @@ def bring(given: Given) -> Brought:
         cursor = {"since": str(newest)}
     else:
         found, cursor = _mbox(given)
-    items = (_item(data, given, skipped) for data in found[:MOST_ITEMS])
+    items = (_message_item(data, given, skipped) for data in found[:MOST_ITEMS])
     return Brought(items=tuple(each for each in items if each is not None), cursor=cursor, skipped=skipped)
 
 
@@ -61,17 +61,17 @@ def _mbox(given: Given) -> tuple[list[bytes], dict[str, str]]:
         if start and not start.startswith(b"From "):
             raise SourceError("is no mailbox", where=given.place, hint="give an mbox file or a maildir folder")
         offset, (size, _, _) = given.cursor.get("offset", "0"), given.cursor.get("head", "").partition(":")
-        same = size.isdecimal() and given.cursor.get("head") == _mark(start[: int(size)])
+        same = size.isdecimal() and given.cursor.get("head") == _start_digest(start[: int(size)])
         place = int(offset) if same and offset.isdecimal() and int(offset) <= info.st_size else 0
         file.seek(place)
         data = file.read(MOST_BYTES)
     messages = list(_split(data))
     cut = len(data) == MOST_BYTES and len(messages) > 1
     reached = place + len(data) - (len(messages.pop()) if cut else 0)
-    return messages, {"offset": str(reached), "head": _mark(start)}
+    return messages, {"offset": str(reached), "head": _start_digest(start)}
 
 
-def _mark(start: bytes) -> str:
+def _start_digest(start: bytes) -> str:
     return f"{len(start)}:{blake2b(start, digest_size=8).hexdigest()}"
 
 
@@ -86,14 +86,14 @@ def _split(data: bytes) -> Iterator[bytes]:
         begin = end
 
 
-def _item(data: bytes, given: Given, skipped: Counter[str]) -> Item | None:
+def _message_item(data: bytes, given: Given, skipped: Counter[str]) -> Item | None:
     if data.startswith(b"From "):
         data = data.partition(b"\n")[2]
     try:
         message = message_from_bytes(data[:_MESSAGE], policy=policy.default)
         head, number = str(message.get("Subject", "")), str(message.get("Message-ID", ""))
-        at = _at(str(message.get("Date", "")))
-        text = _text(message)
+        at = _parse_mail_date(str(message.get("Date", "")))
+        text = _message_text(message)
     except _BROKEN:
         skipped["unreadable"] += 1
         return None
@@ -103,7 +103,7 @@ def _item(data: bytes, given: Given, skipped: Counter[str]) -> Item | None:
     return Item(key=key_of(given.name, number or f"{at}{head}"), source=given.name, title=title(head), text=words(text), at=at)
 
 
-def _text(message: EmailMessage) -> str:
+def _message_text(message: EmailMessage) -> str:
     body = message.get_body(("plain", "html"))
     if body is None:
         return ""
@@ -119,7 +119,7 @@ def _text(message: EmailMessage) -> str:
     return "\n".join(lines)
 
 
-def _at(text: str) -> datetime | None:
+def _parse_mail_date(text: str) -> datetime | None:
     try:
         stamp = parsedate_to_datetime(text)
         return (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).astimezone(UTC)

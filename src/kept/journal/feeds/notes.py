@@ -12,7 +12,7 @@ _SUFFIXES = frozenset({".md", ".markdown", ".txt", ".org"})
 _OWN = b"\ngenerated_by: kept"
 
 
-def bring(given: Given) -> Brought:
+def read_notes(given: Given) -> Brought:
     """The notes that changed. A note of kept's own is none. Raises SourceError where there is no such folder."""
     skipped = Counter[str]()
     items = []
@@ -24,12 +24,12 @@ def bring(given: Given) -> Brought:
         elif b"\0" in data[:4_096]:
             skipped["not text"] += 1
         else:
-            items.append(_item(given, path, data.decode("utf-8", "replace"), stamp))
+            items.append(_note_item(given, path, data.decode("utf-8", "replace"), stamp))
     return Brought(items=tuple(items), cursor={"since": str(newest)}, skipped=skipped)
 
 
-def _item(given: Given, path: Path, text: str, stamp: int) -> Item:
-    lines = [each for each in _body(text) if each.strip()]
+def _note_item(given: Given, path: Path, text: str, stamp: int) -> Item:
+    lines = [each for each in _without_front_matter(text) if each.strip()]
     heading = next((each.lstrip("# ") for each in lines[:3] if each.startswith("#")), path.stem)
     rest = " ".join(each for each in lines if not each.startswith("#"))
     return Item(
@@ -41,7 +41,7 @@ def _item(given: Given, path: Path, text: str, stamp: int) -> Item:
     )
 
 
-def _body(text: str) -> list[str]:
+def _without_front_matter(text: str) -> list[str]:
     """The lines of a note without its front matter."""
     lines = text[:40_000].splitlines()
     if lines and lines[0].rstrip() == "---":

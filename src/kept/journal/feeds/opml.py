@@ -22,7 +22,7 @@ def addresses(data: bytes, where: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for each in found if each.startswith(("http://", "https://"))))[:_MOST]
 
 
-def bring(given: Given) -> Brought:
+def read_feed_list(given: Given) -> Brought:
     """The new items of all feeds of a list; one that cannot be fetched is skipped and counted. Raises SourceError."""
     items: list[Item] = []
     skipped = Counter[str]()
@@ -30,7 +30,7 @@ def bring(given: Given) -> Brought:
     for address in addresses(bytes_of(given.path), given.place):
         before = given.cursor.get(address, "")
         try:
-            found = rss.bring(replace(given, place=address, cursor=json.loads(before) if before else {}))
+            found = rss.read_feed(replace(given, place=address, cursor=json.loads(before) if before else {}))
         except (SourceError, ValueError):
             skipped["feeds that cannot be read"] += 1
             if before:

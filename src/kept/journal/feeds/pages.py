@@ -16,7 +16,7 @@ _BODY = re2.compile(r"(?i)<(?:article|main|body)\b")
 _READ = 2_000_000  # characters of a page
 
 
-def bring(given: Given) -> Brought:
+def read_pages(given: Given) -> Brought:
     """The pages that changed. Raises SourceError where there is no such folder."""
     skipped = Counter[str]()
     items = []

@@ -11,7 +11,7 @@ from kept.journal.feeds.base import MOST_ITEMS, Brought, Given, data_of, key_of,
 from kept.journal.feeds.markup import Node, tree
 
 
-def bring(given: Given) -> Brought:
+def read_feed(given: Given) -> Brought:
     """The dated items of a feed, where it changed. Raises SourceError."""
     data, cursor = data_of(given)
     if data is None:
@@ -24,7 +24,7 @@ def bring(given: Given) -> Brought:
     items = []
     for node in root.walk():
         if node.name in ("item", "entry"):
-            item = _item(node, given.name)
+            item = _entry_item(node, given.name)
             if item.at is None:
                 skipped["without a date"] += 1
             elif not (item.title or item.text):
@@ -34,7 +34,7 @@ def bring(given: Given) -> Brought:
     return Brought(items=tuple(items[:MOST_ITEMS]), cursor=cursor, skipped=skipped)
 
 
-def _item(node: Node, name: str) -> Item:
+def _entry_item(node: Node, name: str) -> Item:
     address = node.first("link") or next(
         (each.attributes.get("href", "") for each in node.children if each.name == "link" and each.attributes.get("href")), ""
     )
@@ -44,12 +44,12 @@ def _item(node: Node, name: str) -> Item:
         source=name,
         title=head,
         text=words(node.first("description", "summary", "encoded", "content")),
-        at=_at(node.first("pubdate", "published", "date", "updated")),
+        at=_parse_feed_date(node.first("pubdate", "published", "date", "updated")),
         link=link(address),
     )
 
 
-def _at(text: str) -> datetime | None:
+def _parse_feed_date(text: str) -> datetime | None:
     found = parse_instant(text)
     if found is not None or not text:
         return found

@@ -43,25 +43,28 @@ def choose(told: Sequence[Told], bounds: Bounds) -> Chosen:
     inside = [each for each in told if each.grade is Grade.SESSION]
     outside = [each for each in told if each.grade is Grade.OUTSIDE]
     room = int(bounds.whole * (1 - bounds.outside)) if outside else bounds.whole
-    sessions = _within(inside, room)
-    spent = _size(sessions)
-    memory = _within(_near([each for each in told if each.grade is Grade.MEMORY], sessions), min(bounds.memory, spent))
+    sessions = _weightiest(inside, room)
+    spent = _count_characters(sessions)
+    memory = _weightiest(
+        _related_memories([each for each in told if each.grade is Grade.MEMORY], sessions), min(bounds.memory, spent)
+    )
     memory = memory[: bounds.memories]
     chosen = [*sessions, *_shared(outside, bounds, spent), *memory]
     wanted = {id(each) for each in chosen}
     kept = tuple(each for each in told if id(each) in wanted)
-    total = _size(kept)
+    total = _count_characters(kept)
     sources = dict.fromkeys(each.source for each in kept)
     return Chosen(
-        told=kept, shares={name: _size(each for each in kept if each.source == name) / total for name in sources} if total else {}
+        told=kept,
+        shares={name: _count_characters(each for each in kept if each.source == name) / total for name in sources} if total else {},
     )
 
 
-def _size(told: Iterable[Told]) -> int:
+def _count_characters(told: Iterable[Told]) -> int:
     return sum(len(each.text) + 1 for each in told)
 
 
-def _within(told: Sequence[Told], room: int) -> list[Told]:
+def _weightiest(told: Sequence[Told], room: int) -> list[Told]:
     """The weightiest that fit, the earlier first among equals."""
     found, left = [], room
     for each in sorted(told, key=lambda one: -one.weight):
@@ -84,11 +87,13 @@ def _shared(told: Sequence[Told], bounds: Bounds, spent: int) -> list[Told]:
     relative = spent * bounds.outside / max(1 - bounds.outside, 0.01)
     room = min(bounds.whole * bounds.outside, max(relative, min(_LEAST_OUTSIDE, max(spent, _ONE_ITEM))))
     return [
-        each for name in names for each in _within([one for one in told if one.source == name], int(room * weights[name] / total))
+        each
+        for name in names
+        for each in _weightiest([one for one in told if one.source == name], int(room * weights[name] / total))
     ]
 
 
-def _near(memories: Sequence[Told], day: Sequence[Told]) -> list[Told]:
+def _related_memories(memories: Sequence[Told], day: Sequence[Told]) -> list[Told]:
     """The memories that have something to do with the day: that name what it names, or share telling words with one thing of it."""
     names = {each.casefold() for one in day for each in artifacts(one.text)}
     said = [(one.scope, statement(one.text).content) for one in day]

@@ -30,12 +30,12 @@ def slots_of(template: Template) -> tuple[Slot, ...]:
 
 def page(head: Head, template: Template, told: Sequence[Told], names: Mapping[str, str]) -> str:
     """The bytes of an entry as text; ``names`` are what scopes are called. The digest is put in here."""
-    body = _body(head, template, told, names)
+    body = _fill_template(head, template, told, names)
     made = replace(head, digest=_digest(replace(head, digest=""), body))
     return "\n".join((*_front(made), body))
 
 
-def _body(head: Head, template: Template, told: Sequence[Told], names: Mapping[str, str]) -> str:
+def _fill_template(head: Head, template: Template, told: Sequence[Told], names: Mapping[str, str]) -> str:
     blocks = {slot: _block(slot, [each for each in told if each.slot is slot], names) for slot in Slot}
     span = head.first.isoformat() if head.first == head.last else f"{head.first.isoformat()} to {head.last.isoformat()}"
     lines: list[str] = []
@@ -82,11 +82,11 @@ def _block(slot: Slot, told: Sequence[Told], names: Mapping[str, str]) -> list[s
             lines.append(f"### {clean_line(names.get(scope, scope))}")
         for grade, run in groupby(within, key=lambda one: one.grade):
             begin, end = ((), ()) if slot is Slot.BEFORE else _MARKS[grade]
-            lines += [*begin, *(_item(each) for each in run), *end]
+            lines += [*begin, *(_format_item(each) for each in run), *end]
     return [OURS, *lines, OURS_END] if lines and slot is Slot.BEFORE else lines
 
 
-def _item(each: Told) -> str:
+def _format_item(each: Told) -> str:
     words = clean_line(each.text)
     if each.grade is Grade.MEMORY and each.day is not None and each.reference:
         return f"- {words} ([{each.day.isoformat()}]({each.day.isoformat()}.md), {each.reference})"

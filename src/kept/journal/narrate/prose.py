@@ -44,7 +44,7 @@ class Prose:
     paragraphs: tuple[Paragraph, ...]
 
 
-def _parts(template: Template) -> tuple[str, ...]:
+def _written_slots(template: Template) -> tuple[str, ...]:
     return tuple(each.value for each in slots_of(template) if each in WRITTEN)
 
 
@@ -62,7 +62,7 @@ def prose_question(
         if own:
             lines += ["", f"{title}:"]
             lines += [f"s{number} ({each.slot.value}{_since(each)}): {one_line(each.text)}" for number, each in own]
-    schema = schema_of(Prose, part=_parts(template))
+    schema = schema_of(Prose, part=_written_slots(template))
     return Ask(
         purpose=PURPOSE,
         version=version,
@@ -83,7 +83,7 @@ def prose_of(body: Mapping[str, Any], told: Sequence[Told], template: Template) 
 
     Raises ValueError that says what does not fit where the reply is not of the form that was asked for.
     """
-    reply = read(Prose, body, part=_parts(template))
+    reply = read(Prose, body, part=_written_slots(template))
     known = {f"s{number}": each for number, each in enumerate(told, 1)}
     found: list[Told] = []
     refused = 0

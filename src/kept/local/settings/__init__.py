@@ -144,7 +144,7 @@ _SECTIONS = (Llm, Recall, Journal)
 Section = TypeVar("Section", Llm, Recall, Journal, Feed, Root)
 
 
-def read(path: Path) -> Settings:
+def load_settings(path: Path) -> Settings:
     """The settings in a file; the defaults where there is none.
 
     Raises ConfigError with file and reason where it is unreadable, no TOML, or says something unknown: never silently the default.
@@ -163,7 +163,7 @@ def read(path: Path) -> Settings:
 
 
 def parse(raw: bytes, where: str) -> Settings:
-    """The settings that the bytes of a file say. Raises ConfigError, as :func:`read` does."""
+    """The settings that the bytes of a file say. Raises ConfigError, as :func:`load_settings` does."""
     try:
         body = tomllib.loads(raw.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -177,7 +177,7 @@ def _checked(body: Mapping[str, Any], where: str) -> Settings:
     for name, value in body.items():
         if name not in known:
             raise ConfigError(f"unknown setting {name!r}", where=where, hint=f"settings: {', '.join(known)}")
-        values[name] = _value(name, value, where)
+        values[name] = _checked_value(name, value, where)
     made = Settings(**values)
     if made.timezone:
         zone(made.timezone)
@@ -186,7 +186,7 @@ def _checked(body: Mapping[str, Any], where: str) -> Settings:
     return made
 
 
-def _value(name: str, value: object, where: str) -> Any:
+def _checked_value(name: str, value: object, where: str) -> Any:
     match name:
         case "context_tokens" if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS:
             return value

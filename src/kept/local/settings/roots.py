@@ -27,7 +27,7 @@ class Root:
     project: str = ""
     author: str = ""
 
-    def place(self, user: Path) -> Path:
+    def resolve(self, user: Path) -> Path:
         """The absolute path; ``~`` is the user's home."""
         return user / self.path[2:] if self.path.startswith("~/") else user if self.path == "~" else Path(self.path)
 
@@ -43,10 +43,10 @@ def checked(root: Root, where: str) -> Root:
 
 def root_above(roots: Sequence[Root], path: Path, user: Path) -> Root | None:
     """The nearest root that a path is, or lies in; None where there is none."""
-    above = [root for root in roots if path.is_relative_to(root.place(user))]
-    return max(above, key=lambda root: len(root.place(user).parts), default=None)
+    above = [root for root in roots if path.is_relative_to(root.resolve(user))]
+    return max(above, key=lambda root: len(root.resolve(user).parts), default=None)
 
 
 def is_vault(root: Root, user: Path) -> bool:
     """Whether a root is a vault of notes: by its format, or by what vaults keep in their folder."""
-    return root.format == _VAULT or (not root.format and any((root.place(user) / name).exists() for name in _VAULT_MARKERS))
+    return root.format == _VAULT or (not root.format and any((root.resolve(user) / name).exists() for name in _VAULT_MARKERS))

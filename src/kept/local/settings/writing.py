@@ -27,7 +27,7 @@ def write(path: Path, name: str, value: str | Sequence[str]) -> str:
     if not isinstance(table, dict):
         raise ConfigError(f"{section} has a value of the wrong kind", where=str(path))
     if value:
-        table[own] = _written(name, usual[name], value)
+        table[own] = _toml_value(name, usual[name], value)
     else:
         table.pop(own, None)
     text = tomlkit.dumps(document)
@@ -90,7 +90,7 @@ def _document(path: Path) -> Any:
         raise ConfigError(f"the settings cannot be read: {error}", where=str(path)) from error
 
 
-def _written(name: str, usual: object, value: str | Sequence[str]) -> Any:
+def _toml_value(name: str, usual: object, value: str | Sequence[str]) -> Any:
     """A value as TOML holds it, of the kind of its default. Raises ConfigError."""
     if isinstance(usual, tuple):
         items = value.split(",") if isinstance(value, str) else value

@@ -48,17 +48,17 @@ def graph(
     called = names_of(active, names)
     homes = {each.id: home_of(each, known[each.profile], called) for each in active}
     resources = _resources(active)
-    things = [*_homes(active, homes, pages or {}), *_named(resources, pages or {})]
+    things = [*_homes(active, homes, pages or {}), *_resource_nodes(resources, pages or {})]
     spoken = _spoken(active, things)
     chosen = _weightiest(things, int(most * _THINGS) if len(active) > most * (1 - _THINGS) else most - len(active))
-    shown = _weightiest((_memory(each) for each in active), most - len(chosen))
+    shown = _weightiest((_memory_node(each) for each in active), most - len(chosen))
     there = {each.id for each in (*chosen, *shown)}
     edges = [
         each
-        for each in (*_told(active, homes, resources, spoken), *_together(active, homes, resources, spoken))
+        for each in (*_link_memories(active, homes, resources, spoken), *_together(active, homes, resources, spoken))
         if each.source in there and each.target in there
     ]
-    counts = Counter(each.kind for each in (*things, *(_memory(each) for each in active)))
+    counts = Counter(each.kind for each in (*things, *(_memory_node(each) for each in active)))
     counts.subtract(each.kind for each in (*chosen, *shown))
     return Graph(nodes=(*chosen, *shown), edges=tuple(edges), left_out=dict(+counts))
 
@@ -68,7 +68,7 @@ def _resource_id(name: str) -> str:
     return f"{RESOURCES}/{slug(name)}"
 
 
-def _memory(memory: Memory) -> Node:
+def _memory_node(memory: Memory) -> Node:
     weight = memory.confidence * log2(1 + max(1, memory.observations)) + (_PINNED if memory.pinned else 0.0)
     return Node(
         id=memory.id,
@@ -104,7 +104,7 @@ def _resources(active: Sequence[Memory]) -> dict[str, tuple[str, frozenset[str]]
     return {key: each for key, each in found.items() if len(each[1]) >= _NAMED}
 
 
-def _named(resources: Mapping[str, tuple[str, frozenset[str]]], pages: Mapping[str, str]) -> Iterator[Node]:
+def _resource_nodes(resources: Mapping[str, tuple[str, frozenset[str]]], pages: Mapping[str, str]) -> Iterator[Node]:
     for path, (name, ids) in resources.items():
         label = sentence(name, _LABEL)
         yield Node(id=path, kind=NodeKind.RESOURCE, label=label, weight=len(ids), page=pages.get(path, ""))
@@ -137,7 +137,7 @@ _Resources = Mapping[str, tuple[str, frozenset[str]]]
 _Spoken = Mapping[str, Sequence[str]]
 
 
-def _told(active: Sequence[Memory], homes: _Homes, resources: _Resources, spoken: _Spoken) -> Iterator[Edge]:
+def _link_memories(active: Sequence[Memory], homes: _Homes, resources: _Resources, spoken: _Spoken) -> Iterator[Edge]:
     """What each memory is about and names."""
     for each in active:
         home = homes[each.id][0]

@@ -5,7 +5,7 @@ from itertools import groupby
 from zoneinfo import ZoneInfo
 
 from kept.core.document import Fact, Section
-from kept.core.markup import LONGEST, sentence, shown
+from kept.core.markup import LONGEST, memory_line, sentence
 from kept.core.memory import USER_SCOPE, Memory
 from kept.core.project import PROJECT
 from kept.core.scripts import label_of
@@ -27,14 +27,14 @@ def sections_of(
     kinds = [(each.id, one.id) for each in profiles for one in each.categories]
     rank = {each: number for number, each in enumerate(kinds)}
 
-    def place(memory: Memory) -> tuple[bool, float, str, int, str, str]:
+    def sort_key(memory: Memory) -> tuple[bool, float, str, int, str, str]:
         kind = (memory.profile, memory.category)
         return (memory.scope != USER_SCOPE, -recency[memory.scope], memory.scope, rank.get(kind, len(rank)), *kind)
 
     def seen(memory: Memory) -> tuple[bool, float, str]:
         return (memory.first_seen is None, memory.first_seen.timestamp() if memory.first_seen else 0.0, memory.id)
 
-    ordered = sorted(memories, key=lambda each: (place(each), seen(each)))
+    ordered = sorted(memories, key=lambda each: (sort_key(each), seen(each)))
     return tuple(
         Section(
             scope=scope,
@@ -58,7 +58,7 @@ def recency_of(memories: Sequence[Memory]) -> dict[str, float]:
 
 def fact_of(memory: Memory, zone: ZoneInfo) -> Fact:
     """A memory as a file shows it."""
-    text = shown(memory.content, memory.about, _OWNED if memory.owned else LONGEST)
+    text = memory_line(memory.content, memory.about, _OWNED if memory.owned else LONGEST)
     return Fact(id=memory.id, text=text, day=day_of(memory.last_seen, zone))
 
 

@@ -140,7 +140,7 @@ def _pages(
 ) -> list[Page]:
     profile, names, zone = how
     sections = sections_of(draft.memories, (profile,), names, zone, recency_of(draft.memories))
-    parts = _parts(sections, profile.outputs.page_bytes)
+    parts = _split_sections(sections, profile.outputs.page_bytes)
     links = [
         *(f"- [[{each}]]" for each in sorted(draft.links)),
         *(f"- [[{each}]] (names this page)" for each in back if each not in draft.links),
@@ -166,7 +166,7 @@ def _pages(
     return made
 
 
-def _parts(sections: Sequence[Section], most: int) -> list[tuple[Section, ...]]:
+def _split_sections(sections: Sequence[Section], most: int) -> list[tuple[Section, ...]]:
     """The sections in parts of at most that many bytes each, in their order; a section goes on in the next part where it must."""
     parts: list[list[Section]] = [[]]
     used = 0

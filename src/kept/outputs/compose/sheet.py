@@ -54,7 +54,7 @@ def compose(
     profiles = [each for each in profiles if each.id in {one.profile for one in shown}] or profiles
     called = names_of(shown, names)
     cap = (HARD_CAP if place is Place.MEMORY else max(each.outputs.card_chars for each in profiles)) - reserved
-    kept = _within(ranked(shown, profiles), _Room(profiles=profiles, place=place, names=called, zone=zone, cap=cap))
+    kept = _fitting_prefix(ranked(shown, profiles), _Room(profiles=profiles, place=place, names=called, zone=zone, cap=cap))
     return Document(sections=sections_of(kept, profiles, called, zone, recency_of(shown)))
 
 
@@ -128,7 +128,7 @@ class _Room:
         return (category.budget if category else 0) or _LINES
 
 
-def _within(ordered: Sequence[Memory], room: _Room) -> list[Memory]:
+def _fitting_prefix(ordered: Sequence[Memory], room: _Room) -> list[Memory]:
     """The longest prefix of each profile's that fits: one memory more pushes out the last ones only, whatever its size."""
     used = size_of(header_lines(date.max))
     left = {name: [most - used, lines] for name, (most, lines) in room.limits().items()}
@@ -140,7 +140,7 @@ def _within(ordered: Sequence[Memory], room: _Room) -> list[Memory]:
         section = (memory.profile, memory.scope, memory.category)
         if sections.get(section, 0) >= room.budget(memory) and not memory.pinned:
             continue
-        size = _size(memory, room, new_scope=memory.scope not in scopes, new_section=section not in sections)
+        size = _bytes_taken(memory, room, new_scope=memory.scope not in scopes, new_section=section not in sections)
         mine = left[memory.profile]
         mine[0], mine[1] = mine[0] - size, mine[1] - 1
         if used + size > room.cap:
@@ -155,7 +155,7 @@ def _within(ordered: Sequence[Memory], room: _Room) -> list[Memory]:
     return kept
 
 
-def _size(memory: Memory, room: _Room, *, new_scope: bool, new_section: bool) -> int:
+def _bytes_taken(memory: Memory, room: _Room, *, new_scope: bool, new_section: bool) -> int:
     """The bytes a memory takes with its place in the comment of ids, and with the headings that only it needs."""
     fact = fact_of(memory, room.zone)
     size = len(fact_line(fact.text, fact.day).encode()) + 1 + len(memory.id.encode()) + 1

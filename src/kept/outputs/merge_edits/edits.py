@@ -73,7 +73,7 @@ def _edits(base: Sequence[Line], text: str) -> Edits:
     there = marked(lines)
     tags = match(base, there)
     layout = _layout(text, [end for _, end in lines])
-    words = _words(there, tags)
+    words = _join_tagged(there, tags)
     facts = [(number, line) for number, line in enumerate(base) if is_fact(line)]
     return Edits(
         revised={line.key: words[at] for at, line in facts if at in words and words[at] not in ("", read_fact(line.text)[0])},
@@ -100,7 +100,7 @@ def _layout(text: str, ends: Sequence[str]) -> Layout:
     return Layout(bom=text.startswith(BOM), newline=max(("\n", "\r\n", "\r"), key=ends.count), final=not ends or bool(ends[-1]))
 
 
-def _words(there: Sequence[There], tags: Tags) -> dict[int, str]:
+def _join_tagged(there: Sequence[There], tags: Tags) -> dict[int, str]:
     """What the lines that are one line of base say together, by the number of that line."""
     places: dict[int, list[int]] = defaultdict(list)
     for at in sorted(tags):

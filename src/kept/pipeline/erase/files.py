@@ -44,7 +44,7 @@ class TextFiles:
             if self.removable:
                 files.remove(path, expect=content.stamp, root=self.root)
             else:
-                files.write(path, _without(path, text, words).encode("utf-8", "replace"), expect=content.stamp, root=self.root)
+                files.write(path, _erase_words(path, text, words).encode("utf-8", "replace"), expect=content.stamp, root=self.root)
             count += 1
         return count
 
@@ -98,7 +98,7 @@ def _read(path: Path) -> str:
     return files.read(path).data.decode("utf-8", "replace")
 
 
-def _without(path: Path, text: str, words: Words) -> str:
+def _erase_words(path: Path, text: str, words: Words) -> str:
     """A file's text without the words: JSON stays JSON, so that whoever reads it can go on."""
     match path.suffix:
         case ".json":

@@ -89,13 +89,15 @@ def request_of(
 def places(workspace: Workspace, request: Request) -> tuple[Place, ...]:
     """Every place that holds the words, exact ones first, each once; a holder that cannot be read is one. Changes nothing."""
     found = (
-        dict.fromkeys(place for holder in holders(workspace) for place in _found(holder, request.words)) if request.words else {}
+        dict.fromkeys(place for holder in holders(workspace) for place in _find_places(holder, request.words))
+        if request.words
+        else {}
     )
     near = {place.id: place for place in found if place.near}
     return (*(place for place in found if not place.near), *near.values())
 
 
-def _found(holder: Holder, words: Words) -> Iterator[Place]:
+def _find_places(holder: Holder, words: Words) -> Iterator[Place]:
     try:
         yield from holder.find(words)
     except KeptError as error:

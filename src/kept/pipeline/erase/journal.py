@@ -55,14 +55,14 @@ def forget_outside(workspace: Workspace, source: str, words: Words) -> int:
     outside.
     """
 
-    def told(text: str) -> list[bool]:
+    def mark_lines(text: str) -> list[bool]:
         inside, found, held = False, [], words.lines_held(text)
         for line, holds in zip(text.split("\n"), held, strict=True):
             inside = (inside or line.strip() == OUTSIDE) and line.strip() != OUTSIDE_END
             found.append(inside and (line.startswith(f"- {clean_line(source)}: ") or holds))
         return found
 
-    return _rewrite(workspace, told)
+    return _rewrite(workspace, mark_lines)
 
 
 def _entries(workspace: Workspace) -> Iterator[tuple[Path, str, files.Stamp]]:

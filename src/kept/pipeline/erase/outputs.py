@@ -44,18 +44,18 @@ class Outputs:
             held = words.lines_held(text)
             if any(held):
                 left = "\n".join(line for line, holds in zip(text.split("\n"), held, strict=True) if not holds)
-                self._write(path, content, content.data.replace(inside, left.encode("utf-8", "surrogateescape"), 1))
+                self._replace_file(path, content, content.data.replace(inside, left.encode("utf-8", "surrogateescape"), 1))
                 count += sum(held)
         for path, content in self._views():
             data = json_without(content.data.decode("utf-8", "surrogateescape"), words).encode("utf-8", "surrogateescape")
             if data != content.data and not is_as_written(
                 self.workspace, path, content
             ):  # as written, it is written anew by itself
-                self._write(path, content, data)
+                self._replace_file(path, content, data)
                 count += 1
         return count + erase_written(self.workspace.store, words)
 
-    def _write(self, path: Path, content: files.Content, data: bytes) -> None:
+    def _replace_file(self, path: Path, content: files.Content, data: bytes) -> None:
         files.write(path, data, expect=content.stamp, root=self.workspace.paths.root)
 
     def _insides(self) -> Iterator[tuple[Path, files.Content, bytes]]:

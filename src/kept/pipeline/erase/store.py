@@ -51,46 +51,46 @@ class StoreHolder:
         yield from self._memories(words)
         yield from self._turns(words)
         named = dict.fromkeys(name for name, text in self.store.log.texts() if words.stand_in(text))
-        yield from (self._place(name, "") for name in named)
+        yield from (self._place_at(name, "") for name in named)
         for passage in self.store.days.passages():
-            yield from self._told(words, f"the summary of {passage.at.date()}", passage.text)
+            yield from self._search_text(words, f"the summary of {passage.at.date()}", passage.text)
         for noted in self.store.days.between(_FIRST, _LAST):
             if any(words.stand_in(text) for text in (noted.note.asked, noted.note.outcome, *noted.note.commits)):
-                yield self._place(f"what was worked on, {noted.note.at.date()}", "")
+                yield self._place_at(f"what was worked on, {noted.note.at.date()}", "")
         for path in self.store.outputs():
-            if any(words.stand_in(_text(output.lines)) for output in self.store.output(path)):
-                yield self._place(f"what was last written to {path}", "")
+            if any(words.stand_in(_join_lines(output.lines)) for output in self.store.output(path)):
+                yield self._place_at(f"what was last written to {path}", "")
 
     def _memories(self, words: Words) -> Iterator[Place]:
         for memory in self.store.log.memories():
             if memory.id in words.memories and memory.content:
-                yield self._place(f"memory {memory.id}", memory.content)
+                yield self._place_at(f"memory {memory.id}", memory.content)
             elif memory.content:
-                yield from self._told(words, f"memory {memory.id}", memory.content)
+                yield from self._search_text(words, f"memory {memory.id}", memory.content)
                 cited = dict.fromkeys(quote.quote for quote in memory.evidence if cites(quote, words))
-                yield from (self._place(f"what memory {memory.id} rests on", one_line(quote)[:200]) for quote in cited)
+                yield from (self._place_at(f"what memory {memory.id} rests on", one_line(quote)[:200]) for quote in cited)
         for judged in self.store.log.every_proposal():
-            yield from self._told(words, f"proposal {judged.candidate.id}", judged.candidate.content)
+            yield from self._search_text(words, f"proposal {judged.candidate.id}", judged.candidate.content)
 
     def _turns(self, words: Words) -> Iterator[Place]:
         for event in self.store.archive.holding(words):
             where = _turn(event)
             if event.key in words.events:
-                yield self._place(where, "")
-            yield from (self._place(where, words.excerpt(text)) for text in said_in(event) if words.stand_in(text))
+                yield self._place_at(where, "")
+            yield from (self._place_at(where, words.excerpt(text)) for text in said_in(event) if words.stand_in(text))
         for event in self.store.archive.nearly_holding(words):
-            yield from self._near(words, _turn(event), event.text)
-        yield from (self._place(f"the whole session {session}", "") for session in sorted(words.sessions))
+            yield from self._near_copies(words, _turn(event), event.text)
+        yield from (self._place_at(f"the whole session {session}", "") for session in sorted(words.sessions))
 
-    def _told(self, words: Words, where: str, text: str) -> Iterator[Place]:
+    def _search_text(self, words: Words, where: str, text: str) -> Iterator[Place]:
         if words.stand_in(text):
-            yield self._place(where, words.excerpt(text))
-        yield from self._near(words, where, text)
+            yield self._place_at(where, words.excerpt(text))
+        yield from self._near_copies(words, where, text)
 
-    def _near(self, words: Words, where: str, text: str) -> Iterator[Place]:
+    def _near_copies(self, words: Words, where: str, text: str) -> Iterator[Place]:
         return (Place(holder=self.name, where=where, text=near, near=True) for near in words.near_in(text))
 
-    def _place(self, where: str, text: str) -> Place:
+    def _place_at(self, where: str, text: str) -> Place:
         return Place(holder=self.name, where=where, text=text)
 
     def erase(self, words: Words) -> int:
@@ -215,19 +215,19 @@ def erase_written(store: Store, words: Words) -> int:
     count = 0
     for path in store.outputs():
         outputs = store.output(path)
-        if any(words.stand_in(_text(output.lines)) for output in outputs):
-            store.wrote(path, replace(outputs[0], lines=tuple(_without(outputs[0].lines, words))))
+        if any(words.stand_in(_join_lines(output.lines)) for output in outputs):
+            store.wrote(path, replace(outputs[0], lines=tuple(_lines_without(outputs[0].lines, words))))
             count += 1
     return count
 
 
-def _without(lines: Sequence[Line], words: Words) -> Iterator[Line]:
+def _lines_without(lines: Sequence[Line], words: Words) -> Iterator[Line]:
     """The lines in which the words do not stand; a line of a view has several lines of text."""
-    held = iter(words.lines_held(_text(lines)))
+    held = iter(words.lines_held(_join_lines(lines)))
     for line in lines:
         if not any(list(islice(held, line.text.count("\n") + 1))):  # all of them taken, whatever the first says
             yield line
 
 
-def _text(lines: Iterable[Line]) -> str:
+def _join_lines(lines: Iterable[Line]) -> str:
     return "\n".join(line.text for line in lines)

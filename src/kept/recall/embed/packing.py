@@ -26,7 +26,7 @@ Tensors = Mapping[str, NDArray[Any]]
 
 def pack(weights: Path, vocabulary: Path, target: Path) -> None:
     """Write the pack of a model's safetensors and vocabulary, whole or not at all. Raises OSError, KeyError, ValueError."""
-    tensors = _packed(_read(weights), vocabulary.read_text(encoding="utf-8").rstrip("\n"))
+    tensors = _packed(_read_tensors(weights), vocabulary.read_text(encoding="utf-8").rstrip("\n"))
     places: dict[str, tuple[str, tuple[int, ...], int]] = {}
     at = 0
     for name, tensor in tensors.items():
@@ -43,7 +43,7 @@ def pack(weights: Path, vocabulary: Path, target: Path) -> None:
     fresh.replace(target)
 
 
-def _read(path: Path) -> Tensors:
+def _read_tensors(path: Path) -> Tensors:
     """The tensors of a safetensors file."""
     raw = path.read_bytes()
     length = int.from_bytes(raw[:8], "little")

@@ -38,12 +38,12 @@ class Server:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One vector of length one for each text. Raises UnreachableError."""
-        parts = [self._asked(texts[start : start + _AT_ONCE]) for start in range(0, len(texts), _AT_ONCE)]
+        parts = [self._request_vectors(texts[start : start + _AT_ONCE]) for start in range(0, len(texts), _AT_ONCE)]
         vectors = np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
         return vectors
 
-    def _asked(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def _request_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
         body = json.dumps({"model": self._model, "input": list(texts), "encoding_format": "float"}).encode()
         request = urllib.request.Request(self._address, body, headers)  # noqa: S310 - the scheme was checked above

@@ -32,7 +32,9 @@ class WordPiece:
     def numbers(self, text: str, most: int) -> list[int]:
         """The numbers of a text's pieces, framed as a sentence; at most so many, the frame among them."""
         found: list[int] = []
-        for word in _words(text[: most * 40]):  # no piece of a word that counts lies beyond: longer words are one unknown piece
+        for word in _split_words(
+            text[: most * 40]
+        ):  # no piece of a word that counts lies beyond: longer words are one unknown piece
             found += self._pieces(word)
             if len(found) >= most - 2:
                 break
@@ -56,7 +58,7 @@ class WordPiece:
         return found
 
 
-def _words(text: str) -> Iterator[str]:
+def _split_words(text: str) -> Iterator[str]:
     cleaned = "".join(map(_cleaned, text))
     plain = "".join(char for char in unicodedata.normalize("NFD", cleaned) if unicodedata.category(char) != "Mn").lower()
     for word in plain.split():

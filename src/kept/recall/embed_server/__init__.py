@@ -44,7 +44,7 @@ def begin(path: str, question: Mapping[str, object], until: float) -> Socket | N
     return None
 
 
-def take(connection: Socket | None, until: float) -> dict[str, float]:
+def read_answer(connection: Socket | None, until: float) -> dict[str, float]:
     """The answer: numbers by id. Empty where it is late, too long or none."""
     if connection is None:
         return {}
@@ -85,4 +85,4 @@ def user_of(connection: Socket) -> int | None:
     return None
 
 
-__all__ = ["MOST", "NAME", "begin", "line_from", "path_of", "take", "user_of"]
+__all__ = ["MOST", "NAME", "begin", "line_from", "path_of", "read_answer", "user_of"]

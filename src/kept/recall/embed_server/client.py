@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 
-from kept.recall.embed_server import begin, path_of, take
+from kept.recall.embed_server import begin, path_of, read_answer
 from kept.recall.nearby import Meant, Nearest
 
 _LONGEST = 600  # characters of a message whose meaning counts, its last: 2,000 take ten times as long as a short question
@@ -17,7 +17,7 @@ def ask(state: str, message: str, seconds: float) -> Nearest:
         connection = begin(path_of(state), {"message": message[-_LONGEST:], "scopes": scopes}, until)
 
         def found() -> Mapping[str, float]:
-            return take(connection, until)
+            return read_answer(connection, until)
 
         return found
 

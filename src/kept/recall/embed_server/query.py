@@ -62,12 +62,12 @@ def near_here(place: Place, message: str) -> Nearest:
     """How a context is given what is near by meaning, computed in this process when it is taken up; nothing where it cannot be."""
 
     def begin(scopes: list[str]) -> Meant:
-        def take() -> Mapping[str, float]:
+        def compare_in_process() -> Mapping[str, float]:
             try:
                 return cosines(place, message, scopes)
             except KeptError:
                 return {}  # what words find is shown all the same
 
-        return take
+        return compare_in_process
 
     return begin

@@ -14,7 +14,7 @@ def written(head: Mapping[str, Any]) -> bytes:
     return (MAGIC + json.dumps(head).encode()).ljust(SIZE, b" ")
 
 
-def read(raw: bytes) -> dict[str, Any] | None:
+def parse_head(raw: bytes) -> dict[str, Any] | None:
     """The head in the first bytes of a file: ``model``, ``dimensions``, ``count``; None where it is none."""
     if len(raw) < SIZE or not raw.startswith(MAGIC):
         return None
@@ -29,7 +29,7 @@ def model_of(path: Path) -> str:
     """The model that made a file's vectors; empty where there is none."""
     try:
         with path.open("rb") as file:
-            head = read(file.read(SIZE))
+            head = parse_head(file.read(SIZE))
     except OSError:
         return ""
     return str(head["model"]) if head else ""

@@ -27,27 +27,27 @@ class Queue:
 
     def waiting(self) -> dict[Kind, int]:
         """How many units wait, by kind."""
-        return {Kind(row["kind"]): row["units"] for row in self._run("waiting").fetchall()}
+        return {Kind(row["kind"]): row["units"] for row in self._execute("waiting").fetchall()}
 
     def next(self, most: int) -> tuple[tuple[Kind, int], ...]:
         """The next units: memories and summaries first, then what was said last."""
-        return tuple((Kind(row["kind"]), row["item"]) for row in self._run("next_waiting", limit=most).fetchall())
+        return tuple((Kind(row["kind"]), row["item"]) for row in self._execute("next_waiting", limit=most).fetchall())
 
     def done(self, units: Iterable[tuple[Kind, int]]) -> None:
         """Note that units wait no longer."""
-        self._run("done_waiting", units=json.dumps([[kind.value, item] for kind, item in units]))
+        self._execute("done_waiting", units=json.dumps([[kind.value, item] for kind, item in units]))
 
     def refill(self) -> None:
         """Let everything wait."""
         for name in ("refill_memories", "refill_summaries", "refill_turns"):
-            self._run(name)
+            self._execute(name)
 
     def used(self, times: Mapping[str, int]) -> None:
         """Add to how often memories (by id) were used; those that are not there are left out."""
         for memory, count in times.items():
-            self._run("used", memory=memory, times=count)
+            self._execute("used", memory=memory, times=count)
 
-    def _run(self, name: str, **values: Any) -> sqlite3.Cursor:
+    def _execute(self, name: str, **values: Any) -> sqlite3.Cursor:
         try:
             return self._connection.execute(statements()[name], values)
         except sqlite3.Error as error:

@@ -52,8 +52,8 @@ class Limits:
         return {
             "now": self.now,
             "statuses": json.dumps(self.statuses),
-            "scopes": _listed(self.scopes),
-            "threads": _listed(self.threads),
+            "scopes": _json_list(self.scopes),
+            "threads": _json_list(self.threads),
             "category": self.category,
             "since": self.since,
             "until": self.until,
@@ -96,9 +96,9 @@ class Index:
             return ()
         values = limits.values() | {"words": _any_of(words), "limit": most}
         ranked = 3 * most
-        rows = self._run(f"{_TABLES[kind]}_by_words", **values, ranked=ranked)
+        rows = self._fetch_all(f"{_TABLES[kind]}_by_words", **values, ranked=ranked)
         if len(rows) < most:  # few of the best are within the limits, or few are found at all
-            rows = self._run(f"{_TABLES[kind]}_by_words", **values, ranked=-1)
+            rows = self._fetch_all(f"{_TABLES[kind]}_by_words", **values, ranked=-1)
         return tuple((row["item"], row["score"], row["author"] == _ASSISTANT) for row in rows)
 
     def counts(self, kind: Kind, phrases: Iterable[str], most: int) -> dict[str, int]:
@@ -106,22 +106,22 @@ class Index:
         that.
         """
         wanted = tuple(dict.fromkeys(phrases))
-        rows = self._run(f"{_TABLES[kind]}_counted", phrases=json.dumps([_any_of([each]) for each in wanted]), most=most)
+        rows = self._fetch_all(f"{_TABLES[kind]}_counted", phrases=json.dumps([_any_of([each]) for each in wanted]), most=most)
         return {wanted[row["place"]]: row["found"] for row in rows}
 
     def among(self, kind: Kind, limits: Limits) -> frozenset[int]:
         """The rows of a kind that are within the limits."""
-        rows = self._run(f"{_TABLES[kind]}_among", **limits.values())
+        rows = self._fetch_all(f"{_TABLES[kind]}_among", **limits.values())
         return frozenset(row["item"] for row in rows)
 
     def latest(self, kind: Kind, limits: Limits, most: int) -> tuple[int, ...]:
         """The rows of a kind within the limits, at most so many, the latest first."""
-        rows = self._run(f"{_TABLES[kind]}_latest", **limits.values(), limit=most)
+        rows = self._fetch_all(f"{_TABLES[kind]}_latest", **limits.values(), limit=most)
         return tuple(row["item"] for row in rows)
 
     def around(self, items: Iterable[int]) -> dict[int, tuple[tuple[int, bool], ...]]:
         """What was said before and after turns in their conversations: its row, and whether an assistant said it."""
-        rows = self._run("around", items=json.dumps(list(items)), reach=_REACH)
+        rows = self._fetch_all("around", items=json.dumps(list(items)), reach=_REACH)
         return {
             row["item"]: tuple((each // 2, bool(each % 2)) for each in (row["before"], row["after"]) if each is not None)
             for row in rows
@@ -131,31 +131,31 @@ class Index:
         """In how many turns of each conversation (by its thread) a person said a word, and its events; nothing where more than
         ``most`` turns have it.
         """
-        items = [row["item"] for row in self._run("turns_with", word=_any_of([word]), most=most + 1)]
+        items = [row["item"] for row in self._fetch_all("turns_with", word=_any_of([word]), most=most + 1)]
         if len(items) > most:
             return {}
-        return {row["thread"]: (row["turns"], row["events"]) for row in self._run("told_in", items=json.dumps(items))}
+        return {row["thread"]: (row["turns"], row["events"]) for row in self._fetch_all("told_in", items=json.dumps(items))}
 
     def conversations(self) -> tuple[int, int]:
         """How many conversations there are, and how many events, roughly: what was forgotten may be counted still."""
-        (row,) = self._run("conversations")
+        (row,) = self._fetch_all("conversations")
         return row["conversations"] or 0, row["events"] or 0
 
     def threads_of(self, items: Iterable[int]) -> dict[int, int]:
         """The thread in which each turn was said first."""
-        return {row["item"]: row["thread"] for row in self._run("threads_of", items=json.dumps(list(items)))}
+        return {row["item"]: row["thread"] for row in self._fetch_all("threads_of", items=json.dumps(list(items)))}
 
     def units(self, kind: Kind, items: Iterable[int]) -> Mapping[int, Unit]:
         """What rows are, by row; those that are gone are left out."""
         wanted = json.dumps(list(items))
         match kind:
             case Kind.MEMORY:
-                return {row["item"]: _memory(row) for row in self._run("memories", items=wanted)}
+                return {row["item"]: _memory_unit(row) for row in self._fetch_all("memories", items=wanted)}
             case Kind.TURN:
-                return {each.item: each for each in self._turns(self._run("turns", items=wanted))}
+                return {each.item: each for each in self._turns(self._fetch_all("turns", items=wanted))}
             case Kind.SUMMARY:
-                notes = {row["item"]: self._summary(row) for row in self._run("summaries", items=wanted)}
-                return notes | {row["item"]: _passage(row) for row in self._run("passages", items=wanted)}
+                notes = {row["item"]: self._summary(row) for row in self._fetch_all("summaries", items=wanted)}
+                return notes | {row["item"]: _passage(row) for row in self._fetch_all("passages", items=wanted)}
 
     def _turns(self, rows: Iterable[Any]) -> Iterator[Unit]:
         number, events = 0, []
@@ -194,7 +194,7 @@ class Index:
         )
 
     def _block(self, number: int) -> list[Any]:
-        (row,) = self._run("block", id=number)
+        (row,) = self._fetch_all("block", id=number)
         try:
             events: list[Any] = json.loads(zlib.decompress(row["body"]))
         except (ValueError, zlib.error) as error:
@@ -203,13 +203,13 @@ class Index:
 
     def threads(self) -> tuple[tuple[int, str, str], ...]:
         """Every thread with its working directory and its file."""
-        return tuple((row["id"], row["project"], row["path"]) for row in self._run("threads"))
+        return tuple((row["id"], row["project"], row["path"]) for row in self._fetch_all("threads"))
 
     def projects(self) -> tuple[tuple[str, str, str], ...]:
         """Every directory that is known, with its scope and the name of its project."""
-        return tuple((row["directory"], row["scope"], row["name"]) for row in self._run("projects"))
+        return tuple((row["directory"], row["scope"], row["name"]) for row in self._fetch_all("projects"))
 
-    def _run(self, name: str, /, **values: Any) -> list[sqlite3.Row]:
+    def _fetch_all(self, name: str, /, **values: Any) -> list[sqlite3.Row]:
         try:
             return self._connection.execute(statements()[name], values).fetchall()
         except sqlite3.Error as error:
@@ -230,7 +230,7 @@ def opened(path: Path) -> Iterator[Index]:
         yield Index(connection, path)
 
 
-def _memory(row: Any) -> Unit:
+def _memory_unit(row: Any) -> Unit:
     return Unit(
         kind=Kind.MEMORY,
         item=row["item"],
@@ -258,7 +258,7 @@ def _passage(row: Any) -> Unit:
     )
 
 
-def _listed(values: Sequence[Any] | None) -> str | None:
+def _json_list(values: Sequence[Any] | None) -> str | None:
     return None if values is None else json.dumps(values)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kept.recall.index.head import SIZE as HEAD_SIZE
-from kept.recall.index.head import read as read_head
+from kept.recall.index.head import parse_head as read_head
 from kept.recall.index.head import written as head_bytes
 from kept.recall.index.reader import Kind
 
@@ -52,7 +52,7 @@ class Near:
 
 
 @lru_cache(maxsize=4)
-def _row(dimensions: int) -> np.dtype[Any]:
+def _row_type(dimensions: int) -> np.dtype[Any]:
     return np.dtype(
         [
             ("item", "<i8"),
@@ -70,7 +70,7 @@ class Vectors:
     """The vectors of a file as they are now: empty where there is none, or where another model made them."""
 
     def __init__(self, path: Path, model: str) -> None:
-        self.rows: NDArray[Any] = np.zeros(0, _row(64))
+        self.rows: NDArray[Any] = np.zeros(0, _row_type(64))
         self.dimensions = 0
         try:
             with path.open("rb") as file:
@@ -78,10 +78,10 @@ class Vectors:
                 if head is None or head["model"] != model:
                     return
                 count, self.dimensions = head["count"], head["dimensions"]
-                size = HEAD_SIZE + count * _row(self.dimensions).itemsize
+                size = HEAD_SIZE + count * _row_type(self.dimensions).itemsize
                 if count and os.fstat(file.fileno()).st_size >= size:
                     held = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
-                    self.rows = np.frombuffer(held, _row(self.dimensions), count, HEAD_SIZE)
+                    self.rows = np.frombuffer(held, _row_type(self.dimensions), count, HEAD_SIZE)
         except OSError:
             return
 
@@ -148,7 +148,7 @@ def update(path: Path, model: str, gone: Mapping[Kind, Sequence[int]], entries: 
         if head is None or head["model"] != model or head["dimensions"] != dimensions:
             os.ftruncate(file, 0)
             head = {"model": model, "dimensions": dimensions, "count": 0}
-        kind_of_row = _row(dimensions)
+        kind_of_row = _row_type(dimensions)
         count: int = head["count"]
         os.ftruncate(file, HEAD_SIZE + count * kind_of_row.itemsize)
         if count:
@@ -156,7 +156,7 @@ def update(path: Path, model: str, gone: Mapping[Kind, Sequence[int]], entries: 
                 _blank(np.frombuffer(held, kind_of_row, count, HEAD_SIZE), gone)
                 held.flush()
         if entries:
-            os.pwrite(file, _rows(entries, dimensions).tobytes(), HEAD_SIZE + count * kind_of_row.itemsize)
+            os.pwrite(file, _pack_rows(entries, dimensions).tobytes(), HEAD_SIZE + count * kind_of_row.itemsize)
             os.fsync(file)
         os.pwrite(file, head_bytes(head | {"count": count + len(entries)}), 0)
         os.fsync(file)
@@ -169,8 +169,8 @@ def _blank(rows: NDArray[Any], gone: Mapping[Kind, Sequence[int]]) -> None:
             rows[hit] = np.zeros(len(hit), rows.dtype)
 
 
-def _rows(entries: Sequence[Entry], dimensions: int) -> NDArray[Any]:
-    rows = np.zeros(len(entries), _row(dimensions))
+def _pack_rows(entries: Sequence[Entry], dimensions: int) -> NDArray[Any]:
+    rows = np.zeros(len(entries), _row_type(dimensions))
     vectors = np.stack([each.vector for each in entries]).astype(np.float32)
     scale = np.abs(vectors).max(axis=1) / 127
     scale[scale == 0] = 1

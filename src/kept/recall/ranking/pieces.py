@@ -14,7 +14,7 @@ def pieces(text: str) -> tuple[str, ...]:
     found: list[str] = []
     rest = whole
     while rest and len(found) < MOST - 1:
-        end = _end(rest)
+        end = _piece_end(rest)
         found.append(rest[:end].strip())
         rest = rest[end:].strip()
     if rest:
@@ -22,7 +22,7 @@ def pieces(text: str) -> tuple[str, ...]:
     return tuple(filter(None, found))
 
 
-def _end(text: str) -> int:
+def _piece_end(text: str) -> int:
     """Where the first piece of a text ends."""
     if len(text) <= LONGEST:
         return len(text)

@@ -11,9 +11,9 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kept.core.event import Author, Cursor, Kind, Slice
-from kept.sources.documents import Document, Entry, Place, Row, Said, cut, place_of, prompt, read_document, sniff_rows
+from kept.sources.documents import Document, Entry, Place, Row, Said, cut, place_of, read_document, sniff_rows, split_prompt
 from kept.sources.formats.vault import UTC, project_of
-from kept.sources.markdown import body
+from kept.sources.markdown import strip_edges
 from kept.sources.pieces import hash_of
 from kept.sources.roles import When, template_of
 from kept.sources.stamps import find_stamp
@@ -49,7 +49,7 @@ class Aider:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of a history that is new or has grown. Raises SourceError."""
-        return read_document(path, cursor, partial(_parse, path=path, zone=self.zone))
+        return read_document(path, cursor, partial(_parse_history, path=path, zone=self.zone))
 
 
 def _is_typed(text: str) -> bool:
@@ -57,7 +57,7 @@ def _is_typed(text: str) -> bool:
     return text.startswith(_TYPED) and text.endswith(_BREAK)
 
 
-def _kind(row: Row) -> str:
+def _row_kind(row: Row) -> str:
     if row.text.startswith(_START):
         return "start"
     if _is_typed(row.text):
@@ -67,7 +67,7 @@ def _kind(row: Row) -> str:
     return "answer" if row.text.strip() else ""
 
 
-def _parse(rows: list[Row], *, path: Path, zone: ZoneInfo) -> Document:
+def _parse_history(rows: list[Row], *, path: Path, zone: ZoneInfo) -> Document:
     entries: list[Entry] = []
     when, session = When(zone=zone), ""
     first = 0
@@ -76,9 +76,9 @@ def _parse(rows: list[Row], *, path: Path, zone: ZoneInfo) -> Document:
             start = next(row.text.strip() for row in rows[first:after] if row.text.startswith(_START))
             when, session = When(zone=zone, stamp=find_stamp(start.removeprefix(_START))), hash_of("aider", start)
             entries.append(Entry(place=place_of(rows, first, after), dropped="session-start"))
-        elif body(rows, first, after):
-            session = session or hash_of("aider", body(rows, first, after)[:1000])
-            entries.append(replace(_entry(rows, first, after, kind, template_of(when)), session=session))
+        elif strip_edges(rows, first, after):
+            session = session or hash_of("aider", strip_edges(rows, first, after)[:1000])
+            entries.append(replace(_read_run(rows, first, after, kind, template_of(when)), session=session))
         first = after
     if not entries:
         entries.append(Entry(place=Place(1, 0, 0), dropped="no-text"))
@@ -89,7 +89,7 @@ def _runs(rows: Sequence[Row]) -> Iterator[tuple[str, int]]:
     """The kinds of neighbouring lines, each with the row after its run; a blank line belongs to what it follows."""
     current = ""
     for number, row in enumerate(rows):
-        kind = _kind(row)
+        kind = _row_kind(row)
         if current and kind and (kind != current or kind == "start"):
             yield current, number
             current = kind
@@ -97,17 +97,17 @@ def _runs(rows: Sequence[Row]) -> Iterator[tuple[str, int]]:
     yield current, len(rows)
 
 
-def _entry(rows: Sequence[Row], first: int, after: int, kind: str, template: Said) -> Entry:
+def _read_run(rows: Sequence[Row], first: int, after: int, kind: str, template: Said) -> Entry:
     place = place_of(rows, first, after)
     lines = [row.text for row in rows[first:after]]
     if kind == "typed":
         text = "\n".join(line.removeprefix(_TYPED).rstrip() for line in lines).strip()
-        said, removed = prompt(text, "slash-command" if text.startswith("/") else "typed", template)
+        said, removed = split_prompt(text, "slash-command" if text.startswith("/") else "typed", template)
         return Entry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=removed)
     if kind == "printed":
         text = cut("\n".join(line.removeprefix(">").strip() for line in lines).strip())
         return Entry(
             place=place, said=(replace(template, kind=Kind.TOOL_OUTPUT, author=Author.TOOL, reason="client-output", text=text),)
         )
-    answer = replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT, reason="answer", text=body(rows, first, after))
+    answer = replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT, reason="answer", text=strip_edges(rows, first, after))
     return Entry(place=place, said=(answer,))

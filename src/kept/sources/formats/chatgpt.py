@@ -11,13 +11,13 @@ from typing import Any
 
 from kept.core.event import Author, Kind, Precision, Tool
 from kept.core.times import parse_instant
-from kept.sources.documents import Document, Entry, Place, Said, mapping_of, prompt, word_of
-from kept.sources.pieces import bounded, name_of, words_of
+from kept.sources.documents import Document, Entry, Place, Said, mapping_of, split_prompt, word_of
+from kept.sources.pieces import bounded, bounded_name, words_of
 
 
 def translate(value: Mapping[str, Any], place: Place) -> Document:
     """A conversation of the export, which stands at this place, with a record for each node of its tree."""
-    session = name_of(value.get("conversation_id")) or name_of(value.get("id"))
+    session = bounded_name(value.get("conversation_id")) or bounded_name(value.get("id"))
     mapping = value.get("mapping")
     nodes: Mapping[str, Any] = mapping if isinstance(mapping, dict) else {}
     if value.get("is_do_not_remember"):
@@ -25,7 +25,7 @@ def translate(value: Mapping[str, Any], place: Place) -> Document:
     else:
         chain = _chain(nodes, value.get("current_node"))
         started = parse_instant(value.get("create_time"))
-        entries = [_entry(node, nodes[node], place, started) for node in chain]
+        entries = [_read_node(node, nodes[node], place, started) for node in chain]
         entries += [Entry(place=place, dropped=_off_path(nodes[node])) for node in nodes.keys() - set(chain)]
     return Document(session=session, entries=tuple(entries or [Entry(place=place, dropped="empty-conversation")]))
 
@@ -57,7 +57,7 @@ _SPEECH = ("text", "multimodal_text")
 _THINKING = ("thoughts", "reasoning_recap")
 
 
-def _entry(node: str, value: Any, place: Place, started: datetime | None) -> Entry:
+def _read_node(node: str, value: Any, place: Place, started: datetime | None) -> Entry:
     """A node of the branch: a message's author decides, then what its content is."""
     message = value.get("message") if isinstance(value, dict) else None
     if not isinstance(message, dict):
@@ -80,19 +80,19 @@ def _entry(node: str, value: Any, place: Place, started: datetime | None) -> Ent
         text="",
         at=at or started,
         precision=Precision.MESSAGE if at else Precision.SESSION,
-        native=name_of(message.get("id")) or node,
-        parent=name_of(value.get("parent")),
+        native=bounded_name(message.get("id")) or node,
+        parent=bounded_name(value.get("parent")),
     )
-    text, noted = _parts(content)
+    text, noted = _read_parts(content)
     if role == "user":
         return _typed(place, text, template, noted) if kind in _SPEECH else Entry(place=place, dropped=f"content:{word_of(kind)}")
     recipient = message.get("recipient")
     if isinstance(recipient, str) and recipient not in ("all", ""):
-        return _answer(place, text, template, noted, Tool(name=name_of(recipient), target=bounded(text)))
-    return _answer(place, text, template, noted, None)
+        return _answer_entry(place, text, template, noted, Tool(name=bounded_name(recipient), target=bounded(text)))
+    return _answer_entry(place, text, template, noted, None)
 
 
-def _parts(content: Mapping[str, Any]) -> tuple[str, dict[str, int]]:
+def _read_parts(content: Mapping[str, Any]) -> tuple[str, dict[str, int]]:
     """The words of a content, and how many pictures and the like stood between them. What was spoken is words too."""
     noted: dict[str, int] = {}
     parts = content.get("parts")
@@ -109,11 +109,11 @@ def _parts(content: Mapping[str, Any]) -> tuple[str, dict[str, int]]:
 
 
 def _typed(place: Place, text: str, template: Said, noted: Mapping[str, int]) -> Entry:
-    said, removed = prompt(text, template.reason, template)
+    said, removed = split_prompt(text, template.reason, template)
     return Entry(place=place, said=tuple(said), dropped="" if said else "no-text", noted={**noted, **removed})
 
 
-def _answer(place: Place, text: str, template: Said, noted: Mapping[str, int], tool: Tool | None) -> Entry:
+def _answer_entry(place: Place, text: str, template: Said, noted: Mapping[str, int], tool: Tool | None) -> Entry:
     if not text:
         return Entry(place=place, dropped="no-text", noted=noted)
     kind = Kind.TOOL_CALL if tool else Kind.RESPONSE

@@ -11,8 +11,8 @@ from typing import Any
 
 from kept.core.event import Author, Kind, Precision, Tool
 from kept.core.times import EARLIEST, parse_instant
-from kept.sources.documents import Document, Entry, Place, Said, mapping_of, prompt, word_of
-from kept.sources.pieces import detail_of, name_of, target_of, words_of
+from kept.sources.documents import Document, Entry, Place, Said, mapping_of, split_prompt, word_of
+from kept.sources.pieces import bounded_name, detail_of, target_of, words_of
 
 
 def translate(value: Mapping[str, Any], place: Place) -> Document:
@@ -22,10 +22,10 @@ def translate(value: Mapping[str, Any], place: Place) -> Document:
     started = parse_instant(value.get("created_at"))
     path = _active(messages)
     entries = [
-        _entry(message, place, started) if number in path else Entry(place=place, dropped="off-path")
+        _read_message(message, place, started) if number in path else Entry(place=place, dropped="off-path")
         for number, message in enumerate(messages)
     ]
-    session = name_of(value.get("uuid"))
+    session = bounded_name(value.get("uuid"))
     return Document(session=session, entries=tuple(entries or [Entry(place=place, dropped="empty-conversation")]))
 
 
@@ -47,7 +47,7 @@ def _active(messages: Sequence[Mapping[str, Any]]) -> frozenset[int]:
     return frozenset(path)
 
 
-def _entry(message: Mapping[str, Any], place: Place, started: datetime | None) -> Entry:
+def _read_message(message: Mapping[str, Any], place: Place, started: datetime | None) -> Entry:
     """A message: the sender decides, then its blocks. The text of an attached file is not the person's speech."""
     sender = message.get("sender")
     if sender not in ("human", "assistant"):
@@ -60,8 +60,8 @@ def _entry(message: Mapping[str, Any], place: Place, started: datetime | None) -
         text="",
         at=at or started,
         precision=Precision.MESSAGE if at else Precision.SESSION,
-        native=name_of(message.get("uuid")),
-        parent=name_of(message.get("parent_message_uuid")),
+        native=bounded_name(message.get("uuid")),
+        parent=bounded_name(message.get("parent_message_uuid")),
     )
     content = message.get("content")
     blocks = [mapping_of(block) for block in content] if isinstance(content, list) else []
@@ -73,7 +73,7 @@ def _entry(message: Mapping[str, Any], place: Place, started: datetime | None) -
         text = words_of(block.get("text"))
         match block.get("type"):
             case "text" if sender == "human":
-                typed, removed = prompt(text, "export:human", template)
+                typed, removed = split_prompt(text, "export:human", template)
                 said += typed
                 noted |= removed
             case "text" if text:
@@ -95,8 +95,8 @@ def _entry(message: Mapping[str, Any], place: Place, started: datetime | None) -
 
 def _call(block: Mapping[str, Any], template: Said) -> Said:
     given = mapping_of(block.get("input"))
-    name = name_of(block.get("name"))
-    tool = Tool(name=name, call=name_of(block.get("id")), target=target_of(given), detail=detail_of(given))
+    name = bounded_name(block.get("name"))
+    tool = Tool(name=name, call=bounded_name(block.get("id")), target=target_of(given), detail=detail_of(given))
     text = tool.target or name
     return replace(template, kind=Kind.TOOL_CALL, author=Author.ASSISTANT, reason="export:assistant", text=text, tool=tool)
 
@@ -104,6 +104,6 @@ def _call(block: Mapping[str, Any], template: Said) -> Said:
 def _result(block: Mapping[str, Any], template: Said) -> Said:
     failed = block.get("is_error")
     ok = not failed if isinstance(failed, bool) else None
-    tool = Tool(name=name_of(block.get("name")), call=name_of(block.get("tool_use_id")), ok=ok)
+    tool = Tool(name=bounded_name(block.get("name")), call=bounded_name(block.get("tool_use_id")), ok=ok)
     text = words_of(block.get("content"))
     return replace(template, kind=Kind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=text, tool=tool)

@@ -27,13 +27,13 @@ from kept.sources.documents import (
     cut,
     mapping_of,
     outcomes_of,
-    prompt,
     settle,
+    split_prompt,
     unreadable,
     word_of,
 )
 from kept.sources.folding import Fetch, Outcome, Reader, fold
-from kept.sources.pieces import PATH_LIMIT, bounded, detail_of, name_of, object_of, target_of, words_of
+from kept.sources.pieces import PATH_LIMIT, bounded, bounded_name, detail_of, object_of, target_of, words_of
 from kept.sources.records import Line, Record, Reject, Stop, open_regular, parse_line, read_records, refuse_wide_text, sample
 
 _OPEN_CALLS = 64
@@ -62,7 +62,7 @@ class CopilotCli:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor. Raises SourceError."""
-        return fold(path, cursor, Reader(start=partial(_load, path), step=partial(_step, path=path), save=_save))
+        return fold(path, cursor, Reader(start=partial(_load, path), step=partial(_read_event, path=path), save=_save))
 
 
 @dataclass(kw_only=True, slots=True)
@@ -79,7 +79,7 @@ def _load(path: Path, carry: str, fetch: Fetch) -> _State:
     held = json.loads(carry)
     state = _State(session=held.get("session", ""), cwd=held.get("cwd", ""), branch=held.get("branch", ""))
     if not held:
-        state.session = name_of(path.parent.name if path.stem == "events" else path.stem)
+        state.session = bounded_name(path.parent.name if path.stem == "events" else path.stem)
         state.cwd = _workspace(path.parent / "workspace.yaml")
     for call, (start, end) in held.get("calls", {}).items():
         for tool in _requested(mapping_of(fetch(start, end).get("data"))):
@@ -108,12 +108,12 @@ def _small_text(path: Path) -> str:
         return ""
 
 
-def _step(state: _State, record: Record, *, path: Path) -> Outcome:
+def _read_event(state: _State, record: Record, *, path: Path) -> Outcome:
     value, data = record.value, mapping_of(record.value.get("data"))
     context = mapping_of(data.get("context")) or data
-    state.cwd = name_of(context.get("cwd"), PATH_LIMIT) or state.cwd
-    state.branch = name_of(context.get("branch"), PATH_LIMIT) or state.branch
-    state.session = name_of(data.get("sessionId")) or state.session
+    state.cwd = bounded_name(context.get("cwd"), PATH_LIMIT) or state.cwd
+    state.branch = bounded_name(context.get("branch"), PATH_LIMIT) or state.branch
+    state.session = bounded_name(data.get("sessionId")) or state.session
     template = Said(
         kind=Kind.PROMPT,
         author=Author.HUMAN,
@@ -121,8 +121,8 @@ def _step(state: _State, record: Record, *, path: Path) -> Outcome:
         text=words_of(data.get("content")),
         at=parse_instant(value.get("timestamp")),
         precision=Precision.MESSAGE,
-        native=name_of(value.get("id")),
-        parent=name_of(value.get("parentId")),
+        native=bounded_name(value.get("id")),
+        parent=bounded_name(value.get("parentId")),
         stamp=str(record.start),
     )
     said: list[Said] = []
@@ -147,7 +147,7 @@ def _user(data: Mapping[str, Any], template: Said) -> tuple[list[Said], dict[str
     source = data.get("source")
     if isinstance(source, str) and source not in ("", "user"):
         return ([replace(template, author=Author.INJECTED, reason="source-not-user")] if template.text else []), {}
-    said, removed = prompt(template.text, template.reason, template)
+    said, removed = split_prompt(template.text, template.reason, template)
     return said, dict(removed)
 
 
@@ -155,7 +155,7 @@ def _assistant(state: _State, data: Mapping[str, Any], template: Said, place: tu
     author, reason = Author.ASSISTANT, "assistant.message"
     if data.get("parentToolCallId"):
         author, reason = Author.SUBAGENT, "parentToolCallId"
-    answer = replace(template, kind=Kind.RESPONSE, author=author, reason=reason, turn=name_of(data.get("messageId")))
+    answer = replace(template, kind=Kind.RESPONSE, author=author, reason=reason, turn=bounded_name(data.get("messageId")))
     said = [answer] if answer.text else []
     for tool in _requested(data):
         said.append(replace(answer, kind=Kind.TOOL_CALL, text=tool.target or tool.name, tool=tool))
@@ -171,13 +171,13 @@ def _requested(data: Mapping[str, Any]) -> Iterator[Tool]:
         request = mapping_of(each)
         raw = request.get("arguments")
         given = object_of(raw) if isinstance(raw, str) else mapping_of(raw)
-        call, name = name_of(request.get("toolCallId")), name_of(request.get("name"))
+        call, name = bounded_name(request.get("toolCallId")), bounded_name(request.get("name"))
         yield Tool(name=name, call=call, target=target_of(given), detail=detail_of(given))
 
 
 def _completed(state: _State, data: Mapping[str, Any], template: Said) -> Said:
-    call = name_of(data.get("toolCallId"))
-    _, name, target = state.calls.pop(call, ((0, 0), name_of(data.get("toolName")), ""))
+    call = bounded_name(data.get("toolCallId"))
+    _, name, target = state.calls.pop(call, ((0, 0), bounded_name(data.get("toolName")), ""))
     result, success = mapping_of(data.get("result")), data.get("success")
     text = words_of(result.get("content")) or words_of(mapping_of(data.get("error")).get("message"))
     tool = Tool(name=name, call=call, target=target, ok=success if isinstance(success, bool) else None)
@@ -239,7 +239,7 @@ class CopilotChat:
                 )
         except OSError as error:
             raise unreadable(path, error) from error
-        outcomes: list[Outcome | Reject] = [*outcomes_of(_session(state, path), str(path)), *rejects]
+        outcomes: list[Outcome | Reject] = [*outcomes_of(_read_session(state, path), str(path)), *rejects]
         reached = Cursor(inode=info.st_ino, offset=len(data), prefix=mark)
         yield settle(path, outcomes, reached, noted={REWRITTEN: 1} if cursor.offset else {}, pending=pending)
 
@@ -282,14 +282,14 @@ def _patched(state: dict[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
         return state
     holder: Any = state
     for key in path[:-1]:
-        holder = _at(holder, key)
+        holder = _item_at(holder, key)
     last = path[-1]
     match kind:
         case 1 if isinstance(holder, dict) and isinstance(last, str):
             holder[last] = value
         case 1 if isinstance(holder, list) and isinstance(last, int) and 0 <= last <= len(holder):
             holder[last : last + 1] = [value]
-        case 2 if isinstance(found := _at(holder, last), list) and isinstance(value, list | None):
+        case 2 if isinstance(found := _item_at(holder, last), list) and isinstance(value, list | None):
             if isinstance(patch.get("i"), int):
                 del found[max(0, patch["i"]) :]
             found.extend(value or [])
@@ -300,7 +300,7 @@ def _patched(state: dict[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
     return state
 
 
-def _at(holder: Any, key: Any) -> Any:
+def _item_at(holder: Any, key: Any) -> Any:
     match holder:
         case dict() if isinstance(key, str):
             return holder.get(key)
@@ -310,13 +310,13 @@ def _at(holder: Any, key: Any) -> Any:
             return None
 
 
-def _session(state: Mapping[str, Any], path: Path) -> Document:
+def _read_session(state: Mapping[str, Any], path: Path) -> Document:
     listed = state.get("requests")
     requests = [mapping_of(request) for request in listed] if isinstance(listed, list) else []
     entries = [_request(request, number, last=number == len(requests)) for number, request in enumerate(requests, 1)]
     if not entries:
         entries = [Entry(place=Place(1, 0, 0), dropped="empty-conversation")]
-    session = name_of(state.get("sessionId")) or name_of(path.stem)
+    session = bounded_name(state.get("sessionId")) or bounded_name(path.stem)
     return Document(session=session, entries=tuple(entries), project=_folder(path))
 
 
@@ -338,9 +338,11 @@ def _request(request: Mapping[str, Any], number: int, *, last: bool) -> Entry:
         text="",
         at=at,
         precision=Precision.MESSAGE,
-        native=name_of(request.get("requestId")),
+        native=bounded_name(request.get("requestId")),
     )
-    said, noted = prompt(words_of(message if isinstance(message, str) else mapping_of(message).get("text")), "request", template)
+    said, noted = split_prompt(
+        words_of(message if isinstance(message, str) else mapping_of(message).get("text")), "request", template
+    )
     noted = dict(noted)
     state = mapping_of(request.get("modelState")).get("value")
     if last and state not in _FINISHED and request.get("result") is None and not request.get("isCanceled"):
@@ -389,8 +391,8 @@ def _invocation(part: Mapping[str, Any], answer: Said) -> Said:
     exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
     ok = exit_code == 0 if exit_code is not None else None
     tool = Tool(
-        name=name_of(part.get("toolId")),
-        call=name_of(part.get("toolCallId")),
+        name=bounded_name(part.get("toolId")),
+        call=bounded_name(part.get("toolCallId")),
         target=bounded(target),
         ok=ok,
         exit_code=exit_code,

@@ -16,9 +16,9 @@ from kept.core.event import Author, Cursor, Kind, Precision, Slice, Tool
 from kept.core.times import parse_instant
 from kept.sources.conversations import Conversation, read_conversations
 from kept.sources.databases import MAGIC, table_names, tables_of
-from kept.sources.documents import Document, Entry, Place, Said, cut, mapping_of, outcomes_of, prompt, word_of
+from kept.sources.documents import Document, Entry, Place, Said, cut, mapping_of, outcomes_of, split_prompt, word_of
 from kept.sources.folding import Outcome, Reader, fold
-from kept.sources.pieces import detail_of, name_of, object_of, target_of, words_of
+from kept.sources.pieces import bounded_name, detail_of, object_of, target_of, words_of
 from kept.sources.records import Fault, Line, Record, Reject, parse_line, sample
 
 _TABLE = "cursorDiskKV"
@@ -60,7 +60,7 @@ def _composers(path: Path, connection: Connection) -> Iterator[Conversation]:
         raise SourceError(f"has no table {_TABLE}", where=str(path))
     listed = []
     for key in _keys(connection, _COMPOSER):
-        composer = _value(connection, key)
+        composer = _stored_object(connection, key)
         if isinstance(composer, Reject):
             listed.append((0, key))
             continue
@@ -78,7 +78,7 @@ def _keys(connection: Connection, prefix: str) -> list[str]:
     return [str(key) for (key,) in found]
 
 
-def _value(connection: Connection, key: str) -> Mapping[str, Any] | Reject:
+def _stored_object(connection: Connection, key: str) -> Mapping[str, Any] | Reject:
     """The JSON object under a key; empty where there is none."""
     try:
         row = connection.execute(f"SELECT rowid, value FROM {_TABLE} WHERE key = ?", (key,)).fetchone()  # noqa: S608 - a constant
@@ -100,7 +100,7 @@ def _value(connection: Connection, key: str) -> Mapping[str, Any] | Reject:
 def _conversation(connection: Connection, key: str) -> tuple[Document, list[Reject]]:
     """A conversation with its bubbles in the order of its headers; older ones hold the bubbles themselves."""
     session = key.removeprefix(_COMPOSER)
-    composer = _value(connection, key)
+    composer = _stored_object(connection, key)
     if isinstance(composer, Reject):
         return Document(session=session, entries=()), [composer]
     started = parse_instant(composer.get("createdAt"))
@@ -109,8 +109,8 @@ def _conversation(connection: Connection, key: str) -> tuple[Document, list[Reje
     rejects: list[Reject] = []
     bubbles: list[Mapping[str, Any]] = [mapping_of(bubble) for bubble in inline] if isinstance(inline, list) else []
     for header in headers if isinstance(headers, list) else ():
-        bubble_id = name_of(mapping_of(header).get("bubbleId"))
-        bubble = _value(connection, f"{_BUBBLE}{session}:{bubble_id}")
+        bubble_id = bounded_name(mapping_of(header).get("bubbleId"))
+        bubble = _stored_object(connection, f"{_BUBBLE}{session}:{bubble_id}")
         if isinstance(bubble, Reject):
             rejects.append(bubble)
         else:
@@ -126,7 +126,7 @@ def _conversation(connection: Connection, key: str) -> tuple[Document, list[Reje
             text="",
             at=at or started,
             precision=Precision.MESSAGE if at else Precision.SESSION,
-            native=name_of(bubble.get("bubbleId")),
+            native=bounded_name(bubble.get("bubbleId")),
         )
         row = bubble.get("rowid") or composer.get("rowid")
         entries.append(_bubble(bubble, template, Place(row if isinstance(row, int) else 0, 0, 0)))
@@ -145,7 +145,7 @@ def _bubble(bubble: Mapping[str, Any], template: Said, place: Place) -> Entry:
     text, tool = words_of(bubble.get("text")), mapping_of(bubble.get("toolFormerData"))
     match bubble.get("type"):
         case 1:
-            said, removed = prompt(text, template.reason, template)
+            said, removed = split_prompt(text, template.reason, template)
             return Entry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=removed)
         case 2:
             answer = replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT, reason="assistant-bubble", text=text)
@@ -162,7 +162,7 @@ def _former(data: Mapping[str, Any], answer: Said) -> Iterator[Said]:
     """A tool call, and its output where there is one. Arguments are JSON in a string."""
     raw = data.get("rawArgs") or data.get("params")
     given = object_of(raw) if isinstance(raw, str) else mapping_of(raw)
-    name, call = name_of(data.get("name")), name_of(data.get("toolCallId"))
+    name, call = bounded_name(data.get("name")), bounded_name(data.get("toolCallId"))
     tool = Tool(name=name, call=call, target=target_of(given), detail=detail_of(given))
     yield replace(answer, kind=Kind.TOOL_CALL, text=tool.target or name, tool=tool)
     result, status = data.get("result"), data.get("status")
@@ -199,11 +199,11 @@ class CursorAgent:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor. Raises SourceError."""
-        step = partial(_line, path=path)
+        step = partial(_read_line, path=path)
         return fold(path, cursor, Reader(start=lambda _carry, _fetch: None, step=step, save=lambda _state: "{}"))
 
 
-def _line(_state: None, record: Record, *, path: Path) -> Outcome:
+def _read_line(_state: None, record: Record, *, path: Path) -> Outcome:
     """A line on its own. One without a time is told from its like by its place and its words together."""
     value = record.value
     message, role = mapping_of(value.get("message")), value.get("role")
@@ -216,15 +216,15 @@ def _line(_state: None, record: Record, *, path: Path) -> Outcome:
         at=at,
         precision=Precision.MESSAGE,
         stamp="" if at else str(record.start),
-        native=name_of(value.get("id")),
+        native=bounded_name(value.get("id")),
     )
-    said, noted, dropped = _said(message, role, template)
+    said, noted, dropped = _message_events(message, role, template)
     entry = Entry(place=Place(record.line, record.start, record.end), said=tuple(said), dropped=dropped, noted=noted)
     document = Document(session=path.stem, entries=(entry,))
     return next(outcomes_of(document, str(path)))
 
 
-def _said(message: Mapping[str, Any], role: Any, template: Said) -> tuple[list[Said], dict[str, int], str]:
+def _message_events(message: Mapping[str, Any], role: Any, template: Said) -> tuple[list[Said], dict[str, int], str]:
     """What a message says, what was left out of it, and why it says nothing."""
     content = message.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -238,7 +238,7 @@ def _said(message: Mapping[str, Any], role: Any, template: Said) -> tuple[list[S
         text = words_of(block.get("text"))
         match block.get("type"):
             case "text" if role == "user":
-                typed, removed = prompt(text, template.reason, template)
+                typed, removed = split_prompt(text, template.reason, template)
                 said += typed
                 noted |= removed
             case "text":
@@ -247,7 +247,7 @@ def _said(message: Mapping[str, Any], role: Any, template: Said) -> tuple[list[S
                 said.append(_use(block, answer))
             case "tool_result":
                 output = replace(answer, kind=Kind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result")
-                tool = Tool(name="", call=name_of(block.get("tool_use_id")))
+                tool = Tool(name="", call=bounded_name(block.get("tool_use_id")))
                 said.append(replace(output, text=cut(words_of(block.get("content"))), tool=tool))
             case kind:
                 noted[f"block:{word_of(kind)}"] = noted.get(f"block:{word_of(kind)}", 0) + 1
@@ -256,6 +256,6 @@ def _said(message: Mapping[str, Any], role: Any, template: Said) -> tuple[list[S
 
 def _use(block: Mapping[str, Any], answer: Said) -> Said:
     given = mapping_of(block.get("input"))
-    name = name_of(block.get("name"))
-    tool = Tool(name=name, call=name_of(block.get("id")), target=target_of(given), detail=detail_of(given))
+    name = bounded_name(block.get("name"))
+    tool = Tool(name=name, call=bounded_name(block.get("id")), target=target_of(given), detail=detail_of(given))
     return replace(answer, kind=Kind.TOOL_CALL, text=tool.target or name, tool=tool)

@@ -28,11 +28,11 @@ from kept.sources.folding import Fetch, Outcome, Reader, fold
 from kept.sources.pieces import (
     PATH_LIMIT,
     Piece,
+    bounded_name,
     call_piece,
     detail_of,
     event_of,
     hash_of,
-    name_of,
     note,
     output_piece,
     parts_of,
@@ -79,7 +79,7 @@ class Gemini:
         """The events after the cursor. Raises SourceError where the file cannot be read as a whole."""
         if path.suffix == ".json":
             return _read_document(path, cursor)
-        reader = Reader(start=partial(_load, path=path), step=partial(_step, path=str(path)), save=_save)
+        reader = Reader(start=partial(_load, path=path), step=partial(_read_line, path=str(path)), save=_save)
         return fold(path, cursor, reader)
 
 
@@ -106,7 +106,7 @@ class _State:
 def _load(carry: str, _fetch: Fetch, *, path: Path) -> _State:
     held = json.loads(carry)
     state = _State(**{**held, "seen": dict.fromkeys(held.get("seen", ()))})
-    state.session = state.session or name_of(path.stem)
+    state.session = state.session or bounded_name(path.stem)
     state.subagent = state.subagent or path.parent.parent.name == "chats"
     state.project = state.project or _project_of(path)
     return state
@@ -124,16 +124,16 @@ def _project_of(path: Path) -> str:
         return ""
     try:
         with open_regular(chats.parent / ".project_root") as file:
-            return name_of(file.read(PATH_LIMIT).decode("utf-8", "replace").strip(), PATH_LIMIT)
+            return bounded_name(file.read(PATH_LIMIT).decode("utf-8", "replace").strip(), PATH_LIMIT)
     except (OSError, SourceError):
         return ""
 
 
-def _step(state: _State, record: Record, *, path: str) -> Outcome:
+def _read_line(state: _State, record: Record, *, path: str) -> Outcome:
     value, noted = record.value, dict[str, int]()
     pointer = Pointer(path=path, line=record.line, start=record.start, end=record.end)
     if isinstance(value.get("$rewindTo"), str):
-        return _rewind(state, name_of(value["$rewindTo"]), pointer)
+        return _rewind(state, bounded_name(value["$rewindTo"]), pointer)
     if isinstance(value.get("id"), str):
         found = _message(state, value, pointer, noted)
         return Outcome(dropped=found, noted=noted) if isinstance(found, str) else Outcome(events=found, noted=noted)
@@ -154,21 +154,21 @@ def _step(state: _State, record: Record, *, path: str) -> Outcome:
 
 
 def _identify(state: _State, value: Mapping[str, Any]) -> None:
-    state.session = name_of(value.get("sessionId")) or state.session
+    state.session = bounded_name(value.get("sessionId")) or state.session
     state.subagent = state.subagent or value.get("kind") == "subagent"
     folders = value.get("directories")
     if not state.project and isinstance(folders, list) and folders:
-        state.project = name_of(folders[0], PATH_LIMIT)
-    source = name_of(value.get("specstorySourceSessionId"))
+        state.project = bounded_name(folders[0], PATH_LIMIT)
+    source = bounded_name(value.get("specstorySourceSessionId"))
     if source and not state.order:
-        state.source, state.base, state.grid = source, name_of(value.get("startTime")), 0
+        state.source, state.base, state.grid = source, bounded_name(value.get("startTime")), 0
 
 
 def _rewind(state: _State, native: str, pointer: Pointer) -> Outcome:
     """The message of this id and all after it were taken back; with an id that is not there, the client takes back all."""
     if not state.order or (native not in state.order and state.cut):
         return Outcome(dropped="$rewindTo")
-    last = _last(state)
+    last = _last_message(state)
     while state.order and state.order.popitem()[0] != native:
         pass
     key = hash_of(state.session, "$rewindTo", native, last)
@@ -182,7 +182,7 @@ def _rewind(state: _State, native: str, pointer: Pointer) -> Outcome:
         pointer=pointer,
         project=state.project,
         record=key,
-        parent=_last(state),
+        parent=_last_message(state),
     )
     return Outcome(events=(event,))
 
@@ -194,7 +194,7 @@ def _replace_all(state: _State, messages: Any, pointer: Pointer, noted: dict[str
     known, events = state.order.keys(), list[Event]()
     state.order = {}
     for message in messages:
-        native = name_of(message.get("id")) if isinstance(message, dict) else ""
+        native = bounded_name(message.get("id")) if isinstance(message, dict) else ""
         if native and native not in known and not _is_seen(state, native, "text"):
             found = _message(state, message, pointer, noted)
             if not isinstance(found, str):
@@ -206,11 +206,11 @@ def _replace_all(state: _State, messages: Any, pointer: Pointer, noted: dict[str
 
 def _message(state: _State, value: Mapping[str, Any], pointer: Pointer, noted: dict[str, int]) -> tuple[Event, ...] | str:
     """The pieces of a message that were not there before."""
-    native, stamp = name_of(value.get("id")), value.get("timestamp")
+    native, stamp = bounded_name(value.get("id")), value.get("timestamp")
     match value.get("type"):
         case "user":
             pieces: list[tuple[str, Any, Piece]] = [("text", stamp, piece) for piece in _prompt(state, value, noted)]
-            reason = "command" if _is_command(_text(value.get("content"))) else "no-text"
+            reason = "command" if _is_command(_content_text(value.get("content"))) else "no-text"
         case "gemini":
             pieces = list(_reply(state, value, noted))
             reason = "thinking-only" if value.get("thoughts") else "no-text"
@@ -299,21 +299,21 @@ def _reply(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> It
     stamp = value.get("timestamp")
     if isinstance(value.get("thoughts"), list) and value["thoughts"]:
         note(noted, "thinking")
-    if text := _text(value.get("content")).strip():
+    if text := _content_text(value.get("content")).strip():
         yield "text", stamp, Piece(kind=Kind.RESPONSE, author=author, reason="gemini-message", text=text, index=0)
     calls = value.get("toolCalls")
     for index, call in enumerate(calls if isinstance(calls, list) else ()):
         if not isinstance(call, dict):
             continue
-        native = name_of(call.get("id")) or str(index)
+        native = bounded_name(call.get("id")) or str(index)
         given = call.get("args")
         arguments = given if isinstance(given, dict) else {}
-        tool = Tool(name=name_of(call.get("name")), call=native, target=target_of(arguments), detail=detail_of(arguments))
+        tool = Tool(name=bounded_name(call.get("name")), call=native, target=target_of(arguments), detail=detail_of(arguments))
         at = call.get("timestamp") or stamp
         yield f"call:{native}", at, call_piece(tool, author=author, reason="toolCalls")
         if (output := _output(call)) is not None:
             ok = {"success": True, "error": False}.get(str(call.get("status")))
-            done = replace(tool, detail="", ok=ok, exit_code=_exit_code(output, tool.name))
+            done = replace(tool, detail="", ok=ok, exit_code=_shell_exit_code(output, tool.name))
             yield f"output:{native}", at, output_piece(output, done, noted)
 
 
@@ -332,7 +332,7 @@ def _output(call: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _exit_code(output: str, name: str) -> int | None:
+def _shell_exit_code(output: str, name: str) -> int | None:
     """The status in the last of the lines that the client's shell tool writes below a command's output."""
     if name != "run_shell_command":
         return None
@@ -340,19 +340,19 @@ def _exit_code(output: str, name: str) -> int | None:
     return int(stated) if stated.removeprefix("-").isdecimal() and len(stated) < 12 else None
 
 
-def _text(content: Any) -> str:
+def _content_text(content: Any) -> str:
     return "\n".join(texts_of(content)).strip()
 
 
 def _append(state: _State, native: str) -> None:
     if native in state.order:
         return
-    state.order[native] = _last(state)
+    state.order[native] = _last_message(state)
     state.cut = state.cut or len(state.order) > _MESSAGES
     trim(state.order, _MESSAGES)
 
 
-def _last(state: _State) -> str:
+def _last_message(state: _State) -> str:
     return next(reversed(state.order), state.session)
 
 
@@ -387,13 +387,13 @@ def _read_document(path: Path, cursor: Cursor) -> Iterator[Slice]:
     _identify(state, value)
     messages = value.get("messages")
     listed = enumerate(messages if isinstance(messages, list) else (), 1)
-    outcomes = [_entry(state, message, number, len(data), path) for number, message in listed]
+    outcomes = [_read_listed_message(state, message, number, len(data), path) for number, message in listed]
     reached = Cursor(inode=info.st_ino, offset=len(data), prefix=mark, line=len(outcomes))
     yield settle(path, outcomes, reached, noted={REWRITTEN: 1} if cursor.offset else {})
 
 
-def _entry(state: _State, message: Any, number: int, end: int, path: Path) -> Outcome | Reject:
+def _read_listed_message(state: _State, message: Any, number: int, end: int, path: Path) -> Outcome | Reject:
     if not isinstance(message, dict):
         return Reject(fault=Fault.NOT_AN_OBJECT, line=number, start=0, end=end)
     native = {} if isinstance(message.get("id"), str) else {"id": str(number)}
-    return _step(state, Record(value={**message, **native}, line=number, start=0, end=end), path=str(path))
+    return _read_line(state, Record(value={**message, **native}, line=number, start=0, end=end), path=str(path))

@@ -33,16 +33,16 @@ from kept.sources.documents import (
     mapping_of,
     outcomes_of,
     place_of,
-    prompt,
     read_document,
     sniff_rows,
+    split_prompt,
     word_of,
 )
 from kept.sources.folding import Outcome, Reader, fold
 from kept.sources.formats.vault import SUFFIXES, UTC, project_of, session_of, stamp_of, unsigned
 from kept.sources.frontmatter import read_front_matter
-from kept.sources.markdown import body
-from kept.sources.pieces import detail_of, name_of, object_of, target_of, words_of
+from kept.sources.markdown import strip_edges
+from kept.sources.pieces import bounded_name, detail_of, object_of, target_of, words_of
 from kept.sources.records import Record, sample
 from kept.sources.roles import Role, When
 from kept.sources.stamps import instant_of, read_stamp
@@ -87,17 +87,17 @@ class Generic:
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor, or of a text that is new or has changed. Raises SourceError."""
         if path.suffix.lower() in _LINES:
-            step = partial(_line, path=path, zone=self.zone)
+            step = partial(_read_record, path=path, zone=self.zone)
             return fold(path, cursor, Reader(start=lambda _carry, _fetch: None, step=step, save=lambda _state: "{}"))
-        return read_document(path, cursor, partial(_text, path=path, zone=self.zone))
+        return read_document(path, cursor, partial(_parse_text, path=path, zone=self.zone))
 
 
-def _text(rows: list[Row], *, path: Path, zone: ZoneInfo) -> Document:
+def _parse_text(rows: list[Row], *, path: Path, zone: ZoneInfo) -> Document:
     front = read_front_matter(rows)
     when = When(zone=zone, stamp=stamp_of(front, path))
     turns, hidden = roles.find_turns(rows, front.rows, plain=True)
     entries = roles.entries_of(rows, turns, hidden, when) if turns else unsigned(rows, front.rows, when)
-    if turns and body(rows, front.rows, turns[0].row):
+    if turns and strip_edges(rows, front.rows, turns[0].row):
         entries.insert(0, Entry(place=place_of(rows, front.rows, turns[0].row), dropped="preamble"))
     if not entries:
         entries = [Entry(place=Place(1, 0, rows[-1].end if rows else 0), dropped="no-messages")]
@@ -105,24 +105,24 @@ def _text(rows: list[Row], *, path: Path, zone: ZoneInfo) -> Document:
     return Document(session=session_of(front, entries), entries=tuple(entries), project=project_of(path))
 
 
-def _line(_state: None, record: Record, *, path: Path, zone: ZoneInfo) -> Outcome:
+def _read_record(_state: None, record: Record, *, path: Path, zone: ZoneInfo) -> Outcome:
     value = record.value
     messages = _messages(value)
     several = any(isinstance(value.get(key), list) for key in _LISTS)
-    own = _first(value, _SESSION) or (_first(value, ("id", "uuid")) if several else "")
+    own = _first_text(value, _SESSION) or (_first_text(value, ("id", "uuid")) if several else "")
     session = own or (f"{path.stem}:{record.line}" if several else path.stem)
     said: list[Said] = []
     noted: dict[str, int] = {}
     dropped = "no-message"
     for number, message in enumerate(messages):
-        found = _said(message, f"{record.start}.{number}", zone, noted)
+        found = _message_events(message, f"{record.start}.{number}", zone, noted)
         if isinstance(found, str):
             dropped = found
         else:
             said += found
     place = Place(record.line, record.start, record.end)
     entry = Entry(place=place, said=tuple(said), dropped="" if said else dropped, noted=noted)
-    project = _first(value, ("cwd", "project", "working_directory"))
+    project = _first_text(value, ("cwd", "project", "working_directory"))
     return next(outcomes_of(Document(session=session, entries=(entry,), project=project), str(path)))
 
 
@@ -137,7 +137,7 @@ def _messages(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [{**value, "content": inner}] if isinstance(inner, str) and "content" not in value else [value]
 
 
-def _first(value: Mapping[str, Any], names: tuple[str, ...]) -> str:
+def _first_text(value: Mapping[str, Any], names: tuple[str, ...]) -> str:
     return next((found for name in names if isinstance(found := value.get(name), str) and found), "")
 
 
@@ -158,7 +158,7 @@ def _what(message: Mapping[str, Any]) -> str | None:
     return None if found is None else words_of(found)
 
 
-def _said(message: Mapping[str, Any], position: str, zone: ZoneInfo, noted: dict[str, int]) -> list[Said] | str:
+def _message_events(message: Mapping[str, Any], position: str, zone: ZoneInfo, noted: dict[str, int]) -> list[Said] | str:
     """What a message says, or why it says nothing."""
     role, text = _role(message), _what(message) or ""
     if role is None:
@@ -177,18 +177,18 @@ def _said(message: Mapping[str, Any], position: str, zone: ZoneInfo, noted: dict
         at=at,
         precision=precision,
         stamp=str(written) if at else position,
-        native=_first(message, ("id", "uuid", "message_id")),
-        parent=_first(message, ("parent_id", "parentId", "parent")),
+        native=_first_text(message, ("id", "uuid", "message_id")),
+        parent=_first_text(message, ("parent_id", "parentId", "parent")),
     )
     match role:
         case Role.HUMAN:
-            said, removed = prompt(text, template.reason, template)
+            said, removed = split_prompt(text, template.reason, template)
             noted |= removed
         case Role.ASSISTANT:
             answer = replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT)
             said = [*([answer] if text else []), *_calls(message.get("tool_calls"), answer)]
         case Role.TOOL:
-            tool = Tool(name=name_of(message.get("name")), call=name_of(message.get("tool_call_id")))
+            tool = Tool(name=bounded_name(message.get("name")), call=bounded_name(message.get("tool_call_id")))
             said = [replace(template, kind=Kind.TOOL_OUTPUT, author=Author.TOOL, text=cut(text), tool=tool)] if text else []
         case Role.SYSTEM:
             said = [replace(template, author=Author.INJECTED)] if text else []
@@ -201,6 +201,6 @@ def _calls(calls: Any, answer: Said) -> Iterator[Said]:
         function = mapping_of(call.get("function"))
         raw = function.get("arguments")
         given = object_of(raw) if isinstance(raw, str) else mapping_of(raw)
-        name = name_of(function.get("name"))
-        tool = Tool(name=name, call=name_of(call.get("id")), target=target_of(given), detail=detail_of(given))
+        name = bounded_name(function.get("name"))
+        tool = Tool(name=name, call=bounded_name(call.get("id")), target=target_of(given), detail=detail_of(given))
         yield replace(answer, kind=Kind.TOOL_CALL, text=tool.target or name, tool=tool)

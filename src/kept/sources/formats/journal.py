@@ -14,10 +14,10 @@ from zoneinfo import ZoneInfo
 import re2
 
 from kept.core.event import Author, Cursor, Kind, Slice
-from kept.sources.documents import Document, Entry, Place, Row, Said, place_of, prompt, read_document
+from kept.sources.documents import Document, Entry, Place, Row, Said, place_of, read_document, split_prompt
 from kept.sources.formats.vault import SUFFIXES, UTC, project_of, stamp_of
 from kept.sources.frontmatter import FrontMatter, read_front_matter
-from kept.sources.markdown import Heading, body, fenced, headings, visible
+from kept.sources.markdown import Heading, fenced, headings, strip_edges, visible
 from kept.sources.pieces import hash_of
 from kept.sources.roles import Role, When, role_of, template_of
 from kept.sources.stamps import Stamp, find_stamp, read_stamp
@@ -80,13 +80,13 @@ def parse(rows: list[Row], *, path: Path, reader: Journal) -> Document:
     entries = []
     for number, (heading, stamp) in enumerate(zip(edges, _stamps(edges, rows, base.stamp), strict=True)):
         after = edges[number + 1].row if number + 1 < len(edges) else len(rows)
-        if body(rows, heading.row, after):
+        if strip_edges(rows, heading.row, after):
             template = replace(template_of(replace(base, stamp=stamp)), author=author, reason=reason)
             entries.append(_section(rows, heading, after, template, inside))
     if not entries:
         entries = [Entry(place=Place(1, 0, rows[-1].end if rows else 0), dropped="no-text")]
     entries[0] = replace(entries[0], noted={**entries[0].noted, **front.noted()})
-    return Document(session=_session(front, path), entries=tuple(entries), project=project_of(path))
+    return Document(session=_note_identity(front, path), entries=tuple(entries), project=project_of(path))
 
 
 def _without_ours(rows: list[Row]) -> list[Row]:
@@ -103,7 +103,7 @@ def _without_ours(rows: list[Row]) -> list[Row]:
     return found
 
 
-def _session(front: FrontMatter, path: Path) -> str:
+def _note_identity(front: FrontMatter, path: Path) -> str:
     """A note's identity: of a dated one its name, wherever it was moved; of others the end of their path."""
     if _DATED.match(path.stem) and find_stamp(path.stem):
         return hash_of("journal", path.stem)
@@ -175,21 +175,21 @@ _ANY_LABEL = re2.compile(r"^\*\*[A-Z][^*\n]{1,60}(?::\*\*|\*\*:)")
 def _section(rows: Sequence[Row], heading: Heading, after: int, template: Said, inside: Sequence[bool]) -> Entry:
     """The record of a section; the prompts that an agent quotes in it word by word are the person's."""
     place = place_of(rows, heading.row, after)
-    if heading.level and not body(rows, heading.row + 1, after):
+    if heading.level and not strip_edges(rows, heading.row + 1, after):
         return Entry(place=place, dropped="heading-only")
     quoted, taken = _quotes(rows, heading.row, after, inside) if template.author is Author.ASSISTANT else ([], frozenset[int]())
     noted: dict[str, int] = {}
     said: list[Said] = []
     for quote in quoted:
-        pieces, removed = prompt(quote, "quoted-prompt", replace(template, author=Author.HUMAN))
+        pieces, removed = split_prompt(quote, "quoted-prompt", replace(template, author=Author.HUMAN))
         said += pieces
         noted |= removed
     kept = [row for number, row in enumerate(rows[heading.row : after], heading.row) if number not in taken]
-    text, hidden = visible(body(kept, 0, len(kept)))
+    text, hidden = visible(strip_edges(kept, 0, len(kept)))
     if hidden:
         noted["removed:hidden-text"] = hidden
     if template.author is Author.HUMAN:
-        pieces, removed = prompt(text, template.reason, template)
+        pieces, removed = split_prompt(text, template.reason, template)
         said += pieces
         noted |= removed
     elif text:

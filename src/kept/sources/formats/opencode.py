@@ -16,8 +16,8 @@ from kept.core.event import Author, Cursor, Kind, Precision, Slice, Tool
 from kept.core.times import parse_instant
 from kept.sources.conversations import Conversation, read_conversations
 from kept.sources.databases import MAGIC, add_index, table_names, tables_of
-from kept.sources.documents import Document, Entry, Place, Said, cut, mapping_of, prompt, word_of
-from kept.sources.pieces import detail_of, name_of, target_of, words_of
+from kept.sources.documents import Document, Entry, Place, Said, cut, mapping_of, split_prompt, word_of
+from kept.sources.pieces import bounded_name, detail_of, target_of, words_of
 from kept.sources.records import Line, Record, Reject, parse_line
 
 _TABLES = frozenset({"session", "message", "part"})
@@ -56,11 +56,11 @@ def _sessions(path: Path, connection: Connection) -> Iterator[Conversation]:
     add_index(connection, "part", "message_id")
     found = connection.execute("SELECT id, parent_id, directory, time_updated FROM session ORDER BY time_updated, id").fetchall()
     for session, parent, directory, updated in found:
-        read = partial(_session, connection, str(session), str(directory or ""), spawned=bool(parent))
+        read = partial(_read_session, connection, str(session), str(directory or ""), spawned=bool(parent))
         yield Conversation(changed=updated if isinstance(updated, int) else 0, read=read)
 
 
-def _session(connection: Connection, session: str, directory: str, *, spawned: bool) -> tuple[Document, list[Reject]]:
+def _read_session(connection: Connection, session: str, directory: str, *, spawned: bool) -> tuple[Document, list[Reject]]:
     rows = connection.execute(
         "SELECT m.rowid, m.id, m.time_created, m.data, p.rowid, p.id, p.data FROM message m"
         " LEFT JOIN part p ON p.message_id = m.id WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.id",
@@ -69,8 +69,8 @@ def _session(connection: Connection, session: str, directory: str, *, spawned: b
     last = rows[-1][1] if rows else None
     entries, rejects = [], []
     for message_row, message_id, created, message_data, part_row, part_id, part_data in rows:
-        message = _parse(message_data, message_row)
-        part = _parse(part_data, part_row) if part_row is not None else {}
+        message = _parse_value(message_data, message_row)
+        part = _parse_value(part_data, part_row) if part_row is not None else {}
         if isinstance(message, Reject) or isinstance(part, Reject):
             rejects.append(message if isinstance(message, Reject) else part)
             continue
@@ -84,12 +84,12 @@ def _session(connection: Connection, session: str, directory: str, *, spawned: b
             text="",
             at=at,
             precision=Precision.MESSAGE,
-            native=name_of(part_id),
-            parent=name_of(message.get("parentID")),
-            turn=name_of(message_id) if message.get("role") == "assistant" else "",
+            native=bounded_name(part_id),
+            parent=bounded_name(message.get("parentID")),
+            turn=bounded_name(message_id) if message.get("role") == "assistant" else "",
         )
         place = Place(int(part_row or message_row), 0, 0)
-        entries.append(_entry(message, part, template, place, spawned=spawned))
+        entries.append(_read_part(message, part, template, place, spawned=spawned))
     return Document(session=session, entries=tuple(entries), project=directory), [
         each for each in rejects if isinstance(each, Reject)
     ]
@@ -101,7 +101,7 @@ def _is_unfinished(message: Mapping[str, Any]) -> bool:
     return message.get("role") == "assistant" and not ended
 
 
-def _parse(data: Any, row: int) -> Mapping[str, Any] | Reject:
+def _parse_value(data: Any, row: int) -> Mapping[str, Any] | Reject:
     raw = data if isinstance(data, bytes) else str(data or "").encode("utf-8", "replace")
     piece = next(parse_line(Line(number=row, start=0, end=len(raw), data=raw)), None)
     match piece:
@@ -113,7 +113,7 @@ def _parse(data: Any, row: int) -> Mapping[str, Any] | Reject:
             return {}
 
 
-def _entry(message: Mapping[str, Any], part: Mapping[str, Any], template: Said, place: Place, *, spawned: bool) -> Entry:
+def _read_part(message: Mapping[str, Any], part: Mapping[str, Any], template: Said, place: Place, *, spawned: bool) -> Entry:
     role, text = message.get("role"), words_of(part.get("text"))
     if role not in ("user", "assistant"):
         return Entry(place=place, dropped=f"role:{word_of(role)}")
@@ -131,7 +131,7 @@ def _entry(message: Mapping[str, Any], part: Mapping[str, Any], template: Said, 
         case "text" if part.get("synthetic") or part.get("ignored"):
             return Entry(place=place, said=(replace(template, author=Author.INJECTED, reason="synthetic", text=text),))
         case "text":
-            said, removed = prompt(text, template.reason, template)
+            said, removed = split_prompt(text, template.reason, template)
             return Entry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=removed)
         case "tool" if role == "assistant":
             return Entry(place=place, said=tuple(_tool(part, answer)))
@@ -147,7 +147,7 @@ def _tool(part: Mapping[str, Any], answer: Said) -> Iterator[Said]:
     """A call, and its output where it has ended."""
     state = mapping_of(part.get("state"))
     given, status = mapping_of(state.get("input")), state.get("status")
-    name, call = name_of(part.get("tool")), name_of(part.get("callID"))
+    name, call = bounded_name(part.get("tool")), bounded_name(part.get("callID"))
     tool = Tool(name=name, call=call, target=target_of(given), detail=detail_of(given))
     yield replace(answer, kind=Kind.TOOL_CALL, text=tool.target or name, tool=tool)
     if status in ("completed", "error"):

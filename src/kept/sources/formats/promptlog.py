@@ -14,8 +14,8 @@ from typing import NamedTuple
 import re2
 
 from kept.core.event import Author, Kind, Precision
-from kept.sources.documents import Entry, Row, Said, place_of, prompt
-from kept.sources.markdown import Heading, body, fenced, headings, visible
+from kept.sources.documents import Entry, Row, Said, place_of, split_prompt
+from kept.sources.markdown import Heading, fenced, headings, strip_edges, visible
 from kept.sources.roles import Role, When, role_of, template_of
 from kept.sources.stamps import Stamp, find_stamp
 
@@ -127,9 +127,9 @@ def _entries(rows: Sequence[Row], start: int, begin: int, sections: Sequence[_Se
     if any(row.text.strip() for row in rows[start:begin]):
         entries.append(Entry(place=place_of(rows, start, begin), dropped="log-header"))
     for section in sections:
-        text = "\n".join(part for part in (section.opening.strip(), body(rows, section.words, section.after)) if part)
+        text = "\n".join(part for part in (section.opening.strip(), strip_edges(rows, section.words, section.after)) if part)
         if text or section.words > section.first:
-            entries.append(_entry(_bare(text), section, template, rows))
+            entries.append(_section_entry(_bare(text), section, template, rows))
     return entries
 
 
@@ -139,16 +139,16 @@ def _template(stamp: Stamp | None, when: When) -> Said:
     )
 
 
-def _entry(text: str, section: _Section, template: Said, rows: Sequence[Row]) -> Entry:
+def _section_entry(text: str, section: _Section, template: Said, rows: Sequence[Row]) -> Entry:
     place, part = place_of(rows, section.first, section.after), section.part
     if part is Part.REPORT:
-        text = body(rows, section.first, section.after)  # what a section tells of stands in its heading
+        text = strip_edges(rows, section.first, section.after)  # what a section tells of stands in its heading
     text, hidden = visible(text)
     noted: dict[str, int] = {"removed:hidden-text": hidden} if hidden else {}
     if not text:
         return Entry(place=place, dropped="no-text", noted=noted)
     if part is Part.PROMPT and not _RETELLING.search(text[:200]):
-        said, removed = prompt(text, "prompt-log:prompt", template)
+        said, removed = split_prompt(text, "prompt-log:prompt", template)
         return Entry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=noted | dict(removed))
     reason = f"prompt-log:{part if part is Part.REPORT else Part.RETOLD}"
     told = replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT, reason=reason, text=text)

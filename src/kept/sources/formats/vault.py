@@ -21,7 +21,7 @@ from kept.sources import roles
 from kept.sources.documents import Document, Entry, Place, Row, Said, place_of, read_document, sniff_rows
 from kept.sources.formats import promptlog
 from kept.sources.frontmatter import FrontMatter, read_front_matter
-from kept.sources.markdown import body, visible
+from kept.sources.markdown import strip_edges, visible
 from kept.sources.pieces import bounded, hash_of
 from kept.sources.records import open_regular
 from kept.sources.roles import Role, Turn, When
@@ -70,7 +70,7 @@ class Vault:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of a conversation that is new or has changed. Raises SourceError."""
-        return read_document(path, cursor, partial(_parse, path=path, zone=self.zone))
+        return read_document(path, cursor, partial(_parse_note, path=path, zone=self.zone))
 
 
 def _speaks(turns: Sequence[Turn], front: FrontMatter) -> bool:
@@ -111,7 +111,7 @@ def project_of(path: Path) -> str:
     return next((str(each.parent) for each in ancestors if each.name.lower() in _LOG_FOLDERS), "")
 
 
-def _parse(rows: list[Row], *, path: Path, zone: ZoneInfo) -> Document:
+def _parse_note(rows: list[Row], *, path: Path, zone: ZoneInfo) -> Document:
     front = read_front_matter(rows)
     when = When(zone=zone, stamp=stamp_of(front, path))
     loop = _loop_turns(rows, front.rows)
@@ -152,7 +152,7 @@ def session_of(front: FrontMatter, entries: Sequence[Entry]) -> str:
 
 def unsigned(rows: Sequence[Row], first: int, when: When) -> list[Entry]:
     """Text in which nothing says who speaks, as one record: never the person's."""
-    text, hidden = visible(body(rows, first, len(rows)))
+    text, hidden = visible(strip_edges(rows, first, len(rows)))
     if not text:
         return []
     template = roles.template_of(when)
@@ -162,7 +162,7 @@ def unsigned(rows: Sequence[Row], first: int, when: When) -> list[Entry]:
 
 def _preamble(rows: Sequence[Row], front: FrontMatter, until: int) -> list[Entry]:
     """What stands before the first turn: a title, or text that nobody signed."""
-    if not body(rows, front.rows, until):
+    if not strip_edges(rows, front.rows, until):
         return []
     return [Entry(place=place_of(rows, front.rows, until), dropped="preamble")]
 
@@ -194,7 +194,7 @@ def _split_tools(said: Said) -> list[Said]:
     words: list[str] = []
     quote: list[str] = []
 
-    def close() -> None:
+    def end_block() -> None:
         if quote:
             pieces.extend(_call(said, quote))
             quote.clear()
@@ -205,15 +205,15 @@ def _split_tools(said: Said) -> list[Said]:
 
     for line in said.text.split("\n"):
         if _TOOL.match(line):
-            close()
+            end_block()
             quote.append(line)
         elif quote and line.startswith(">"):
             quote.append(line)
         else:
             if quote:
-                close()
+                end_block()
             words.append(line)
-    close()
+    end_block()
     return pieces
 
 

@@ -27,7 +27,7 @@ class Blocks:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._unpacked = lru_cache(maxsize=8)(self._read)
+        self._unpacked = lru_cache(maxsize=8)(self._load_block)
         self._seen = 0
 
     def at(self, number: int) -> tuple[Event, ...]:
@@ -65,7 +65,7 @@ class Blocks:
                 raise self._damaged(f"archive block {number} has no place {place}")
             yield events[int(place)]
 
-    def add(self, events: Sequence[Event]) -> int:
+    def add_block(self, events: Sequence[Event]) -> int:
         """Write a new block and return its number."""
         body, checksum = pack(events)
         (number,) = self._database.one("add_block", body=body, hash=checksum)
@@ -83,7 +83,7 @@ class Blocks:
         row = self._database.one("block", id=number)
         return row is not None and block_hash(row["body"]) == row["hash"] == checksum
 
-    def _read(self, number: int) -> tuple[Event, ...]:
+    def _load_block(self, number: int) -> tuple[Event, ...]:
         row = self._database.one("block", id=number)
         if row is None:
             raise self._damaged(f"archive block {number} is missing")

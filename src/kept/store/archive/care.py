@@ -25,7 +25,7 @@ from kept.store.values import EventRow, FileRow, Row, ThreadRow
 _SAMPLED = 500  # turns of which `check` looks up the index entry: the rest derives from the same code
 
 
-def damage(database: Database, blocks: Blocks) -> Iterator[str]:
+def archive_damage(database: Database, blocks: Blocks) -> Iterator[str]:
     """Every block whose bytes are not what was written, every gap, and every sampled turn that is not found by its words."""
     for row in database.run("blocks"):
         if block_hash(row["body"]) != row["hash"]:
@@ -131,7 +131,7 @@ def reindex(database: Database, blocks: Blocks) -> None:
             index(database, row["id"], blocks.event(row))
 
 
-def rows(database: Database, blocks: Blocks) -> Iterator[Row]:
+def archive_rows(database: Database, blocks: Blocks) -> Iterator[Row]:
     """Files, events in order, threads."""
     for row in database.run("all_files"):
         cursor = Cursor(inode=row["inode"], offset=row["offset"], prefix=row["prefix"], line=row["line"], carry=row["carry"])

@@ -85,7 +85,7 @@ class SqliteArchive:
         return int(file)
 
     def _store(self, file: int, events: Sequence[Event]) -> int:
-        known = [self._known(each) for each in events]
+        known = [self._stored_row(each) for each in events]
         new: dict[str, Event] = {}
         for each, found in zip(events, known, strict=True):
             if found is None:
@@ -93,10 +93,10 @@ class SqliteArchive:
         fresh = list({each.key: each for each in new.values()}.values())
         for start in range(0, len(fresh), BLOCK_EVENTS):
             members = fresh[start : start + BLOCK_EVENTS]
-            block = self._blocks.add(members)
+            block = self._blocks.add_block(members)
             for place, each in enumerate(members):
                 self._add_event(each, block, place)
-        told = [(each, found or self._known(each)) for each, found in zip(events, known, strict=True)]
+        told = [(each, found or self._stored_row(each)) for each, found in zip(events, known, strict=True)]
         self._join_threads(file, [(each, row["id"]) for each, row in told])
         self._retell([(each, found) for each, found in zip(events, known, strict=True) if found is not None])
         said = {each.key for each in fresh if passages_of(each)}
@@ -104,7 +104,7 @@ class SqliteArchive:
             self._wait_again(again)  # what was taken for typed in an earlier session is told apart from now on
         return len(fresh)
 
-    def _known(self, event: Event) -> Any:
+    def _stored_row(self, event: Event) -> Any:
         row = self._database.one("event_by_key", key=event.key)
         if row is None and event.twin:
             row = self._database.one("event_by_twin", twin=event.twin)
@@ -204,7 +204,7 @@ class SqliteArchive:
         tree, marked = Tree(), bytearray()
         for row in self._database.run("thread_tree", thread=thread):
             human = row["kind"] == Kind.PROMPT and row["author"] in (Author.HUMAN, Author.ABANDONED)
-            tree.add(row["record"], row["parent"], row["turn"], human=human, output=row["kind"] == Kind.TOOL_OUTPUT)
+            tree.append(row["record"], row["parent"], row["turn"], human=human, output=row["kind"] == Kind.TOOL_OUTPUT)
             marked.append(row["abandoned"])
         return tree, marked
 
@@ -342,7 +342,7 @@ class SqliteArchive:
 
     def damage(self) -> Iterator[str]:
         """Every way in which the archive contradicts itself, its hashes and its index."""
-        yield from care.damage(self._database, self._blocks)
+        yield from care.archive_damage(self._database, self._blocks)
 
     def misquotes(self, cited: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
         """Every memory that cites an event for words it does not say; ``cited`` is of :func:`kept.store.check.citations`."""
@@ -361,15 +361,15 @@ class SqliteArchive:
 
     def rows(self) -> Iterator[Row]:
         """The archive written out: files, events in order, threads, projects, conversations that opted out."""
-        yield from care.rows(self._database, self._blocks)
+        yield from care.archive_rows(self._database, self._blocks)
         yield from self.projects()
         yield from self.opted_out()
 
-    def take(self, rows: Sequence[Row]) -> None:
+    def load_rows(self, rows: Sequence[Row]) -> None:
         """Take up rows of :meth:`rows` of one kind, inside the transaction that loads them all. Raises ValueError, KeyError."""
         events = [each for each in rows if isinstance(each, EventRow)]
         if events:
-            block = self._blocks.add([each.event for each in events])
+            block = self._blocks.add_block([each.event for each in events])
             for place, each in enumerate(events):
                 self._add_event(replace(each.event, twin=each.twin), block, place)
         for row in rows:

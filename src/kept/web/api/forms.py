@@ -95,7 +95,7 @@ def revision_of(if_match: str | None) -> str:
     return "" if given == "*" else given
 
 
-def change(request: Request, answer: Response, act: Callable[[Workspace], Sequence[Memory]]) -> dict[str, Any]:
+def apply_change(request: Request, answer: Response, act: Callable[[Workspace], Sequence[Memory]]) -> dict[str, Any]:
     """Make a change and tell what came of it; one memory's revision goes into the ETag. Raises what it raises."""
     with room_of(request).writing, at_desk(request) as workspace:
         done = settled(workspace, lambda: act(workspace))

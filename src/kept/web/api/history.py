@@ -47,13 +47,13 @@ def _switched(request: Request, body: Which, *, undoing: bool) -> dict[str, Any]
     wanted = body.what.split(",")
     with room_of(request).writing, at_desk(request) as workspace:
 
-        def act() -> list[Undone]:
+        def undo_or_redo() -> list[Undone]:
             with workspace.store.transaction():
                 return (
                     [undo(workspace, each) for each in reversed(wanted)] if undoing else [redo(workspace, each) for each in wanted]
                 )
 
-        found, written = settle(workspace, act)
+        found, written = settle(workspace, undo_or_redo)
         now = [workspace.store.log.memory(number) for number in dict.fromkeys(one for each in found for one in each.changed)]
         return {
             "passes": [one for each in found for one in each.passes],

@@ -198,7 +198,7 @@ def _day(request: Request, day: date) -> dict[str, Any]:
             "day": day,
             "condensed": [_bullet(each) for each in found.summary.condensed],
             "detailed": [_bullet(each) for each in found.summary.detailed],
-            "sessions": [_session(each) for each in calendar.sessions(workspace, day)],
+            "sessions": [_session_body(each) for each in calendar.sessions(workspace, day)],
             "learnt": _memories(workspace, found.learnt),
             "confirmed": _memories(workspace, found.confirmed),
             "open": _memories(workspace, calendar.still_open(workspace, day)),
@@ -223,7 +223,7 @@ def _bullet(each: Bullet) -> dict[str, Any]:
     }
 
 
-def _session(each: calendar.Session) -> dict[str, Any]:
+def _session_body(each: calendar.Session) -> dict[str, Any]:
     sitting = each.sitting
     return {
         "session": sitting.session,

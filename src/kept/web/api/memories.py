@@ -10,7 +10,7 @@ from kept.core.event import Origin
 from kept.core.memory import Status
 from kept.memories import decisions, person
 from kept.memories.browse import Filter, chosen, exported
-from kept.web.api.forms import Body, Changed, Id, IfMatch, MemoryOut, Name, Sentence, change, revision_of
+from kept.web.api.forms import Body, Changed, Id, IfMatch, MemoryOut, Name, Sentence, apply_change, revision_of
 from kept.web.room import at_desk
 
 router = APIRouter(tags=["memories"])
@@ -100,7 +100,7 @@ def list_memories(
 @router.post("/memories", status_code=201, response_model=Changed)
 def add_memory(request: Request, answer: Response, body: Added) -> dict[str, Any]:
     """Remember a sentence, at once."""
-    return change(request, answer, lambda workspace: [person.add(workspace, body.text, body.category, scope=body.scope)])
+    return apply_change(request, answer, lambda workspace: [person.add(workspace, body.text, body.category, scope=body.scope)])
 
 
 @router.get("/memories/{number}", response_model=MemoryOut)
@@ -116,7 +116,7 @@ def one_memory(request: Request, answer: Response, number: Id) -> dict[str, Any]
 def edit_memory(request: Request, answer: Response, number: Id, body: Edited, if_match: IfMatch = None) -> dict[str, Any]:
     """Give it other words, or another category. What a person wrote, no machine changes."""
     seen = revision_of(if_match)
-    return change(
+    return apply_change(
         request,
         answer,
         lambda workspace: [
@@ -135,21 +135,21 @@ def edit_memory(request: Request, answer: Response, number: Id, body: Edited, if
 def pin_memory(request: Request, answer: Response, number: Id, body: Pinned, if_match: IfMatch = None) -> dict[str, Any]:
     """Always show it, and let no machine touch it; or take that back."""
     seen = revision_of(if_match)
-    return change(request, answer, lambda workspace: [person.pin(workspace, number, on=body.on, if_match=seen)])
+    return apply_change(request, answer, lambda workspace: [person.pin(workspace, number, on=body.on, if_match=seen)])
 
 
 @router.post("/memories/{number}/retire", response_model=Changed)
 def retire_memory(request: Request, answer: Response, number: Id, body: Reason, if_match: IfMatch = None) -> dict[str, Any]:
     """It no longer holds. It stays in the log, and the same proposal does not bring it back."""
     seen = revision_of(if_match)
-    return change(request, answer, lambda workspace: [person.retire(workspace, number, body.reason, if_match=seen)])
+    return apply_change(request, answer, lambda workspace: [person.retire(workspace, number, body.reason, if_match=seen)])
 
 
 @router.post("/memories/{number}/approve", response_model=Changed)
 def approve_memory(request: Request, answer: Response, number: Id, body: Approved, if_match: IfMatch = None) -> dict[str, Any]:
     """Make a held, retired or rejected memory, or a wish that waits, active; in other words where some are given."""
     seen = revision_of(if_match)
-    return change(
+    return apply_change(
         request,
         answer,
         lambda workspace: [
@@ -162,18 +162,20 @@ def approve_memory(request: Request, answer: Response, number: Id, body: Approve
 def reject_memory(request: Request, answer: Response, number: Id, body: Nothing, if_match: IfMatch = None) -> dict[str, Any]:
     """Turn down a held memory, or a wish that waits; the same proposal does not come back."""
     seen = revision_of(if_match)
-    return change(request, answer, lambda workspace: [decisions.reject(workspace, number, if_match=seen)])
+    return apply_change(request, answer, lambda workspace: [decisions.reject(workspace, number, if_match=seen)])
 
 
 @router.post("/memories/{number}/keep", response_model=Changed)
 def keep_memory(request: Request, answer: Response, number: Id, body: Nothing, if_match: IfMatch = None) -> dict[str, Any]:
     """Confirm that it still holds: it is the person's own from now on."""
     seen = revision_of(if_match)
-    return change(request, answer, lambda workspace: [person.keep(workspace, number, if_match=seen)])
+    return apply_change(request, answer, lambda workspace: [person.keep(workspace, number, if_match=seen)])
 
 
 @router.post("/memories/{number}/resolve", response_model=Changed)
 def resolve_memory(request: Request, answer: Response, number: Id, body: Answered, if_match: IfMatch = None) -> dict[str, Any]:
     """Answer an open question: it is closed, and the answer is remembered in its place."""
     seen = revision_of(if_match)
-    return change(request, answer, lambda workspace: person.resolve(workspace, number, body.category, body.text, if_match=seen))
+    return apply_change(
+        request, answer, lambda workspace: person.resolve(workspace, number, body.category, body.text, if_match=seen)
+    )

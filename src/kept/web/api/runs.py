@@ -154,7 +154,7 @@ def begin_run(request: Request, body: Begun) -> dict[str, Any]:
         until=body.until or None,
         allow=body.allow and body.confirm,
     )
-    return _now_body(room.work.start(home_of(request), room.shown, options))
+    return _now_body(room.work.start(home_of(request), room.open_shown, options))
 
 
 @router.get("/runs/now", response_model=NowOut)

@@ -121,7 +121,7 @@ def list_settings(request: Request) -> dict[str, Any]:
 @router.get("/settings/{name}", response_model=SettingOut)
 def one_setting(request: Request, answer: Response, name: Named) -> dict[str, Any]:
     """One setting; its revision is the ETag."""
-    return _told(request, answer, name)
+    return _setting_response(request, answer, name)
 
 
 @router.put("/settings/{name}", response_model=SettingOut)
@@ -129,27 +129,29 @@ def set_setting(request: Request, answer: Response, name: Named, body: Value, if
     """Set it. The file's comments and order are kept. What is `terminal_only` is refused (403)."""
     home, seen = home_of(request), revision_of(if_match)
     with room_of(request).writing:
-        configure.change(home, name, _words(body.value, as_list=_known(name) == "list"), if_match=seen, remote=True)
-    return _told(request, answer, name)
+        configure.change_setting(
+            home, name, _setting_text(body.value, as_list=_require_setting(name) == "list"), if_match=seen, remote=True
+        )
+    return _setting_response(request, answer, name)
 
 
 @router.post("/settings/{name}/items", status_code=201, response_model=SettingOut)
 def add_item(request: Request, answer: Response, name: Named, body: Item, if_match: IfMatch = None) -> dict[str, Any]:
     """Add a rule after those that stand there. External sources (`feed`) are `terminal_only` (403)."""
-    _known(name)
-    item = {"profile": body.profile, "sources": _lines(body.sources), "projects": _lines(body.projects)}
+    _require_setting(name)
+    item = {"profile": body.profile, "sources": _split_lines(body.sources), "projects": _split_lines(body.projects)}
     with room_of(request).writing:
         configure.append(home_of(request), name, item, if_match=revision_of(if_match), remote=True)
-    return _told(request, answer, name)
+    return _setting_response(request, answer, name)
 
 
 @router.delete("/settings/{name}/items/{number}", response_model=SettingOut)
 def drop_item(request: Request, answer: Response, name: Named, number: Number, if_match: IfMatch = None) -> dict[str, Any]:
     """Take a rule out. External sources (`feed`) are `terminal_only` (403)."""
-    _known(name)
+    _require_setting(name)
     with room_of(request).writing:
         configure.drop(home_of(request), name, number, if_match=revision_of(if_match), remote=True)
-    return _told(request, answer, name)
+    return _setting_response(request, answer, name)
 
 
 @router.get("/settings-file", response_model=FileOut)
@@ -178,7 +180,7 @@ def switch_source(request: Request, answer: Response, name: Named, body: Switch)
     with room_of(request).writing:
         if body.on == (name in configure.setting(home, "sources_off")):
             configure.include(home, "sources_off", name, there=not body.on, remote=True)
-    return _told(request, answer, "sources_off")
+    return _setting_response(request, answer, "sources_off")
 
 
 @router.get("/schedule", response_model=ScheduleOut)
@@ -190,7 +192,7 @@ def schedule(request: Request) -> dict[str, Any]:
 @router.put("/schedule", response_model=ScheduleOut)
 def install_schedule(request: Request, body: When) -> dict[str, Any]:
     """Have the system run kept every night."""
-    _own(request)
+    _refuse_in_sample(request)
     with room_of(request).writing:
         done = scheduling.install(home_of(request), os.environ, at=body.at)
     return {"entries": [dump(done)]}
@@ -199,19 +201,19 @@ def install_schedule(request: Request, body: When) -> dict[str, Any]:
 @router.delete("/schedule", response_model=ScheduleOut)
 def uninstall_schedule(request: Request) -> dict[str, Any]:
     """Take every entry of kept out of every scheduler of the system."""
-    _own(request)
+    _refuse_in_sample(request)
     with room_of(request).writing:
         gone = scheduling.uninstall(home_of(request), os.environ)
     return {"entries": [], "removed": list(gone)}
 
 
-def _own(request: Request) -> None:
+def _refuse_in_sample(request: Request) -> None:
     """Raise UsageError where the sample is shown: nothing of the person's is changed there."""
     if room_of(request).in_sample.is_set():
         raise UsageError("this is the bundled sample", hint="leave the sample first")
 
 
-def _known(name: str) -> str:
+def _require_setting(name: str) -> str:
     """The kind of a setting. Raises MissingError."""
     try:
         return configure.kind(name)
@@ -219,9 +221,9 @@ def _known(name: str) -> str:
         raise MissingError(f"there is no setting {name!r}", hint="see `kept config list`") from error
 
 
-def _told(request: Request, answer: Response, name: str) -> dict[str, Any]:
-    _known(name)
-    found = configure.told(home_of(request), name)
+def _setting_response(request: Request, answer: Response, name: str) -> dict[str, Any]:
+    _require_setting(name)
+    found = configure.describe_setting(home_of(request), name)
     answer.headers["etag"] = f'"{found.revision}"'
     return _body(found)
 
@@ -230,7 +232,7 @@ def _body(found: Setting) -> dict[str, Any]:
     return {each: getattr(found, each) for each in SettingOut.model_fields} | {"choices": list(found.choices)}
 
 
-def _words(value: Any, *, as_list: bool) -> str | list[str]:
+def _setting_text(value: Any, *, as_list: bool) -> str | list[str]:
     """A value as the settings take it: words, or a list of words."""
     match value:
         case None:
@@ -240,11 +242,11 @@ def _words(value: Any, *, as_list: bool) -> str | list[str]:
         case list():
             return value
         case str():
-            return _lines(value) if as_list else value
+            return _split_lines(value) if as_list else value
         case _:
             return str(value)
 
 
-def _lines(value: str | list[str]) -> list[str]:
+def _split_lines(value: str | list[str]) -> list[str]:
     lines = value.splitlines() if isinstance(value, str) else value
     return [each.strip() for each in lines if each.strip()]

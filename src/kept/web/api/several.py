@@ -11,7 +11,7 @@ from starlette.responses import Response
 from kept.core.memory import Memory
 from kept.memories import person
 from kept.pipeline.erase.forget import Gone, forget, places, request_of
-from kept.web.api.forms import Body, Changed, Id, Name, change
+from kept.web.api.forms import Body, Changed, Id, Name, apply_change
 from kept.web.room import at_desk, room_of
 from kept.workspace import Workspace
 
@@ -87,11 +87,11 @@ class Erased(BaseModel):
 def change_several(request: Request, answer: Response, body: Several) -> dict[str, Any]:
     """Do the same to several memories: to all of them, or, where one of them cannot be changed so, to none."""
 
-    def act(workspace: Workspace) -> list[Memory]:
+    def change_all(workspace: Workspace) -> list[Memory]:
         with workspace.store.transaction():
             return [_done(workspace, body.act, each) for each in body.memories]
 
-    return change(request, answer, act)
+    return apply_change(request, answer, change_all)
 
 
 def _done(workspace: Workspace, act: Act, seen: Seen) -> Memory:
@@ -114,7 +114,7 @@ def _done(workspace: Workspace, act: Act, seen: Seen) -> Memory:
 def merge_memories(request: Request, answer: Response, body: Merged) -> dict[str, Any]:
     """Make several memories one. The first takes in the others, with all the words they rest on."""
     numbers, seen = [each.id for each in body.memories], [each.revision for each in body.memories]
-    return change(
+    return apply_change(
         request,
         answer,
         lambda workspace: [person.merge(workspace, numbers, body.content, category=body.category or None, if_match=seen)],
@@ -155,4 +155,4 @@ class Admitted(Body):
 @router.post("/refused/{number}/admit", status_code=201, response_model=Changed)
 def admit_refused(request: Request, answer: Response, number: Id, body: Admitted) -> dict[str, Any]:
     """Remember a proposal that was refused: it was right after all."""
-    return change(request, answer, lambda workspace: [person.admit(workspace, number)])
+    return apply_change(request, answer, lambda workspace: [person.admit(workspace, number)])

@@ -72,8 +72,8 @@ def one_day(request: Request, day: str) -> Response:
             "open": calendar.still_open(workspace, which),
             "entry": entry,
             "html": Markup(_MARKDOWN.render(visible(_kept(entry.text)))) if entry else "",  # noqa: S704 - made with html off
-            "told": _told(found.summary.condensed),
-            "everything": _told(found.summary.detailed),
+            "told": _group_bullets(found.summary.condensed),
+            "everything": _group_bullets(found.summary.detailed),
             "decided": [each for each in found.learnt if _is(each.id, found.summary.detailed, Part.DECIDED)],
             "learnt": [each for each in found.learnt if _is(each.id, found.summary.detailed, Part.LEARNT)],
             "before": which - timedelta(days=1),
@@ -92,7 +92,7 @@ def _is(number: str, bullets: Iterable[Bullet], part: Part) -> bool:
     return any(each.source == number and each.part is part for each in bullets)
 
 
-def _told(bullets: Iterable[Bullet]) -> list[tuple[str, str, list[tuple[str, list[str]]]]]:
+def _group_bullets(bullets: Iterable[Bullet]) -> list[tuple[str, str, list[tuple[str, list[str]]]]]:
     """What is told of a day besides memories: by part and by whom it is told, then by project."""
     made = []
     for part in Part:

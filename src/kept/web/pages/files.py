@@ -38,7 +38,7 @@ def files(request: Request) -> Response:
     with at_desk(request) as workspace:
         order = list(FORMS)
         told = sorted(edit_file.catalogue(workspace), key=lambda each: order.index(each.form))
-        groups = [(FORMS[form], *_listed(form, list(inside))) for form, inside in groupby(told, key=lambda each: each.form)]
+        groups = [(FORMS[form], *_group_files(form, list(inside))) for form, inside in groupby(told, key=lambda each: each.form)]
         return page(
             request, workspace, "files.html", here=PAGE.id, groups=groups, there=Condition.THERE, home=str(workspace.paths.root)
         )
@@ -55,19 +55,25 @@ def coming(request: Request) -> Response:
         return part(workspace, "files_coming.html", coming=found)
 
 
-def _listed(form: str, inside: list[File]) -> tuple[str, list[File]]:
+def _group_files(form: str, inside: list[File]) -> tuple[str, list[File]]:
     """The folder that all of them lie in (empty for a single one), and they by name; the latest day first."""
     folder = commonpath([each.name for each in inside]) if len(inside) > 1 else ""
     return f"{folder}/" if folder else "", sorted(inside, key=lambda each: each.name, reverse=form == "daily")
 
 
 @router.get("/files/edit")
-def edit(request: Request, name: Which) -> Response:
+def edit_file_page(request: Request, name: Which) -> Response:
     """One file as text."""
     with at_desk(request) as workspace:
         file = edit_file.look(workspace, name)
         return page(
-            request, workspace, "file.html", here=PAGE.id, form=FORMS[file.form], text=escape(file.text), **_values(workspace, file)
+            request,
+            workspace,
+            "file.html",
+            here=PAGE.id,
+            form=FORMS[file.form],
+            text=escape(file.text),
+            **_file_values(workspace, file),
         )
 
 
@@ -75,10 +81,10 @@ def edit(request: Request, name: Which) -> Response:
 def entries(request: Request, name: Which) -> Response:
     """What a file tells, entry by entry, for the list beside its text."""
     with at_desk(request) as workspace:
-        return part(workspace, "file_entries.html", **_values(workspace, edit_file.look(workspace, name)))
+        return part(workspace, "file_entries.html", **_file_values(workspace, edit_file.look(workspace, name)))
 
 
-def _values(workspace: Workspace, file: File) -> dict[str, Any]:
+def _file_values(workspace: Workspace, file: File) -> dict[str, Any]:
     known = ((each, workspace.store.log.memory(each.memory)) for each in file.entries)
     told: list[tuple[Entry, Memory]] = [(each, memory) for each, memory in known if memory is not None and memory.content]
     return {"file": file, "told": told, "there": Condition.THERE}

@@ -149,7 +149,7 @@ def row(request: Request, number: str) -> Response:
 
 
 @router.get("/memories/{number}/edit")
-def edit(request: Request, number: str) -> Response:
+def edit_form(request: Request, number: str) -> Response:
     """The form that changes it in its place."""
     with at_desk(request) as workspace:
         return form(workspace, find(workspace, number), "memory_edit.html")

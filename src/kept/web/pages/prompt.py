@@ -21,30 +21,30 @@ from kept.workspace import Workspace
 router = APIRouter()
 
 
-def _mark(workspace: Workspace) -> str:
+def _override_mark(workspace: Workspace) -> str:
     """That a text of the person's own is in force, for everybody to see."""
     return "override" if any(workspace.prompt(each).overridden for each in workspace.profiles) else ""
 
 
-PAGE = Page(id="prompt", title="Extraction prompt", path="/prompt", key="p", router=router, mark=_mark)
+PAGE = Page(id="prompt", title="Extraction prompt", path="/prompt", key="p", router=router, mark=_override_mark)
 
 
 @router.get("/prompt")
-def prompt(request: Request, profile: Annotated[str, Query(max_length=80)] = "") -> Response:
+def prompt_page(request: Request, profile: Annotated[str, Query(max_length=80)] = "") -> Response:
     """The prompt of a profile at work, the default one's where none is named. One that cannot be followed is shown all the same."""
     home = home_of(request)
     try:
         with at_desk(request) as workspace:
-            values = _values(home, [each.id for each in workspace.profiles], profile)
+            values = _prompt_values(home, [each.id for each in workspace.profiles], profile)
             return page(request, workspace, "prompt.html", here=PAGE.id, **values)
     except ConfigError:
-        values = _values(home, prompt_override.at_work(home), profile)
+        values = _prompt_values(home, prompt_override.at_work(home), profile)
         if not any(each.problem for each in values["drafts"]):
             raise  # it is something else that is wrong
         return page_without_desk(request, "prompt.html", here=PAGE.id, **values)
 
 
-def _values(home: Paths, known: Sequence[str], profile: str) -> dict[str, Any]:
+def _prompt_values(home: Paths, known: Sequence[str], profile: str) -> dict[str, Any]:
     drafts = [prompt_override.look(home, each) for each in known]
     draft = next(
         (each for each in drafts if each.profile.id == profile), next((each for each in drafts if each.problem), drafts[0])
@@ -60,5 +60,5 @@ def _values(home: Paths, known: Sequence[str], profile: str) -> dict[str, Any]:
         "tokens": weigh(found.system) if found else 0,
         "declared": declared,
         "made": overlaid(draft.profile, declared),
-        "asked": settings.read(home.settings).llm.adapter != "none",
+        "asked": settings.load_settings(home.settings).llm.adapter != "none",
     }

@@ -28,7 +28,7 @@ _QUOTES = 3
 
 def waiting(workspace: Workspace) -> int:
     """How many proposals wait for a decision, of those that are shown first."""
-    return ranking.count(workspace)[1]
+    return ranking.count_shown(workspace)[1]
 
 
 def _how_many(workspace: Workspace, wanted: Status) -> int:
@@ -82,7 +82,7 @@ def review(
             "stretch": _STRETCH,
         }
         memories = [item.memory for item in queue[:shown]]
-        return page(request, workspace, "review.html", here=PAGE.id, tab="held", **values, **_shown(workspace, memories))
+        return page(request, workspace, "review.html", here=PAGE.id, tab="held", **values, **_review_values(workspace, memories))
 
 
 @router.get("/review/lingering")
@@ -99,7 +99,7 @@ def old(request: Request) -> Response:
             here=PAGE.id,
             tab="lingering",
             queue=memories,
-            **_shown(workspace, memories, why),
+            **_review_values(workspace, memories, why),
         )
 
 
@@ -109,7 +109,7 @@ def turned_down(request: Request, reason: str = "", shown: Annotated[int, Query(
     with at_desk(request) as workspace:
         every = refused(workspace)
         reasons = Counter(_reason(each) for each in every)
-        found = sorted((each for each in every if reason in ("", _reason(each))), key=_place)
+        found = sorted((each for each in every if reason in ("", _reason(each))), key=_review_order)
         values: dict[str, Any] = {
             "reasons": sorted(reasons.items()),
             "reason": reason,
@@ -140,12 +140,12 @@ def card(request: Request, number: str) -> Response:
     with at_desk(request) as workspace:
         memory = find(workspace, number)
         why = "" if memory.owned else why_lingering(workspace, memory)
-        shown = _shown(workspace, [memory], {memory.id: why} if why else {})
+        shown = _review_values(workspace, [memory], {memory.id: why} if why else {})
         return part(workspace, "review_card.html", memory=memory, row=number, **shown)
 
 
 @router.get("/review/{number}/edit")
-def edit(request: Request, number: str) -> Response:
+def edit_form(request: Request, number: str) -> Response:
     """The form that changes its words; it is kept with them."""
     with at_desk(request) as workspace:
         return form(workspace, find(workspace, number), "review_edit.html", row=f"/review/{number}/card")
@@ -157,11 +157,11 @@ def conversation(request: Request, number: str) -> Response:
     with at_desk(request) as workspace:
         memory = find(workspace, number)
         found = conversations(trace(workspace, memory, context=5).evidence[:_QUOTES], memory.evidence)
-        shown = _shown(workspace, [memory]) | {"evidence": found}
+        shown = _review_values(workspace, [memory]) | {"evidence": found}
         return part(workspace, "review_card.html", memory=memory, row=number, **shown)
 
 
-def _shown(workspace: Workspace, memories: Sequence[Memory], lingers: Mapping[str, str] | None = None) -> dict[str, Any]:
+def _review_values(workspace: Workspace, memories: Sequence[Memory], lingers: Mapping[str, str] | None = None) -> dict[str, Any]:
     proposed = {each.id: words for each in memories if (words := _revision(workspace, each))}
     return {
         **shown_with(workspace),
@@ -192,5 +192,5 @@ def _reason(judged: Judged) -> str:
     return judged.verdict.reason if isinstance(judged.verdict, Refused) else ""
 
 
-def _place(judged: Judged) -> tuple[str, str]:
+def _review_order(judged: Judged) -> tuple[str, str]:
     return _reason(judged), judged.candidate.content

@@ -50,7 +50,7 @@ def all_runs(request: Request) -> Response:
             here=PAGE.id,
             charts=_charts(workspace),
             model=workspace.llm is not None,
-            **(_listed(workspace) | _now(request)),
+            **(_runs_values(workspace) | _now(request)),
         )
 
 
@@ -68,7 +68,7 @@ def now(request: Request, *, follow: bool = False) -> Response:
 def listing(request: Request, *, before: Annotated[int, Query(ge=0, le=10**15)] = 0) -> Response:
     """The runs alone; those before one of them."""
     with at_desk(request) as workspace:
-        return part(workspace, "runs_more.html" if before else "runs_list.html", **_listed(workspace, before=before))
+        return part(workspace, "runs_more.html" if before else "runs_list.html", **_runs_values(workspace, before=before))
 
 
 @router.get("/runs/charts")
@@ -85,24 +85,24 @@ def row(request: Request, number: Annotated[int, Path(ge=0, le=10**15)]) -> Resp
         found = next(iter(runs(workspace, 1, before=number + 1)), None)
         if found is None or found.run.id != number:
             raise MissingError(f"there is no run {number} that changed anything", hint="see `kept log`")
-        return part(workspace, "runs_row.html", each=found, **_told())
+        return part(workspace, "runs_row.html", each=found, **_row_helpers())
 
 
 def _now(request: Request) -> dict[str, Any]:
     return {"now": room_of(request).work.now, "stages": STAGES, "cost": cost}
 
 
-def _told() -> dict[str, Any]:
+def _row_helpers() -> dict[str, Any]:
     return {"changes": changes, "cost": cost}
 
 
-def _listed(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
+def _runs_values(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
     found = runs(workspace, _SHOWN + 1, before=before)
     return {
         "found": found[:_SHOWN],
         "more": found[_SHOWN - 1].run.id if len(found) > _SHOWN else 0,
         "stops": stops(workspace),
-        **_told(),
+        **_row_helpers(),
     }
 
 

@@ -38,7 +38,7 @@ def settings(request: Request) -> Response:
                 groups=_groups(found),
                 **_around(workspace),
                 **_file(home),
-                **_shown(home),
+                **_row_values(home),
             )
     except ConfigError as error:
         problem = {"error": error.what, "where": error.where, "hint": error.hint}
@@ -50,7 +50,7 @@ def row(request: Request, name: Annotated[str, Path(max_length=100)]) -> Respons
     """One setting as the page shows it."""
     home = home_of(request)
     with at_desk(request) as workspace:
-        return part(workspace, "settings_row.html", each=configure.told(home, name), **_shown(home))
+        return part(workspace, "settings_row.html", each=configure.describe_setting(home, name), **_row_values(home))
 
 
 @router.get("/settings/sources")
@@ -77,10 +77,10 @@ def _groups(found: tuple[Setting, ...]) -> list[tuple[str, str, list[Setting]]]:
     return [(number, title, by_title[title]) for number, title in configure.groups() if title in by_title]
 
 
-def _shown(home: Paths) -> dict[str, Any]:
+def _row_values(home: Paths) -> dict[str, Any]:
     """What a row needs besides its setting."""
     known = sorted(profiles.names(home.config / "profiles"))
-    return {"known_profiles": known, "plain": _plain}
+    return {"known_profiles": known, "plain": _value_text}
 
 
 def _around(workspace: Workspace) -> dict[str, Any]:
@@ -97,14 +97,14 @@ def _file(home: Paths) -> dict[str, Any]:
     return {"file": str(home.settings), "text": text, "file_revision": revision}
 
 
-def _plain(value: Any) -> str:
+def _value_text(value: Any) -> str:
     """A value as words."""
     match value:
         case bool():
             return "on" if value else "off"
         case list():
-            return ", ".join(map(_plain, value))
+            return ", ".join(map(_value_text, value))
         case dict():
-            return ", ".join(f"{left}: {_plain(right)}" for left, right in value.items() if right)
+            return ", ".join(f"{left}: {_value_text(right)}" for left, right in value.items() if right)
         case _:
             return f"{value:g}" if isinstance(value, float) else str(value)

@@ -45,14 +45,14 @@ def whole(request: Request, number: str) -> Response:
     """The page."""
     with at_desk(request) as workspace:
         memory = find(workspace, number)
-        return page(request, workspace, "story.html", here=PAGE.id, **_told(workspace, memory))
+        return page(request, workspace, "story.html", here=PAGE.id, **_story_values(workspace, memory))
 
 
 @router.get("/memories/{number}/head")
 def head(request: Request, number: str) -> Response:
     """The sentence and what can be done to it."""
     with at_desk(request) as workspace:
-        return part(workspace, "story_head.html", **_told(workspace, find(workspace, number)))
+        return part(workspace, "story_head.html", **_story_values(workspace, find(workspace, number)))
 
 
 @router.get("/memories/{number}/rest")
@@ -60,11 +60,13 @@ def head(request: Request, number: str) -> Response:
 def rest(request: Request, number: str, every: Annotated[bool, Query(alias="all")] = False) -> Response:  # noqa: FBT002
     """Everything below the sentence."""
     with at_desk(request) as workspace:
-        return part(workspace, "story_rest.html", **_told(workspace, find(workspace, number), most=None if every else _FIRST))
+        return part(
+            workspace, "story_rest.html", **_story_values(workspace, find(workspace, number), most=None if every else _FIRST)
+        )
 
 
 @router.get("/memories/{number}/routes")
-def shown(request: Request, number: str) -> Response:
+def show_routes(request: Request, number: str) -> Response:
     """Where it is shown, and why; every file is composed for that."""
     with at_desk(request) as workspace:
         memory = find(workspace, number)
@@ -72,7 +74,7 @@ def shown(request: Request, number: str) -> Response:
 
 
 @router.get("/memories/{number}/head/{what}")
-def change(request: Request, number: str, what: str) -> Response:
+def change_form(request: Request, number: str, what: str) -> Response:
     """A form in the place of the sentence: ``edit`` or ``answer``."""
     with at_desk(request) as workspace:
         template = "memory_answer.html" if what == "answer" else "memory_edit.html"
@@ -99,13 +101,13 @@ def before_undo(request: Request, what: str) -> Response:
         changes = [
             (before, after, changed_words(before.content, after.content) if before and after else ())
             for before, after in found.changed.values()
-            if _seen(before) != _seen(after)
+            if _visible_state(before) != _visible_state(after)
         ]
         unseen = len(found.changed) - len(changes)
         return part(workspace, "before_undo.html", changes=changes, unseen=unseen, later=found.later, passes=found.passes)
 
 
-def _seen(memory: Memory | None) -> Any:
+def _visible_state(memory: Memory | None) -> Any:
     return (memory.content, memory.category, memory.status, memory.pinned) if memory is not None else None
 
 
@@ -116,7 +118,7 @@ def _teller(found: Story) -> str:
     return first.made.actor.value if first is not None and direct else ""
 
 
-def _told(workspace: Workspace, memory: Memory, most: int | None = _FIRST) -> dict[str, Any]:
+def _story_values(workspace: Workspace, memory: Memory, most: int | None = _FIRST) -> dict[str, Any]:
     found = story(workspace, memory, context=_AROUND)
     chapters = [(each, changed_words(each.before, each.after) if each.changed else ()) for each in found.chapters]
     return {

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kept.core.event import Author, Kind, Tool
-from kept.sources.pieces import Piece, bounded, change_of, cut, name_of, words_of
+from kept.sources.pieces import Piece, bounded, bounded_name, change_of, cut, words_of
 
 CALLS = ("tool_use", "server_tool_use")
 
@@ -23,8 +23,8 @@ def call_of(block: Mapping[str, Any], *, author: Author, reason: str, index: int
     inputs: Mapping[str, Any] = given if isinstance(given, dict) else {}
     named = next((inputs[key] for key in _TARGETS if isinstance(inputs.get(key), str) and inputs[key]), None)
     target = bounded(named or (json.dumps(given, ensure_ascii=False) if given else ""))
-    name = name_of(block.get("name"))
-    tool = Tool(name=name, call=name_of(block.get("id")), target=target, detail=_detail(inputs))
+    name = bounded_name(block.get("name"))
+    tool = Tool(name=name, call=bounded_name(block.get("id")), target=target, detail=_detail(inputs))
     return Piece(kind=Kind.TOOL_CALL, author=author, reason=reason, text=target or name, index=index, tool=tool)
 
 
@@ -79,7 +79,7 @@ def result_of(
         call=call,
         target=target,
         ok=_ok(block.get("is_error"), result) if ran else None,
-        exit_code=_exit_code(text, result) if ran else None,
+        exit_code=_stated_exit_code(text, result) if ran else None,
     )
     reason = "tool-result" if ran else "tool-result:not-run"
     return Piece(kind=Kind.TOOL_OUTPUT, author=Author.TOOL, reason=reason, text=text, index=index, tool=tool)
@@ -102,7 +102,7 @@ def _ok(is_error: Any, result: Any) -> bool | None:
 _DIGITS = 3
 
 
-def _exit_code(text: str, result: Any) -> int | None:
+def _stated_exit_code(text: str, result: Any) -> int | None:
     if isinstance(result, dict):
         codes = (result.get(key) for key in ("exitCode", "exit_code", "code"))
         stated = next((code for code in codes if isinstance(code, int) and not isinstance(code, bool)), None)

@@ -19,7 +19,7 @@ from kept.sources.formats.claude_code.blocks import CALLS, answers_of, call_of, 
 from kept.sources.formats.claude_code.labels import label_record
 from kept.sources.formats.claude_code.state import State, enqueue, first_time, link, load, open_call, save, unqueue
 from kept.sources.message_parts import opens_machine_session, split_text
-from kept.sources.pieces import Piece, cut, hash_of, name_of, words_of
+from kept.sources.pieces import Piece, bounded_name, cut, hash_of, words_of
 from kept.sources.records import Record, sample
 
 # Records that hold no speech; each is its own reason.
@@ -77,7 +77,7 @@ class ClaudeCode:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor. Raises SourceError where the file cannot be read as a whole."""
-        step = partial(_step, place=_Place(path=str(path), stem=path.stem, subagent=_is_subagent(path)))
+        step = partial(_read_record, place=_Place(path=str(path), stem=path.stem, subagent=_is_subagent(path)))
         return fold(path, cursor, Reader(start=load, step=step, save=save))
 
 
@@ -108,11 +108,11 @@ class _Place:
     subagent: bool
 
 
-def _step(state: State, record: Record, *, place: _Place) -> Outcome:
+def _read_record(state: State, record: Record, *, place: _Place) -> Outcome:
     value = record.value
-    state.session = name_of(value.get("sessionId")) or state.session or name_of(place.stem)
-    state.cwd = name_of(value.get("cwd"), _PATH_CHARACTERS) or state.cwd
-    state.branch = name_of(value.get("gitBranch"), _PATH_CHARACTERS) or state.branch
+    state.session = bounded_name(value.get("sessionId")) or state.session or bounded_name(place.stem)
+    state.cwd = bounded_name(value.get("cwd"), _PATH_CHARACTERS) or state.cwd
+    state.branch = bounded_name(value.get("gitBranch"), _PATH_CHARACTERS) or state.branch
     noted: dict[str, int] = {}
     match value.get("type"):
         case "user":
@@ -131,7 +131,7 @@ def _step(state: State, record: Record, *, place: _Place) -> Outcome:
             found = f"unknown-type:{_word(kind)}"
     parent = _parent(state, value)
     if isinstance(found, str):
-        link(state, name_of(value.get("uuid")), parent)
+        link(state, bounded_name(value.get("uuid")), parent)
         return Outcome(dropped=found, noted=noted)
     return Outcome(events=tuple(_events(state, record, found, parent, place)), noted=noted)
 
@@ -153,14 +153,14 @@ def _user(state: State, value: Mapping[str, Any], place: _Place, noted: dict[str
             case "text":
                 pieces += _prompt(state, block.get("text"), label, index, noted)
             case "tool_result":
-                call = name_of(block.get("tool_use_id"))
+                call = bounded_name(block.get("tool_use_id"))
                 _, name, target = state.calls.pop(call, ((0, 0), "", ""))
                 pieces.append(result_of(block, result, name=name, call=call, target=target, index=index, noted=noted))
                 if label is None:
                     pieces += denial_words(block, value, index)
                     pieces += answers_of(name, result, index)
             case kind:
-                _note(noted, f"block:{_word(kind)}")
+                _count_noted(noted, f"block:{_word(kind)}")
     return pieces or "no-text"
 
 
@@ -175,11 +175,11 @@ def _prompt(state: State, text: Any, label: tuple[Author, str] | None, index: in
         return []
     if label is not None:
         if label[1] in _PROGRAMS:
-            _note(noted, f"program-prompt:{label[1]}")
+            _count_noted(noted, f"program-prompt:{label[1]}")
         return [Piece(kind=Kind.PROMPT, author=label[0], reason=label[1], text=words, index=index)]
     split = split_text(words)
     for what, count in split.removed.items():
-        _note(noted, what, count)
+        _count_noted(noted, what, count)
     pieces = []
     for order, part in enumerate(split.parts):
         author, reason = part.author, part.reason
@@ -218,9 +218,9 @@ def _assistant(state: State, record: Record, place: _Place, noted: dict[str, int
                 open_call(state, piece, (record.start, record.end))
                 pieces.append(piece)
             case "thinking" | "redacted_thinking":
-                _note(noted, "thinking")
+                _count_noted(noted, "thinking")
             case _:
-                _note(noted, f"block:{_word(kind)}")
+                _count_noted(noted, f"block:{_word(kind)}")
     if pieces:
         return pieces
     return "thinking-only" if kinds and kinds <= {"thinking", "redacted_thinking"} else "no-text"
@@ -285,9 +285,9 @@ def _queue(state: State, record: Record, place: _Place, noted: dict[str, int]) -
 def _events(state: State, record: Record, pieces: list[Piece], parent: str, place: _Place) -> Iterator[Event]:
     value = record.value
     at = parse_instant(value.get("timestamp"))
-    native = name_of(value.get("uuid"))
+    native = bounded_name(value.get("uuid"))
     message = value.get("message")
-    turn = name_of(message.get("id")) if isinstance(message, dict) and value.get("type") == "assistant" else ""
+    turn = bounded_name(message.get("id")) if isinstance(message, dict) and value.get("type") == "assistant" else ""
     for piece in pieces:
         stamp = to_text(at) if at else ""
         call = piece.tool.call if piece.tool else ""
@@ -317,7 +317,7 @@ def _events(state: State, record: Record, pieces: list[Piece], parent: str, plac
 
 def _parent(state: State, value: Mapping[str, Any]) -> str:
     """The nearest ancestor that gave an event; through a compaction's boundary, which has no parent of its own."""
-    native = name_of(value.get("parentUuid")) or name_of(value.get("logicalParentUuid"))
+    native = bounded_name(value.get("parentUuid")) or bounded_name(value.get("logicalParentUuid"))
     return state.links.get(native, native)
 
 
@@ -330,5 +330,5 @@ def _word(value: Any) -> str:
     )
 
 
-def _note(noted: dict[str, int], what: str, count: int = 1) -> None:
+def _count_noted(noted: dict[str, int], what: str, count: int = 1) -> None:
     noted[what] = noted.get(what, 0) + count

@@ -7,7 +7,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from kept.core.event import Author, Kind, Tool
-from kept.sources.pieces import Piece, bounded, command_line, detail_of, name_of, note, object_of, target_of, typed_pieces, words_of
+from kept.sources.pieces import (
+    Piece,
+    bounded,
+    bounded_name,
+    command_line,
+    detail_of,
+    note,
+    object_of,
+    target_of,
+    typed_pieces,
+    words_of,
+)
 
 CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call")
 OUTPUTS = ("function_call_output", "custom_tool_call_output", "tool_search_output")
@@ -78,14 +89,14 @@ def prompt_pieces(text: str, noted: dict[str, int], *, reason: str) -> list[Piec
 
 def call_of(item: Mapping[str, Any]) -> Tool:
     """The tool's side of a call item."""
-    call = name_of(item.get("call_id")) or name_of(item.get("id"))
+    call = bounded_name(item.get("call_id")) or bounded_name(item.get("id"))
     match item.get("type"):
         case "custom_tool_call":
             text = item.get("input")
             text = text if isinstance(text, str) else ""
             files = _patched(text)
             return Tool(
-                name=name_of(item.get("name")),
+                name=bounded_name(item.get("name")),
                 call=call,
                 target=bounded(", ".join(files) or text),
                 detail=bounded(text) if files else "",
@@ -100,7 +111,7 @@ def call_of(item: Mapping[str, Any]) -> Tool:
             files = _patched(command)
             target = ", ".join(files) or target_of(arguments) or (given if isinstance(given, str) and given != "{}" else "")
             return Tool(
-                name=name_of(item.get("name")),
+                name=bounded_name(item.get("name")),
                 call=call,
                 target=bounded(target),
                 detail=bounded(command) if files else detail_of(arguments),
@@ -136,7 +147,7 @@ def result_of(output: Any, noted: dict[str, int]) -> tuple[str, bool | None, int
         if isinstance(inner.get("output"), str):
             text = inner["output"].strip()
             code = metadata.get("exit_code") if isinstance(metadata, dict) else None
-    code = code if isinstance(code, int) and not isinstance(code, bool) else _exit_code(text)
+    code = code if isinstance(code, int) and not isinstance(code, bool) else _header_exit_code(text)
     return text, code == 0 if code is not None else success if isinstance(success, bool) else None, code
 
 
@@ -144,7 +155,7 @@ _HEADER_CHARACTERS = 500
 _STATED = ("Process exited with code ", "Exit code: ")
 
 
-def _exit_code(text: str) -> int | None:
+def _header_exit_code(text: str) -> int | None:
     """The status in the lines that the client writes above an output; what the tool printed below does not count."""
     for line in text[:_HEADER_CHARACTERS].splitlines():
         if line == "Output:":

@@ -43,11 +43,22 @@ from kept.sources.formats.codex.state import (
     roll_back,
     save,
     stamp_of,
-    take,
+    take_prompt,
     typed_of,
 )
 from kept.sources.message_parts import opens_machine_session
-from kept.sources.pieces import PATH_LIMIT, Piece, call_piece, event_of, hash_of, name_of, note, output_piece, suffix_of, words_of
+from kept.sources.pieces import (
+    PATH_LIMIT,
+    Piece,
+    bounded_name,
+    call_piece,
+    event_of,
+    hash_of,
+    note,
+    output_piece,
+    suffix_of,
+    words_of,
+)
 from kept.sources.records import Record, sample
 
 _ITEMS = (*CALLS, *OUTPUTS, "message", "reasoning", "image_generation_call", "compaction", "ghost_snapshot")
@@ -87,7 +98,7 @@ class Codex:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor. A compressed file beside its plain one is not read. Raises SourceError."""
-        reader = Reader(start=load, step=partial(_step, path=str(path)), save=save)
+        reader = Reader(start=load, step=partial(_read_record, path=str(path)), save=save)
         if path.suffix != ".zst":
             return fold(path, cursor, reader)
         return iter(()) if path.with_suffix("").exists() else fold_compressed(path, cursor, reader)
@@ -99,11 +110,11 @@ def _opens_rollout(value: Mapping[str, Any]) -> bool:
     return "type" not in value and "id" in value and "timestamp" in value and "instructions" in value
 
 
-def _step(state: State, record: Record, *, path: str) -> Outcome:
+def _read_record(state: State, record: Record, *, path: str) -> Outcome:
     value, noted = record.value, dict[str, int]()
     item = item_of(value)
     kind, inner = value.get("type"), item.get("type")
-    events = list(_settle(state, noted, path)) if _goes_on(value, item) else []
+    events = list(_settle(state, noted, path)) if _settles_prompts(value, item) else []
     if kind == "session_meta":
         found: _Found = _begin(state, value, item)
     elif _opens_rollout(value):
@@ -118,9 +129,9 @@ def _step(state: State, record: Record, *, path: str) -> Outcome:
     elif kind == "compacted":
         found = _compacted(item, noted)
     elif kind == "event_msg":
-        found = _told(state, record, item, noted)
+        found = _read_client_event(state, record, item, noted)
     elif kind == "response_item" or (kind in _ITEMS and "payload" not in value):
-        found = _said(state, record, item, noted)
+        found = _read_response_item(state, record, item, noted)
     else:
         found = f"unknown-type:{word_of(kind)}"
     if inner in ("task_started", "turn_started"):
@@ -136,21 +147,21 @@ _Found = list[Piece] | str
 
 def _begin(state: State, value: Mapping[str, Any], meta: Mapping[str, Any], *, legacy: bool = False) -> str:
     """A session's identity. The first one is the file's own; those right after it are its ancestors', copied with their turns."""
-    native = name_of(meta.get("id"))
+    native = bounded_name(meta.get("id"))
     written = value.get("timestamp")
     began = meta.get("timestamp") or written
     if not state.session:
         state.session, state.legacy = native, legacy
-        state.created, state.written = name_of(began), name_of(written)
-        state.source = name_of(meta.get("specstorySourceSessionId"))
+        state.created, state.written = bounded_name(began), bounded_name(written)
+        state.source = bounded_name(meta.get("specstorySourceSessionId"))
         state.grid = 0 if state.source else -1
         _know_runner(state, meta.get("source"))
-        state.cwd = name_of(meta.get("cwd"), PATH_LIMIT)
+        state.cwd = bounded_name(meta.get("cwd"), PATH_LIMIT)
         git = meta.get("git")
         state.unattended = meta.get("source") == "exec" and is_unattended(state.cwd)
-        state.branch = name_of(git.get("branch"), PATH_LIMIT) if isinstance(git, dict) else ""
+        state.branch = bounded_name(git.get("branch"), PATH_LIMIT) if isinstance(git, dict) else ""
     if not state.chain:
-        state.root, state.began = native or state.root, name_of(began)
+        state.root, state.began = native or state.root, bounded_name(began)
     return "session_meta"
 
 
@@ -168,8 +179,8 @@ def _know_runner(state: State, source: Any) -> None:
 
 
 def _enter_turn(state: State, item: Mapping[str, Any]) -> None:
-    state.turn = name_of(item.get("turn_id")) or state.turn
-    state.cwd = name_of(item.get("cwd"), PATH_LIMIT) or state.cwd
+    state.turn = bounded_name(item.get("turn_id")) or state.turn
+    state.cwd = bounded_name(item.get("cwd"), PATH_LIMIT) or state.cwd
 
 
 def _compacted(item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
@@ -179,7 +190,7 @@ def _compacted(item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
     return [Piece(kind=Kind.PROMPT, author=Author.COMPACTION, reason="compacted", text=text, index=0)] if text else "compacted"
 
 
-def _told(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
+def _read_client_event(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
     """An event of the client: only what the user typed and what they took back."""
     match item.get("type"):
         case "user_message":
@@ -189,7 +200,7 @@ def _told(state: State, record: Record, item: Mapping[str, Any], noted: dict[str
                 note(noted, "block:image", len(item["images"]))
             if not text:
                 return "no-text"
-            if not take(state.held, text):
+            if not take_prompt(state.held, text):
                 state.early = [*state.early, Prompt(place_of(record), stamp_of(record.value), text)][-WAITING:]
             return _prompt(state, text, "user_message-event", noted)
         case "thread_rolled_back":
@@ -204,7 +215,7 @@ def _told(state: State, record: Record, item: Mapping[str, Any], noted: dict[str
             return f"event:{word_of(kind)}"
 
 
-def _said(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
+def _read_response_item(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
     """An item of the model's transcript."""
     kind = item.get("type")
     if kind == "message":
@@ -216,7 +227,7 @@ def _said(state: State, record: Record, item: Mapping[str, Any], noted: dict[str
         return [call_piece(tool, author=author, reason=str(kind))]
     if kind in OUTPUTS:
         text, ok, code = result_of(item.get("output", item.get("tools")), noted)
-        call = name_of(item.get("call_id"))
+        call = bounded_name(item.get("call_id"))
         _, tool = state.calls.pop(call, (None, Tool(name="", call=call)))
         if not tool.name:
             note(noted, "output-without-call")
@@ -256,7 +267,7 @@ def _user(state: State, record: Record, texts: list[str], noted: dict[str, int])
         if rest:
             typed.append(rest)
     text = "\n".join(typed)
-    if not text or take(state.early, text):
+    if not text or take_prompt(state.early, text):
         return pieces or ("told-twice" if text else "no-text")
     if state.legacy:
         return _prompt(state, text, "user-message", noted) + pieces
@@ -265,10 +276,10 @@ def _user(state: State, record: Record, texts: list[str], noted: dict[str, int])
 
 
 def _named_folder(text: str) -> str:
-    return name_of(text.partition("<cwd>")[2].partition("</cwd>")[0].strip(), PATH_LIMIT) if "</cwd>" in text else ""
+    return bounded_name(text.partition("<cwd>")[2].partition("</cwd>")[0].strip(), PATH_LIMIT) if "</cwd>" in text else ""
 
 
-def _goes_on(value: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
+def _settles_prompts(value: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
     """Whether this record shows that no event will follow for the prompts before it: the model went on, or the turn ended."""
     match value.get("type"):
         case "response_item":
@@ -311,7 +322,7 @@ def _prompt(state: State, text: str, reason: str, noted: dict[str, int]) -> list
 
 def _events(state: State, place: Place, stamp: str, pieces: list[Piece], path: str) -> Iterator[Event]:
     copied = _on_grid(state, stamp)
-    at, precision = (None, Precision.NONE) if copied else _time(state, stamp)
+    at, precision = (None, Precision.NONE) if copied else _time_of(state, stamp)
     for piece in pieces:
         call = piece.tool.call if piece.tool else ""
         if call:
@@ -350,7 +361,7 @@ def _on_grid(state: State, stamp: str) -> bool:
 _BURST = timedelta(seconds=1)
 
 
-def _time(state: State, stamp: str) -> tuple[datetime | None, Precision]:
+def _time_of(state: State, stamp: str) -> tuple[datetime | None, Precision]:
     """When something was said. A fork's copied beginning is stamped with the time of the fork: its turns' ids know better."""
     if state.legacy:
         return parse_instant(state.created), Precision.SESSION

@@ -12,7 +12,7 @@ from kept.core.event import Tool
 from kept.core.text import one_line
 from kept.sources.folding import Fetch
 from kept.sources.formats.codex.labels import CALLS, call_of, own_reason, without_hooks
-from kept.sources.pieces import hash_of, name_of, words_of
+from kept.sources.pieces import bounded_name, hash_of, words_of
 from kept.sources.records import Record
 
 _OPEN_CALLS = 64
@@ -109,7 +109,7 @@ def item_of(value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def stamp_of(value: Mapping[str, Any]) -> str:
     """A record's time as written; empty where it has none."""
-    return name_of(value.get("timestamp"))
+    return bounded_name(value.get("timestamp"))
 
 
 def typed_of(item: Mapping[str, Any]) -> str:
@@ -135,7 +135,7 @@ def open_call(state: State, tool: Tool, place: Place) -> None:
         del state.calls[next(iter(state.calls))]
 
 
-def take(waiting: list[Prompt], text: str) -> bool:
+def take_prompt(waiting: list[Prompt], text: str) -> bool:
     """Take the waiting prompt that says the same; False where there is none."""
     words = one_line(text)
     for index, other in enumerate(waiting):

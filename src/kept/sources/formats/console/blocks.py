@@ -93,7 +93,7 @@ def blocks_of(rows: Sequence[Row], client: Client | None = None, glyph: str = ""
     ``client`` and ``glyph`` are those of the rows before, where these rows continue a screen.
     """
     blocks = list(_Scan(rows, client or _first_client(rows), glyph).blocks())
-    return [_judged(block, blocks, number) for number, block in enumerate(blocks)]
+    return [_mark_doubtful(block, blocks, number) for number, block in enumerate(blocks)]
 
 
 def is_blank(text: str) -> bool:
@@ -117,7 +117,7 @@ def _first_client(rows: Sequence[Row]) -> Client:
     return Client.CLAUDE_CODE
 
 
-def _judged(block: Block, blocks: Sequence[Block], number: int) -> Block:
+def _mark_doubtful(block: Block, blocks: Sequence[Block], number: int) -> Block:
     """The block, a prompt marked as doubtful where text follows that nobody signed: a quotation looks the same."""
     if block.form is not Form.PROMPT or block.glyph != ">" or block.doubtful:
         return block
@@ -173,18 +173,18 @@ class _Scan:
             case Form.RULE | Form.COLLAPSED | Form.HEADING | Form.FENCE:
                 return self._block(form, first, number + 1)
             case Form.STATUS:
-                return self._block(form, first, self._end(number, results=True, spaced=bool(_THINKING.match(text))))
+                return self._block(form, first, self._block_end(number, results=True, spaced=bool(_THINKING.match(text))))
             case Form.RESULT:
-                return self._block(form, first, self._end(number, margin=3 if glyph == "⎿" else 2), glyph)
+                return self._block(form, first, self._block_end(number, margin=3 if glyph == "⎿" else 2), glyph)
             case _:
-                return self._block(form, first, self._end(number), glyph)
+                return self._block(form, first, self._block_end(number), glyph)
 
     def _open_session(self, banner: str) -> None:
         self.client = Client.CODEX if "OpenAI Codex" in banner else Client.CLAUDE_CODE
         self.glyph = ""
 
     def _prompt(self, first: int, number: int, glyph: str) -> Block:
-        after = self._end(number, barred=glyph == "▌")
+        after = self._block_end(number, barred=glyph == "▌")
         above = self.texts[number - 1] if number else ""
         below = self.texts[after] if after < len(self.texts) else ""
         inside = [text for text in self.texts[number:after] if text.strip()]
@@ -202,7 +202,7 @@ class _Scan:
             self.client = Client.CODEX if glyph in _CODEX_GLYPHS else Client.CLAUDE_CODE
         return self._block(Form.PROMPT, first, after, glyph, doubtful=doubtful)
 
-    def _end(self, number: int, *, margin: int = 2, results: bool = False, spaced: bool = True, barred: bool = False) -> int:
+    def _block_end(self, number: int, *, margin: int = 2, results: bool = False, spaced: bool = True, barred: bool = False) -> int:
         """The row after a block that begins at a row: rows that are indented, and rows that follow without a blank one.
 
         ``results`` takes results in as well; without ``spaced`` the first blank row ends the block; ``barred`` rows repeat the

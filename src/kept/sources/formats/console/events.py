@@ -12,10 +12,10 @@ from zoneinfo import ZoneInfo
 
 from kept.core.event import Author, Kind, Tool
 from kept.core.text import one_line
-from kept.sources.documents import Entry, Row, Said, cut, place_of, prompt
+from kept.sources.documents import Entry, Row, Said, cut, place_of, split_prompt
 from kept.sources.formats.console.blocks import SAID, Block, Client, Form, blocks_of, is_blank
 from kept.sources.formats.console.wraps import Edges, Line, find_edges, join_lines, line_of
-from kept.sources.pieces import bounded, hash_of, name_of
+from kept.sources.pieces import bounded, bounded_name, hash_of
 from kept.sources.roles import When, template_of
 from kept.sources.stamps import Stamp, find_stamp
 
@@ -75,10 +75,11 @@ def entries_of(rows: Sequence[Row], line: int, reading: Reading) -> Iterator[Ent
     blocks = blocks_of(rows, reading.client, reading.glyph)
     if not blocks:
         return
-    lines = {block.first: _lines(rows, block) for block in blocks if block.form in SAID}
+    lines = {block.first: _strip_margins(rows, block) for block in blocks if block.form in SAID}
     _find_edges(blocks, lines, reading)
     texts = [
-        _Said(block=block, text=_text(lines[block.first], block.form, reading) if block.form in SAID else "") for block in blocks
+        _Said(block=block, text=_block_text(lines[block.first], block.form, reading) if block.form in SAID else "")
+        for block in blocks
     ]
     unindented = _is_unindented(rows, blocks)
     _begin(texts, 0, reading)
@@ -88,7 +89,7 @@ def entries_of(rows: Sequence[Row], line: int, reading: Reading) -> Iterator[Ent
         elif (stamp := _day_of(rows, said.block)) is not None:
             reading.stamp, reading.session = stamp, ""
             _begin(texts, number + 1, reading)
-        yield _entry(rows, texts, number, reading, line, unindented=unindented)
+        yield _block_entry(rows, texts, number, reading, line, unindented=unindented)
         if said.block.form in SAID:
             reading.last = said.block.form
     reading.client, reading.glyph = (
@@ -110,12 +111,12 @@ def _find_edges(blocks: Sequence[Block], lines: Mapping[int, Sequence[Line]], re
         reading.everywhere = found
 
 
-def _text(lines: Sequence[Line], form: Form, reading: Reading) -> str:
+def _block_text(lines: Sequence[Line], form: Form, reading: Reading) -> str:
     own = reading.edges.get(form, Edges())
     return join_lines(lines, own, reading.everywhere).strip("\n").rstrip()
 
 
-def _lines(rows: Sequence[Row], block: Block) -> list[Line]:
+def _strip_margins(rows: Sequence[Row], block: Block) -> list[Line]:
     """The rows of a block without glyphs and margins, blank ones at its edges left out."""
     texts = [row.text.replace("\u00a0", " ") for row in rows[block.first : block.after]]
     while texts and is_blank(texts[-1]):
@@ -181,7 +182,9 @@ def _begin(texts: Sequence[_Said], number: int, reading: Reading) -> None:
         reading.session = hash_of("console", first.block.client, str(reading.stamp or ""), one_line(first.text)[:_WORDS])
 
 
-def _entry(rows: Sequence[Row], texts: Sequence[_Said], number: int, reading: Reading, line: int, *, unindented: bool) -> Entry:
+def _block_entry(
+    rows: Sequence[Row], texts: Sequence[_Said], number: int, reading: Reading, line: int, *, unindented: bool
+) -> Entry:
     said = texts[number]
     block = said.block
     place = place_of(rows, block.first, block.after)
@@ -192,7 +195,7 @@ def _entry(rows: Sequence[Row], texts: Sequence[_Said], number: int, reading: Re
         return Entry(place=place, dropped="repainted", session=reading.session)
     template = replace(template_of(When(zone=reading.zone, stamp=reading.stamp)), text=said.text)
     noted: dict[str, int] = {}
-    found = _said(said, template, reading, noted, unindented=unindented)
+    found = _block_events(said, template, reading, noted, unindented=unindented)
     return Entry(place=place, said=tuple(found), dropped="" if found else "no-text", noted=noted, session=reading.session)
 
 
@@ -216,7 +219,7 @@ def _is_repaint(texts: Sequence[_Said], number: int, reading: Reading) -> bool:
     return reading.repainting
 
 
-def _said(said: _Said, template: Said, reading: Reading, noted: dict[str, int], *, unindented: bool) -> list[Said]:
+def _block_events(said: _Said, template: Said, reading: Reading, noted: dict[str, int], *, unindented: bool) -> list[Said]:
     """The events of a block."""
     text, block = said.text, said.block
     answered, reading.answered = reading.answered, False
@@ -227,7 +230,7 @@ def _said(said: _Said, template: Said, reading: Reading, noted: dict[str, int], 
             noted["doubt:prompt-or-quotation"] = 1
             return [replace(template, author=Author.INJECTED, reason="console:prompt-or-quotation")]
         case Form.PROMPT:
-            pieces, removed = prompt(text.strip(), "slash-command" if _SLASH.match(text) else "typed", template)
+            pieces, removed = split_prompt(text.strip(), "slash-command" if _SLASH.match(text) else "typed", template)
             noted |= removed
             return pieces
         case Form.SHELL:
@@ -276,14 +279,14 @@ def _answers(text: str) -> str:
 def _tool(text: str) -> Tool:
     call = _CALL.match(text)
     name, target = call.groups() if call else (text.partition("\n")[0], "")
-    return Tool(name=name_of(_TOOLS.get(name, name)), target=bounded(target))
+    return Tool(name=bounded_name(_TOOLS.get(name, name)), target=bounded(target))
 
 
 def _codex_tool(text: str) -> Tool:
     heading, _, rest = text.partition("\n")
     verb = next((verb for verb in _CODEX_TOOLS if text.startswith(verb)), "")
     if not verb:
-        return Tool(name=name_of(heading))
+        return Tool(name=bounded_name(heading))
     name = _CODEX_TOOLS[verb]
     if name == "apply_patch":
         return Tool(name=name, target=bounded(_CHANGED.sub("", heading.removeprefix(verb).strip())), detail=bounded(rest))

@@ -51,9 +51,9 @@ def snapshot_of(file: BinaryIO, path: Path) -> tuple[Snapshot, bool]:
 
 def screen_rows(file: BinaryIO, *, recorded: bool) -> Iterator[Row]:
     """The rows of a file, as they stood on the screen in the end."""
-    lines = _lines(file)
+    lines = _split_bytes(file)
     if not recorded:
-        return (row for data, position in lines for row in _rows(data, position))
+        return (row for data, position in lines for row in _parse_rows(data, position))
     return _played(lines)
 
 
@@ -64,13 +64,13 @@ def _played(lines: Iterator[tuple[bytes, int]]) -> Iterator[Row]:
     yield from terminal.rest()
 
 
-def _lines(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
+def _split_bytes(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
     """The lines of a file, very long ones in pieces, each with its position."""
     file.seek(0)
     position = 0
     while data := file.readline(ROW_BYTES):
         if len(data) == ROW_BYTES and not data.endswith(b"\n"):
-            data = data[: _whole(data)]
+            data = data[: _complete_length(data)]
             file.seek(position + len(data))
         yield data, position
         position += len(data)
@@ -88,13 +88,13 @@ def head_rows(head: bytes) -> list[Row]:
     if not any(glyph in head for glyph in _GLYPHS):
         return []
     lines = ((line, number) for number, line in enumerate(head.splitlines(keepends=True)))
-    return list(_played(lines) if moves_cursor(head) else (row for data, number in lines for row in _rows(data, number)))
+    return list(_played(lines) if moves_cursor(head) else (row for data, number in lines for row in _parse_rows(data, number)))
 
 
 _GLYPHS = tuple(glyph.encode() for glyph in "⏺⎿❯●›▌└")
 
 
-def _whole(data: bytes) -> int:
+def _complete_length(data: bytes) -> int:
     """The length of the data without a character that is cut at its end."""
     end = len(data)
     while end > len(data) - 4 and data[end - 1] & 0xC0 == 0x80:
@@ -102,7 +102,7 @@ def _whole(data: bytes) -> int:
     return end - 1 if data[end - 1] >= 0xC0 else len(data)
 
 
-def _rows(data: bytes, position: int) -> Iterator[Row]:
+def _parse_rows(data: bytes, position: int) -> Iterator[Row]:
     """The rows of one line of bytes: one, and more where carriage returns stand alone."""
     text = data.decode("utf-8", "replace").rstrip("\r\n")
     if position == 0:

@@ -50,7 +50,7 @@ class Terminal:
         for piece in _PIECE.finditer(text.rstrip("\r\n") if ended else text):
             arguments, final, _, escape, control, words = piece.groups()
             if words:
-                self._write(words)
+                self._print_text(words)
             elif final:
                 self._control(final, arguments)
             elif control:
@@ -77,13 +77,13 @@ class Terminal:
             start, self._given = self._given, max(self._given, row.end)
             yield Row(row.text.expandtabs(), start, self._given)
 
-    def _write(self, words: str) -> None:
+    def _print_text(self, words: str) -> None:
         self._fill(self._y)
         text = self._rows[self._y].text
-        self._put(text[: self._x].ljust(self._x) + words + text[self._x + len(words) :])
+        self._put_row(text[: self._x].ljust(self._x) + words + text[self._x + len(words) :])
         self._x += len(words)
 
-    def _put(self, text: str) -> None:
+    def _put_row(self, text: str) -> None:
         row = self._rows[self._y]
         self._rows[self._y] = Row(
             text.rstrip() if text.isspace() else text, row.start if row.text else self._place[0], self._place[1]
@@ -174,7 +174,7 @@ class Terminal:
     def _erase(self, what: str, how: int) -> None:
         self._fill(self._y)
         text = self._rows[self._y].text
-        self._put({0: text[: self._x], 1: " " * self._x + text[self._x :]}.get(how, ""))
+        self._put_row({0: text[: self._x], 1: " " * self._x + text[self._x :]}.get(how, ""))
         if what == "J":
             first, last = {0: (self._y + 1, len(self._rows)), 1: (self._top, self._y)}.get(how, (self._top, len(self._rows)))
             self._rows[first:last] = [Row("", row.start, row.end) for row in self._rows[first:last]]

@@ -70,14 +70,14 @@ def _slices(path: Path, database: sqlite3.Connection, cursor: Cursor, mark: str,
 
     for session, last in _sessions(database):
         known, hashed = read.get(session, (-1, ""))
-        if known >= 0 and _mark(database, session, known) != hashed:
+        if known >= 0 and _row_digest(database, session, known) != hashed:
             noted["rewritten-session"] = noted.get("rewritten-session", 0) + 1
             known = -1
         if known >= last:
             continue
         reader = reader_of(path, session, keys.get(session, ""))
         state = reader.start("{}", lambda _start, _end: {})
-        for row in _rows(database, session):
+        for row in _session_rows(database, session):
             found = list(_outcomes(reader, state, row))
             if row.seq <= known:
                 continue
@@ -105,12 +105,12 @@ _BY_SESSION = f"{_SELECT} WHERE session_id = ? AND typeof(seq) = 'integer' ORDER
 _BY_ROW = f"{_SELECT} WHERE session_id = ? AND seq = ?"
 
 
-def _rows(database: sqlite3.Connection, session: str) -> Iterator[_Row]:
+def _session_rows(database: sqlite3.Connection, session: str) -> Iterator[_Row]:
     for seq, length, text in database.execute(_BY_SESSION, (session,)):
         yield _Row(seq, length or 0, text)
 
 
-def _mark(database: sqlite3.Connection, session: str, seq: int) -> str:
+def _row_digest(database: sqlite3.Connection, session: str, seq: int) -> str:
     """The hash of the row that was the last one read; empty where it is gone."""
     found = database.execute(_BY_ROW, (session, seq)).fetchone()
     return hash_of(session, found[2] or "")[:_MARK] if found else ""

@@ -29,11 +29,11 @@ from kept.sources.pieces import (
     PATH_LIMIT,
     Piece,
     bounded,
+    bounded_name,
     call_piece,
     detail_of,
     event_of,
     hash_of,
-    name_of,
     note,
     object_of,
     output_piece,
@@ -82,7 +82,7 @@ class Pi:
         """The events after the cursor. Raises SourceError where the file cannot be read as a whole."""
         if path.suffix in DATABASES:
             return read_database(path, cursor, _database_reader)
-        reader = Reader(start=partial(_load, path=path), step=partial(_step, path=str(path)), save=_save)
+        reader = Reader(start=partial(_load, path=path), step=partial(_read_entry, path=str(path)), save=_save)
         return fold_compressed(path, cursor, reader) if path.suffix == ".zst" else fold(path, cursor, reader)
 
 
@@ -119,7 +119,7 @@ _CARRIED = ("session", "runner", "opened", "digest", "cwd", "links")
 def _load(carry: str, fetch: Fetch, *, path: Path) -> _State:
     held = json.loads(carry)
     state = _State(**{name: held[name] for name in _CARRIED if name in held})
-    state.session = state.session or name_of(path.name.partition(".jsonl")[0].rpartition("_")[2])
+    state.session = state.session or bounded_name(path.name.partition(".jsonl")[0].rpartition("_")[2])
     state.runner = Runner(state.runner) or _runner_beside(path)
     for call, (start, end) in held.get("calls", {}).items():
         message = fetch(start, end).get("message")
@@ -158,20 +158,20 @@ def _runner_beside(path: Path) -> Runner:
 
 def _database_reader(path: Path, session: str, key: str) -> Reader[_State]:
     """The reader of one session in a database."""
-    state = _State(session=name_of(session), runner=runner_of(key, {}))
-    return Reader(start=lambda _carry, _fetch: state, step=partial(_step, path=str(path)), save=lambda _state: "{}")
+    state = _State(session=bounded_name(session), runner=runner_of(key, {}))
+    return Reader(start=lambda _carry, _fetch: state, step=partial(_read_entry, path=str(path)), save=lambda _state: "{}")
 
 
 _Found = list[Piece] | str
 """The pieces of an entry, or the reason why it has none."""
 
 
-def _step(state: _State, record: Record, *, path: str) -> Outcome:
+def _read_entry(state: _State, record: Record, *, path: str) -> Outcome:
     value, noted = record.value, dict[str, int]()
     kind = value.get("type")
     if kind == "session":
-        state.session = name_of(value.get("id")) or state.session
-        state.cwd = name_of(value.get("cwd"), PATH_LIMIT) or state.cwd
+        state.session = bounded_name(value.get("id")) or state.session
+        state.cwd = bounded_name(value.get("cwd"), PATH_LIMIT) or state.cwd
         return Outcome(dropped="session")
     if state.runner in EXCLUDED:
         return Outcome(dropped=f"excluded-session:{state.runner}")
@@ -179,12 +179,12 @@ def _step(state: _State, record: Record, *, path: str) -> Outcome:
     if kind == "message":
         found = _message(state, record, noted)
     elif kind in ("compaction", "branch_summary"):
-        found = _plain(words_of(value.get("summary")), Author.COMPACTION, str(kind))
+        found = _text_piece(words_of(value.get("summary")), Author.COMPACTION, str(kind))
     elif kind == "custom_message":
-        found = _plain(words_of(value.get("content")), Author.INJECTED, "custom_message")
+        found = _text_piece(words_of(value.get("content")), Author.INJECTED, "custom_message")
     else:
         found = str(kind) if kind in _SILENT else f"unknown-type:{word_of(kind)}"
-    native, parent = name_of(value.get("id")), name_of(value.get("parentId"))
+    native, parent = bounded_name(value.get("id")), bounded_name(value.get("parentId"))
     parent = state.links.get(parent, parent)
     if isinstance(found, str):
         _link(state, native, parent)
@@ -192,7 +192,7 @@ def _step(state: _State, record: Record, *, path: str) -> Outcome:
     return Outcome(events=tuple(_events(state, record, found, parent, path)), noted=noted)
 
 
-def _plain(text: str, author: Author, reason: str) -> _Found:
+def _text_piece(text: str, author: Author, reason: str) -> _Found:
     return [Piece(kind=Kind.PROMPT, author=author, reason=reason, text=text, index=0)] if text else "no-text"
 
 
@@ -210,7 +210,7 @@ def _message(state: _State, record: Record, noted: dict[str, int]) -> _Found:
         case "bashExecution":
             return _execution(message, noted)
         case role:
-            return _plain(words_of(message.get("content")), Author.INJECTED, f"role:{word_of(role)}")
+            return _text_piece(words_of(message.get("content")), Author.INJECTED, f"role:{word_of(role)}")
 
 
 def _user(state: _State, message: Mapping[str, Any], noted: dict[str, int]) -> _Found:
@@ -260,27 +260,27 @@ def _tool(block: Mapping[str, Any]) -> Tool:
     given = block.get("arguments")
     arguments = given if isinstance(given, dict) else {}
     return Tool(
-        name=name_of(block.get("name")),
-        call=name_of(block.get("id")),
+        name=bounded_name(block.get("name")),
+        call=bounded_name(block.get("id")),
         target=target_of(arguments),
         detail=detail_of(arguments),
     )
 
 
 def _result(state: _State, message: Mapping[str, Any], noted: dict[str, int]) -> _Found:
-    call = name_of(message.get("toolCallId"))
-    _, tool = state.calls.pop(call, (None, Tool(name=name_of(message.get("toolName")), call=call)))
+    call = bounded_name(message.get("toolCallId"))
+    _, tool = state.calls.pop(call, (None, Tool(name=bounded_name(message.get("toolName")), call=call)))
     for block in _blocks(message):
         if block.get("type") != "text":
             note(noted, f"block:{word_of(block.get('type'))}")
     text, failed, details = words_of(message.get("content")), message.get("isError"), message.get("details")
     code = details.get("exitCode") if isinstance(details, dict) else None
-    code = code if isinstance(code, int) and not isinstance(code, bool) else _exit_code(text)
+    code = code if isinstance(code, int) and not isinstance(code, bool) else _trailing_exit_code(text)
     done = replace(tool, detail="", ok=not failed if isinstance(failed, bool) else None, exit_code=code)
     return [output_piece(text, done, noted)]
 
 
-def _exit_code(text: str) -> int | None:
+def _trailing_exit_code(text: str) -> int | None:
     """The status in the last line of an output, where pi's shell tool writes it."""
     stated = (
         text[-100:].rpartition("Command exited with code ")[2].strip(") \n") if "Command exited with code " in text[-100:] else ""
@@ -314,7 +314,7 @@ def _events(state: _State, record: Record, pieces: list[Piece], parent: str, pat
     value = record.value
     message = value.get("message")
     at = parse_instant(value.get("timestamp")) or (parse_instant(message.get("timestamp")) if isinstance(message, dict) else None)
-    native = name_of(value.get("id"))
+    native = bounded_name(value.get("id"))
     stamp = to_text(at) if at else ""
     for piece in pieces:
         call = piece.tool.call if piece.tool else ""
