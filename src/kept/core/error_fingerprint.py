@@ -43,6 +43,43 @@ _PLAINT = re.compile(
     r"|mismatch|incompatible|out of (?:memory|range)|undefined|not defined|does not|doesn't|is not|not permitted|expired|read-only",
     re.IGNORECASE,
 )
+# Parts of every line that one of the patterns of errors takes; a place in a file is the other sign.
+_SIGNS = (
+    *(
+        "error",
+        "exception",
+        "failure",
+        "panic",
+        "fatal",
+        "err!",
+        "fehler",
+        "erreur",
+        "erro",
+        "warning",
+        "http",
+        "status",
+        "response",
+    ),
+    *(
+        "unauthorized",
+        "forbidden",
+        "bad request",
+        "unprocessable",
+        "internal",
+        "bad gateway",
+        "not ",
+        "no such",
+        "no matches",
+        "needed",
+        "denied",
+        "invalid",
+        "illegal",
+        "unrecogni",
+        "unknown",
+    ),
+    *("unexpected", "can't", "could", "unable", "failed", "refused", "supported", "missing", "must ", "already", "too many"),
+    *("requires", "conflict", "mismatch", "incompatible", "out of", "undefined", "doesn't", "expired", "read-only", "cannot"),
+)
 _FRAME = re.compile(r'^\s*(?:at \S|={3}|-{3}|(?:FAIL|PASS|ok)\b|File "|from \S+:\d|\^+~*$|[+-]{1,3}(?: |$|\t)|@@|>{1,3} |\||#\d+ )')
 _CODE = re.compile(
     r"(?:\b(?:return|throw|raise|catch|func|def|const|let|var|console\.\w+|slog\.\w+|fmt\.\w+)\b.*[({])|[{;]\s*$"
@@ -174,12 +211,18 @@ def error_lines(text: str) -> tuple[str, ...]:
     return _error_lines(_window(text))
 
 
+def _may_tell(line: str) -> bool:
+    """Whether a line has one of the signs without which no line is told to be an error: most lines of most outputs have none."""
+    folded = line.casefold()
+    return any(map(folded.__contains__, _SIGNS)) or _POSITION.search(line) is not None
+
+
 @lru_cache(maxsize=512)
 def _error_lines(text: str) -> tuple[str, ...]:
     found: dict[str, tuple[int, int, str]] = {}
     for place, whole in enumerate(text.splitlines()):
         line = whole[:LINE_CHARS].strip()
-        score = weight(line)
+        score = weight(line) if _may_tell(line) else 0
         if score:
             found.setdefault(_normal(line), (-score, place, line))
     return tuple(line for _, _, line in sorted(found.values())[:LINES_KEPT])

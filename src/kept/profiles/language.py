@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from kept.core.event import Event, is_note
+from kept.core.event import Event, Kind, is_note
 from kept.core.lexicon import Lexicon
 from kept.core.spans import typed_text
 from kept.profiles.lexicons import lexicon, spoken
@@ -30,8 +30,9 @@ def lexicon_of(events: Sequence[Event], languages: tuple[str, ...]) -> Lexicon:
 def _said(events: Sequence[Event]) -> Iterator[str]:
     """What the person typed and what notes say, the latest first."""
     for event in reversed(events):
-        words = event.text if is_note(event) else typed_text(event)
-        if words:
+        if is_note(event):
+            yield event.text[:_EACH]
+        elif event.kind is Kind.PROMPT and (words := typed_text(event)):
             yield words[:_EACH]
 
 

@@ -4,14 +4,13 @@ Each cue is a list of RE2 fragments. In a language written with spaces a fragmen
 it may stand anywhere. ``{name}`` in a fragment is replaced by the words of that macro.
 """
 
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
-
-import re2
 
 from kept.core.errors import ConfigError
 from kept.core.lexicon import Lexicon, TellingPatterns
@@ -27,9 +26,9 @@ _EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}]"
 _END = rf"(?:$|{_EDGE.replace('[^', '[^-')}|-+(?:$|[^-\w]))"
 
 
-_WORD = re2.compile(r"\pL[\pL']*")
-_KANA = re2.compile(r"[\p{Hiragana}\p{Katakana}]")
-_HAN = re2.compile(r"\p{Han}")
+_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|')*")
+_KANA = re.compile(r"[\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
+_HAN = re.compile(r"[\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]")
 
 
 @cache
@@ -117,8 +116,8 @@ def spoken(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:
     thirds of as many; empty where no common word tells. Languages without spaces are told by their script.
     """
     words = Counter(_WORD.findall(text.casefold().replace("’", "'")))
-    kana, han = len(_KANA.findall(text)), len(_HAN.findall(text))
-    counts = {each: sum(words[word] for word in _common(each)) for each in languages}
+    kana, han = (0, 0) if text.isascii() else (len(_KANA.findall(text)), len(_HAN.findall(text)))
+    counts = {each: sum(words[word] for word in words.keys() & _common(each)) for each in languages}
     # Two characters of a script without spaces make about one word, every third of which is a common one.
     counts["ja"] = (kana + han) // 6 + 1 if kana > 1 else 0
     counts["zh"] = han // 6 + 1 if han > 1 and kana <= 1 else 0

@@ -169,11 +169,13 @@ def _came_of(target: str, text: str, *, code: int | None, ok: bool | None) -> _C
     steps = parsed(target)
     stated = code is not None or ok is not None
     failed = bool(code) or ok is False
+    if stated and not failed and not _hides(steps):
+        return _Came(steps=steps, passed=True, stated=True, errors=(), culprit=weightiest(steps))
     errors = error_lines(text)
     culprit = _culprit(steps, errors, failed=failed)
     if failed:
         passed: bool | None = False
-    elif _masked(steps, errors, certain=stated and not _hides(steps)):
+    elif _masked(steps, errors):
         passed = False
     else:
         passed = True if stated else None
@@ -197,9 +199,9 @@ def _hides(steps: tuple[Step, ...]) -> bool:
     return any(step.joint in ("|", "||", ";") for step in steps)
 
 
-def _masked(steps: tuple[Step, ...], errors: tuple[str, ...], *, certain: bool) -> bool:
+def _masked(steps: tuple[Step, ...], errors: tuple[str, ...]) -> bool:
     """Whether a command failed although its status does not say so: a program of its own steps, or an uncaught error, complains."""
-    if certain or not errors:
+    if not errors:
         return False
     if complainer(steps, errors) is not None:
         return True

@@ -3,6 +3,7 @@
 Reads shell syntax in one pass over a bounded text. Runs nothing and does not know whether a program exists.
 """
 
+import re
 from dataclasses import dataclass
 
 from kept.extraction.rules.toolwords import FILTERS, INTERPRETERS, LOOKERS, TRIVIAL
@@ -11,6 +12,8 @@ COMMAND_CHARS = 2_000
 STEPS_KEPT = 24
 WORDS_KEPT = 60
 
+_PLAIN = re.compile(r"[^\\'\"`()<|&;\n]+")  # characters that neither quote nor join
+_GROUPS = re.compile(r"['\"`()]")
 _KEYWORDS = frozenset(
     {"do", "done", "then", "else", "elif", "fi", "if", "while", "until", "for", "!", "{", "}", "(", ")", "case", "esac"}
 )
@@ -76,6 +79,8 @@ def steps_of(command: str) -> tuple[Step, ...]:
     found: list[Step] = []
     begin, joint, place, depth, quote = 0, "", 0, 0, ""
     while place <= len(text) and len(found) < STEPS_KEPT:
+        if not quote and (plain := _PLAIN.match(text, place)):
+            place = plain.end()
         char = text[place] if place < len(text) else "\n"
         width = 1
         if quote and place < len(text):
@@ -134,6 +139,10 @@ def is_setting(word: str) -> bool:
 def _words(raw: str) -> list[str]:
     words: list[str] = []
     word, quote, depth, skip = "", "", 0, False
+    if not _GROUPS.search(raw):
+        for word in raw.split():
+            skip = _take(words, word, skip=skip)
+        return words
     for char in f"{raw} ":
         if quote:
             word += char

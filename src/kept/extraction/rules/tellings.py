@@ -94,10 +94,10 @@ def _of_sentence(
     text: str, spans: Sequence[Span], place: int, patterns: Sequence[TellingPatterns], around: Sequence[TellingPatterns]
 ) -> Iterator[tuple[int, Telling]]:
     words = text[spans[place].start : spans[place].end]
-    if any(_refuses(words, each) for each in around):
-        return
     for each in patterns:
         found = tuple(_read(text, spans, place, each))
+        if found and any(_refuses(words, other) for other in around):
+            return
         if found:
             numbers = [place, *(number for number, _ in found)]
             free = stands_free(text, spans, min(numbers), max(numbers), around)
