@@ -51,19 +51,15 @@ def test_a_persons_prompt_with_a_category_of_its_own_is_used_on_the_chats_of_a_v
         if ask.purpose != "extract":
             return json.dumps({"operations": []})
         event = next(line.split("]")[0].strip("[") for line in ask.prompt.splitlines() if words in line)
-        made = (
-            [{"category": "health", "event": event, "passage": words, "rewording": "I must not eat nuts."}]
-            if "Keep what I say" in ask.system
-            else []
-        )
+        made = [{"category": "health", "event": event, "passage": words}] if "Keep what I say" in ask.system else []
         return json.dumps(NOTHING | {"memories": made})
 
     with desk_at(home) as workspace:
         report = run(with_model(workspace, Obedient(follows)), [], Options())
-        assert active(workspace)["I must not eat nuts."] == "health"
+        assert active(workspace)[words] == "health"
         assert report.heard.prompts["vault"][0].endswith("memory-loop/extraction-prompt.md")
         memory_file = (home / ".claude" / "rules" / "memory.md").read_text()
-        assert "### Health\n- I must not eat nuts." in memory_file
+        assert f"### Health\n- {words}" in memory_file
 
 
 def test_decisions_stay_where_themes_fade(desk_at, home):

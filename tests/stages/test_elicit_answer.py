@@ -10,6 +10,7 @@ from kept.core.event import Author, Kind, Origin, Tool
 from kept.core.memory import DISMISSED, DOUBTED, Accepted, Held, Refused
 from kept.extraction.gate import judge
 from kept.extraction.questions import Reading, answer, chunks, hints, question
+from kept.extraction.questions.support import verbatim
 from kept.profiles.prompts import BUILT_IN, composed, default
 from obedient import obey
 
@@ -53,7 +54,7 @@ def test_a_claim_that_the_persons_words_carry_is_theirs_and_passes_the_gate():
     made = one(claim("Dates are always written as ISO 8601 in UTC, never in local time.", ("e2", QUOTE)))
     assert made.refusal == ""
     assert made.candidate.origin is Origin.USER
-    assert made.candidate.evidence[0].quote == QUOTE
+    assert made.candidate.evidence[0].quote == RULE
     assert isinstance(judge(made.candidate, PROFILE, lexicon=LEXICON), Accepted)
 
 
@@ -92,8 +93,16 @@ def test_a_false_citation_among_good_ones_is_left():
     ],
 )
 def test_a_quote_may_differ_in_what_tells_nothing(quote):
-    made = one(claim(RULE, ("e2", quote)))
-    assert made.candidate.evidence[0].quote == "we always write dates as ISO 8601"
+    event = reading().events[2]
+    assert verbatim(quote, event) == "we always write dates as ISO 8601"
+
+
+def test_a_passage_is_widened_to_its_sentence_where_the_rest_of_it_restricts_or_asks():
+    made = one(NOTHING | {"memories": [{"category": "constraint", "event": "e2", "passage": QUOTE}]})
+    assert made.candidate.content == RULE
+    asked = (user("Should we keep the retry limit in limits.toml?"), agent("Maybe."))
+    body = {"memories": [{"category": "decision", "event": "e0", "passage": "we keep the retry limit in limits.toml"}]}
+    assert one(body, reading(asked)).candidate.content == "Should we keep the retry limit in limits.toml?"
 
 
 def test_a_passage_is_the_content_as_it_was_typed():
@@ -120,9 +129,19 @@ def test_a_claim_that_its_words_do_not_carry_is_refused():
     assert made.refusal == "unsupported"
 
 
-def test_a_name_that_stands_nowhere_near_is_refused():
-    made = one(claim("Dates are always written as ISO 8601 in UTC by `src/dates/format.py`.", ("e2", QUOTE)))
-    assert made.refusal == "names what is not there"
+@pytest.mark.parametrize(
+    "wording",
+    [
+        "Dates are always written as ISO 8601 in UTC by `src/dates/format.py`.",
+        "Dates are always written as ISO 8601 in local time, never in UTC.",
+        "Dates are never written as ISO 8601 in UTC.",
+        "Dates are always written as ISO 8602 in UTC, never in local time.",
+    ],
+)
+def test_a_passage_takes_the_place_of_a_wording_that_is_not_to_be_trusted(wording):
+    made = one(claim(wording, ("e2", QUOTE)))
+    assert (made.refusal, made.candidate.content.removeprefix("No. ")) == ("", RULE)
+    assert "the model's wording: " in made.candidate.reasoning
 
 
 def test_what_the_assistant_proposed_is_the_persons_once_they_agreed():
@@ -240,8 +259,9 @@ def test_a_reworded_hint_keeps_its_evidence_and_must_be_carried_by_it():
     made = one(verdict("reword", "Dates are written as ISO 8601 in UTC, never in local time."), where)
     assert made.refusal == ""
     assert made.candidate.evidence == where.hints[0].candidate.evidence
-    assert one(verdict("reword", "The invoices belong to the finance department."), where).refusal == "unsupported"
-    assert one(verdict("reword", ""), where).refusal == "unsupported"
+    kept = where.hints[0].candidate.content
+    for worse in ("The invoices belong to the finance department.", "Dates are written in local time, never in UTC.", ""):
+        assert one(verdict("reword", worse), where).candidate.content == kept
 
 
 def test_a_hint_turned_down_is_refused_or_where_rules_are_sure_held():

@@ -59,8 +59,14 @@ def refusal(turns: tuple[Turn, ...], category: str, content: str, *quotes: tuple
         ("Keep the shop logs for 14 days.", "Keep the shop logs for 14 days", "Keep the shop logs for 41 days."),
     ],
 )
-def test_a_claim_that_turns_the_persons_words_around_is_refused(said: str, quote: str, claimed: str) -> None:
-    assert "is not that of the words it cites" in refusal((user(said), agent("Fine.")), "constraint", claimed, (0, quote))
+def test_what_the_person_said_stands_where_a_claim_turns_it_around(said: str, quote: str, claimed: str) -> None:
+    (claim,) = replied((user(said), agent("Fine.")), ("constraint", claimed, ((0, quote),))).claims
+    assert claim.candidate.content == said
+
+
+def test_a_claim_that_turns_words_around_of_which_nothing_else_is_left_is_refused() -> None:
+    turns = (user("Never squash."), agent("Fine."))
+    assert "is not that of the words it cites" in refusal(turns, "constraint", "Squash always.", (0, "Never squash."))
 
 
 @pytest.mark.parametrize(

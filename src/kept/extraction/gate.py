@@ -18,6 +18,8 @@ from kept.core.text import one_line
 from kept.profiles.profile import Category, Profile, Writer
 
 LONGEST = 480  # characters: a line of the memory file has 500
+LONGEST_PASSAGE = 1_000  # of a passage that the person typed; a file shows its beginning
+_QUOTED = 390
 # A capital inside a sentence: a name.
 _NAME = re2.compile(r"[a-z,] ([A-Z][a-z]+)\b")
 
@@ -57,7 +59,7 @@ def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refu
         ("no evidence", not any(each.quote.strip() for each in candidate.evidence)),
         ("untrusted author", _untrusted(candidate, category)),
         ("invisible text", any(_invisible(char) for char in text)),
-        ("too long", len(text) > LONGEST),
+        ("too long", len(text) > (LONGEST_PASSAGE if _is_passage(candidate) else LONGEST)),
         (SAID_ONCE, candidate.doubt == SAID_ONCE),
         ("self-reference", not category.self_reference and _found(lexicon.agent_talk, text)),
         ("unspecific", category.specific and journal and not candidate.fingerprint and not _specific(text)),
@@ -87,6 +89,12 @@ def _untrusted(candidate: Candidate, category: Category) -> bool:
     """
     authors = {each.author for each in candidate.evidence}
     return bool(authors & {"injected", "subagent", "compaction", "abandoned"}) or (category.users_words and "tool" in authors)
+
+
+def _is_passage(candidate: Candidate) -> bool:
+    """Whether the content is a long passage that the person typed; its quote is its beginning."""
+    own = [each.quote for each in candidate.evidence if each.origin is Origin.USER and len(each.quote) >= _QUOTED]
+    return any(candidate.content.startswith(quote) for quote in own)
 
 
 def _specific(text: str) -> bool:

@@ -27,6 +27,12 @@ _DENIES = re.compile(
     r"|nem|sem|em vez de|evite)(?![\w-])"
     r"|不要|不再|不能|不用|不|没有|沒有|没|別|别|勿|禁止|避免|而不是|ではなく|じゃなく|せずに?|しない|ない|ません|禁止)"
 )
+# Verbs by which a person turns something down without a denial.
+_REJECTS = re.compile(
+    r"(?i)\b(?:revert|remove|drop|disallow|forbid|prevent|reject|refuse|disable|ban|delete|exclude|skip|undo|wrong|bad|fail"
+    r"|missing|deprecat|legacy|unless|until|entfern|lösch|verbiet|falsch|schlecht|quita|elimina|borra|prohíb|mal|supprim|enlev"
+    r"|interdi|mauvais|faux|remov|apag|proíb|errad)\w*|\bn[oó]\b|删除|移除|去掉|拒绝|错|削除|消し|外し|だめ|間違"
+)
 _BACKWARD = re.compile(r"(?i)nicht|nie|niemals|ではなく|じゃなく|せずに?|しない|ない|ません")
 _RESTRICTS = re.compile(
     r"(?i)(?:\b(?:only|solely|exclusively|nothing but|except|unless|nur|ausschließlich|lediglich|außer|sólo|solo|solamente"
@@ -42,6 +48,10 @@ _ALWAYS = re.compile(r"(?i)(?:\b(?:always|immer|stets|siempre|toujours|sempre)(?
 _SOMETIMES = re.compile(
     r"(?i)(?:\b(?:sometimes|usually|often|mostly|maybe|perhaps|manchmal|meistens|vielleicht|a veces|quizás?|parfois"
     r"|peut-être|às vezes|talvez)(?!\w)|有时|可能|也许|時々|たぶん)"
+)
+_DEPENDS = re.compile(
+    r"(?i)[?？]|\b(?:if|when|once|until|while|but|wenn|falls|bis|aber|si|cuando|hasta|pero|quand|jusqu|mais|se|quando|até|mas)\b"
+    r"|如果|要是|但|もし|たら|なら|けど"
 )
 # Denials in form that order what they are said of.
 _IDIOMS = re.compile(
@@ -107,21 +117,42 @@ class _Marked:
     restricted: tuple[_Marker, ...]
 
 
-def distortion(claim: str, cited: Iterable[str], around: Iterable[str] = ()) -> str:
+def distortion(claim: str, cited: Iterable[str], around: Iterable[str] = (), known: Iterable[str] = ()) -> str:
     """How a claim turns the sentences it cites around: its polarity, its restriction or its numbers; empty where it does not.
 
-    A number may also stand in the texts ``around`` them. What a claim denies that nobody spoke of is no distortion, but new.
+    A number may also stand in the texts ``around`` them, and a clause speak of what else is ``known``; what a claim denies must
+    stand in the sentences themselves.
     """
     sources = tuple(text[:_READ] for text in cited)
     said, rests = _marked(claim[:_READ]), _marked("\n".join(sources))
+    whole = "\n".join(sources)
+    words = frozenset[str]().union(*said.clauses)
+    if said.denied and not (rests.denied or rests.restricted or _REJECTS.search(whole)):
+        return "polarity"
+    if not (said.denied or said.restricted or _REJECTS.search(claim)) and any(each.heads & words for each in rests.denied):
+        return "polarity"
+    if said.restricted and not (rests.restricted or rests.denied):
+        return "restriction"
+    if not (said.restricted or said.denied) and any(each.heads & words for each in rests.restricted):
+        return "restriction"
+    spoken = frozenset[str]().union(*rests.clauses)
+    if any(not each.heads & spoken for each in said.denied) and not rests.restricted:
+        return "polarity"
+    near = spoken.union(*(clause for text in known for clause in _marked(text[:_READ]).clauses))
+    if any(len(clause) > 2 and not clause & near for clause in said.clauses):
+        return "extent"
     if _turned(said.denied, rests, rests.denied) or _turned(rests.denied, said, said.denied):
         return "polarity"
     if _turned(said.restricted, rests, rests.restricted) or _turned(rests.restricted, said, said.restricted):
         return "restriction"
-    whole = "\n".join(sources)
     if _ALWAYS.search(claim) and _SOMETIMES.search(whole) and not _GENERAL.search(whole):
         return "restriction"
     return "numbers" if _numbers_differ(claim, sources, tuple(around)) else ""
+
+
+def is_qualified(rest: str) -> bool:
+    """Whether the rest of a sentence may change what a passage of it says: it denies, restricts, doubts, asks or depends."""
+    return any(pattern.search(rest) for pattern in (_DENIES, _RESTRICTS, _SOMETIMES, _DEPENDS))
 
 
 def _turned(markers: Sequence[_Marker], other: _Marked, others: Sequence[_Marker]) -> bool:
@@ -134,7 +165,8 @@ def _turned(markers: Sequence[_Marker], other: _Marked, others: Sequence[_Marker
 
 
 def _near(left: frozenset[str], right: frozenset[str]) -> bool:
-    return len(left & right) >= _ALIKE * min(len(left), len(right)) and 2 * len(left & right) >= min(len(left), _MANY)
+    common = len(left & right)
+    return common >= _ALIKE * min(len(left), len(right)) and (2 * common >= min(len(left), _MANY) or (right <= left and common > 1))
 
 
 @lru_cache(maxsize=256)

@@ -7,14 +7,14 @@ a memory is decided by the same gate as everything else.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import re2
 
 from kept.core.artifact import artifacts
-from kept.core.event import Kind
+from kept.core.event import Event, Kind, Origin
 from kept.core.memory import DISMISSED, DOUBTED, USER_SCOPE, Candidate, Evidence, Held, Judged, Refused
 from kept.core.spans import origin_of_quote
 from kept.core.statement import same, statement
@@ -22,8 +22,10 @@ from kept.core.summary import Point
 from kept.core.text import likeness, one_line, tokens
 from kept.extraction.questions.form import Cited, Filled, Noted, Notes, Proposed, Verdict
 from kept.extraction.questions.question import Hint
-from kept.extraction.questions.reading import CEILING, FIX, TRIGGER, WEIGHTS, Claim, Reading, confidence
-from kept.extraction.questions.support import failure, fields, passage_in, share, verbatim
+from kept.extraction.questions.reading import CEILING, TRIGGER, WEIGHTS, Claim, Reading, confidence
+from kept.extraction.questions.support import QUOTE_CHARS, failure, fields, share, standing_passage, whole_sentences
+from kept.extraction.questions.trust import FIX, UNSUPPORTED, authority, disputed, fault
+from kept.extraction.rules.tellings import mass
 from kept.llm.schema import read
 
 KINDS = ("problems", "solutions", "decisions", "questions")
@@ -35,6 +37,7 @@ _REASON_CHARS = 120
 _POINT_CHARS = 240
 _MOST_POINTS = 12
 _OVERLAP = 0.6
+_ENOUGH = 4  # words of a passage that can take the place of a wording
 _OUTSIDE = re2.compile(r"[^\w-]")
 
 
@@ -106,22 +109,25 @@ def _confirmed(candidate: Candidate) -> Candidate:
 
 
 def _reworded(candidate: Candidate, content: str, reading: Reading) -> Claim:
+    """A find of the rules in the model's words; in its own where those are not to be trusted."""
+    words = content.strip()[:_CONTENT_CHARS]
+    told = fault(words, candidate.category, candidate.evidence, reading.events)
+    if told:
+        return reading.claim(replace(_confirmed(candidate), reasoning=f"{candidate.reasoning}; the model's wording: {told}"))
     reasoning = f"{candidate.reasoning}; put in other words by the model"
-    made = replace(
-        _confirmed(candidate), content=content.strip()[:_CONTENT_CHARS], artifacts=artifacts(content), reasoning=reasoning
-    )
-    places = reading.cited(candidate)
-    return reading.claim(made, reading.unsupported(made.content, places) or reading.distorted(made, places))
+    return reading.claim(replace(_confirmed(candidate), content=words, artifacts=artifacts(words), reasoning=reasoning))
 
 
 def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim:
     category = str(_OUTSIDE.sub("", said.category))[:40]
-    places, evidence, passage, fault = _evidence(said, reading)
-    content = (said.rewording.strip() or passage)[:_CONTENT_CHARS]
+    places, evidence, passages, told = _evidence(said, reading)
+    content, untrusted, remarks = _worded(said.rewording.strip()[:_CONTENT_CHARS], passages, category, evidence, reading)
     hint = _hint_of(content, evidence, reading, before)
-    origin, signals = reading.trust(content, evidence, places)
+    origin, signals = authority(content, evidence, reading.events, reading.lexicon)
     signals += reading.signals(content, category, evidence, places) + (("rules found it too",) if hint else ())
-    carried = share(content, *(text for place in places for text in fields(reading.events[place])))
+    carried = (
+        1.0 if origin is Origin.USER else share(content, *(text for place in places for text in fields(reading.events[place])))
+    )
     candidate = Candidate(
         id="",
         profile=reading.profile.id,
@@ -134,18 +140,40 @@ def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim
         origin=origin,
         artifacts=artifacts(content),
         evidence=evidence,
-        reasoning="; ".join((f"the cited words carry {carried:.0%} of it", *signals)),
+        reasoning="; ".join((f"the cited words carry {carried:.0%} of it", *signals, *remarks)),
         fingerprint=_failure(places, reading) if category == FIX else "",
         rewords=hint.candidate.id if hint else "",
-        about=reading.near(said.about, places),
+        about=reading.named(said.about, places),
     )
-    if not fault and reading.profile.category(category) is None:
-        fault = "unknown category"
-    if not fault and not any(reading.chunk.start <= place < reading.chunk.stop for place in places):
-        fault = "belongs to another part"
-    fault = fault or reading.unsupported(content, places) or reading.distorted(candidate, places)
-    fault = fault or ("duplicate" if _again(candidate, before) else "")
-    return reading.claim(candidate, fault)
+    faults: tuple[Callable[[], str], ...] = (
+        lambda: told,
+        lambda: "unknown category" if reading.profile.category(category) is None else "",
+        lambda: "" if any(reading.chunk.start <= place < reading.chunk.stop for place in places) else "belongs to another part",
+        lambda: untrusted,
+        lambda: "disputed by the person" if disputed(evidence, reading.events, reading.lexicon) else "",
+        lambda: "duplicate" if _again(candidate, before) else "",
+    )
+    return reading.claim(candidate, next((found for check in faults if (found := check())), ""))
+
+
+def _worded(
+    wording: str, passages: Sequence[str], category: str, evidence: Sequence[Evidence], reading: Reading
+) -> tuple[str, str, tuple[str, ...]]:
+    """The words that a claim may stand in, what is wrong with them (empty: nothing), and remarks: the model's where they are to be
+    trusted, else a passage that says enough.
+    """
+    # A part of an event is a passage, whatever it is called: it is not to be cut out of its sentence.
+    cited = {event.key: event for event in reading.events.values() if event.key in {each.event for each in evidence}}
+    wording = next(filter(None, (standing_passage(wording, event) for event in cited.values() if wording)), wording)
+    whole = [whole_sentences(quote, cited[each.event]) for quote, each in zip(passages, evidence, strict=True)] if wording else []
+    choices = list(filter(None, (wording, *(each for each in whole if mass(each) >= _ENOUGH)))) if wording else passages
+    faults = [fault(each, category, evidence, reading.events) for each in choices]
+    if wording and faults[0] == UNSUPPORTED:  # then the passage was not chosen for what it says
+        return wording, UNSUPPORTED, ()
+    good = next((number for number, told in enumerate(faults) if not told), None)
+    if good is None:
+        return (choices[0], faults[0], ()) if choices else ("", "no evidence", ())
+    return choices[good], "", ((f"the model's wording: {faults[0]}",) if wording and good else ())
 
 
 def _scope(content: str, category: str, reading: Reading) -> str:
@@ -160,41 +188,39 @@ def _failure(places: Sequence[int], reading: Reading) -> str:
     return next((mark for each in outputs if (mark := failure(each))), "")
 
 
-def _evidence(said: Proposed, reading: Reading) -> tuple[list[int], tuple[Evidence, ...], str, str]:
-    """The places and the evidence that stand up, the passage as it stands there, and the fault where nothing does: one false
-    citation among good ones is left, but a passage without a rewording must stand.
+def _evidence(said: Proposed, reading: Reading) -> tuple[list[int], tuple[Evidence, ...], list[str], str]:
+    """The places and the evidence that stand up, their passages, and the fault where nothing does: one false citation among good
+    ones is left, but a passage without a rewording must stand.
     """
     places: list[int] = []
     evidence: list[Evidence] = []
+    passages: list[str] = []
     faults: list[str] = []
-    first = Cited(event=said.event, quote=said.passage)
-    passage = ""
-    for cited in (first, *said.quotes[:_MOST_CITED]) if said.event or said.passage else said.quotes[:_MOST_CITED]:
+    own = [Cited(event=said.event, quote=said.passage)] if said.event or said.passage else []
+    for cited in (*own, *said.quotes[:_MOST_CITED]):
         place = reading.ordinal(cited.event)
-        if place is None:
-            faults.append("unknown event")
-            continue
-        event = reading.events[place]
-        if cited is first:
-            passage = passage_in(cited.quote, event)
-        quote = verbatim(cited.quote, event)
-        if not quote:
-            faults.append("words that are not there")
+        passage = standing_passage(cited.quote, reading.events[place]) if place is not None else ""
+        if place is None or not passage:
+            faults.append("words that are not there" if place is not None else "unknown event")
+            if cited in own and not said.rewording.strip():
+                break
             continue
         places.append(place)
-        evidence.append(
-            Evidence(
-                quote=quote,
-                event=event.key,
-                session=event.session,
-                path=event.pointer.path,
-                at=event.at,
-                author=event.author.value,
-                origin=origin_of_quote(event, quote),
-            )
-        )
-    stands = bool(evidence and (passage or said.rewording.strip()))
-    return places, tuple(evidence), passage, "" if stands else faults[0] if faults else "no evidence"
+        passages.append(passage)
+        evidence.append(_evidence_of(reading.events[place], passage[:QUOTE_CHARS].strip()))
+    return places, tuple(evidence), passages, "" if evidence else faults[0] if faults else "no evidence"
+
+
+def _evidence_of(event: Event, quote: str) -> Evidence:
+    return Evidence(
+        quote=quote,
+        event=event.key,
+        session=event.session,
+        path=event.pointer.path,
+        at=event.at,
+        author=event.author.value,
+        origin=origin_of_quote(event, quote),
+    )
 
 
 def _hint_of(content: str, evidence: Sequence[Evidence], reading: Reading, before: Sequence[Claim]) -> Hint | None:
@@ -239,7 +265,7 @@ def _points(notes: Notes, reading: Reading, dropped: Counter[str]) -> tuple[Poin
 def _point(kind: str, noted: Noted, reading: Reading) -> tuple[int, Point] | None:
     text = one_line(noted.text)
     places = [place for each in noted.events if (place := reading.ordinal(each)) is not None]
-    if not text or len(text) > _POINT_CHARS or len(places) < len(noted.events) or reading.unsupported(text, places):
+    if not text or len(text) > _POINT_CHARS or len(places) < len(noted.events) or not reading.carries(text, places):
         return None
     keys = tuple(dict.fromkeys(reading.events[place].key for place in places))
     return max(places), Point(kind=kind, text=text, events=keys)

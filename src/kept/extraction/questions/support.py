@@ -7,8 +7,11 @@ from functools import lru_cache
 
 from kept.core.error_fingerprint import error_lines, fingerprint
 from kept.core.event import Event
+from kept.core.sentences import sentences
 from kept.core.statement import statement
 from kept.core.text import is_cjk
+from kept.extraction.polarity import is_qualified
+from kept.extraction.rules.assertion import ASKED, unasserted
 
 QUOTE_CHARS = 400
 _READ = 8_000
@@ -19,6 +22,8 @@ _ENDS = ".!?。！？…"
 _SAME = {"–": "-", "—": "-", "‑": "-", "−": "-", "…": "..."}
 _STOPS = f"{_ENDS},;:"
 _LISTED = re.compile(r"(?m)^[ \t]*([-+•]|\d{1,3}[.)])(?=\s)")
+_AROUND = 2_000
+_ANSWER = re.compile(r"(?i)^\W*(?:no|nope|nein|non|não|yes|ok|okay|ja|sí|oui|sim)[.!]\s+")
 _LEFT_OUT = re.compile(r"\s*\[?(?:…|\.{3,})\]?\s*")
 
 
@@ -40,6 +45,19 @@ def passage_in(quote: str, event: Event) -> str:
     for text in fields(event) if len(quote) <= _READ else ():
         if found := locate(quote, text):
             return text[found[0] : found[1]].strip()
+    return ""
+
+
+def standing_passage(quote: str, event: Event) -> str:
+    """The quote as it stands in the event, widened to its whole sentences where what was cut off denies, restricts or asks."""
+    for text in fields(event) if len(quote) <= _READ else ():
+        if found := locate(quote, text):
+            start, end = found
+            first, last = sentences_around(text, start, end)
+            if answer := _ANSWER.match(text[first:start]):
+                first += answer.end()
+            cut_off = f"{text[first:start]} {text[end:last]}"
+            return text[first:last].strip() if is_qualified(f"{cut_off}{text[end - 1 : end]}") else text[start:end].strip()
     return ""
 
 
@@ -99,6 +117,33 @@ def _bare(text: str, *, marks: bool = True) -> tuple[str, list[int]]:
         chars += told
         places += [place] * len(told)
     return "".join(chars), places
+
+
+def whole_sentences(quote: str, event: Event) -> str:
+    """The whole sentences that a quote stands in, and the line that leads to a list: what was cut off may turn it around."""
+    for text in fields(event):
+        if found := locate(quote, text):
+            return text[slice(*sentences_around(text, *found))].strip()
+    return quote
+
+
+def sentences_around(text: str, start: int, end: int) -> tuple[int, int]:
+    """The characters of the whole sentences around a passage; of an item of a list from the line on that leads to the list."""
+    around = sentences(text, max(0, start - _AROUND), min(len(text), end + _AROUND))
+    own = [span for span in around if not span.aside and span.start < end and span.end > start]
+    if not own:
+        return start, end
+    first, last = min(start, own[0].start), max(end, own[-1].end)
+    before = [span for span in around if not span.aside and span.end <= own[0].start]
+    if own[0].bullet and (lead := next((span for span in reversed(before) if not span.bullet), None)):
+        first = lead.start if text[lead.end - 1] in ":：" else first
+    return first, last
+
+
+def asked(quote: str, event: Event) -> bool:
+    """Whether a quote stands in a question that is no request."""
+    found = locate(quote, event.text)
+    return found is not None and unasserted(event.text, *found) == ASKED
 
 
 def share(content: str, *texts: str) -> float:

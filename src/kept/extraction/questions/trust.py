@@ -1,112 +1,142 @@
-"""What a claim must not do, whatever its style: turn its evidence around, or name a remedy that nobody ran.
+"""Trust: what a model may not do to words, and whose word a claim is. What these checks find is refused, whatever the style.
 
-A refusal here is final. Judges a claim by the events it cites and those around them; believes neither the model nor a tool's text.
+A claim is judged by the events it cites and those around them; neither the model nor a tool's text is believed.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import re2
 
-from kept.core.error_fingerprint import error_lines, readable
-from kept.core.event import Author, Event, Kind
+from kept.core.artifact import artifacts
+from kept.core.event import Author, Event, Kind, Origin, least
+from kept.core.lexicon import Lexicon
 from kept.core.memory import Evidence
-from kept.core.sentences import LONGEST, sentences
+from kept.core.spans import typed_text
 from kept.core.text import one_line
 from kept.extraction.polarity import distortion
-from kept.extraction.questions.support import fields
+from kept.extraction.questions.remedy import never_helped
+from kept.extraction.questions.support import fields, locate, share, whole_sentences
+from kept.extraction.rules.patterns import behind_filler, compiled
 
-_PASSAGE = re2.compile(r"`([^`\n]{2,300})`")
-_ADDRESS = re2.compile(r"(?:https?|ftp|git|ssh)://[^\s`'\")>]+")
-_ORDERED = re2.compile(
-    r"(?i)\b(?:run|running|ran|execute|executing|use|using|type|call|install|installing|set|setting|add|adding|führe"
-    r"|starte|exécute\w*|ejecuta\w*|execute)\s+[\"'“]?(\S+(?: \S+)?)"
-)
-_STEPS = re2.compile(r"&&|\|\||[;|]")
-_PREPARING = frozenset(("cd", "export", "set", "source", "echo", "cat", "ls"))
-_LONG = 4
-_SHELL = re2.compile(r"[|;&]|\$\(|^(?:sudo|curl|wget|bash|sh|rm|iex|powershell|eval)\b")
+FIX = "known_fix"
+UNSUPPORTED = "unsupported"
+_SUPPORT = 0.34  # below this share of its telling words a claim on other people's words is not what they say
+_COMMON = 0.1  # the same of a claim on the person's words, with all that was said close by
+_CARRIED = 0.5  # share of its telling words from which quotes of the person carry a claim that cites others too
+_NEIGHBOURS = 8
+_NAME = re2.compile(r"[^\s|;&$<>]+")
 
 
-def turned_around(content: str, evidence: Sequence[Evidence], events: Mapping[str, Event]) -> str:
-    """How a claim turns around the sentences that it quotes; empty where it does not."""
-    cited = [(passage.quote, events[passage.event]) for passage in evidence if passage.event in events]
-    around = [text for _, event in cited for text in fields(event)]
-    kind = distortion(content, [_sentences_around(quote, event) for quote, event in cited], around)
+def fault(content: str, category: str, evidence: Sequence[Evidence], events: Mapping[int, Event]) -> str:
+    """The first trust check that a content with this evidence fails, in words; empty where it passes all.
+
+    ``events`` are those around the evidence, by place.
+    """
+    keys = {each.event for each in evidence}
+    cited = {place: event for place, event in events.items() if event.key in keys}
+    verbatim = any(locate(content, text) for event in cited.values() for text in fields(event))
+    checks: tuple[Callable[[], str], ...] = (
+        lambda: "" if verbatim else _unsupported(content, evidence, cited, events),
+        lambda: "" if verbatim else _misnamed(content, cited, events),
+        lambda: _not_a_remedy(content, cited, events) if category == FIX else "",
+        lambda: "" if verbatim or category == FIX else _turned_around(content, evidence, cited, events),
+    )
+    return next((told for check in checks if (told := check())), "")
+
+
+def _unsupported(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
+    """Whether the events do not say what is claimed. Of the person's quotes the share of words decides nothing by itself."""
+    said = [text for event in cited.values() for text in fields(event)]
+    if all(each.origin is Origin.USER for each in evidence):
+        holds = share(content, *said, *said_around(events, cited)) >= _COMMON and share(content, *said) > 0
+    else:
+        holds = bool(said) and share(content, *said) >= _SUPPORT
+    return "" if holds else UNSUPPORTED
+
+
+def _misnamed(content: str, cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
+    """Whether a name stands nowhere near. A tool's text lends names only, no commands."""
+    said = one_line("\n".join((*(text for event in cited.values() for text in fields(event)), *said_around(events, cited, 99))))
+    shown = one_line("\n".join(text for event in near(events, cited).values() for text in fields(event)))
+    for name in artifacts(content):
+        known = f"{said} {shown}" if _NAME.fullmatch(name) and "://" not in name else said
+        if one_line(name).casefold() not in known.casefold():
+            return "names what is not there"
+    return ""
+
+
+def _not_a_remedy(content: str, cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
+    ordered = [events[place] for place in sorted(events)]
+    return "a remedy that never helped" if never_helped(content, cited.values(), ordered) else ""
+
+
+def _turned_around(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
+    """How a claim turns the sentences that it quotes around."""
+    by_key = {event.key: event for event in cited.values()}
+    sentences = [whole_sentences(each.quote, by_key[each.event]) for each in evidence if each.event in by_key]
+    around = [text for event in cited.values() for text in fields(event)]
+    kind = distortion(content, sentences, around, tuple(said_around(events, cited)))
     return f"{kind} is not that of the words it cites" if kind else ""
 
 
-def _sentences_around(quote: str, event: Event) -> str:
-    """The whole sentences that a quote stands in: what was cut off at its ends may turn it around."""
-    for text in fields(event):
-        start = text.find(quote)
-        if start >= 0:
-            end = start + len(quote)
-            near = sentences(text, max(0, start - LONGEST), min(len(text), end + LONGEST))
-            whole = [span for span in near if span.start < end and span.end > start and not span.aside]
-            return text[min(start, whole[0].start) : max(end, whole[-1].end)] if whole else quote
-    return quote
+def near(events: Mapping[int, Event], places: Mapping[int, Event], reach: int = _NEIGHBOURS) -> dict[int, Event]:
+    """The events close to some places, in order."""
+    close = {place + step for place in places for step in range(-reach, reach + 1)}
+    return {place: events[place] for place in sorted(close & events.keys())}
 
 
-def never_helped(content: str, cited: Iterable[Event], events: Sequence[Event]) -> bool:
-    """Whether a claimed fix names no command or change that was made in the session and helped, nor one that the person names.
+def said_around(events: Mapping[int, Event], places: Mapping[int, Event], reach: int = _NEIGHBOURS) -> Iterator[str]:
+    """The texts close to some places that people typed and assistants wrote, and what tools were called with."""
+    for event in near(events, places, reach).values():
+        if event.kind is Kind.PROMPT:
+            yield typed_text(event)
+        elif event.author is Author.ASSISTANT:
+            yield from fields(event)
 
-    ``events`` are those of the session around the claim, in order. What helped is a call that passed after something had failed,
-    and is named by what the failed call does not hold. A command that stands in a tool's text alone spoils the claim.
+
+def authority(
+    content: str, evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon
+) -> tuple[Origin, tuple[str, ...]]:
+    """Whose word a claim is: the person's where all of its quotes are, where theirs carry it, or where they grant what the
+    assistant said just before; else that of the least trusted author.
     """
-    said = "\n".join(one_line(event.text) for event in cited if event.author is Author.HUMAN).casefold()
-    helped, failed = _helped(events)
-    ran = "\n".join((*helped, *failed)).casefold()
-    names = [one_line(name).casefold() for name in _PASSAGE.findall(content)]
-    foreign = (name for name in names if name not in ran and name not in said and not _is_error(name, events))
-    orders = [name for name in _ADDRESS.findall(content.casefold()) if name not in ran and name not in said]
-    if orders or any(_SHELL.search(name) or " " in name for name in foreign):
-        return True
-    before = "\n".join(failed).casefold()
-    parts = {word for name in names for word in (name, *name.split()) if len(word) > 2}
-    parts |= {match.casefold() for match in _ORDERED.findall(one_line(content).replace("`", ""))}
-    made = any(part in call.casefold() and part not in before for call in helped for part in parts)
-    again = any(name in call.casefold() for call in helped for name in names if " " in name and name not in _last(failed))
-    return not (made or again or any(part in said for part in parts))
+    own = [each.quote for each in evidence if each.origin is Origin.USER]
+    if own and (len(own) == len(evidence) or share(content, *own) >= _CARRIED):
+        return Origin.USER, ("the user's words",)
+    places = {event.key: place for place, event in events.items()}
+    cited = [(places[each.event], each) for each in evidence if each.event in places]
+    said = [place for place, each in cited if events[place].author is Author.ASSISTANT]
+    if own and said and all(each.origin is not Origin.TOOL for each in evidence):
+        granted = prompt_after(max(said), events)
+        if granted in (place for place, each in cited if each.origin is Origin.USER) and agrees(events[granted], lexicon):
+            return Origin.USER, ("agreed to by the user",)
+    return (least(tuple(each.origin for each in evidence)) if evidence else Origin.TOOL), ()
 
 
-def _last(calls: Sequence[str]) -> str:
-    return calls[-1].casefold() if calls else ""
-
-
-def _is_error(name: str, events: Sequence[Event]) -> bool:
-    """Whether a passage is how an error of the session begins."""
-    for event in events:
-        if event.kind is Kind.TOOL_OUTPUT:
-            for line in error_lines(event.text):
-                shown = one_line(readable(line)).casefold()
-                if not _SHELL.search(name) and name in shown[: len(name) + 40]:
-                    return True
+def disputed(evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon) -> bool:
+    """Whether the person's next prompt corrects what the assistant or a tool said, or takes their own words back."""
+    keys = {each.event for each in evidence}
+    following = prompt_after(max((place for place, event in events.items() if event.key in keys), default=-1), events)
+    if following < 0:
+        return False
+    own = all(each.origin is Origin.USER for each in evidence)
+    opening = typed_text(events[following]).strip()[:200]
+    for words in lexicon.spoken:
+        pattern = words.taken_back if own else words.correction
+        if pattern and compiled(pattern).match(opening[behind_filler(opening, words) :]):
+            return True
     return False
 
 
-def _helped(events: Sequence[Event]) -> tuple[list[str], list[str]]:
-    """The calls that passed between a failure and the passing of what had failed, and the calls that failed."""
-    calls = {event.tool.call: event for event in events if event.kind is Kind.TOOL_CALL and event.tool and event.tool.call}
-    failed: list[str] = []
-    passed: list[str] = []
-    helped: list[str] = []
-    for event in events:
-        if event.kind is not Kind.TOOL_OUTPUT or event.tool is None or event.author is not Author.TOOL:
-            continue
-        call = calls.get(event.tool.call, event)
-        tool = call.tool or event.tool
-        text = one_line(f"{tool.target}\n{tool.detail}")
-        if event.tool.ok is False or event.tool.exit_code or (event.tool.ok is None and error_lines(event.text)):
-            failed.append(text)
-        elif failed:
-            passed.append(text)
-            if any(_alike(text, line) for line in failed):
-                helped = list(passed)
-    return helped, failed
+def prompt_after(place: int, events: Mapping[int, Event]) -> int:
+    """The place of the person's next prompt; -1 where there is none."""
+    prompts = (
+        each for each in sorted(events) if each > place and events[each].kind is Kind.PROMPT and events[each].author is Author.HUMAN
+    )
+    return next(prompts, -1)
 
 
-def _alike(left: str, right: str) -> bool:
-    """Whether two command lines run the same program, or are about the same things."""
-    common = set(left.split()) & set(right.split())
-    programs = [{step.split()[0] for step in _STEPS.split(line) if step.split()} - _PREPARING for line in (left, right)]
-    return bool(programs[0] & programs[1]) or sum(len(word) >= _LONG for word in common) > 1
+def agrees(event: Event, lexicon: Lexicon) -> bool:
+    """Whether a prompt opens with a word of agreement, and does not ask."""
+    opening = typed_text(event).strip()[:80]
+    return bool(lexicon.agreement) and re2.match(lexicon.agreement, opening) is not None and not opening.endswith("?")

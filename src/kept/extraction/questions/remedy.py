@@ -1,0 +1,86 @@
+"""Whether a claimed fix names what really helped: a command or change that was made in the session, or that the person names."""
+
+from collections.abc import Iterable, Sequence
+
+import re2
+
+from kept.core.error_fingerprint import error_lines, readable
+from kept.core.event import Author, Event, Kind
+from kept.core.spans import typed_text
+from kept.core.text import one_line
+
+_PASSAGE = re2.compile(r"`([^`\n]{2,300})`")
+_ADDRESS = re2.compile(r"(?:https?|ftp|git|ssh)://[^\s`'\")>]+")
+_ORDERED = re2.compile(
+    r"(?i)\b(?:run|running|ran|execute|executing|use|using|type|call|install|installing|set|setting|add|adding|führe"
+    r"|starte|exécute\w*|ejecuta\w*|execute)\s+[\"'“]?(\S+(?: \S+)?)"
+)
+_STEPS = re2.compile(r"&&|\|\||[;|]")
+_PREPARING = frozenset(("cd", "export", "set", "source", "echo", "cat", "ls"))
+_LONG = 4
+_SHELL = re2.compile(r"[|;&]|\$\(|^(?:sudo|curl|wget|bash|sh|rm|iex|powershell|eval)\b")
+
+
+def never_helped(content: str, cited: Iterable[Event], events: Sequence[Event]) -> bool:
+    """Whether a claimed fix names no command or change that was made in the session and helped, nor one that the person names.
+
+    ``events`` are those of the session around the claim, in order. What helped is a call that passed after something had failed,
+    and is named by what the failed call does not hold. A command that stands in a tool's text alone spoils the claim.
+    """
+    said = "\n".join(one_line(typed_text(event)) for event in cited if event.author is Author.HUMAN).casefold()
+    helped, failed = _helped(events)
+    ran = "\n".join((*helped, *failed)).casefold()
+    names = [one_line(name).casefold() for name in _PASSAGE.findall(content)]
+    foreign = (name for name in names if name not in ran and name not in said and not _is_error(name, events))
+    orders = [name for name in _ADDRESS.findall(content.casefold()) if name not in ran and name not in said]
+    if orders or any(_SHELL.search(name) or " " in name for name in foreign):
+        return True
+    before = "\n".join(failed).casefold()
+    parts = {word for name in names for word in (name, *name.split()) if len(word) > 2}
+    parts |= {match.casefold() for match in _ORDERED.findall(one_line(content).replace("`", ""))}
+    made = any(part in call.casefold() and part not in before for call in helped for part in parts)
+    again = any(name in call.casefold() for call in helped for name in names if " " in name and name not in _last(failed))
+    return not (made or again or any(part in said for part in parts))
+
+
+def _last(calls: Sequence[str]) -> str:
+    return calls[-1].casefold() if calls else ""
+
+
+def _is_error(name: str, events: Sequence[Event]) -> bool:
+    """Whether a passage is how an error of the session begins."""
+    for event in events:
+        if event.kind is Kind.TOOL_OUTPUT:
+            for line in error_lines(event.text):
+                shown = one_line(readable(line)).casefold()
+                if not _SHELL.search(name) and name in shown[: len(name) + 40]:
+                    return True
+    return False
+
+
+def _helped(events: Sequence[Event]) -> tuple[list[str], list[str]]:
+    """The calls that passed between a failure and the passing of what had failed, and the calls that failed."""
+    calls = {event.tool.call: event for event in events if event.kind is Kind.TOOL_CALL and event.tool and event.tool.call}
+    failed: list[str] = []
+    passed: list[str] = []
+    helped: list[str] = []
+    for event in events:
+        if event.kind is not Kind.TOOL_OUTPUT or event.tool is None or event.author is not Author.TOOL:
+            continue
+        call = calls.get(event.tool.call, event)
+        tool = call.tool or event.tool
+        text = one_line(f"{tool.target}\n{tool.detail}")
+        if event.tool.ok is False or event.tool.exit_code or (event.tool.ok is None and error_lines(event.text)):
+            failed.append(text)
+        elif failed:
+            passed.append(text)
+            if any(_alike(text, line) for line in failed):
+                helped = list(passed)
+    return helped, failed
+
+
+def _alike(left: str, right: str) -> bool:
+    """Whether two command lines run the same program, or are about the same things."""
+    common = set(left.split()) & set(right.split())
+    programs = [{step.split()[0] for step in _STEPS.split(line) if step.split()} - _PREPARING for line in (left, right)]
+    return bool(programs[0] & programs[1]) or sum(len(word) >= _LONG for word in common) > 1
