@@ -143,7 +143,9 @@ def test_a_budget_that_is_spent_stops_cleanly_and_the_next_run_goes_on(desk_at, 
     from kept.llm.budget import Limits  # noqa: PLC0415 - only here
 
     for number in range(4):
-        say(home, f"s{number}", f"We must always keep table{number}.sql sorted by its key.", day=f"2026-01-0{number + 1}")
+        say(
+            home, f"s{number}", f"The importer must reject rows without a key in `table{number}.sql`.", day=f"2026-01-0{number + 1}"
+        )
     monkeypatch.setattr(llm_extraction, "_TOGETHER", 1)
     with desk_at(home) as workspace:
         report = run(with_model(workspace, Obedient(), limits=(Limits(span="a run", calls=2),)), [], Options())
@@ -157,7 +159,9 @@ def test_a_budget_that_is_spent_stops_cleanly_and_the_next_run_goes_on(desk_at, 
 
 def test_a_run_cut_short_repeats_no_question_that_was_answered(desk_at, home, monkeypatch):
     for number in range(5):
-        say(home, f"s{number}", f"We must always keep table{number}.sql sorted by its key.", day=f"2026-01-0{number + 1}")
+        say(
+            home, f"s{number}", f"The importer must reject rows without a key in `table{number}.sql`.", day=f"2026-01-0{number + 1}"
+        )
     monkeypatch.setattr(llm_extraction, "_TOGETHER", 2)
 
     def killed(ask):
