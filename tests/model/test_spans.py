@@ -139,6 +139,7 @@ FOREIGN = [
     f"fix cmd/app/main.go:1:9: naming: {RULE}",
     f"this broke the second button: 🔄 State changed: {{a: null}} {RULE}\napp.js:101 unchanged\napp.js:102 done",
     f"P2 Badge Release without a lock\n\nThe pool is shared. {RULE}",
+    f"is this still so?\n\nProblem\nThe lock is lost.\n\nRoot Cause:\n\nTwo writers.\nSolution\n{RULE}",
     f"# AGENTS.md\n\n## Style\n\n- Use tabs.\n- {RULE}",
     f"these are our rules, please review the docs:\n\n# Rules\n\n- {RULE}\n\n## More\n\n- Use tabs.",
     f"translate to German:\nWe use pnpm. {RULE}",

@@ -408,6 +408,13 @@ def test_a_prompt_that_the_agent_retells_is_not_the_persons(tmp_path, text):
     assert [event.label_reason for event in events] == ["prompt-log:prompt-retold"]
 
 
+def test_prompts_that_a_log_quotes_one_below_the_other_are_the_persons_words(tmp_path):
+    quoted = "2026-02-17T11:20:00Z\nLLM: codex\n\n## User Prompt\n\n> Fix the fox.\n\n> Now the hen.\n\n## Changes\n- x\n"
+    assert human(read_bytes(READER, tmp_path / "prompts" / "x.md", quoted.encode())) == ["Fix the fox.\n\nNow the hen."]
+    labelled = '2026-02-17T11:20:00Z\nLLM: codex\n\nUser prompt: "Fix the fox."\nFollow-up: "Now the hen."\n'
+    assert human(read_bytes(READER, tmp_path / "prompts" / "y.md", labelled.encode())) == ["Fix the fox.", "Now the hen."]
+
+
 def test_what_a_person_writes_about_users_is_theirs(tmp_path):
     text = "2026-02-17T11:20:00Z\nLLM: codex\n\n## Prompt\nUser should be able to zoom. A user reported that it fails.\n"
     assert len(human(read_bytes(READER, tmp_path / "prompts" / "x.md", text.encode()))) == 1

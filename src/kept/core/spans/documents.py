@@ -26,6 +26,8 @@ _PAGE = re2.compile(
     r"|(?:Accepted )?(?:Answer|Question)s? \(\d+ \w+.*\):?|(?:answered|asked|edited|commented) .*\d.* by \S+"
     r"|[A-Z]{2,10}-\d+: .*|(?:Reporter|Assignee|Priority|Severity|Steps to reproduce|Affected versions?|Milestone): ?.*)$"
 )
+# The titles of a finding's sections.
+_FINDING = re2.compile(r"(?mi)^[*#> ]{0,4}(problem|issue|root cause|cause|solution|impact|recommendation|suggested fix)[*: ]{0,3}$")
 _NOTICE = re2.compile(r"(?mi)^\W{0,6}(?:copyright (?:\(c\)|©)|©) ?\d{4}")
 _ROLES = re2.compile(r"(?mi)^\W{0,4}(?:assistant|ai|bot|system|chatgpt|claude|gemini|copilot|model|human|user)\W{0,3}:\W{0,3}\s*\S")
 _SPEAKER = re2.compile(r"(?m)^(?:\[[^\]\n]+\][ \t]*)?(\p{Lu}[^\n:<>|`(\[\]]{0,24}):[ \t]+\S")
@@ -58,7 +60,7 @@ def is_brief(text: str, start: int) -> bool:
 
 
 def document_start(text: str) -> int:
-    """Where a document begins: its front matter, or the first of several headings or days; behind the text where there is none."""
+    """Where a document begins: its front matter, or the first of several headings, days or titles; otherwise behind the text."""
     front = _FRONT.search(text)
     if front:
         return int(front.start())
@@ -75,6 +77,9 @@ def document_start(text: str) -> int:
     labels = [match.start() for match in _LABEL_LINE.finditer(text)]
     if len(labels) >= _LABELS and (not headings or labels[0] < headings[0]) and not _is_wishlist(text):
         return int(labels[0])
+    findings = {match[1].casefold(): match.start(1) for match in _FINDING.finditer(text)}
+    if len(findings) > 1:
+        headings = sorted([*headings, *findings.values()])
     if len(headings) > 1 or (headings and len(text) > 400):
         return headings[0]
     return len(text)

@@ -46,7 +46,7 @@ _PROMPT = re2.compile(
     r"|additional|latest) )*"
     r"(?:(?:user prompt|prompt|user request|request|user query|instruction|instructions)s?|user(?:'s)? (?:question"
     r"|feedback|input|message|ask))"
-    r"(?: text| received)?(?: #?\d{1,3})?$|^user$"
+    r"(?: text| received)?(?: #?\d{1,3})?$|^user$|^follow[- ]?up(?: #?\d{1,3})?$"
 )
 _RETOLD = re2.compile(
     r"\b(?:prompt|request|user)\b.*\b(?:summary|overview|context|interpretation|intent)\b|\bsummary of\b.*\b(?:prompt|request)\b"
@@ -252,8 +252,8 @@ def _bare(text: str) -> str:
         and not any("```" in line for line in lines[1:-1])
     ):
         text = "\n".join(lines[1:-1]).strip()
-    elif all(line.startswith(">") for line in lines):
-        text = "\n".join(line[1:].removeprefix(" ") for line in lines).strip()
+    elif all(line.startswith(">") or not line.strip() for line in lines):
+        text = "\n".join(line.removeprefix(">").removeprefix(" ") for line in lines).strip()
     if len(text) > 2 and (text[0], text[-1]) in (('"', '"'), ("“", "”")) and not set(text[1:-1]) & set('"“”'):
         text = text[1:-1].strip()
     return text
