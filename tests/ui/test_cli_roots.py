@@ -66,6 +66,44 @@ def test_the_project_and_the_author_of_a_root_hold_for_what_lies_in_it(capsys, h
     assert list(told(capsys, "sources")["projects"]) == ["garden"]
 
 
+ISO = "From now on always write dates as ISO 8601 in UTC, never as local times."
+PNPM = "Remember that the production database is called osprey."
+
+
+@pytest.fixture
+def notebook(tmp_path, home):
+    folder = tmp_path / "notebook"
+    (folder / ".obsidian").mkdir(parents=True)
+    (folder / "2026-01-05.md").write_text(
+        f"# Today\n\n{ISO}\n\n> **Human:** {PNPM}\n\n> **Claude:** From now on deploy on Fridays.\n"
+    )
+    (folder / "ideas.md").write_text("# Ideas\n\nRemember that the billing service listens on port 9944.\n")
+    return folder
+
+
+def persons_words(capsys):
+    """Whether each of four sentences was proposed or remembered as the person's words."""
+    told(capsys, "run", "--no-llm")
+    contents = " ".join(memory["content"] for memory in told(capsys, "list", "--all") if memory["origin"] == "user")
+    return [words in contents for words in ("osprey", "ISO 8601", "port 9944", "Fridays")]
+
+
+@pytest.mark.parametrize("reader", ["journal", "vault"])
+def test_notes_are_the_agents_but_for_the_persons_quoted_words_until_their_root_names_a_person(capsys, notebook, reader):
+    kept(capsys, "sources", "add", notebook, "--as", reader)
+    assert persons_words(capsys) == [True, False, False, False]
+    kept(capsys, "sources", "remove", notebook)
+    kept(capsys, "sources", "add", notebook, "--as", reader, "--author", "person")
+    assert persons_words(capsys) == [True, True, True, False]
+    assert told(capsys, "run", "--no-llm")["events"] == 0
+
+
+def test_a_note_whose_front_matter_names_an_agent_is_no_persons_below_a_persons_root(capsys, notebook):
+    (notebook / "2026-01-05.md").write_text(f"---\nauthor: agent\n---\n# Today\n\n{ISO}\n")
+    kept(capsys, "sources", "add", notebook, "--as", "journal", "--author", "person")
+    assert persons_words(capsys) == [False, False, True, False]
+
+
 def test_a_named_folder_is_followed_where_the_person_says_so(capsys, home, tmp_path):
     transcript(tmp_path / "talks" / "a.jsonl", RULE)
     out = kept(capsys, "run", tmp_path / "talks", "--no-llm")[1]

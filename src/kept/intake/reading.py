@@ -163,7 +163,9 @@ def format_of(
     if root is None:
         return source
     if isinstance(source, Skipped):
-        chosen = next((each for each in sources if each.name == root.format), None)
+        # What no format claims in a vault is a note, not a conversation.
+        name = "journal" if root.format == "vault" else root.format
+        chosen = next((each for each in sources if each.name == name), None)
         if chosen is None or source.reason is not Skip.UNKNOWN_FORMAT or path.suffix.lower() not in _WORDS:
             return source
         source = chosen
@@ -192,9 +194,15 @@ def _as_it_was(workspace: Workspace, path: Path) -> str:
     except UnicodeEncodeError:  # a name that is no text cannot be noted
         return ""
     known = workspace.store.archive.looked(name)
-    if known is None or known[0] in workspace.settings.sources_off or not same(known[1], look(path, known[0])):
+    if known is None or known[0] in workspace.settings.sources_off or not same(known[1], _look(workspace, path, known[0])):
         return ""
     return known[0]
+
+
+def _look(workspace: Workspace, path: Path, source: str) -> str:
+    """What a file looks like now, and whose words its root says it holds: where that changes, the file is read again."""
+    root = root_above(workspace.settings.root, path, workspace.paths.user)
+    return look(path, source, root.author if root else "")
 
 
 def places(workspace: Workspace) -> tuple[tuple[Source, Path], ...]:
@@ -311,7 +319,7 @@ def _read_file(
     known = archive.cursor(source, path)
     cursor = Cursor() if force or known is None else known
     anew, grown, rewritten = cursor == Cursor(), False, False
-    stamp = look(each.path, source)  # before it is read: what comes later is a change
+    stamp = _look(workspace, each.path, source)  # before it is read: what comes later is a change
     for piece in _pieces(each, cursor):
         if piece.cursor == cursor:
             continue  # nothing but an unfinished last record: nothing is written

@@ -99,8 +99,10 @@ class Document:
     branch: str = ""
 
 
-def read_document(path: Path, cursor: Cursor, parse: Callable[[list[Row]], Document]) -> Iterator[Slice]:
+def read_document(path: Path, cursor: Cursor, parse: Callable[[list[Row]], Document], *, setting: str = "") -> Iterator[Slice]:
     """Read a text document, if it is not the one that the cursor knows already, in slices of whole records.
+
+    ``setting`` is what else decides how it is read: where that changes, the document is another one.
 
     The cursor stands at 0 until the last of them; its line then counts the records that are done, and its prefix says of which
     document. Raises SourceError: not a regular file, too large, not UTF-8, binary.
@@ -113,7 +115,7 @@ def read_document(path: Path, cursor: Cursor, parse: Callable[[list[Row]], Docum
             data = file.read(DOCUMENT_LIMIT)
     except OSError as error:
         raise unreadable(path, error) from error
-    mark = blake2b(data, digest_size=16).hexdigest()
+    mark = blake2b(data, digest_size=16, person=setting.encode()).hexdigest()
     if (cursor.offset, cursor.prefix) == (len(data), mark):
         return
     document = parse(rows_of(data, path))

@@ -24,15 +24,18 @@ def readers() -> str:
     return blake2b("\0".join((version("kept"), *(each.name for each in SOURCES))).encode(), digest_size=6).hexdigest()
 
 
-def look(path: Path, source: str) -> str:
-    """What a file looks like now, with the moment of looking; empty where that says nothing about what it holds."""
+def look(path: Path, source: str, author: str = "") -> str:
+    """What a file looks like now, with the moment of looking; empty where that says nothing about what it holds.
+
+    ``author`` is whose words a person said unsigned notes are.
+    """
     try:
         info = path.lstat()
     except OSError:
         return ""
     if not stat.S_ISREG(info.st_mode) or path.suffix.lower() not in _SUFFIXES or source in PLUGINS:
         return ""
-    return f"{readers()} {info.st_ino} {info.st_size} {info.st_mtime_ns} {info.st_ctime_ns} {time_ns()}"
+    return f"{readers()}{author} {info.st_ino} {info.st_size} {info.st_mtime_ns} {info.st_ctime_ns} {time_ns()}"
 
 
 def same(before: str, now: str) -> bool:

@@ -65,7 +65,8 @@ class Journal:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of a journal that is new or has changed. Raises SourceError."""
-        return read_document(path, cursor, partial(parse, path=path, reader=self))
+        setting = "" if self.author is Author.ASSISTANT else self.author.value
+        return read_document(path, cursor, partial(parse, path=path, reader=self), setting=setting)
 
 
 def parse(rows: list[Row], *, path: Path, reader: Journal) -> Document:
