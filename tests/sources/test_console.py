@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -179,6 +180,20 @@ def test_wraps_at_any_width_are_undone_and_typed_line_breaks_stay(tmp_path, colu
     ]
     events = read_bytes(READER, tmp_path / "a.txt", "\n".join(rows).encode())
     assert said(events) == [("human", f"{first.strip()}\n{second}"), ("assistant", answer.strip())]
+
+
+@pytest.mark.parametrize("columns", [56, 60, 68, 80])
+def test_words_that_a_screen_breaks_at_hyphens_and_not_at_slashes_come_back_whole(tmp_path, columns):
+    prompt = "Group the calls of src/filters/panel and docs/filters/panel below crates/filters/panel in one drop-down list."
+    other = "The desktop-commander tool edits files behind our back, so its well-known edit-block calls need a filter-button too."
+    break_words = textwrap.TextWrapper(columns - 2, break_on_hyphens=True)
+    rows = [
+        f"{'  ' if number else mark}{row}"
+        for mark, text in (("› ", prompt), ("› ", other), ("• ", prompt + " " + other))
+        for number, row in enumerate([*break_words.wrap(text), ""])
+    ]
+    events = read_bytes(READER, tmp_path / "a.txt", "\n".join([*rows, "• Ran ls", "  └ x", ""]).encode())
+    assert human(events) == [prompt, other]
 
 
 def wrap(mark, text, columns):

@@ -51,12 +51,12 @@ class Edges(NamedTuple):
     """Where the rows of a stretch were wrapped.
 
     ``columns`` are the edges that enough pairs of rows agree on, in ascending order; ``widest`` is the end of the longest row;
-    ``breaks`` says whether words are also broken after a hyphen or slash.
+    ``breaks`` are the characters, of hyphen and slash, after which words are broken too.
     """
 
     columns: tuple[int, ...] = ()
     widest: int = 0
-    breaks: bool = False
+    breaks: str = ""
 
 
 def width(text: str) -> int:
@@ -75,7 +75,7 @@ def find_edges(blocks: Iterable[Sequence[Line]], *, hyphenates: bool) -> Edges:
         pairs += [(line, after) for line, after in pairwise(lines) if line.text and after.text.strip()]
     votes = Counter((line.end, line.end + width(_first_word(after.text))) for line, after in pairs if line.end < COLUMNS)
     columns = tuple(sorted(_peaks(votes)))
-    return Edges(columns, widest, _breaks_words(pairs, columns, hyphenates=hyphenates))
+    return Edges(columns, widest, "".join(mark for mark in "-/" if _breaks_after(mark, pairs, columns, hyphenates=hyphenates)))
 
 
 def _peaks(votes: Counter[tuple[int, int]]) -> list[int]:
@@ -100,18 +100,22 @@ def _peaks(votes: Counter[tuple[int, int]]) -> list[int]:
     return found
 
 
-def _breaks_words(pairs: Sequence[tuple[Line, Line]], columns: Sequence[int], *, hyphenates: bool) -> bool:
-    """Whether rows end after a hyphen or slash more often than they leave out a place to do so."""
+def _breaks_after(mark: str, pairs: Sequence[tuple[Line, Line]], columns: Sequence[int], *, hyphenates: bool) -> bool:
+    """Whether rows end after a hyphen (or a slash) within a word more often than they leave out a place to do so."""
     broken = kept = 0
     for line, after in pairs:
         edge = next((column for column in columns if column >= line.end), 0)
         word = _first_word(after.text)
         if not edge or line.end + 1 + width(word) <= edge:
             continue
-        broken += bool(_ENDS_IN_BREAK.search(line.text[-2:]))
-        found = _BREAK.search(word)
-        kept += bool(found and line.end + 1 + width(word[: found.end()]) <= edge)
+        broken += line.text[-1] == mark and bool(_ENDS_IN_BREAK.search(line.text[-2:]))
+        kept += any(line.end + 1 + width(word[:end]) <= edge for end in _places(word, mark)[:1])
     return broken > kept or (broken == kept and hyphenates)
+
+
+def _places(word: str, marks: str) -> list[int]:
+    """Where a word may be broken after one of these marks."""
+    return [found.end() for found in _BREAK.finditer(word) if found.group()[-1] in marks]
 
 
 def join_lines(lines: Sequence[Line], own: Edges, all_edges: Edges) -> str:
@@ -129,7 +133,7 @@ def join_lines(lines: Sequence[Line], own: Edges, all_edges: Edges) -> str:
     pieces = [lines[0].text.rstrip()]
     for line, after in pairwise(lines):
         text = after.text.rstrip()
-        pieces += [_separator(line, after, edge, tolerance, breaks=breaks), text]
+        pieces += [_separator(line, after, edge, tolerance, breaks), text]
     return "".join(pieces)
 
 
@@ -148,20 +152,19 @@ def _edge_of(lines: Sequence[Line], own: Edges, all_edges: Edges) -> tuple[int, 
     return max(all_edges.widest, widest, _FALLBACK), 0
 
 
-def _separator(line: Line, after: Line, edge: int, tolerance: int, *, breaks: bool) -> str:
+def _separator(line: Line, after: Line, edge: int, tolerance: int, breaks: str) -> str:
     """What stood between two rows: nothing or a space where the screen broke them, else a line break."""
     text, word = line.text.rstrip(), _first_word(after.text)
     if not text or not word or _ITEM.match(after.text):
         return "\n"
-    segment = _BREAK.search(word) if breaks else None
-    needed = width(word[: segment.end()] if segment else word)
+    needed = width(word[: next(iter(_places(word, breaks)), len(word))])
     if _is_wide(text[-1]) and _is_wide(word[0]):
         needed = 1
     if line.end + 1 + needed <= edge - tolerance:
         return "\n"
     if after.text.startswith(" "):
         return "" if not after.text.startswith("  ") else "\n"
-    if breaks and _ENDS_IN_BREAK.search(text[-2:]) and word[0].isalnum():
+    if text[-1] in breaks and _ENDS_IN_BREAK.search(text[-2:]) and word[0].isalnum():
         return ""
     if _is_wide(text[-1]) and _is_wide(word[0]):
         return ""
