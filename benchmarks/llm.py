@@ -19,7 +19,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from kept.core.event import Author, Kind
-from kept.extraction.llm_extraction import CHUNK_TOKENS
 from kept.extraction.questions import shown
 from kept.llm.adapters.base import whole
 from kept.llm.adapters.scripted import Scripted
@@ -27,6 +26,7 @@ from kept.llm.ask import Ask, Usage
 from kept.llm.client import LlmClient
 from kept.llm.prices import date, price_of
 from kept.llm.replies import Replies
+from kept.llm.room import PART_TOKENS
 from kept.paths import find_paths
 from kept.pipeline.run import Options, Report, run
 from kept.workspace import Workspace, opened
@@ -107,10 +107,10 @@ def main() -> None:
             f"{len(days)} days; "
         )
         print(
-            f"chunks of {CHUNK_TOKENS:,} tokens; prompt (stable part) {tokens(system):,} tokens, largest question "
+            f"chunks of {PART_TOKENS:,} tokens; prompt (stable part) {tokens(system):,} tokens, largest question "
             f"{max(sizes):,} tokens; "
         )
-        print(f"{report.heard.again} parts asked about again; prices of {date()}, in USD, without caching and batches\n")
+        print(f"prices of {date()}, in USD, without caching and batches\n")
         row("way", "calls", "tokens in", "tokens out", "tokens in a raw byte", "tokens in a memory", *MODELS)
         row(*["---"] * (6 + len(MODELS)))
         way("kept", (spent.calls, sum(sizes), spent.output_tokens), raw, report.active)

@@ -15,12 +15,14 @@ from kept.llm.adapters.scripted import Scripted
 from kept.llm.ask import Answered, Fault, Unreachable
 from kept.llm.client import LlmClient, Pace
 from kept.llm.replies import Replies
+from kept.llm.room import PART_TOKENS, Room
 from kept.memories import browse
 from kept.memories.history import redo, undo
 from kept.pipeline.run import Options, run
 from obedient import obey
 from talking import OTHER, RULE, forget_ids, say
 
+FILL = " These words only fill the part that is asked about, so that it travels alone." * 4
 FACT = "The importer must reject rows without a currency code in `rates.csv`."
 NOTHING = {"hints": [], "memories": [], "notes": {"problems": [], "solutions": [], "decisions": [], "questions": []}}
 
@@ -37,10 +39,15 @@ class Obedient:
         return self.answer(ask)
 
 
-def with_model(workspace, model, **options):
+def with_model(workspace, model, *, part=PART_TOKENS, **options):
     pace = Pace(attempts=1, concurrency=1, sleep=lambda _: None)
     asker = LlmClient(
-        lambda: Scripted(model), replies=Replies(workspace.paths.replies), clock=workspace.clock, pace=pace, **options
+        lambda: Scripted(model),
+        replies=Replies(workspace.paths.replies),
+        clock=workspace.clock,
+        pace=pace,
+        room=Room(part=part),
+        **options,
     )
     return replace(workspace, llm=asker)
 
@@ -143,25 +150,23 @@ def test_a_budget_that_is_spent_stops_cleanly_and_the_next_run_goes_on(desk_at, 
     from kept.llm.budget import Limits  # noqa: PLC0415 - only here
 
     for number in range(4):
-        say(
-            home, f"s{number}", f"The importer must reject rows without a key in `table{number}.sql`.", day=f"2026-01-0{number + 1}"
-        )
+        rule = f"The importer must reject rows without a key in `table{number}.sql`."
+        say(home, f"s{number}", rule + FILL, day=f"2026-01-0{number + 1}")
     monkeypatch.setattr(llm_extraction, "_TOGETHER", 1)
     with desk_at(home) as workspace:
-        report = run(with_model(workspace, Obedient(), limits=(Limits(span="a run", calls=2),)), [], Options())
+        report = run(with_model(workspace, Obedient(), part=200, limits=(Limits(span="a run", calls=2),)), [], Options())
         assert report.partly
         assert report.body()["llm"]["unaffordable"]
         assert report.heard.left == 2
         rest = Obedient()
-        assert not run(with_model(workspace, rest), [], Options()).partly
+        assert not run(with_model(workspace, rest, part=200), [], Options()).partly
         assert [each.purpose for each in rest.asked] == ["extract", "extract", "curate"]
 
 
 def test_a_run_cut_short_repeats_no_question_that_was_answered(desk_at, home, monkeypatch):
     for number in range(5):
-        say(
-            home, f"s{number}", f"The importer must reject rows without a key in `table{number}.sql`.", day=f"2026-01-0{number + 1}"
-        )
+        rule = f"The importer must reject rows without a key in `table{number}.sql`."
+        say(home, f"s{number}", rule + FILL, day=f"2026-01-0{number + 1}")
     monkeypatch.setattr(llm_extraction, "_TOGETHER", 2)
 
     def killed(ask):
@@ -171,15 +176,29 @@ def test_a_run_cut_short_repeats_no_question_that_was_answered(desk_at, home, mo
 
     dying = Obedient(killed)
     with desk_at(home) as workspace, pytest.raises(KeyboardInterrupt):
-        run(with_model(workspace, dying), [], Options())
+        run(with_model(workspace, dying, part=200), [], Options())
     with desk_at(home) as workspace:
         rest = Obedient()
-        run(with_model(workspace, rest), [], Options())
+        run(with_model(workspace, rest, part=200), [], Options())
         assert [each.purpose for each in rest.asked] == ["extract", "extract", "curate"]
         cut = outcome(workspace)
     with desk_at(home / "other") as workspace:
         run(with_model(workspace, Obedient()), [home / ".claude"], Options())
         assert outcome(workspace) == cut
+
+
+def test_small_sessions_are_asked_about_together_and_one_in_which_nobody_typed_not_at_all(desk_at, home):
+    for number in range(4):
+        say(home, f"s{number}", f"We must always keep table{number}.sql sorted by its key.", day=f"2026-01-0{number + 1}")
+    say(home, "silent", "<system-reminder>Always keep backups of everything.</system-reminder>", day="2026-01-09")
+    model = Obedient()
+    with desk_at(home) as workspace:
+        report = run(with_model(workspace, model), [], Options())
+        asked = [each for each in model.asked if each.purpose == "extract"]
+        assert [len(each.about) for each in asked] == [4]
+        assert "backups" not in asked[0].prompt
+        assert all(any(f"table{number}.sql" in each for each in contents(workspace)) for number in range(4))
+        assert (report.heard.left, workspace.store.archive.unheard()) == (0, ())
 
 
 def test_no_transaction_is_open_while_a_model_is_asked(desk_at, home):
@@ -207,17 +226,16 @@ GROWING = [
 
 
 @pytest.mark.parametrize("cuts", [(1,), (3,), (2, 4), (1, 2, 3, 4, 5)])
-def test_a_session_heard_as_it_grows_gives_what_hearing_it_at_once_gives(desk_at, home, monkeypatch, cuts):
-    monkeypatch.setattr(llm_extraction, "CHUNK_TOKENS", 200)
+def test_a_session_heard_as_it_grows_gives_what_hearing_it_at_once_gives(desk_at, home, cuts):
     with desk_at(home / "whole") as workspace:
         say(home / "w", "one", *GROWING)
-        run(with_model(workspace, Obedient()), [home / "w"], Options())
+        run(with_model(workspace, Obedient(), part=200), [home / "w"], Options())
         whole = outcome(workspace)
         assert len(whole) > 3
     with desk_at(home / "parts") as workspace:
         for start, stop in zip((0, *cuts), (*cuts, len(GROWING)), strict=True):
             say(home / "p", "one", *GROWING[start:stop], start=start)
-            run(with_model(workspace, Obedient()), [home / "p"], Options())
+            run(with_model(workspace, Obedient(), part=200), [home / "p"], Options())
         assert outcome(workspace) == whole
 
 
@@ -262,21 +280,6 @@ def test_what_the_model_turns_down_is_refused_and_what_rules_are_sure_of_waits(d
         (proposal,) = workspace.store.log.proposals_from(1, 0, "model")
         assert isinstance(proposal.judged.verdict, Held | Refused)
         assert contents(workspace) == []
-
-
-def test_what_looks_missed_is_asked_about_once_more_with_its_words(desk_at, home):
-    say(home, "one", "No, that is wrong. Never deploy on Fridays because nobody is there to roll it back.")
-
-    def blind(ask):
-        return obey(ask) if "Look again" in ask.prompt else NOTHING
-
-    model = Obedient(blind)
-    with desk_at(home) as workspace:
-        report = run(with_model(workspace, model), [], Options())
-        asked = [each for each in model.asked if "Look again" in each.prompt]
-        assert report.heard.again == len(asked) <= 1
-        if asked:
-            assert "Never deploy on Fridays" in asked[0].prompt.rpartition("Look again")[2]
 
 
 def test_a_changed_prompt_rewrites_nothing_unless_it_is_forced(desk_at, home):
@@ -379,15 +382,14 @@ def test_secrets_in_a_reply_are_refused_and_kept_nowhere(desk_at, home):
 
 
 def test_every_event_of_a_thread_is_in_a_question(desk_at, home, monkeypatch):
-    monkeypatch.setattr(llm_extraction, "CHUNK_TOKENS", 300)
     monkeypatch.setattr(llm_extraction, "WINDOW", 20)
-    say(home, "one", *(f"Question number {n} about the importer. " * 5 for n in range(40)))
+    say(home, "one", *(f"Look at question {n} about the importer, please." for n in range(40)))
     model = Obedient()
     with desk_at(home) as workspace:
-        run(with_model(workspace, model), [], Options())
+        run(with_model(workspace, model, part=300), [], Options())
         (thread,) = workspace.store.archive.threads()
         text = "\n".join(each.prompt for each in model.asked)
-        assert all(f"[e{n}] " in text for n in range(thread.events))
+        assert [n for n in range(thread.events) if f"[e{n}] " not in text] == []
         assert workspace.store.archive.unheard() == ()
 
 

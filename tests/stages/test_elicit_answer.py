@@ -9,7 +9,7 @@ from talk import LEXICON, PROFILE, agent, found, output, talk, user
 from kept.core.event import Author, Kind, Origin, Tool
 from kept.core.memory import DISMISSED, DOUBTED, Accepted, Held, Refused
 from kept.extraction.gate import judge
-from kept.extraction.questions import Reading, answer, chunks, hints, question
+from kept.extraction.questions import Excerpt, Reading, answer, chunks, divided, hints, question
 from kept.extraction.questions.support import verbatim
 from kept.profiles.prompts import BUILT_IN, composed, default
 from obedient import obey
@@ -366,7 +366,7 @@ def test_hostile_facts_in_the_form_asked_for_yield_nothing_that_is_accepted(shar
 
 def test_a_model_that_only_reads_the_prompt_finds_what_the_person_ruled():
     where = hinted()
-    ask = question(where.chunk, where.hints, system=PROMPT.system, version=PROMPT.version)
+    ask = question([Excerpt(chunk=where.chunk, hints=where.hints)], PROMPT)
     read = answer(obey(ask), where)
     good = [each for each in read.claims if not each.refusal]
     assert [each.candidate.content for each in good] == [where.hints[0].candidate.content]
@@ -374,7 +374,37 @@ def test_a_model_that_only_reads_the_prompt_finds_what_the_person_ruled():
 
 
 def test_the_stable_part_of_a_question_comes_first_and_holds_no_word_of_the_conversation():
-    ask = question(reading().chunk, (), system=PROMPT.system, version=PROMPT.version, missed=("Never in local time.",))
+    ask = question([Excerpt(chunk=reading().chunk, missed=("Never in local time.",))], PROMPT)
     assert "ISO 8601" not in ask.system
     assert "ISO 8601" in ask.prompt
-    assert ask.prompt.rstrip().endswith("- Never in local time.")
+    assert "- Never in local time." in ask.prompt
+    assert ask.prompt.endswith(PROMPT.reminder)
+
+
+def test_small_conversations_travel_together_and_each_gets_its_own_part_of_the_reply():
+    first, second = reading(), hinted()
+    excerpts = [Excerpt(chunk=each.chunk, hints=each.hints) for each in (first, second)]
+    ask = question(excerpts, PROMPT, about=("one", "two"))
+    rows = [line for line in ask.prompt.splitlines() if line.startswith("[e")]
+    assert [row.split("]")[0] for row in rows] == [f"[e{number}" for number in range(len(rows))]
+    shift = first.chunk.stop
+    body = NOTHING | {
+        "hints": [{"hint": "h1", "verdict": "confirm", "content": "", "reason": ""}],
+        "memories": [
+            {"category": "constraint", "event": f"e{shift + 2}", "passage": QUOTE, "about": "", "rewording": "", "quotes": []},
+            {
+                "category": "constraint",
+                "event": "e2",
+                "passage": QUOTE,
+                "about": "",
+                "rewording": "",
+                "quotes": [{"event": f"e{shift}", "quote": "invoices"}],
+            },
+            {"category": "constraint", "event": "e999", "passage": QUOTE, "about": "", "rewording": "", "quotes": []},
+        ],
+    }
+    one, two = divided(body, excerpts)
+    assert [claim["event"] for claim in one["memories"]] == ["e2", ""]
+    assert one["memories"][0]["quotes"][0]["event"] == ""
+    assert [claim["event"] for claim in two["memories"]] == ["e2"]
+    assert (len(one["hints"]), [verdict["hint"] for verdict in two["hints"]]) == (0, ["h1"])

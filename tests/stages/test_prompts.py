@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from kept.core.errors import ConfigError
+from kept.extraction.questions.form import SCHEMA
+from kept.llm.reply import understand
 from kept.profiles import names, profile
 from kept.profiles.prompts import BUILT_IN, composed, default, overlaid, prompt
 
@@ -16,14 +18,14 @@ def made(text):
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_profile_has_its_categories_and_their_rules_and_examples_in_its_prompt(name):
+def test_every_profile_has_its_categories_in_its_prompt_and_that_is_short(name):
     by = profile(name)
-    text = composed(by, default(), BUILT_IN).system
+    prompt = composed(by, default(), BUILT_IN)
+    text = prompt.system
     for each in by.categories:
-        assert f"## {each.id}\n{each.belongs}" in text
-        assert all(example in text for example in each.examples)
+        assert f"- {each.id}: {each.belongs}" in text
     assert f"is one of: {', '.join(each.id for each in by.categories)}." in text
-    assert len(text) < 9_000
+    assert len(text + prompt.reminder) < 4 * 1_000  # a token of English has four characters
 
 
 def test_a_changed_prompt_or_profile_is_another_version():
@@ -32,8 +34,16 @@ def test_a_changed_prompt_or_profile_is_another_version():
     assert made("One.").version == made("One.").version
 
 
+def test_the_worked_example_of_the_prompt_is_a_reply_that_is_understood_whole():
+    text = composed(CODING, default(), BUILT_IN).system
+    conversation, reply = text.rpartition("\nanswer\n")[::2]
+    body = understand(reply, SCHEMA)
+    assert [claim["passage"] for claim in body["memories"]] == ["never edit schema.sql by hand.", "the queue, cron lost runs"]
+    assert all(claim["passage"] in conversation for claim in body["memories"])
+
+
 def test_a_text_without_a_place_for_categories_gets_them_at_its_end():
-    assert made("Only remember birds.").system.startswith("Only remember birds.\n\n# What to keep\n\n## preference")
+    assert made("Only remember birds.").system.startswith("Only remember birds.\n\n# What to keep\n\n- preference")
 
 
 def test_categories_of_the_front_matter_join_the_profile():
@@ -48,7 +58,7 @@ def test_categories_of_the_front_matter_join_the_profile():
     assert (by.category("goal").floor, by.category("goal").examples) == (0.9, ("See a kingfisher.",))
     assert by.category("goal").belongs == CODING.category("goal").belongs
     assert len(by.categories) == len(CODING.categories) + 1
-    assert "## birds\nWhich birds were seen, and where." in made(text).system
+    assert "- birds: Which birds were seen, and where." in made(text).system
 
 
 def test_categories_may_be_a_list():

@@ -171,8 +171,6 @@ def heard_lines(heard: Heard) -> Iterator[Line]:
             f"{heard.held} held back, "
         )
         yield line((f"{said}{sum(heard.refused.values())} refused{why}; {heard.overruled} of the rules' turned down", "dim"))
-    if heard.again:
-        yield line((f"asked once more about what looked missed in {counted(heard.again, 'part')}", "dim"))
     for profile, (origin, version) in heard.prompts.items():
         if origin != BUILT_IN:
             yield line(

@@ -8,6 +8,7 @@ price.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 from kept.core.codec import digest
@@ -17,11 +18,25 @@ from kept.core.memory import Accepted, Actor, Candidate, Held, Judged, Refused, 
 from kept.core.redact import redact
 from kept.core.redact.scanner import scanner
 from kept.core.summary import Form, Passage
-from kept.extraction.coverage import Coverage, Topic, known, marked, topics
 from kept.extraction.extract_threads import Within, overlaps
 from kept.extraction.gate import judge
-from kept.extraction.questions import TRIGGER, Answer, Chunk, Hint, Reading, answer, as_memories, chunks, hints, narrowed, question
+from kept.extraction.questions import (
+    SURE,
+    TRIGGER,
+    Answer,
+    Chunk,
+    Excerpt,
+    Hint,
+    Reading,
+    answer,
+    chunks,
+    divided,
+    hints,
+    is_told,
+    question,
+)
 from kept.llm.ask import Answered, Ask, Asking, Reply
+from kept.llm.room import Room
 from kept.local.progress import Late, Progress, never, silent
 from kept.profiles.language import lexicon_of
 from kept.profiles.profile import Occasion, Profile
@@ -29,7 +44,6 @@ from kept.profiles.prompts import Prompt
 from kept.store.values import MODEL, Draft, Proposal, Span, Thread
 from kept.workspace import Workspace
 
-CHUNK_TOKENS = 12_000  # far below every price step, and little enough for a small model to keep in view
 WINDOW = 4_000  # events looked at together: bounds memory whatever the length of a session
 LOOKBACK = 50
 _TOGETHER = 24  # questions handed over at once
@@ -40,15 +54,13 @@ _REDACTED = "[redacted:"
 class Heard:
     """What asking a model came to.
 
-    ``chunks`` were read, ``again`` of them asked about once more because something looked missed. The candidates are the model's:
-    ``confirmed`` of those accepted rest on one of the rules'; ``overruled`` counts those of the rules that it turned down or
-    doubts. ``dropped`` counts parts of replies that could not be used. ``left`` threads wait for the next run. ``prompts`` says by
-    profile which prompt was used (where it comes from, its version).
+    ``chunks`` were read. The candidates are the model's: ``confirmed`` of those accepted rest on one of the rules'; ``overruled``
+    counts those of the rules that it turned down or doubts. ``dropped`` counts parts of replies that could not be used. ``left``
+    threads wait for the next run. ``prompts`` says by profile which prompt was used (where it comes from, its version).
     """
 
     threads: int = 0
     chunks: int = 0
-    again: int = 0
     accepted: int = 0
     held: int = 0
     refused: Counter[str] = field(default_factory=Counter)
@@ -63,7 +75,6 @@ class Heard:
         return {
             "sessions": self.threads,
             "chunks": self.chunks,
-            "asked_again": self.again,
             "accepted": self.accepted,
             "held": self.held,
             "refused": dict(self.refused),
@@ -88,12 +99,30 @@ class Heard:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Part:
-    """A chunk of a thread with its question, and with what the reply is read."""
+    """A chunk of a thread, and with what a reply about it is read.
+
+    ``told`` says whether it is worth a question: a part in which nobody typed anything is not. ``missed`` are sentences to look at
+    again.
+    """
 
     thread: Thread
     reading: Reading
     prompt: Prompt
-    ask: Ask
+    told: bool = True
+    missed: tuple[str, ...] = ()
+
+    @property
+    def excerpt(self) -> Excerpt:
+        """What of it stands in a question."""
+        return Excerpt(chunk=self.reading.chunk, hints=self.reading.hints, missed=self.missed)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """Parts that are settled together, and what is asked about those that are told (None where none is)."""
+
+    parts: tuple[Part, ...]
+    ask: Ask | None
 
 
 def profile_of(workspace: Workspace, thread: Thread) -> Profile:
@@ -101,8 +130,39 @@ def profile_of(workspace: Workspace, thread: Thread) -> Profile:
     return workspace.profile_for(thread.source, thread.project, thread.path)
 
 
-def parts(workspace: Workspace, thread: Thread, closed: int, *, limit: int = CHUNK_TOKENS) -> Iterator[Part]:
-    """The chunks of a thread from the ordinal ``closed`` on with their questions, in order. Raises StoreError, ConfigError."""
+def questions(workspace: Workspace, waiting: Iterable[tuple[Thread, int]], room: Room) -> Iterator[Question]:
+    """What is asked about threads from an ordinal of each on, in order: small parts of the same prompt in one question.
+
+    The one plan of what is asked: estimates count it, runs ask it. Raises StoreError, ConfigError.
+    """
+    found = (part for thread, closed in waiting for part in parts(workspace, thread, closed, limit=room.part))
+    return (Question(parts=some, ask=asked(some, room)) for some in together(found, room))
+
+
+def together(found: Iterable[Part], room: Room) -> Iterator[tuple[Part, ...]]:
+    """The parts one after another, as many as one question has room for; only the first may need what stands before it."""
+    some: list[Part] = []
+    weight, prompt = 0, ""
+    for part in found:
+        size = part.excerpt.weight if part.told else 0
+        if size and weight and (weight + size > room.part or part.reading.chunk.lead or part.prompt.version != prompt):
+            yield tuple(some)
+            some, weight = [], 0
+        some.append(part)
+        weight, prompt = weight + size, part.prompt.version if size else prompt
+    if some:
+        yield tuple(some)
+
+
+def asked(some: Sequence[Part], room: Room) -> Ask | None:
+    """What is asked about some parts; nothing about those in which nobody typed anything."""
+    told = [part for part in some if part.told]
+    about = [part.thread.session for part in told]
+    return question([part.excerpt for part in told], told[0].prompt, about=about, most=room.reply) if told else None
+
+
+def parts(workspace: Workspace, thread: Thread, closed: int, *, limit: int) -> Iterator[Part]:
+    """The chunks of a thread from the ordinal ``closed`` on, in order. Raises StoreError, ConfigError."""
     profile = profile_of(workspace, thread)
     prompt = workspace.prompt(profile)
     scope = workspace.scope(thread.project, thread.path)
@@ -124,7 +184,8 @@ def parts(workspace: Workspace, thread: Thread, closed: int, *, limit: int = CHU
                 lexicon=lexicon_of(tuple(near.values()), profile.languages),
                 scope=scope,
             )
-            yield Part(thread=thread, reading=reading, prompt=prompt, ask=_ask(reading, prompt, thread))
+            told = any(is_told(near[place]) for place in range(each.start, each.stop))
+            yield Part(thread=thread, reading=reading, prompt=prompt, told=told)
         place = usable[-1].stop
 
 
@@ -133,20 +194,15 @@ def _near(shown: dict[int, Event], chunk: Chunk) -> dict[int, Event]:
 
 
 def _hints(chunk: Chunk, shown: dict[int, Event], proposed: Iterable[Judged]) -> tuple[Hint, ...]:
-    """What rules propose of a chunk, and did not refuse: by the last event it rests on."""
+    """What rules are nearly sure of in a chunk: by the last event it rests on."""
     places = {shown[place].key: place for place in range(chunk.start, chunk.stop)}
     found = []
     for each in proposed:
         cited = [places.get(one.event, -1) for one in each.candidate.evidence]
-        if not isinstance(each.verdict, Refused) and cited and max(cited) >= 0:
+        sure = isinstance(each.verdict, Accepted) or (isinstance(each.verdict, Held) and each.candidate.confidence >= SURE)
+        if sure and cited and max(cited) >= 0:
             found.append((max(cited), each.candidate))
     return hints([each for _, each in sorted(found, key=lambda each: (each[0], each[1].id))])
-
-
-def _ask(reading: Reading, prompt: Prompt, thread: Thread, missed: Sequence[str] = ()) -> Ask:
-    return question(
-        reading.chunk, reading.hints, system=prompt.system, version=prompt.version, about=(thread.session,), missed=missed
-    )
 
 
 def hear(
@@ -155,6 +211,7 @@ def hear(
     asking: Asking,
     *,
     by: str,
+    room: Room = Room(),  # noqa: B008 - a frozen value
     force: bool = False,
     within: Within | None = None,
     occasion: Occasion = Occasion.NIGHTLY,
@@ -168,12 +225,7 @@ def hear(
     noted. Where ``late`` says so nothing more is asked. Raises StoreError, ConfigError, and what ``asking`` raises; what was noted
     before stays.
     """
-    waiting = tuple((each, 0) for each in workspace.store.archive.threads()) if force else workspace.store.archive.unheard()
-    chosen = [
-        (each, closed)
-        for each, closed in waiting
-        if (within is None or overlaps(each, within)) and profile_of(workspace, each).when.on(occasion)
-    ]
+    chosen = pending(workspace, force=force, within=within, occasion=occasion)
     work = _Work(
         workspace=workspace,
         run=run,
@@ -182,23 +234,35 @@ def hear(
         heard=Heard(threads=len(chosen)),
         forgotten=workspace.store.log.forgotten(),
     )
-    gathered: list[Part] = []
-    for number, (thread, closed) in enumerate(chosen):
-        if late():
-            work.heard.left = len(chosen) - number
-            break
-        progress("asking", number, len(chosen))
-        for part in parts(workspace, thread, closed):
+
+    def in_time() -> Iterator[tuple[Thread, int]]:
+        for number, waiting in enumerate(chosen):
+            if late():
+                work.heard.left = len(chosen) - number
+                return
+            progress("asking", number, len(chosen))
+            yield waiting
+
+    planned = questions(workspace, in_time(), room)
+    while gathered := list(islice(planned, _TOGETHER)):
+        for part in (part for each in gathered for part in each.parts):
             work.heard.prompts[part.prompt.profile] = (part.prompt.origin, part.prompt.version)
-            gathered.append(part)
-            if len(gathered) >= _TOGETHER:
-                work.take(gathered)
-                gathered = []
-    if gathered:
         work.take(gathered)
     progress("asking", len(chosen), len(chosen))
     work.heard.left += len(work.blocked)
     return work.heard
+
+
+def pending(
+    workspace: Workspace, *, force: bool = False, within: Within | None = None, occasion: Occasion = Occasion.NIGHTLY
+) -> list[tuple[Thread, int]]:
+    """The threads a run asks about, and from where on. Raises StoreError."""
+    waiting = tuple((each, 0) for each in workspace.store.archive.threads()) if force else workspace.store.archive.unheard()
+    return [
+        (each, closed)
+        for each, closed in waiting
+        if (within is None or overlaps(each, within)) and profile_of(workspace, each).when.on(occasion)
+    ]
 
 
 @dataclass(kw_only=True, slots=True)
@@ -213,41 +277,35 @@ class _Work:
     forgotten: frozenset[str]
     blocked: set[int] = field(default_factory=set)
 
-    def take(self, gathered: Sequence[Part]) -> None:
-        """Ask about some parts, about what was missed in them, and note the outcome thread by thread."""
-        answers = self._asked(gathered, [each.ask for each in gathered])
+    def take(self, planned: Sequence[Question]) -> None:
+        """Ask some questions, and note the outcome thread by thread."""
+        gathered = [part for each in planned for part in each.parts]
+        answers = self._asked(planned)
         points = [passages_of(part, found, self._signed(part)) for part, found in zip(gathered, answers, strict=True)]
         judged = [self._judged(part, found) for part, found in zip(gathered, answers, strict=True)]
-        complete = [found is not None for found in answers]
-        gaps = [(n, gap) for n, each in enumerate(gathered) if complete[n] and (gap := self._gap(each, judged[n])) is not None]
-        again = self._asked([gap for _, gap in gaps], [gap.ask for _, gap in gaps])
-        self.heard.again += len(gaps)
-        for (number, gap), found in zip(gaps, again, strict=True):
-            complete[number] = found is not None
-            judged[number] += _fresh(self._judged(gap, found), judged[number])
-            points[number] += passages_of(gap, found, self._signed(gap))
         for thread in dict.fromkeys(each.thread.id for each in gathered):
             own = [n for n, each in enumerate(gathered) if each.thread.id == thread]
             self._note(
                 [gathered[n] for n in own],
                 [judged[n] for n in own],
                 [answers[n] is not None for n in own],
-                [complete[n] for n in own],
                 [points[n] for n in own],
             )
 
-    def _asked(self, gathered: Sequence[Part], asks: Sequence[Ask]) -> list[Answer | None]:
-        if not asks:
-            return []
-        return [self._read(part, reply) for part, reply in zip(gathered, self.asking(asks), strict=True)]
+    def _asked(self, planned: Sequence[Question]) -> list[Answer | None]:
+        """What came of each part of the questions, in order; None where a reply could not be had."""
+        asks = [each.ask for each in planned if each.ask is not None]
+        replies = iter(self.asking(asks) if asks else ())
+        return [found for each in planned for found in self._read(each.parts, next(replies) if each.ask is not None else None)]
 
-    def _read(self, part: Part, reply: Reply) -> Answer | None:
-        """What a reply comes to; None where there is none, or none that may be used. Whoever asked accounts for that."""
-        if not isinstance(reply, Answered):
-            return None
-        found = answer(reply.body, part.reading)
-        self.heard.dropped.update(found.dropped)
-        return found
+    def _read(self, some: Sequence[Part], reply: Reply | None) -> Iterator[Answer | None]:
+        told = [part for part in some if part.told]
+        bodies = iter(divided(reply.body, [part.excerpt for part in told]) if isinstance(reply, Answered) else [])
+        for part in some:
+            body = next(bodies, None) if part.told else None
+            found = answer(body, part.reading) if body is not None else None if part.told else Answer()
+            self.heard.dropped.update(found.dropped if found else {})
+            yield found
 
     def _judged(self, part: Part, found: Answer | None) -> list[tuple[int, Judged]]:
         if found is None:
@@ -276,23 +334,11 @@ class _Work:
     def _signed(self, part: Part) -> str:
         return f"{self.by}, {told(part.prompt)}"
 
-    def _gap(self, part: Part, judged: Sequence[tuple[int, Judged]]) -> Part | None:
-        """What looks missed in a chunk as a part of its own; None where nothing does."""
-        reading = part.reading
-        missed = missed_of(reading, [each for _, each in judged])
-        chunk = narrowed(reading.chunk, [(each.start + reading.chunk.start, each.stop + reading.chunk.start) for each in missed])
-        if not missed or not chunk.turns:
-            return None
-        narrow = replace(reading, chunk=chunk, hints=())
-        ask = _ask(narrow, part.prompt, part.thread, tuple(each.told for each in missed))
-        return replace(part, reading=narrow, ask=ask)
-
     def _note(
         self,
         own: Sequence[Part],
         judged: Sequence[list[tuple[int, Judged]]],
         answered: Sequence[bool],
-        complete: Sequence[bool],
         points: Sequence[list[Passage]],
     ) -> None:
         """Commit what was answered of a thread, and how far it was read without a hole."""
@@ -319,12 +365,12 @@ class _Work:
                     if chunk not in holes:
                         fresh = [each for each in found_points if not self._is_forgotten(each.text)]
                         self.workspace.store.days.note_points(thread.id, chunk.start, chunk.stop, fresh)
-            self._progressed(thread, own, complete)
+            self._progressed(thread, own, answered)
 
-    def _progressed(self, thread: Thread, own: Sequence[Part], complete: Sequence[bool]) -> None:
+    def _progressed(self, thread: Thread, own: Sequence[Part], answered: Sequence[bool]) -> None:
         if thread.id in self.blocked:
             return
-        first = next((part.reading.chunk for part, good in zip(own, complete, strict=True) if not good), None)
+        first = next((part.reading.chunk for part, good in zip(own, answered, strict=True) if not good), None)
         if first is not None:
             self.blocked.add(thread.id)
             self.workspace.store.archive.heard(thread.id, closed=first.start, seen=first.start)
@@ -377,11 +423,6 @@ def commit(
     )
 
 
-def _fresh(found: Sequence[tuple[int, Judged]], before: Sequence[tuple[int, Judged]]) -> list[tuple[int, Judged]]:
-    known = {each.candidate.id for _, each in before}
-    return [each for each in found if each[1].candidate.id not in known]
-
-
 def _without_secrets(workspace: Workspace, judged: Judged) -> Judged:
     """A candidate whose words hold a secret (one that a model guessed or put together) is refused, and kept without it."""
     words = judged.candidate.content
@@ -389,15 +430,3 @@ def _without_secrets(workspace: Workspace, judged: Judged) -> Judged:
     if _REDACTED not in safe:
         return judged
     return Judged(candidate=replace(judged.candidate, content=safe, artifacts=()), verdict=Refused(reason="secret"))
-
-
-def missed_of(reading: Reading, judged: Iterable[Judged]) -> tuple[Topic, ...]:
-    """The topics of a chunk, found without asking what was extracted, in which the person's words look worth remembering and
-    nothing is.
-    """
-    events = [reading.events[place] for place in range(reading.chunk.start, reading.chunk.stop)]
-    live = [(each.candidate, isinstance(each.verdict, Accepted)) for each in judged if not isinstance(each.verdict, Refused)]
-    live += [(each.candidate, True) for each in reading.hints]
-    return tuple(
-        each for each in marked(topics(events, lexicon=reading.lexicon), known(as_memories(live))) if each.state is Coverage.MISSED
-    )

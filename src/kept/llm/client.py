@@ -23,6 +23,7 @@ from kept.llm.prices import Price, price_of
 from kept.llm.replies import Batch, Note, Replies
 from kept.llm.reply import Wrong
 from kept.llm.retry import Heard, Pace, read_spoken, tried
+from kept.llm.room import Room
 from kept.local.batches import batches
 from kept.local.progress import Progress, silent
 
@@ -78,12 +79,14 @@ class LlmClient:
         redact: Redact = _unchanged,
         batch: bool = False,
         program: str = "",
+        room: Room | None = None,
     ) -> None:
         self.tally = Tally()
         self.tell: Callable[[str], None] = lambda _: None
         self.progress: Progress = silent
         self.dry = False
         self.retry = False  # whether questions that were set aside are asked again
+        self.room = room or Room()
         self._program = program
         self._made = made
         self._model: Model | None = None

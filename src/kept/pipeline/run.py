@@ -205,6 +205,7 @@ def _run(workspace: Workspace, paths: Sequence[Path], options: Options, progress
             run_number,
             workspace.llm,
             by=_named(workspace),
+            room=workspace.llm.room,
             force=options.force,
             within=within,
             occasion=options.occasion,
@@ -270,7 +271,7 @@ def _announce(workspace: Workspace, asking: LlmClient, options: Options, within:
     if options.dry:
         return
     with suppress(ConfigError):  # it is told with the first question
-        asking.announce(foresee(workspace, asking, force=options.force, within=within))
+        asking.announce(foresee(workspace, asking, force=options.force, within=within, occasion=options.occasion))
 
 
 def _with_queued(workspace: Workspace, found: Found, *, force: bool) -> Found:

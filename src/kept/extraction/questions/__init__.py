@@ -2,29 +2,33 @@
 itself.
 """
 
-from kept.extraction.questions.answer import KINDS, Answer, answer
+from kept.extraction.questions.answer import KINDS, SURE, Answer, answer
 from kept.extraction.questions.chunks import Chunk, Turn, chunks
 from kept.extraction.questions.gaps import as_memories, narrowed, settled
 from kept.extraction.questions.outcome import folded, summed, summing
-from kept.extraction.questions.question import PURPOSE, Hint, hints, question
+from kept.extraction.questions.question import PURPOSE, Excerpt, Hint, divided, hints, question
 from kept.extraction.questions.reading import TRIGGER, Claim, Reading
-from kept.extraction.questions.turns import shown, weigh
+from kept.extraction.questions.turns import is_told, shown, weigh
 
 __all__ = [
     "KINDS",
     "PURPOSE",
+    "SURE",
     "TRIGGER",
     "Answer",
     "Chunk",
     "Claim",
+    "Excerpt",
     "Hint",
     "Reading",
     "Turn",
     "answer",
     "as_memories",
     "chunks",
+    "divided",
     "folded",
     "hints",
+    "is_told",
     "narrowed",
     "question",
     "settled",

@@ -19,8 +19,8 @@ _LEAST = 0.25
 _EARLIEST = 0.5
 _SHORT_PAUSE = 1800
 _LEAD_SHARE = 0.1
-_LEAD_EVENTS = 12
-_LEAD_CHARS = 300
+_LEAD_EVENTS = 6
+_LEAD_CHARS = 240
 _RECENT = 8  # events before a prompt whose words count as known
 _READ = 2_000
 _PART_HEAD = 12  # tokens that name a part of a long event
@@ -90,6 +90,8 @@ def _lead(events: Sequence[Event], place: int, offset: int, limit: int) -> tuple
     left = limit * _LEAD_SHARE
     for each in range(place - 1, max(-1, place - 1 - _LEAD_EVENTS), -1):
         text = shown(events[each], each + offset)[:_LEAD_CHARS]
+        if not text:
+            continue
         left -= weigh(text)
         if left < 0:
             break

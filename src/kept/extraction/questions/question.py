@@ -1,20 +1,31 @@
-"""The question a model is asked about a chunk: the stable text first, then the conversation, then what rules found in it."""
+"""The question a model is asked: the stable text first, then one conversation or several small ones, what rules found, a reminder.
 
-from collections.abc import Sequence
+Small conversations travel together. Their events are numbered on, from one to the next, and a reply is divided again by the numbers
+it names.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kept.core.memory import Candidate
 from kept.extraction.questions.chunks import Chunk
 from kept.extraction.questions.form import SCHEMA
+from kept.extraction.questions.turns import weigh
 from kept.llm.ask import Ask
+from kept.profiles.prompts import Prompt
 
 PURPOSE = "extract"
 MOST_TOKENS = 4_096
-_AGAIN = (
-    "This part was read before, and nothing was found about the sentences below. Look again whether they say something "
-    "that holds beyond "
-    "the moment; if not, answer with empty lists."
+_DIVIDER = "=== another conversation ==="
+_HINTS = (
+    'Simple rules found the sentences below. In "hints", say of each {"hint": "h1", "verdict": "confirm", "content": "", "reason": '
+    '""}: confirm (true, lasting, well put), reword (true and lasting; content is the better sentence) or refuse (it does not '
+    "last, or nobody said so; reason says why). Memories are what the hints do not have."
 )
+_AGAIN = "Nothing was found before about the sentences below. Look again whether they say something that lasts."
+_NAME = re.compile(r"^\[e(\d+)\]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,28 +36,113 @@ class Hint:
     candidate: Candidate
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Excerpt:
+    """A chunk of a conversation with what rules found in it, and sentences of it that nothing was found about so far."""
+
+    chunk: Chunk
+    hints: tuple[Hint, ...] = ()
+    missed: tuple[str, ...] = ()
+
+    @property
+    def weight(self) -> int:
+        """Its tokens, without what stands before it."""
+        return sum(weigh(turn.text) for turn in self.chunk.turns) + sum(weigh(hint.candidate.content) for hint in self.hints)
+
+
 def hints(candidates: Sequence[Candidate]) -> tuple[Hint, ...]:
     """The candidates with their names, in order."""
     return tuple(Hint(name=f"h{number}", candidate=each) for number, each in enumerate(candidates, 1))
 
 
-def question(
-    chunk: Chunk, found: Sequence[Hint], *, system: str, version: str, about: Sequence[str] = (), missed: Sequence[str] = ()
-) -> Ask:
-    """What is asked about a chunk of the sessions ``about``. ``missed`` are sentences in it that nothing was found about so far."""
-    parts = ["Read before, only to be understood by:", *(each.text for each in chunk.lead), ""] if chunk.lead else []
-    parts += ["<conversation>", *(each.text for each in chunk.turns), "</conversation>"]
+def question(excerpts: Sequence[Excerpt], prompt: Prompt, *, about: Sequence[str] = (), most: int = MOST_TOKENS) -> Ask:
+    """What is asked about excerpts of the sessions ``about``. ``most`` bounds the reply, in tokens."""
+    first = excerpts[0].chunk
+    lines = ["Read before, only to be understood by:", *_texts(first.lead, 0), ""] if first.lead else []
+    found: list[str] = []
+    lines.append("<conversation>")
+    for number, (excerpt, shift) in enumerate(zip(excerpts, _shifts(excerpts), strict=True)):
+        lines += [_DIVIDER] if number else []
+        lines += _texts(excerpt.chunk.turns, shift)
+        for hint in excerpt.hints:
+            found.append(f"h{len(found) + 1} ({hint.candidate.category}): {hint.candidate.content}")
+    lines.append("</conversation>")
     if found:
-        parts += ["", "Hints:", *(f"{each.name} ({each.candidate.category}): {each.candidate.content}" for each in found)]
-    if missed:
-        parts += ["", _AGAIN, *(f"- {each}" for each in missed)]
+        lines += ["", _HINTS, "Hints:", *found]
+    if missed := [sentence for excerpt in excerpts for sentence in excerpt.missed]:
+        lines += ["", _AGAIN, *(f"- {sentence}" for sentence in missed)]
     return Ask(
         purpose=PURPOSE,
-        version=version,
-        system=system,
-        prompt="\n".join(parts),
+        version=prompt.version,
+        system=prompt.system,
+        prompt="\n".join((*lines, "", prompt.reminder)),
         schema=SCHEMA,
-        most=MOST_TOKENS,
-        about=tuple(about),
+        most=most,
+        about=tuple(dict.fromkeys(about)),
         waits=True,
     )
+
+
+def divided(body: Mapping[str, Any], excerpts: Sequence[Excerpt]) -> list[Mapping[str, Any]]:
+    """The reply to a question, for each of its excerpts: what names its events and hints, as if it had been asked alone."""
+    if len(excerpts) == 1:
+        return [body]
+    shifts = _shifts(excerpts)
+    parts: list[dict[str, Any]] = [{"hints": [], "memories": [], "notes": {kind: [] for kind in body["notes"]}} for _ in excerpts]
+    names = [(number, hint.name) for number, excerpt in enumerate(excerpts) for hint in excerpt.hints]
+    for verdict in body["hints"]:
+        digits = verdict["hint"].strip().removeprefix("h")
+        place = int(digits) - 1 if digits.isascii() and digits.isdigit() and len(digits) < 6 else -1
+        number, name = names[place] if 0 <= place < len(names) else (0, "")
+        parts[number]["hints"].append({**verdict, "hint": name})
+    for claim in body["memories"]:
+        owner = _owner([claim["event"], *(quote["event"] for quote in claim["quotes"])], excerpts, shifts)
+        quotes = [{**quote, "event": _own(quote["event"], owner, excerpts, shifts)} for quote in claim["quotes"]]
+        parts[owner]["memories"].append({**claim, "event": _own(claim["event"], owner, excerpts, shifts), "quotes": quotes})
+    for kind, points in body["notes"].items():
+        for point in points:
+            owner = _owner(point["events"], excerpts, shifts)
+            events = [_own(name, owner, excerpts, shifts) for name in point["events"]]
+            parts[owner]["notes"][kind].append({**point, "events": events})
+    return list(parts)
+
+
+def _shifts(excerpts: Sequence[Excerpt]) -> list[int]:
+    """What is added to the ordinals of each excerpt, so that its events follow those of the one before it."""
+    found: list[int] = []
+    free = 0
+    for number, excerpt in enumerate(excerpts):
+        found.append(free - excerpt.chunk.start if number else 0)
+        free = excerpt.chunk.stop + found[-1]
+    return found
+
+
+def _texts(turns: Sequence[Any], shift: int) -> list[str]:
+    texts = (turn.text for turn in turns if turn.text)
+    return [_NAME.sub(lambda match: f"[e{int(match[1]) + shift}]", text) if shift else text for text in texts]
+
+
+def _ordinal(name: str) -> int | None:
+    digits = name.strip().strip("[]").removeprefix("e")
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else None
+
+
+def _holder(name: str, excerpts: Sequence[Excerpt], shifts: Sequence[int]) -> int | None:
+    """Which excerpt an event stands in."""
+    place = _ordinal(name)
+    if place is None:
+        return None
+    if place < excerpts[0].chunk.start:
+        return 0  # of what stands before the first one
+    ranges = (range(each.chunk.start + shift, each.chunk.stop + shift) for each, shift in zip(excerpts, shifts, strict=True))
+    return next((number for number, span in enumerate(ranges) if place in span), None)
+
+
+def _owner(names: Sequence[str], excerpts: Sequence[Excerpt], shifts: Sequence[int]) -> int:
+    return next((holder for name in names if (holder := _holder(name, excerpts, shifts)) is not None), 0)
+
+
+def _own(name: str, owner: int, excerpts: Sequence[Excerpt], shifts: Sequence[int]) -> str:
+    """The name of an event as it is in its own conversation; empty where it stands in another one."""
+    place = _ordinal(name)
+    return f"e{place - shifts[owner]}" if place is not None and _holder(name, excerpts, shifts) == owner else ""

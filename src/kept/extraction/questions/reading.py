@@ -63,7 +63,7 @@ class Reading:
         """The place of an event that was shown, by the id the model knows it by."""
         digits = name.strip().strip("[]").removeprefix("e")
         place = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else -1
-        shown = any(each.ordinal == place for each in (*self.chunk.lead, *self.chunk.turns))
+        shown = any(each.ordinal == place and each.text for each in (*self.chunk.lead, *self.chunk.turns))
         return place if shown and place in self.events else None
 
     def cited(self, candidate: Candidate) -> list[int]:

@@ -1,31 +1,34 @@
 """Turns: an event as a model reads it, and how many tokens that is. Knows nothing of chunks and questions."""
 
 import re
+from collections.abc import Sequence
 
 from kept.core.error_fingerprint import error_lines
-from kept.core.event import Author, Event, Kind, Tool
-from kept.core.spans import spans_of
+from kept.core.event import Author, Event, Kind, Tool, is_note
+from kept.core.spans import spans_of, typed_text
 from kept.core.text import is_cjk
 
-# What supports no memory is named and left out: it was put there by a program, or is not the conversation.
-_LEFT_OUT = {
-    Author.INJECTED: "put in by a program",
-    Author.SUBAGENT: "a sub-agent",
-    Author.COMPACTION: "a summary of what was before",
-    Author.ABANDONED: "taken back by the person",
-}
-# Of a call and of what came back the beginning, the end and the lines about errors: what was said stays whole.
-_TARGET = 400
-_DETAIL = 200
-_HEAD, _TAIL = 300, 120
-_FAILED_HEAD, _FAILED_TAIL = 600, 300
-_ERRORS = 3
+# What supports no memory is left out: it was put there by a program, or is not the conversation.
+_LEFT_OUT = (Author.INJECTED, Author.SUBAGENT, Author.COMPACTION, Author.ABANDONED)
+# What the person typed stays whole. Of everything else stay the beginning and the end, by which the person's words are understood.
+_SAID_HEAD, _SAID_TAIL = 300, 600
+_NOTE_CHARS = 240
+_PROSE_WORDS = 12  # plain words from which a sentence of a note counts as prose
+_FOREIGN_HEAD, _FOREIGN_TAIL = 240, 80
+_TARGET = 160
+_DETAIL = 100
+_HEAD, _TAIL = 60, 60
+_FAILED_HEAD, _FAILED_TAIL = 240, 160
+_ERRORS = 2
 # What a tool that only shows or changes files gives back when it works tells nothing that the call does not.
-_SHOWING = ("read", "edit", "write", "view", "glob", "grep", "list", "patch", "replace", "create")
-_BRIEF = 100
+_READING = ("read", "view", "glob", "grep", "list", "todo")
+_SHOWING = (*_READING, "edit", "write", "patch", "replace", "create")
 _CHARS_A_TOKEN = 3
 # What could be taken for the beginning of an event, or for the end of the conversation.
 _FORGED = re.compile(r"(?m)^\[(?=e\d)|<(?=/?(?:conversation|foreign)\b)")
+_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
+_WORD = re.compile(r"(?<![\w`./-])[^\W\d_]{2,}(?![\w`/-])")
+_FENCED = re.compile(r"(?ms)^[ \t]*(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)")
 
 
 def weigh(text: str) -> int:
@@ -35,29 +38,58 @@ def weigh(text: str) -> int:
 
 
 def shown(event: Event, ordinal: int) -> str:
-    """The event as one block of text that begins with its id and its author."""
-    head = f"[e{ordinal}] "
-    if event.author in _LEFT_OUT:
-        return f"{head}({_LEFT_OUT[event.author]}, {len(event.text):,} characters)"
+    """The event as one block of text that begins with its id and its author; empty where it supports no memory."""
+    said = "" if event.author in _LEFT_OUT else _shown(event)
+    return f"[e{ordinal}] {said}" if said else ""
+
+
+def _shown(event: Event) -> str:
     match event.kind:
         case Kind.PROMPT:
-            return f"{head}person: {_said(event)}"
+            return f"person: {words}" if (words := _prompt(event)) else ""
         case Kind.RESPONSE:
-            return f"{head}assistant: {_plain(event.text)}"
+            return f"assistant: {words}" if (words := _response(event)) else ""
         case Kind.TOOL_CALL:
-            return f"{head}call {_call(event.tool, event.text)}"
+            return "" if _is(event.tool, _READING) else f"call {_call(event.tool, event.text)}"
         case Kind.TOOL_OUTPUT:
-            return f"{head}output{_outcome(event.tool)}: {_plain(_output(event))}"
+            words = _output(event)
+            return f"output{_outcome(event.tool)}: {_plain(words)}" if words else ""
 
 
-def _said(event: Event) -> str:
-    """What a person sent, with what they did not type between tags that say what it is."""
+def is_told(event: Event) -> bool:
+    """Whether an event alone makes a question worth asking: the person typed in it, or it is an entry of a journal."""
+    return is_note(event) or bool(typed_text(event))
+
+
+def _prompt(event: Event) -> str:
+    """What a person sent, with what they did not type cut, between tags that say what it is."""
     parts = []
     for span in spans_of(event):
-        words = _plain(event.text[span.start : span.end])
-        if words:
-            parts.append(words if span.is_typed else f'<foreign kind="{span.kind}">{words}</foreign>')
+        words = event.text[span.start : span.end].strip()
+        if words and span.is_typed:
+            parts.append(_plain(words))
+        elif words:
+            parts.append(f'<foreign kind="{span.kind}">{_plain(_cut(words, _FOREIGN_HEAD, _FOREIGN_TAIL))}</foreign>')
     return "\n".join(parts)
+
+
+def _response(event: Event) -> str:
+    """What an assistant said without its code, or wrote into a journal."""
+    text = _FENCED.sub(lambda match: f"[{match[2].count(chr(10))} lines of code]\n", event.text).strip()
+    return _plain(_prose(text, _NOTE_CHARS) if is_note(event) else _cut(text, _SAID_HEAD, _SAID_TAIL))
+
+
+def _prose(text: str, most: int) -> str:
+    """The sentences and lines of a text that fit into so many characters, in their order: prose before lists of names."""
+    parts = [part for part in _SENTENCE.split(text) if part.strip()]
+    if len(text) <= most + 40 or not parts:
+        return text
+    taken, left = set[int](), most
+    for place in sorted(range(len(parts)), key=lambda place: (-min(_PROSE_WORDS, len(_WORD.findall(parts[place]))), place)):
+        if len(parts[place]) <= left:
+            taken.add(place)
+            left -= len(parts[place]) + 1
+    return "\n".join(parts[place].strip() for place in sorted(taken)) or _cut(text, most, 0)
 
 
 def _plain(text: str) -> str:
@@ -67,8 +99,12 @@ def _plain(text: str) -> str:
 def _call(tool: Tool | None, text: str) -> str:
     if tool is None:
         return _plain(_cut(text, _TARGET, 0))
-    parts = (_cut(tool.target, _TARGET, 0), _cut(tool.detail, _DETAIL, 0), _cut(text, _DETAIL, 0))
+    parts = (_cut(tool.target, _TARGET, 0), _cut(tool.detail, _DETAIL, 0), "" if tool.target else _cut(text, _DETAIL, 0))
     return _plain(f"{tool.name}: " + "\n".join(dict.fromkeys(part for part in parts if part.strip())))
+
+
+def _is(tool: Tool | None, kinds: Sequence[str]) -> bool:
+    return tool is not None and any(word in tool.name.lower() for word in kinds)
 
 
 def _outcome(tool: Tool | None) -> str:
@@ -85,9 +121,10 @@ def _output(event: Event) -> str:
     text = event.text.strip()
     if _failed(event.tool):
         return _cut(text, _FAILED_HEAD, _FAILED_TAIL)
-    shows = event.tool is not None and any(word in event.tool.name.lower() for word in _SHOWING)
-    short = _cut(text, _BRIEF, 0) if shows else _cut(text, _HEAD, _TAIL)
-    telling = [line for line in error_lines(text)[:_ERRORS] if line not in short] if short != text and not shows else []
+    if _is(event.tool, _SHOWING):
+        return ""
+    short = _cut(text, _HEAD, _TAIL)
+    telling = [line for line in error_lines(text)[:_ERRORS] if line not in short] if short != text else []
     return "\n".join((short, *telling))
 
 
@@ -96,4 +133,4 @@ def _cut(text: str, head: int, tail: int) -> str:
     left = len(text) - head - tail
     if left <= 40:
         return text
-    return f"{text[:head].rstrip()} […{left:,} characters…] {text[len(text) - tail :].lstrip() if tail else ''}".rstrip()
+    return f"{text[:head].rstrip()} […] {text[len(text) - tail :].lstrip() if tail else ''}".rstrip()

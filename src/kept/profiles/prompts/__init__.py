@@ -41,13 +41,15 @@ class Prompt:
     """A profile's extraction prompt.
 
     ``origin`` is the file of the user's own text, or ``"built in"``; ``text`` what it says, ``system`` the whole stable text that a
-    model gets, ``version`` a hash of that (8 hex digits). ``declared`` are the categories its front matter adds to the profile.
+    model gets, ``reminder`` what stands after the conversation, ``version`` a hash of both (8 hex digits). ``declared`` are the
+    categories its front matter adds to the profile.
     """
 
     profile: str
     origin: str
     text: str
     system: str
+    reminder: str
     version: str
     declared: tuple[Category, ...] = ()
 
@@ -105,13 +107,15 @@ def composed(made: Profile, text: str, origin: str) -> Prompt:
     head, body = _parted(text)
     declared = _declared(head, made, origin)
     profile = overlaid(made, declared)
-    listed = "\n\n".join(map(_described, profile.categories))
+    listed = "\n".join(map(_described, profile.categories))
     body = body.strip()
     body = body.replace("{{categories}}", listed) if "{{categories}}" in body else f"{body}\n\n# What to keep\n\n{listed}"
-    contract = (files(__name__) / "contract.md").read_text(encoding="utf-8")
+    contract, reminder = ((files(__name__) / name).read_text(encoding="utf-8") for name in ("contract.md", "reminder.md"))
     system = f"{body}\n\n{contract.replace('{{ids}}', ', '.join(each.id for each in profile.categories)).strip()}\n"
-    version = sha256(system.encode()).hexdigest()[:8]
-    return Prompt(profile=made.id, origin=origin, text=text, system=system, version=version, declared=declared)
+    version = sha256(f"{system}{reminder}".encode()).hexdigest()[:8]
+    return Prompt(
+        profile=made.id, origin=origin, text=text, system=system, reminder=reminder.strip(), version=version, declared=declared
+    )
 
 
 def overlaid(made: Profile, declared: tuple[Category, ...]) -> Profile:
@@ -122,17 +126,8 @@ def overlaid(made: Profile, declared: tuple[Category, ...]) -> Profile:
 
 
 def _described(each: Category) -> str:
-    gates = (
-        ("rests on the person's own words", each.users_words),
-        ("names something concrete", each.specific),
-        ("says what to do or not to do", each.actionable),
-    )
-    rules = "; ".join(rule for rule, holds in gates if holds)
-    lines = [f"## {each.id}", each.belongs]
-    lines += [f"Not: {each.excludes}"] if each.excludes else []
-    lines += [f"Always: {rules}."] if rules else []
-    lines += [f"For example: {example}" for example in each.examples]
-    return "\n".join(lines)
+    excluded = f" Not: {each.excludes}" if each.excludes else ""
+    return f"- {each.id}: {each.belongs}{excluded}"
 
 
 def _read(path: Path) -> str:
