@@ -125,6 +125,63 @@ def test_a_disguised_secret_is_found(text: str) -> None:
     assert "Xk29fj0qLm" not in done.text
 
 
+def full_width(text: str) -> str:
+    return "".join(chr(ord(char) + 0xFEE0) for char in text)
+
+
+def encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+WORD = drawn(random.Random(5), B62, 16)
+BARE = token()[4:]
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        (f"token {full_width(token())} ok", full_width(BARE)),
+        (f"token {full_width('ghp_')}{BARE} ok", BARE),
+        (f"token gh\u0440_{BARE} ok", BARE),
+        (f"\uff50\uff41\uff53\uff53\uff57\uff4f\uff52\uff44\uff1d{WORD}", WORD),
+        (f"p\u0430ssw\u043erd={WORD}", WORD),
+        (f"token **ghp_**{BARE} ok", BARE),
+        (f"token gh<b>p</b>_{BARE} ok", BARE),
+        (f"token ghp_{BARE[:9]}<!-- -->{BARE[9:]} ok", BARE[9:]),
+        (f"token ghp\\_{BARE} ok", BARE),
+        (f"token gh&#112;_{BARE} ok", BARE),
+        (f"token gh\\u0070_{BARE} ok", BARE),
+        (f"t = 'ghp_{BARE[:9]}' + '{BARE[9:]}'", BARE[9:]),
+        (f"token ghp_{BARE[:9]}\u0301{BARE[9:]} ok", BARE[9:]),
+        (f"token ghp_{BARE[:9]}\u2800{BARE[9:]} ok", BARE[9:]),
+        (f"x {encoded(f'password={WORD}')}", encoded(f"password={WORD}")[12:]),
+        (f"x {encoded(f'user=bob&password={WORD}')}", encoded(f"user=bob&password={WORD}")[-12:]),
+        (f"x {encoded('Authorization: Basic ' + encoded(f'admin:{WORD}'))}", encoded("x" * 21 + encoded(f"admin:{WORD}"))[-20:]),
+        (f"x {encoded(f'a {token()}')}", encoded(f"a {token()}")[8:]),
+        (f"curl -su admin:{WORD} https://example.org", WORD),
+        ("curl https://example.org \\\n  -u bob:sunshine", "sunshine"),
+    ],
+)
+def test_a_secret_is_found_in_the_letters_and_the_markup_it_hides_behind(text: str, secret: str) -> None:
+    assert secret in text
+    assert secret not in redact(text, key=KEY).text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Привет, файл report_2\u0430 лежит в папке version2а",
+        "設定：ＡＰＩ　ｖ２ を使う",
+        "the **very**bold `a``b` and <b>x</b>y, don''t",
+        "curl -u user:password https://example.org",
+        'curl -u "$USER:$TOKEN" https://example.org',
+        f"x {encoded('password reset and secret santa, all in one line')}",
+    ],
+)
+def test_lookalikes_and_markup_without_a_secret_stay(text: str) -> None:
+    assert redact(text, key=KEY).text == text
+
+
 @given(
     st.text(),
     st.lists(st.sampled_from([text for _, text, _ in positives(1)] + negatives()), max_size=4),

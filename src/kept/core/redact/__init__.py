@@ -7,7 +7,7 @@ strip invisible characters: that happens before.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from kept.core.redact.book import Rule, book
@@ -87,7 +87,7 @@ def _apart(spans: list[Span], data: bytes) -> list[Span]:
     taken = [match.span() for match in _MARK.finditer(data)]
     ends = [end for _, end in taken]
     result: list[Span] = []
-    for span in sorted(spans, key=lambda span: (span.start, span.end)):
+    for span in sorted((_whole(span, data) for span in spans), key=lambda span: (span.start, span.end)):
         mark = bisect_right(ends, span.start)
         if span.end <= span.start or (mark < len(taken) and taken[mark][0] < span.end):
             continue
@@ -98,6 +98,16 @@ def _apart(spans: list[Span], data: bytes) -> list[Span]:
         else:
             result.append(span)
     return result
+
+
+def _whole(span: Span, data: bytes) -> Span:
+    """A span that cuts no character: the patterns see bytes."""
+    start, end = span.start, span.end
+    while start > 0 and data[start] & 0xC0 == 0x80:
+        start -= 1
+    while end < len(data) and data[end] & 0xC0 == 0x80:
+        end += 1
+    return span if (start, end) == (span.start, span.end) else replace(span, start=start, end=end)
 
 
 def _mark(

@@ -2,6 +2,7 @@
 
 import base64
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -9,6 +10,7 @@ from typing import Any
 
 import re2
 
+from kept.core.redact.lookalikes import LOOKALIKES, SPLIT
 from kept.core.redact.shape import latin, pattern
 from kept.core.redact.values import Setting
 
@@ -36,6 +38,8 @@ class Finder:
     MANIFESTS = -4
     ENCODED = -5
     BROKEN = -6
+    LOOKALIKES = -7
+    SPLIT = -8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +62,11 @@ _FOLDED = dict.fromkeys(
     Finder.ASSIGNMENTS,
 ) | {b"private>": Finder.PRIVATE_BLOCKS, b"private >": Finder.PRIVATE_BLOCKS, b"secret": Finder.MANIFESTS}
 _HIDDEN = (b"-----BEGIN ", b"postgres", b"mysql://", b"mongodb", b"redis://", b"https://")
+_HIDDEN_NAMES = tuple(
+    b"password,Password,PASSWORD,passwd,secret,SECRET,api_key,API_KEY,apikey,apiKey,access_key,ACCESS_KEY,token=,TOKEN=,"
+    b"Authorization:,authorization:,Bearer ,curl -".split(b",")
+)
+_DISGUISES = {LOOKALIKES: {Finder.LOOKALIKES}, SPLIT: {Finder.SPLIT}}
 
 
 @cache
@@ -76,20 +85,30 @@ def book() -> Book:
             if token and len(anchor) > 2 and not (len(anchor) == 3 and anchor.isalnum()):
                 exact[anchor].add(Finder.BROKEN)
     long = [anchor for anchor, called in exact.items() if Finder.BROKEN in called]
-    for word in (*(anchor for anchor in long if len(anchor) > 3), *_HIDDEN):
-        exact.setdefault(base64.b64encode(word)[: len(word) * 8 // 6], set()).add(Finder.ENCODED)
+    for word in (*(anchor for anchor in long if len(anchor) > 3), *_HIDDEN, *_HIDDEN_NAMES):
+        for encoded in _encodings(word):
+            exact.setdefault(encoded, set()).add(Finder.ENCODED)
     anchors = re2.Set.SearchSet(latin())
     for word in exact:
         anchors.Add(re2.escape(word))
     for word in folded:
         anchors.Add(b"(?i)" + re2.escape(word))
+    for shape in _DISGUISES:
+        anchors.Add(shape)
     anchors.Compile()
     return Book(
         rules=tuple(rules),
         anchors=anchors,
-        calls=tuple(frozenset(called) for table in (exact, folded) for called in table.values()),
+        calls=tuple(frozenset(called) for table in (exact, folded, _DISGUISES) for called in table.values()),
         broken=pattern(rb"(?:" + b"|".join(map(re2.escape, long)) + rb")[\w+/=.-]*\n[\w+/=.-]{6,}"),
     )
+
+
+def _encodings(word: bytes) -> Iterator[bytes]:
+    """What base64 makes of a word, whatever stands before it."""
+    for before in range(3):
+        first, end = -(-before * 8 // 6), (before + len(word)) * 8 // 6
+        yield base64.b64encode(b"\0" * before + word)[first:end]
 
 
 def _rule(kind: str, fields: dict[str, Any], setting: Setting) -> Rule:

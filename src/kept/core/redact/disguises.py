@@ -1,5 +1,6 @@
-"""Secrets in disguise: escaped for an address or a mail, broken over lines, wrapped in base64. Best effort; knows nothing of
-marks.
+"""Secrets in disguise: escaped, in letters that look like others, split by markup, broken over lines, wrapped in base64.
+
+Best effort; knows nothing of marks.
 """
 
 from bisect import bisect_right
@@ -8,13 +9,16 @@ from dataclasses import dataclass
 from itertools import islice
 
 from kept.core.redact.book import Finder, book
+from kept.core.redact.lookalikes import JOINT, PLAIN, SPLIT
 from kept.core.redact.places import Span, follow, scan
 from kept.core.redact.shape import pattern
 from kept.core.redact.values import Setting, decode64
 
 _ESCAPED = pattern(rb"%[0-9A-Fa-f]{2}")
-_RUN64 = pattern(rb"[A-Za-z0-9+/]{20,}={0,2}|[A-Za-z0-9_-]{20,}={0,2}")
+_RUN64 = pattern(rb"[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9_-]{16,}={0,2}")
+_JOINT, _SPLIT = pattern(JOINT), pattern(SPLIT)
 _ODD = pattern(rb"[0-9]|[a-z][A-Z]|[A-Z]{2}[a-z]")
+_WORD = [chr(byte).isascii() and (chr(byte).isalnum() or chr(byte) in "_-&\\<") for byte in range(256)]
 _LONGEST = 512
 _MOST_BROKEN = 64
 _BEFORE = 100  # an anchor may stand inside its token
@@ -37,19 +41,24 @@ class _View:
 def disguised(data: bytes, called: frozenset[int]) -> Iterator[Span]:
     """The secrets that only show once a text is decoded, with their places in the text as it stands."""
     if b"%" in data and _ESCAPED.search(data):
-        yield from _escaped(data, b"%")
+        yield from _of_view(_unescape(data, b"%"))
     if b"=3D" in data and b"=\n" in data:
-        yield from _escaped(data, b"=")
+        yield from _of_view(_unescape(data, b"="))
     if Finder.BROKEN in called and b"\n" in data:
         yield from _broken(data, called)
     if Finder.ENCODED in called:
         yield from _encoded(data)
+    if Finder.LOOKALIKES in called:
+        yield from _lookalikes(data)
+    if Finder.SPLIT in called:
+        yield from _split(data)
 
 
-def _escaped(data: bytes, sign: bytes) -> Iterator[Span]:
-    view = _unescape(data, sign)
+def _of_view(view: _View, base: int = 0) -> Iterator[Span]:
+    """The secrets of a view, with their places in a text in which it begins at ``base``."""
     for span in scan(view.data, book().called(view.data)):
-        yield Span(start=view.place(span.start), end=view.place(span.end), order=span.order, kind=span.kind, secret=span.secret)
+        start, end = base + view.place(span.start), base + view.place(span.end)
+        yield Span(start=start, end=end, order=span.order, kind=span.kind, secret=span.secret)
 
 
 def _unescape(data: bytes, sign: bytes) -> _View:
@@ -75,6 +84,66 @@ def _unescape(data: bytes, sign: bytes) -> _View:
         length += len(piece)
         at += 1 + len(part)
     return _View(data=b"".join(out), starts=starts, origins=origins)
+
+
+def _lookalikes(data: bytes) -> Iterator[Span]:
+    """The secrets of a text whose letters are replaced by those they pass for."""
+    text = data.decode("utf-8", "surrogatepass")
+    plain = text.translate(PLAIN).encode("utf-8", "surrogatepass")
+    chars = at = place = 0
+    for span in sorted(scan(plain, book().called(plain)), key=lambda span: span.start):
+        before, within = (
+            len(plain[low:high].decode("utf-8", "replace")) for low, high in ((at, span.start), (span.start, span.end))
+        )
+        place += len(text[chars : chars + before].encode("utf-8", "surrogatepass"))
+        chars, at = chars + before, span.start
+        length = len(text[chars : chars + within].encode("utf-8", "surrogatepass"))
+        yield Span(start=place, end=place + length, order=span.order, kind=span.kind, secret=span.secret)
+
+
+def _split(data: bytes) -> Iterator[Span]:
+    """The secrets near to what may split a token."""
+    low = high = 0
+    for joint in _SPLIT.finditer(data):
+        if joint.start() > high:
+            yield from _of_view(_joined(data[low:high]), low)
+            low = max(high, joint.start() - _BEFORE)
+        high = joint.end() + _LONGEST
+    yield from _of_view(_joined(data[low:high]), low)
+
+
+def _joined(data: bytes) -> _View:
+    """The view without what splits a token, and with the characters that are written as escapes."""
+    out, starts, origins = [], [0], [0]
+    length = at = 0
+    for joint in _JOINT.finditer(data):
+        start, end = joint.span()
+        written = joint.group(2)
+        if written is None and not (start and _WORD[data[start - 1]] and end < len(data) and _WORD[data[end]]):
+            continue
+        piece = data[at:start]
+        sign = b"" if written is None else _character(written)
+        length += len(piece)
+        if sign:
+            starts.append(length)
+            origins.append(start)
+        length += len(sign)
+        starts.append(length)
+        origins.append(end)
+        out += [piece, sign]
+        at = end
+    out.append(data[at:])
+    return _View(data=b"".join(out), starts=starts, origins=origins)
+
+
+def _character(written: bytes) -> bytes:
+    """The ASCII character of an escape; a space for any other."""
+    if written in (b"&lowbar;", b"\\_"):
+        return b"_"
+    digits = written.strip(b"&#;\\")
+    hexadecimal = digits[:1] in b"xXu"
+    code = int(digits.lstrip(b"xXu"), 16 if hexadecimal else 10)
+    return bytes([code]) if 32 <= code < 127 else b" "
 
 
 def _broken(data: bytes, called: frozenset[int]) -> Iterator[Span]:
