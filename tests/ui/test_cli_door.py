@@ -101,6 +101,18 @@ def test_an_unexpected_error_shows_its_place_and_none_of_its_words(capsys, home,
     assert "Traceback" in kept(capsys, "status", "--verbose")[2]
 
 
+def test_an_error_of_the_system_is_one_line_with_its_trace_in_the_log(capsys, home, monkeypatch):
+    def broken(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("kept.cli.commands.status.state", broken)
+    code, out, err = kept(capsys, "status")
+    log = home / ".local" / "share" / "kept" / "errors.log"
+    assert (code, out, err) == (2, "", f"kept: the system said: No space left on device; the trace is in {log}\n")
+    assert "kept status: " in log.read_text()
+    assert "in broken" in log.read_text()
+
+
 def test_an_interruption_says_that_nothing_is_lost_and_exits_130(capsys, home, monkeypatch):
     def stopped(*_, **__):
         raise KeyboardInterrupt

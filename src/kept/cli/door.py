@@ -38,9 +38,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = 0
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
-        code = _report_error(2, f"the system said: {error.strerror or type(error).__name__}{place}", error, words)
+        message = f"the system said: {error.strerror or type(error).__name__}{place}"
+        code = _report_error(2, _with_trace(message, error, words), error, words)
     except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback and no transcript text on the screen
-        code = _report_error(2, _unexpected(error, words), error, words)
+        from kept.install.error_log import error_line  # noqa: PLC0415 - only when something is to be told
+
+        code = _report_error(2, _with_trace(f"{error_line(error)} → report this line", error, words), error, words)
     sys.exit(code)
 
 
@@ -112,9 +115,9 @@ def _hush() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _unexpected(error: Exception, words: Sequence[str]) -> str:
-    """One line about an error that nobody foresaw; its trace goes to the log below the state folder."""
-    from kept.install.error_log import error_line, note_error  # noqa: PLC0415 - only when something is to be told
+def _with_trace(message: str, error: Exception, words: Sequence[str]) -> str:
+    """The line about an error that no command foresaw, and where its trace is: in the log below the state folder."""
+    from kept.install.error_log import note_error  # noqa: PLC0415 - only when something is to be told
     from kept.paths import find_paths  # noqa: PLC0415
 
     log = None
@@ -122,5 +125,4 @@ def _unexpected(error: Exception, words: Sequence[str]) -> str:
         call, rest = hoist(words)
         name = rest[0] if rest and rest[0] in COMMANDS else "help"
         log = note_error(find_paths(call.home, os.environ), f"kept {name}", error)
-    more = f"the trace is in {log}" if log else "--verbose shows more (read it before you share it)"
-    return f"{error_line(error)} → report this line; {more}"
+    return f"{message}; " + (f"the trace is in {log}" if log else "--verbose shows more (read it before you share it)")

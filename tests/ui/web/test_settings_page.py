@@ -30,7 +30,7 @@ def test_a_setting_is_changed_with_its_comments_kept_and_only_against_what_was_s
     assert served.ask("PUT", "/api/settings/llm.timeout", {"value": 30}, headers=seen)[0] == 412
     assert "# the small one" in path.read_text()
     assert "# mine" in path.read_text()
-    assert served.ask("PUT", "/api/settings/exclude", {"value": "*/a/*\n*/b, c/*\n"})[2]["value"] == ["*/a/*", "*/b, c/*"]
+    assert served.ask("PUT", "/api/settings/profiles", {"value": "vault\njournal\n"})[2]["value"] == ["vault", "journal"]
     assert served.ask("PUT", "/api/settings/llm.batch", {"value": True})[2]["value"] is True
     assert served.ask("PUT", "/api/settings/llm.timeout", {"value": None})[2]["value"] == 180.0
 
@@ -75,13 +75,10 @@ def test_a_source_is_turned_off_and_on(served):
     assert served.ask("PUT", "/api/sources/codex", {"on": True})[2]["value"] == []
 
 
-def test_the_night_is_entered_and_taken_out(served, no_scheduler):
-    (entry,) = served.ask("PUT", "/api/schedule", {"at": "03:15"})[2]["entries"]
-    assert entry["enabled"]
-    assert [each["kind"] for each in served.ask("GET", "/api/schedule")[2]["entries"]] == ["systemd"]
-    assert served.ask("PUT", "/api/schedule", {"at": "late"})[0] == 409
-    assert len(served.ask("DELETE", "/api/schedule")[2]["removed"]) == 2
-    assert [what for what, _ in no_scheduler] == ["enable", "disable"]
+def test_no_request_enters_the_night_or_takes_it_out(served, no_scheduler):
+    assert served.ask("GET", "/api/schedule")[2] == {"entries": []}
+    assert {served.ask(method, "/api/schedule", {})[0] for method in ("PUT", "DELETE", "POST")} == {405}
+    assert no_scheduler == []
 
 
 GUARDED = {
@@ -94,6 +91,9 @@ GUARDED = {
     "llm.recording": "/tmp/x",
     "journal.folder": ".ssh",
     "linked_folders": [".ssh"],
+    "exclude": ["*/talks/*"],
+    "sections": ["codex"],
+    "client_memory": ["claude"],
     "recall.embeddings": "https://evil.example/v1",
     "recall.embeddings_model": "m",
     "trust_agents": True,
@@ -134,7 +134,6 @@ def test_in_the_sample_nothing_of_the_persons_is_set_run_or_entered(served, home
     path = own(home, "# mine\n")
     assert served.ask("POST", "/api/sample", {"on": True})[0] == 200
     assert served.ask("PUT", "/api/settings/llm.timeout", {"value": 60})[0] == 200
-    assert served.ask("PUT", "/api/schedule", {})[0] == 409
     assert served.ask("POST", "/api/runs", {})[0] == 409
     assert path.read_text() == "# mine\n"
     assert no_scheduler == []

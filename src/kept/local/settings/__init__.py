@@ -34,7 +34,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 TERMINAL_ONLY = frozenset(
     {
         *("llm.adapter", "llm.command", "llm.base_url", "llm.key_env", "llm.env", "llm.script", "llm.recording"),
-        *("feed", "root", "projects", "journal.folder", "linked_folders"),
+        *("feed", "root", "projects", "journal.folder", "linked_folders", "exclude", "sections", "client_memory"),
         *("recall.embeddings", "recall.embeddings_model", "trust_agents", "handover"),
     }
 )

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, StrictBool, StrictFloat, StrictInt
 from starlette.responses import Response
 
 from kept.core.codec import dump
-from kept.core.errors import ConfigError, MissingError, UsageError
+from kept.core.errors import ConfigError, MissingError
 from kept.install import schedule as scheduling
 from kept.memories import configure
 from kept.memories.configure import Setting
@@ -85,12 +85,6 @@ class Switch(Body):
     on: StrictBool
 
 
-class When(Body):
-    """When the night's job runs."""
-
-    at: Annotated[str, Field(max_length=5, description="HH:MM; 02:30 where it is empty.")] = ""
-
-
 class StandingOut(BaseModel):
     """An entry with the system's scheduler."""
 
@@ -101,10 +95,9 @@ class StandingOut(BaseModel):
 
 
 class ScheduleOut(BaseModel):
-    """The night's job: its entries, or what was taken out."""
+    """The entries of the night's job."""
 
     entries: list[StandingOut]
-    removed: list[str] = []
 
 
 class Nothing(Body):
@@ -185,32 +178,8 @@ def switch_source(request: Request, answer: Response, name: Named, body: Switch)
 
 @router.get("/schedule", response_model=ScheduleOut)
 def schedule(request: Request) -> dict[str, Any]:
-    """The entries of the night's job with the system's schedulers."""
+    """The entries of the night's job with the system's schedulers. They name a program: only the terminal changes them."""
     return {"entries": [dump(each) for each in scheduling.standing(home_of(request), os.environ)]}
-
-
-@router.put("/schedule", response_model=ScheduleOut)
-def install_schedule(request: Request, body: When) -> dict[str, Any]:
-    """Have the system run kept every night."""
-    _refuse_in_sample(request)
-    with room_of(request).writing:
-        done = scheduling.install(home_of(request), os.environ, at=body.at)
-    return {"entries": [dump(done)]}
-
-
-@router.delete("/schedule", response_model=ScheduleOut)
-def uninstall_schedule(request: Request) -> dict[str, Any]:
-    """Take every entry of kept out of every scheduler of the system."""
-    _refuse_in_sample(request)
-    with room_of(request).writing:
-        gone = scheduling.uninstall(home_of(request), os.environ)
-    return {"entries": [], "removed": list(gone)}
-
-
-def _refuse_in_sample(request: Request) -> None:
-    """Raise UsageError where the sample is shown: nothing of the person's is changed there."""
-    if room_of(request).in_sample.is_set():
-        raise UsageError("this is the bundled sample", hint="leave the sample first")
 
 
 def _require_setting(name: str) -> str:
