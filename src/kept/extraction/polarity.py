@@ -1,7 +1,8 @@
 """What a sentence denies, restricts or makes general, and which numbers go with which words: so that no rewording turns it around.
 
-Reads markers of seven languages side by side, for a claim may be worded in another language than what it rests on. Two texts are
-compared by the words that they share: those behind a marker in one must stand behind a marker of the same kind in the other.
+Reads markers of all languages of the lexicons side by side, for a claim may be worded in another language than what it rests
+on. Two texts are compared by the words that they share: those behind a marker in one must stand behind a marker of the same
+kind in the other.
 """
 
 import re
@@ -9,92 +10,40 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from kept.profiles.lexicons import alternatives, number_words, word_list
+
 _READ = 4_000
 _SCOPE = 3  # telling words behind a marker that it is said of
 _ALIKE = 0.6  # share of the shorter clause's words from which two clauses say the same
 _MANY = 6
 _HEADS = 2  # those that it is surely said of
-_CLAUSE = re.compile(
-    r"[,;.:!?—()\n、。，；！？]+|\s[-–]\s|\b(?:but|and|sondern|aber|und|sino|pero|mais|mas|et|y|e)\b|[和但而]", re.IGNORECASE
-)
+_JOINED = rf"\b(?:{alternatives('polarity', 'clause', spaced=True)})\b|{alternatives('polarity', 'clause', spaced=False)}"
+_CLAUSE = re.compile(rf"[,;.:!?—()\n、。，；！？]+|\s[-–]\s|{_JOINED}", re.IGNORECASE)
 # A word, or a character of a script without spaces; kana bend words and name little.
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[\u30a0-\u30ff]{2,}|(?![\u3040-\u9fff])[^\W_](?:(?![\u3040-\u9fff])[\w'’./@+-])*")
-_DENIES = re.compile(
-    r"(?i)(?:(?<![\w-])(?:not|never|no longer|no|cannot|don['’]?t|doesn['’]?t|didn['’]?t|won['’]?t|can['’]?t|isn['’]?t"
-    r"|aren['’]?t|shouldn['’]?t|mustn['’]?t|\w+n['’]t|avoid|stop|without|neither|nor|instead of|rather than"
-    r"|nicht|nie|niemals|kein\w{0,2}|nimmer|ohne|anstatt|statt|vermeide\w?"
-    r"|nunca|jamás|tampoco|evita\w?|sin|en vez de|en lugar de|ne|n['’](?=\w)|jamais|aucune?|sans|évite\w?|au lieu d\w|não"
-    r"|nem|sem|em vez de|evite)(?![\w-])"
-    r"|不要|不再|不能|不用|不|没有|沒有|没|別|别|勿|禁止|避免|而不是|ではなく|じゃなく|せずに?|しない|ない|ません|禁止)"
-)
+
+
+def _markers(*names: str) -> "re.Pattern[str]":
+    spaced, unspaced = ("|".join(alternatives("polarity", name, spaced=apart) for name in names) for apart in (True, False))
+    return re.compile(rf"(?i)(?:(?<![\w-])(?:{spaced.strip('|')})(?![\w-])|{unspaced.strip('|')})")
+
+
+_BACKWARD = _markers("denies_back")
+_DENIES = _markers("denies", "denies_back")
+_RESTRICTS = _markers("restricts")
+_GENERAL = _markers("general")
+_ALWAYS = _markers("always")
+_SOMETIMES = _markers("sometimes")
+_DEPENDS = re.compile(rf"[?？]|{_markers('depends').pattern.removeprefix('(?i)')}", re.IGNORECASE)
 # Verbs by which a person turns something down without a denial.
 _REJECTS = re.compile(
-    r"(?i)\b(?:revert|remove|drop|disallow|forbid|prevent|reject|refuse|disable|ban|delete|exclude|skip|undo|wrong|bad|fail"
-    r"|missing|deprecat|legacy|unless|until|entfern|lösch|verbiet|falsch|schlecht|quita|elimina|borra|prohíb|mal|supprim|enlev"
-    r"|interdi|mauvais|faux|remov|apag|proíb|errad)\w*|\bn[oó]\b|删除|移除|去掉|拒绝|错|削除|消し|外し|だめ|間違"
-)
-_BACKWARD = re.compile(r"(?i)nicht|nie|niemals|ではなく|じゃなく|せずに?|しない|ない|ません")
-_RESTRICTS = re.compile(
-    r"(?i)(?:\b(?:only|solely|exclusively|nothing but|except|unless|nur|ausschließlich|lediglich|außer|sólo|solo|solamente"
-    r"|únicamente|excepto|seulement|uniquement"
-    r"|ne [^,.;]{1,30}? que|sauf|somente|apenas|exceto|just one)(?!\w)|只|仅|僅|唯一|だけ|のみ|しか)"
-)
-_GENERAL = re.compile(
-    r"(?i)(?:\b(?:always|every|each|all|any|must|from now on|whenever|everywhere|never|immer|jede\w?|alle\w?|stets|muss"
-    r"|müssen|nie|siempre|todos?|todas?|cada|debe\w?|toujours|chaque|tou(?:s|tes)"
-    r"|doit|doivent|sempre|tod[oa]s?|deve\w?)(?!\w)|总是|始终|永远|每|都|必须|一律|常に|必ず|いつも|毎|すべて)"
-)
-_ALWAYS = re.compile(r"(?i)(?:\b(?:always|immer|stets|siempre|toujours|sempre)(?!\w)|总是|始终|永远|常に|必ず|いつも)")
-_SOMETIMES = re.compile(
-    r"(?i)(?:\b(?:sometimes|usually|often|mostly|maybe|perhaps|manchmal|meistens|vielleicht|a veces|quizás?|parfois"
-    r"|peut-être|às vezes|talvez)(?!\w)|有时|可能|也许|時々|たぶん)"
-)
-_DEPENDS = re.compile(
-    r"(?i)[?？]|\b(?:if|when|once|until|while|but|wenn|falls|bis|aber|si|cuando|hasta|pero|quand|jusqu|mais|se|quando|até|mas)\b"
-    r"|如果|要是|但|もし|たら|なら|けど"
+    rf"(?i)\b(?:{alternatives('polarity', 'rejects', spaced=True)})\w*|\bn[oó]\b|{alternatives('polarity', 'rejects', spaced=False)}"
 )
 # Denials in form that order what they are said of.
-_IDIOMS = re.compile(
-    r"(?i)\b(?:(?:do not|don['’]?t|never) forget(?: to)?|not (?:only|just)|why not|no (?:problem|worries)|no doubt|if not"
-    r"|or not|not sure"
-    r"|nicht (?:vergessen|nur)|vergiss nicht|no (?:te )?olvides|no sólo|n['’]oubliez? pas|pas seulement"
-    r"|não (?:se )?esque[cç]\w+|não só)\b|不要忘|别忘|忘れず"
-)
+_IDIOMS = _markers("idioms")
 # Words that name nothing a marker could be said of.
-_EMPTY = re.compile(
-    r"a|again|all|also|am|an|any|are|as|at|auf|avec|be|been|benutze|benutzen|bitte|by|can|con|could|da|dans|das|de"
-    r"|del|dem|den|der|des|did|die|do|does|doing|done|du|each|ein|eine|einem|einen|einer|el|em|en|es|ever|every|faut"
-    r"|for|from|für|had|has|have|here|i|ich|if|il|im|in|is|it|it's|its|just|la|las|le|les|los|make|makes|man|may|mit"
-    r"|more|muss|my|müssen|na|need|no|nutze|nutzen|o|of|on|or|os|ou|our|para|pas|please|plus|por|pour|qu|que|se"
-    r"|should|sie|so|soll|sollen|sur|than|that|the|then|there|these|they|this|those|to|um|uma|un|una|unas|unos|usa"
-    r"|usamos|usar|use|used|uses|using|utilise|utiliser|verwende|verwenden|von|want|was|we|were|will|wir|with|would"
-    r"|you|your|zu|了|们|使|在|我|是|用|的|要|请"
-)
-_UNITS = {
-    "one": "1",
-    "two": "2",
-    "three": "3",
-    "four": "4",
-    "five": "5",
-    "six": "6",
-    "seven": "7",
-    "eight": "8",
-    "nine": "9",
-    "ten": "10",
-}
-_UNITS |= {
-    "zwei": "2",
-    "drei": "3",
-    "vier": "4",
-    "fünf": "5",
-    "dos": "2",
-    "tres": "3",
-    "deux": "2",
-    "trois": "3",
-    "dois": "2",
-    "três": "3",
-    "twice": "2",
-}
+_EMPTY = word_list("polarity", "empty") | word_list("polarity", "empty", spaced=False)
+_UNITS = number_words()
 _CODE = re.compile(r"`[^`\n]*`")
 _NUMBER = re.compile(r"(?<![\w./:#-])v?(\d+(?:[.,]\d+)*)(?![\w/-]|:\d)(?:\s?(?:ms|s|m|h|d|px|kb|mb|gb|%))?", re.IGNORECASE)
 
@@ -204,7 +153,7 @@ def _is_marker(token: str) -> bool:
 def _telling(token: str) -> str:
     """The stem of a word that names something; empty for one that does not."""
     word = token.casefold().strip(".'’-/")
-    if _EMPTY.fullmatch(word) or not word or word.isdigit():
+    if word in _EMPTY or not word or word.isdigit():
         return ""
     for ending in ("ing", "ed", "es", "s", "en", "e"):
         if len(word) - len(ending) >= 4 and word.endswith(ending) and word.isalpha():
@@ -234,7 +183,7 @@ def _numbers_differ(claim: str, sources: Iterable[str], around: Sequence[str]) -
 def _numbers(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
     """The numbers of a text, each with the telling words of its clause."""
     found: list[tuple[str, frozenset[str]]] = []
-    for clause in re.split(r"[,;!?\n、。，；](?!\d)|\.(?=\s|$)|\b(?:and|und|et|y|e)\b|[和と]", text):
+    for clause in re.split(rf"(?i)[,;!?\n、。，；](?!\d)|\.(?=\s|$)|{_JOINED}", text):
         tokens = [match[0] for match in _TOKEN.finditer(clause)]
         words = frozenset(word for token in tokens if (word := _telling(token)) and not _NUMBER.fullmatch(token))
         numbers = [match[1] for match in _NUMBER.finditer(clause)] + [

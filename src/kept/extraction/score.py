@@ -14,16 +14,14 @@ from pathlib import Path
 
 from kept.core.artifact import artifacts
 from kept.core.lexicon import TellingPatterns
-from kept.core.text import tokens, word_set
+from kept.core.text import tokens
 from kept.extraction.rules.patterns import has
 from kept.extraction.rules.tellings import mass
 from kept.extraction.rules.wishes import WISH
+from kept.profiles.lexicons import word_list
 
 NEAR = 3  # events before a prompt among which a reply counts as standing before it
-_WE = word_set(
-    "we we'd we'll we're we've our ours us wir unser unsere unseren uns nous notre nos nosotros nuestro nuestra nós nosso nossa"
-)
-_WE_UNSPACED = ("我们", "我們", "咱们", "私たち", "我々")
+_WE, _WE_UNSPACED = (word_list("assertion", "we", spaced=apart) for apart in (True, False))
 _QUESTION = ("?", "？")
 
 

@@ -1,7 +1,8 @@
 """The lexicons of the languages, read from the TOML files beside this module and joined into one value.
 
 Each cue is a list of RE2 fragments. In a language written with spaces a fragment must stand between word borders; in one without,
-it may stand anywhere. ``{name}`` in a fragment is replaced by the words of that macro.
+it may stand anywhere. The tables polarity, assertion and choice are read in all languages side by side, by the modules that
+their comments in ``en.toml`` name.
 """
 
 import re
@@ -18,7 +19,7 @@ from kept.core.lexicon import Lexicon, TellingPatterns
 LANGUAGES = ("en", "de", "es", "fr", "pt", "zh", "ja")
 
 # The files write ’ for either apostrophe; \x27 is the straight one, which a TOML literal cannot hold.
-_APOSTROPHE = r"[\x27\x{2019}]"
+_APOSTROPHE = r"[\x27’]"
 # Neither a letter nor a digit of the scripts that write words apart, so a name may stand between characters of the others: ranges
 # instead of classes keep the automata small.
 _EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}]"
@@ -131,6 +132,27 @@ def _common(language: str) -> frozenset[str]:
     return frozenset(str(_read(language).get("common", "")).split())
 
 
+def alternatives(table: str, name: str, *, spaced: bool) -> str:
+    """The fragments that all languages which write words apart (or those which do not) have under a name of a table, as
+    alternatives.
+    """
+    bodies = (body for body in map(_read, LANGUAGES) if bool(body["spaced"]) is spaced)
+    return "|".join(fragment for body in bodies for fragment in (body[table] if table else body).get(name, ()))
+
+
+def word_list(table: str, name: str, *, spaced: bool = True) -> frozenset[str]:
+    """The plain words of a list that all languages which write words apart (or those which do not) have under a name."""
+    bodies = (body for body in map(_read, LANGUAGES) if bool(body["spaced"]) is spaced)
+    return frozenset(word for body in bodies for word in body[table].get(name, "").split())
+
+
+def number_words() -> Mapping[str, str]:
+    """The number words of all languages, each with its digits."""
+    tables = (_read(language)["polarity"].get("numbers", {}) for language in LANGUAGES)
+    return {word: digits for table in tables for digits, words in table.items() for word in words.split()}
+
+
+@cache
 def _read(language: str) -> Mapping[str, Any]:
     place = resources.files("kept.profiles") / "lexicon" / f"{language}.toml"
     if not language.isalnum() or not place.is_file():

@@ -1,6 +1,6 @@
 """Whether a person asserts a passage of what they typed, judged by the sentences around it.
 
-Reads seven languages side by side. Any sign to the contrary counts, for what is not sure waits for the person.
+Reads all languages of the lexicons side by side. Any sign to the contrary counts, for what is not sure waits for the person.
 """
 
 from dataclasses import replace
@@ -8,6 +8,7 @@ from dataclasses import replace
 import re2
 
 from kept.core.sentences import Span, sentences
+from kept.profiles.lexicons import alternatives
 
 ASKED = "the passage stands in a question"
 SUPPOSED = "the passage hangs on a condition or a doubt"
@@ -15,108 +16,36 @@ ONCE = "the passage may hold for one occasion only"
 CONTENT = "the passage is content to be written elsewhere"
 ANOTHERS = "the passage may be the words of another author"
 WITHDRAWN = "the person takes the passage back or denies it"
-_REQUEST = re2.compile(
-    r"(?i)\b(?:can|could|would|will) you\b|\b(?:can|could|should) we (?:also |please |rather )|\bplease\b"
-    r"|\b(?:how about|what about|why (?:don['’]t|not|do))\b|\bbitte\b|\b(?:kannst|könntest|würdest) du\b|\bpor favor\b"
-    r"|\bpuedes\b|\bpodrías\b"
-    r"|\bpeux-tu\b|\bpourrais-tu\b|\bpouvez-vous\b|\bpode\b|请|請|ください|くれ"
+
+
+def _words(name: str) -> str:
+    return alternatives("assertion", name, spaced=True)
+
+
+def _signs(name: str) -> str:
+    return alternatives("assertion", name, spaced=False)
+
+
+_CONDITION, _DOUBT = _words("condition"), _words("doubt")
+_REQUEST = re2.compile(rf"(?i)\b(?:{_words('request')})\b|{_signs('request')}")
+_ASKS = re2.compile(rf"(?i)^\W*(?:(?:{_words('opener')})\W+)?(?:{_words('asks')})\b|{_signs('asks')}")
+_BEFORE = re2.compile(
+    rf"(?i)\b(?:{_CONDITION}|{_DOUBT})\b|(?:^|[,;:]\s*)(?:{_words('condition_opening')})\s|{_signs('condition')}|{_signs('doubt')}"
 )
-_ASKS = re2.compile(
-    r"(?i)^\W*(?:(?:so|and|but|also|hm+|ok|okay)\W+)?(?:(?:should|shall|do|does|did|must|may|could|would) (?:we|i|they"
-    r"|you|it|all)\b"
-    r"|(?:is|are|was|were) (?:it|that|this|there|we|they)\b|is it (?:right|true)|(?:sollen|sollten|müssen|dürfen) wir\b"
-    r"|soll ich\b"
-    r"|stimmt es\b|est-ce que\b|(?:devons|devrions)-nous\b|será que\b|é verdade que\b|es cierto que\b)"
-    r"|(?:吗|嗎|呢|ですか|ますか|でしょうか|べきか)\W*$|是不是|要不要|应不应该"
-)
-_CONDITION = (
-    r"if|unless|whether|in case|suppose|supposing|assuming|provided|wenn|falls|sofern|ob|angenommen|si|s['’]ils?"
-    r"|sauf si|à moins que|a menos que"
-    r"|caso|supón|suposons|supposons|suponha"
-)
-_DOUBT = (
-    r"wonder(?:ing)?|not sure|unsure|maybe|perhaps|what if|i doubt|frage mich|nicht sicher|vielleicht|eventuell"
-    r"|me pregunto|no sé si"
-    r"|quizás?|tal vez|me demande|pas sûr|peut-être|me pergunto|não sei se|talvez"
-)
-_UNSPACED_DOUBT = r"如果|要是|假如|万一|是否|也许|不确定|もし|かどうか|かもしれ|迷って"
-_BEFORE = re2.compile(rf"(?i)\b(?:{_CONDITION}|{_DOUBT})\b|(?:^|[,;:]\s*)se\s|{_UNSPACED_DOUBT}")
 _AFTER = re2.compile(
-    rf"(?i)^[\s,;(]*(?:(?:but|and|only|aber|nur|mais|pero|mas|solo|só)\s+)*(?:{_CONDITION}|se)\b|^\W*(?:なら|たら"
-    rf"|かどうか|かもしれ|的话)"
+    rf"(?i)^[\s,;(]*(?:(?:{_words('but')})\s+)*(?:{_CONDITION}|{_words('condition_opening')})\b|^\W*(?:{_signs('condition_after')})"
 )
-_WITHIN = re2.compile(
-    rf"(?i)^\W*(?:i(?:['’]m| am)? )?(?:{_DOUBT})\b|\bif\b.{{1,120}}\b(?:were|was|had)\b.{{1,160}}(?:\b(?:would|could)\b"
-    rf"|['’]d\b)"
-    r"|\bwenn\b.{1,120}(?:wär|hätte|würde)|\bsi\b.{1,80}(?:fuera|fuéramos|fuese|tuvi[eé]ra|étions|était|avions|avait)"
-    r"|\bse\b.{1,80}(?:fosse|fôssemos|tivesse|tivéssemos)|^\W*(?:假如|要是|もし)|かもしれ|也许"
-)
-_ONCE = re2.compile(
-    r"(?i)\bonce\b\W*(?:[,.;!)]|$|to\b|and\b|for\b|so\b)|\b(?:just|only)\W(?:for )?(?:this|the) (?:one |once|time|run"
-    r"|test)|\bone[- ]off\b|\bthis once\b"
-    r"|\bfor this (?:one )?(?:run|test)\b|\b(?:nur )?dieses eine mal\b|\bdiesmal\b|\b(?:nur|mal) einmal\b"
-    r"|\beinmal(?:ig)? (?:aus|ab|ohne|mit|zum)\b"
-    r"|\b(?:por|solo) (?:esta|una) vez\b|\besta vez\b|\bune (?:seule )?fois\b|\bcette fois\b|\bs[óo] (?:uma"
-    r"|desta) vez\b|\b(?:desta|uma) vez\b"
-    r"|这一次|这次|一次|今回だけ|今回は|一度だけ|一回"
-)
-_PLACES = (
-    r"readme\S*|docs?|documentation|changelog\S*|file|page|banner|message|commit|comment|docstring|title|heading|text"
-    r"|label|tooltip|test|ticket|issue"
-    r"|description|template|prompt|section|line|e-?mail|reply|post|slide|datei|seite|nachricht|kommentar|titel"
-    r"|überschrift|doku\w*|archivo|página"
-    r"|mensaje|comentario|título|fichier|message|commentaire|titre|arquivo|mensagem|comentário"
-)
-_CONTENT = re2.compile(
-    r"(?i)\b(?:add|write|put|insert|append|paste|post|reply|answer|print|display|send|translate|change|replace|set"
-    r"|commit|asserts?|include|say"
-    r"|schreib\w*|füge?|setze?|ergänze?|ändere?|übersetze?|antworte?|añade|agrega|escribe|pon|cambia|traduce|responde"
-    r"|ajoute\w*|écri[sv]\w*"
-    r"|mets|change[rz]?|tradui\w*|adicion[ae]|acrescent[ae]|escrev[ae]|coloque|mude|traduz\w*)\b"
-    rf".*(?:\b(?:{_PLACES})\b|\b(?:replies|says|reads)\b)|(?:添加|写|加|改|翻译|追加|書|訳).*"
-)
-_OWN = re2.compile(
-    r"(?i)\b(?:memory|memories|remember|rules?|claude\.md|agents\.md|mind|gedächtnis|merk\w*|regeln?|memoria|mémoire"
-    r"|memória|reglas?|règles?|regras?)\b|记忆|记住|覚え|记录"
-)
+_WITHIN = re2.compile(rf"(?i)^\W*(?:(?:{_words('doubter')}) )?(?:{_DOUBT})\b|\b(?:{_words('supposing')})|{_signs('supposing')}")
+_ONCE = re2.compile(rf"(?i)\b(?:{_words('once')})|{_signs('once')}")
+_CONTENT = re2.compile(rf"(?i)\b(?:{_words('writes')})\b.*\b(?:{_words('places')}|{_words('replies')})\b|(?:{_signs('writes')}).*")
+_OWN = re2.compile(rf"(?i)\b(?:{_words('own')})\b|{_signs('own')}")
 _AUTHOR = re2.compile(
-    r"(?i)^\W*(?:(?:here (?:is|are)|here['’]s|this is|forwarded|the|an?|our|hier ist|die|eine?|aquí está|el|voici|le|un"
-    r"|aqui está|o|um)\W+)*"
-    r"(?:e-?mail|mail|message|letter|memo|comment|review|post|article|guide|quote|excerpt|ticket|issue|reply|answer"
-    r"|slack|nachricht|brief|kommentar"
-    r"|artikel|auszug|correo|mensaje|carta|comentario|artículo|courriel|lettre|commentaire|mensagem|artigo)\b"
-    r".{0,60}\b(?:from|by|of|von|vom|unsere[rs]|de|del|du|da|do|à)\b"
-    r"|^\W*(?:from|von|aus|de|desde|fuente|source|quelle|fonte)\W.{1,80}[:：]\s*$|https?://\S+\s*[:：]?\s*$"
-    r"|^\W*https?://\S+[:：]\s*$"
-    r"|\b(?:wrote|writes|says|said|claims|schrieb|schreibt|sagte?|meint|escribió|dice|dijo|a écrit|écrit|dit|escreveu"
-    r"|diz|disse)\b[^.]{0,30}[:：]\s*$"
-    r"|^\W*(?:author|autor|auteur|subject|betreff|opened by)\s*[:：]|\bopened by \S+[:：]\s*$"
-    r"|(?:来自|发来|寫|写道|说)[^。]{0,30}[:：]\s*$|(?:から(?:の)?(?:メール|メッセージ)?|より)\s*[:：]\s*$|(?:的邮件"
-    r"|的消息)\s*[:：]\s*$"
+    rf"(?i)^\W*(?:{_words('author')})|https?://\S+\s*[:：]?\s*$|^\W*https?://\S+[:：]\s*$"
+    rf"|\b(?:{_words('wrote')})\b[^.]{{0,30}}[:：]\s*$|{_signs('author')}"
 )
-_FIRST_PERSON = re2.compile(r"(?i)^\W*(?:(?:as|like|and|but|wie)\s+)?(?:i|we|ich|wir|yo|nosotros|j['’]|je|nous|eu|nós)\b|^\W*我|私")
-_REPORTED = re2.compile(
-    r"(?i)^[\s\"'”’,.]*(?:(?:so|that['’]s what|is what|or so|at least)\s+)?(?:(?:the |our |my |his |her )?[\w-]+\s+)?"
-    r"(?:said|says|claims?|claimed|told (?:me|us)|thinks|according to|sagte?|meinte?|behauptet\w*|laut|dijo|dice|según"
-    r"|a dit|dit|selon|disse|diz|segundo)\b"
-    r"|^\W*(?:据|他说|她说|と言|って言)"
-)
-_WITHDRAWN = re2.compile(
-    r"(?i)\b(?:scrap|forget|ignore|disregard|strike|undo|cancel) (?:that|it|this)\b|\bnever ?mind\b|\bkidding\b"
-    r"|\bno,? wait\b|\bwait,? no\b|\bactually,? no\b"
-    r"|\bon second thoughts?\b|\btake (?:that|it) back\b|\blol,? no\b|\b(?:i|we) (?:don['’]t|do not) want (?:that"
-    r"|this)\b|\bbad idea\b|\bjust a joke\b"
-    r"|\b(?:is|are|was|were|that['’]s|he['’]s|she['’]s|they['’]re) (?:all |just |simply |completely )?(?:wrong|false"
-    r"|not true|untrue|nonsense|mistaken|a lie)\b"
-    r"|\bisn['’]t (?:true|right)\b|\bvergiss (?:das|es)\b|\bdoch nicht\b|\bquatsch\b|\bstreich das\b|\bwar ein scherz\b"
-    r"|\bnein,? warte\b|\bstimmt nicht\b"
-    r"|\b(?:ist|liegt) falsch\b|\bolvídalo\b|\bolvida eso\b|\bmejor no\b|\bno,? espera\b|\bera broma\b|\bes falso\b"
-    r"|\bno es (?:verdad|cierto)\b"
-    r"|\bse equivoca\b|\boublie (?:ça|cela)|\bnon,? attends\b|\bje plaisante\b|\bfinalement non|\bc['’]est faux\b"
-    r"|\bse trompe\b|\besque[cç]e (?:isso|isto)\b"
-    r"|\bn(?:ã|a)o,? espera\b|\bmelhor não|\bbrincadeira\b|\bé falso\b|\bestá errad[oa]\b|算了|不对|开玩笑|等等|是错的"
-    r"|やっぱり|やめて|冗談|忘れて|間違って|嘘"
-)
+_FIRST_PERSON = re2.compile(rf"(?i)^\W*(?:(?:{_words('first_person')})\b|{_signs('first_person')})")
+_REPORTED = re2.compile(rf"(?i)^[\s\"'”’,.]*(?:{_words('reported')})\b|^\W*(?:{_signs('reported')})")
+_WITHDRAWN = re2.compile(rf"(?i)\b(?:{_words('withdrawn')})\b|{_signs('withdrawn')}")
 _TRAILS = re2.compile(r"^\s*(?:\.{2,}|…)\s*\w")  # an ellipsis behind which a thought of its own begins
 _QUESTION = ("?", "？")
 _CLOSING = " \t\r\n\"'`”’)*_"

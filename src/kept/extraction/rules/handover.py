@@ -12,32 +12,20 @@ from kept.core.codec import digest
 from kept.core.event import Event, Origin
 from kept.core.handover import CAUSE, REWORDED
 from kept.core.memory import USER_SCOPE, Candidate, Evidence
-from kept.core.text import normal_form, one_line, tokens, word_set
+from kept.core.text import normal_form, one_line, tokens
 from kept.extraction.rules.assertion import unasserted
 from kept.extraction.rules.passages import Passage, content_words, find
 from kept.extraction.rules.suggestions import Suggestion, suggestions
 from kept.extraction.rules.view import LOOKBACK
+from kept.profiles.lexicons import word_list
 from kept.profiles.profile import Category, Profile
 
 LEAST = 4  # content words of a passage that is certain
 _SURE, _UNSURE = 0.95, 0.5
 _KINDS = (
-    (
-        "preference",
-        word_set("prefer preferred prefers rather like love hate lieber bevorzuge mag préfère aime prefiero gusta prefiro gosto"),
-    ),
-    (
-        "decision",
-        word_set("decided decide going chose chosen instead switch entschieden stattdessen décidé choisi decidido decidimos"),
-    ),
-    (
-        "constraint",
-        word_set(
-            "always never must mustn't don't dont not no only should shouldn't cannot ensure avoid immer nie niemals muss "
-            "müssen nicht kein keine "
-            "nur darf toujours jamais doit pas siempre nunca debe sempre deve não"
-        ),
-    ),
+    ("preference", word_list("assertion", "prefers")),
+    ("decision", word_list("assertion", "decides")),
+    ("constraint", word_list("assertion", "binds")),
 )
 
 

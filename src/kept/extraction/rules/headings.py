@@ -13,6 +13,7 @@ from kept.core.codec import digest
 from kept.core.event import Event, Origin, is_note
 from kept.core.memory import USER_SCOPE, Candidate
 from kept.extraction.rules.prompts import CERTAIN, evidence_of
+from kept.profiles.lexicons import alternatives
 from kept.profiles.profile import Profile, Shape
 
 HEADING = "heading"
@@ -29,7 +30,8 @@ _EDGE = re2.compile(r"^[^\pL]+|[^\pL\pN)]+$")
 _STAMP = re2.compile(r"\s*\([^()]*\)\s*$")
 _FENCE = ("```", "~~~")
 _NOT_PROSE = ("|", ">", "<", "![")
-_NOTHING = re2.compile(r"(?i)^(?:n/?a|none|nothing|no new|not applicable|keine|aucune?|ningun[oa]|nenhum[a]?|无|無|なし)\b.{0,20}$")
+_NO_ITEM = (alternatives("assertion", "nothing", spaced=apart) for apart in (True, False))
+_NOTHING = re2.compile(rf"(?i)^(?:{'|'.join(_NO_ITEM)})\b.{{0,20}}$")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

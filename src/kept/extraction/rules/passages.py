@@ -11,7 +11,8 @@ import re2
 from kept.core.event import Author, Event, Kind
 from kept.core.sentences import sentences
 from kept.core.spans import Span, SpanKind, spans_of
-from kept.core.text import NEGATIONS, is_cjk, tokens, word_set
+from kept.core.text import NEGATIONS, is_cjk, tokens
+from kept.profiles.lexicons import alternatives, word_list
 
 _FOREIGN = "\0"  # stands for a character that the person did not type
 _FOLDED = str.maketrans(
@@ -26,38 +27,25 @@ _FOLDED = str.maketrans(
 _ENCLOSING = " \t\r\n\"'`*_>"
 _STOPS = " .!。！"
 _CLAUSE = re2.compile(r"[.,;:!?…()\n，、。；：！？—–]")
-_UNSPACED = ("不", "没", "沒", "别", "別", "勿")
+_DENIALS = "".join(word_list("choice", "denies", spaced=False))
+
+
+def _words(name: str, table: str = "choice") -> str:
+    return "|".join(filter(None, (alternatives(table, name, spaced=apart) for apart in (True, False))))
+
+
+_AGREEMENT, _COURTESY = _words("agreement", ""), _words("courtesy")
 _CHOSEN = re2.compile(
-    r"(?i)^\W*(?:(?:yes|yep|yeah|ok|okay|sure|ja|genau|oui|d'accord|s[ií]|vale|sim|好的?|是的?|はい)\W+)?(?:(?:please|bitte"
-    r"|let's|lets|use|take|"
-    r"do|go with|nimm|wir nehmen|prends|usa|vamos com|选|選)\W+){0,3}(?:the |die |la |el |a )?(?:option|number|variante?"
-    r"|nummer|nr|no|opci[oó]n|"
-    r"op[cç][aã]o|choice|选项|方案|第|案)?\W*(?P<mark>[1-9]|1\d|[a-hA-H])(?:st|nd|rd|th|番|个)?(?:\W+(?:please|bitte"
-    r"|s'il te pla[iî]t|por favor|でお願いします))?\W*$"
+    rf"(?i)^\W*(?:(?:{_AGREEMENT})\W+)?(?:(?:{_words('takes')})\W+){{0,3}}(?:(?:{_words('articles')}) )?"
+    rf"(?:{_words('options')})?\W*(?P<mark>[1-9]|1\d|[a-hA-H])(?:{_words('ordinal')})?(?:\W+(?:{_COURTESY}))?\W*$"
 )
-_AGREED = re2.compile(
-    r"(?i)^\W*(?:yes|yep|yeah|ok|okay|sure|exactly|agreed|go ahead|do it|sounds good|ja|genau|gerne|passt|einverstanden"
-    r"|oui|d'accord|parfait|"
-    r"s[ií]|claro|vale|de acuerdo|sim|perfeito|combinado|好的?|是的?|可以"
-    r"|同意|はい|了解|お願いします)(?:\W+(?:please|bitte|do it|do that"
-    r"|go ahead))?\W*$"
-)
+_AGREED = re2.compile(rf"(?i)^\W*(?:{_AGREEMENT})(?:\W+(?:{_AGREEMENT}|{_COURTESY}))?\W*$")
 _ITEM = re2.compile(
-    r"(?mi)^[ \t]*(?:[-*+>][ \t]+|#{1,6}[ \t]+)?\W{0,3}(?:option|variante|opci[oó]n|op[cç][aã]o)?[ \t]*\(?(?P<mark>\d{1,2}"
-    r"|[A-H])[.):][*_ \t]"
+    rf"(?mi)^[ \t]*(?:[-*+>][ \t]+|#{{1,6}}[ \t]+)?\W{{0,3}}(?:{_words('options')})?[ \t]*\(?(?P<mark>\d{{1,2}}|[A-H])[.):][*_ \t]"
 )
 _NAME = 30  # characters of a name in quotation marks
 _ANSWER = 60  # characters of an answer that is a bare choice
-_FUNCTION_WORDS = word_set(
-    "a an the this that these those it its is are be been was were am do does did to of in on at by for from with as and "
-    "or so but then "
-    "than if we i you he she they me us our my your their them there here please will would can could may have has had just also "
-    "der die das den dem des ein eine einen einem einer und oder zu im in am auf für von mit bitte ich du wir ihr sie es "
-    "ist sind war wird "
-    "el la los las un una unos unas y o de del en por para con se es son que lo le les du des et ou dans sur pour avec "
-    "il elle on nous vous "
-    "je tu est sont ce cette os as um uma e do da no na que é são"
-)
+_FUNCTION_WORDS = word_list("choice", "function")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -225,7 +213,7 @@ def _is_cut(text: str, start: int) -> bool:
     """True if a denial stands just before a passage, in its clause: without it the passage says the reverse."""
     before = text[max(0, start - 200) : start]
     clause = before[max((match.end() for match in _CLAUSE.finditer(before)), default=0) :]
-    return not NEGATIONS.isdisjoint(tokens(clause)) or any(word in clause for word in _UNSPACED)
+    return not NEGATIONS.isdisjoint(tokens(clause)) or any(char in clause for char in _DENIALS)
 
 
 __all__ = ["Passage", "content_words", "find"]

@@ -5,6 +5,8 @@ Program patterns are matched against a whole name; failure patterns are searched
 
 import re2
 
+from kept.profiles.lexicons import alternatives
+
 TRIVIAL = re2.compile(r"cd|pushd|popd|export|set|source|\.|true|false|:|sleep|wait|exit|pwd|echo|printf")
 FILTERS = re2.compile(r"tail|head|e?grep|sed|awk|wc|sort|uniq|tee|cat|less|cut|tr|rg|jq")
 # Programs that read or print: their failures are probes, and their arguments are data.
@@ -100,11 +102,7 @@ CONSTANT = re2.compile(
 )
 # Words with which a person takes back what was done, or says that it did not help.
 TAKEN_BACK = re2.compile(
-    r"(?i)\b(?:revert|undo|un-do|roll(?:ed)? (?:it |that )?back|(?:put|change|set) (?:it|that|this) back|take (?:it"
-    r"|that) back|still (?:fail|broken|the same|not|doesn)"
-    r"|(?:did|does)(?:n['’]t| not) (?:help|work)|rückgängig|zurücknehmen|mach das (?:weg|zurück)|immer noch|annule|remets"
-    r"|toujours pas|deshaz|revierte|sigue (?:sin|fallando)"
-    r"|desfaz|reverte|ainda (?:não|falha))\b|撤销|还原|恢复原|还是不|元に戻|取り消|まだ(?:動|失敗)"
+    rf"(?i)\b(?:{alternatives('assertion', 'undone', spaced=True)})\b|{alternatives('assertion', 'undone', spaced=False)}"
 )
 # What undoes what a step placed or set.
 TAKES_AWAY = re2.compile(r"(?i)uninstall|remove|rm|del|delete|--?unset|unset|disable|unlink|purge|logout")
