@@ -23,9 +23,9 @@ _CLAUSE = re.compile(rf"[,;.:!?—()\n、。，；！？]+|\s[-–]\s|{_JOINED}"
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[\u30a0-\u30ff]{2,}|(?![\u3040-\u9fff])[^\W_](?:(?![\u3040-\u9fff])[\w'’./@+-])*")
 
 
-def _markers(*names: str) -> "re.Pattern[str]":
+def _markers(*names: str, end: str = r"(?![\w-])") -> "re.Pattern[str]":
     spaced, unspaced = ("|".join(alternatives("polarity", name, spaced=apart) for name in names) for apart in (True, False))
-    return re.compile(rf"(?i)(?:(?<![\w-])(?:{spaced.strip('|')})(?![\w-])|{unspaced.strip('|')})")
+    return re.compile(rf"(?i)(?:(?<![\w-])(?:{spaced.strip('|')}){end}|{unspaced.strip('|')})")
 
 
 _BACKWARD = _markers("denies_back")
@@ -36,9 +36,7 @@ _ALWAYS = _markers("always")
 _SOMETIMES = _markers("sometimes")
 _DEPENDS = re.compile(rf"[?？]|{_markers('depends').pattern.removeprefix('(?i)')}", re.IGNORECASE)
 # Verbs by which a person turns something down without a denial.
-_REJECTS = re.compile(
-    rf"(?i)\b(?:{alternatives('polarity', 'rejects', spaced=True)})\w*|\bn[oó]\b|{alternatives('polarity', 'rejects', spaced=False)}"
-)
+_REJECTS = _markers("rejects", end=r"\w*")
 # Denials in form that order what they are said of.
 _IDIOMS = _markers("idioms")
 # Words that name nothing a marker could be said of.
