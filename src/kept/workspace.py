@@ -107,7 +107,7 @@ class Workspace:
 
     def refuse_links(self, output: Path) -> None:
         """Raise RefusedPathError where an output leads over a link that may not be followed: neither read nor written, then."""
-        files.refuse_links(output, root=self.paths.root, links=self.links)
+        files.refuse_links(output, root=self.paths.boundary(output), links=self.links)
 
     def kind(self, name: str) -> tuple[Profile, Category]:
         """The category a person names, as ``preference`` or ``coding.preference``, and its profile; the default's first.

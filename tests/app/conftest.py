@@ -42,7 +42,7 @@ def desk_at(clock: Clock):
 
     @contextmanager
     def at(folder: Path, **options):
-        env = {"HOME": str(folder), "KEPT_EMBEDDINGS": "hashing"}
+        env = {"HOME": str(folder), "KEPT_EMBEDDINGS": "hashing", **options.pop("variables", {})}
         with opened(
             find_paths(str(folder), env), zone=options.pop("zone", "Europe/Berlin"), clock=clock, env=env, **options
         ) as workspace:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import plistlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -253,8 +254,37 @@ def test_hooks_and_outputs_go_where_the_environment_says_an_agents_folder_is(hom
     assert [change.path for change in planned(place)] == [own / "settings.json"]
     assert place.output(".claude/rules/memory.md") == own / "rules" / "memory.md"
     assert place.output("notes/memory.md") == home / "notes" / "memory.md"
-    assert place.output(".codex/AGENTS.md") == home / ".codex" / "AGENTS.md"  # kept writes nothing outside the home
+    assert place.output(".codex/AGENTS.md") == home / ".codex" / "AGENTS.md"  # a folder that is not there is not made
     assert find_paths(str(home / "trial"), os.environ).output(".claude/rules/memory.md").is_relative_to(home / "trial")
+
+
+def test_a_clients_folder_outside_the_home_is_read_hooked_written_and_left_as_it_was(desk_at, home, tmp_path):
+    own = tmp_path / "data" / "claude"
+    own.mkdir(parents=True)
+    (own / "settings.json").write_text('{"model": "opus"}')
+    say(home, "a", RULE)
+    (home / ".claude" / "projects").rename(own / "projects")
+    (home / ".claude").rmdir()
+    variables = {"CLAUDE_CONFIG_DIR": str(own)}
+    before = tree(own)
+    place = find_paths(None, {"HOME": str(home), **variables})
+    install_hooks(place)
+    assert has_hooks((own / "settings.json").read_text())
+    with desk_at(home, variables=variables) as workspace:
+        run(workspace, [], Options())
+        assert "ISO 8601" in (own / "rules" / "memory.md").read_text()
+        assert not (home / ".claude").exists()
+        assert leave(workspace, {}, run=quiet).problems == []
+    assert tree(own) == before
+
+
+def test_the_nights_job_finds_the_clients_where_the_shell_that_installed_it_does(home):
+    env = {"HOME": str(home), "CLAUDE_CONFIG_DIR": "/data/my claude", "XDG_DATA_HOME": "/data/share", "PATH": "/x"}
+    (entered,) = install(find_paths(None, env), env, kind="launchd", run=quiet).places
+    words = plistlib.loads(Path(entered).read_bytes())["ProgramArguments"]
+    assert words[:3] == ["/usr/bin/env", "CLAUDE_CONFIG_DIR=/data/my claude", "XDG_DATA_HOME=/data/share"]
+    (plain,) = install(find_paths(None, {"HOME": str(home)}), {}, kind="launchd", run=quiet).places
+    assert plistlib.loads(Path(plain).read_bytes())["ProgramArguments"][0] != "/usr/bin/env"
 
 
 def test_a_section_in_a_file_with_other_line_endings_that_nobody_edited_is_told_as_nobodys(sectioned_desk, home):

@@ -3,6 +3,7 @@
 A missed night needs no entry of its own: the next run reads whatever is new, whenever it comes.
 """
 
+import os
 import sys
 from collections.abc import Mapping
 from datetime import time
@@ -31,7 +32,7 @@ def install(
         known_zone(zone)
         if chosen is not Kind.SYSTEMD:
             raise UsageError(f"{chosen} knows no zones", hint="leave --tz out: the time is the machine's own")
-    entry = Entry(command=_command(home), at=_parse_time(at), zone=zone)
+    entry = Entry(command=_command(home, env), at=_parse_time(at), zone=zone)
     wanted = schedulers.files_of(chosen, entry, home.root, env)
     for path, text in wanted.items():
         files.write(
@@ -103,8 +104,25 @@ def _parse_time(text: str) -> time:
         raise UsageError(f"{text!r} is no time of day", hint="write HH:MM, such as 02:30") from error
 
 
-def _command(home: Paths) -> tuple[str, ...]:
-    """The command of the night's job: this very interpreter, so that no PATH decides which kept runs."""
+# What says where clients keep their files: a scheduler knows nothing of the shell that they are set in.
+_VARIABLES = (
+    *("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME", "PI_CODING_AGENT_DIR", "OPENCLAW_STATE_DIR"),
+    *("OPENCODE_DB", "AIDER_CHAT_HISTORY_FILE", "VAULTS_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME"),
+)
+
+
+def _command(home: Paths, env: Mapping[str, str]) -> tuple[str, ...]:
+    """The command of the night's job: this very interpreter, so that no PATH decides which kept runs, and the folders of clients
+    that the environment names now. Windows keeps its variables with the user.
+    """
     script = Path(sys.executable).with_name("kept")
     program = (str(script),) if script.is_file() else (sys.executable, "-m", "kept")
-    return (*program, "schedule", "run", "--quiet", *(("--home", str(home.root)) if home.root != home.user else ()))
+    named = tuple(f"{name}={env[name]}" for name in _VARIABLES if env.get(name)) if os.name == "posix" else ()
+    return (
+        *(("/usr/bin/env", *named) if named else ()),
+        *program,
+        "schedule",
+        "run",
+        "--quiet",
+        *(("--home", str(home.root)) if home.root != home.user else ()),
+    )

@@ -138,7 +138,7 @@ def install_hooks(home: Paths, changes: tuple[Change, ...] | None = None) -> tup
         else:
             noted[str(each.path)]["after"] = base64.b64encode(data).decode()
         _note(home, noted)
-        files.write(each.path, data, expect=content.stamp, root=home.root)
+        files.write(each.path, data, expect=content.stamp, root=home.boundary(each.path))
     return changes
 
 
@@ -180,10 +180,10 @@ def _leave_clients(home: Paths, left: Left) -> None:
                 continue
             untouched = base64.b64decode(known.get("after") or "") == content.data
             if untouched and known.get("before") is None:
-                files.remove(path, expect=content.stamp, root=home.root)
+                files.remove(path, expect=content.stamp, root=home.boundary(path))
             else:
                 data = base64.b64decode(known["before"]) if untouched else without_hooks(text, str(path)).encode()
-                files.write(path, data, expect=content.stamp, root=home.root)
+                files.write(path, data, expect=content.stamp, root=home.boundary(path))
             left.removed.append(f"the hooks in {path}")
         except KeptError as error:
             left.problems.append(str(error))
@@ -216,9 +216,9 @@ def _leave_outputs(workspace: Workspace, left: Left) -> None:
                     left.aside.append(str(files.put_aside(path, into=workspace.paths.state / "aside")))
                 rest = section.remove(content.data, absorbed=inside, where=str(path)) if in_section else b""
                 if rest.strip():
-                    files.write(path, rest, expect=content.stamp, root=workspace.paths.root, links=workspace.links)
+                    files.write(path, rest, expect=content.stamp, root=workspace.paths.boundary(path), links=workspace.links)
                 else:
-                    files.remove(path, expect=content.stamp, root=workspace.paths.root, links=workspace.links)
+                    files.remove(path, expect=content.stamp, root=workspace.paths.boundary(path), links=workspace.links)
                 left.removed.append(f"the section in {path}" if rest.strip() else str(path))
             workspace.store.drop_output(str(path))
         except (KeptError, OSError) as error:

@@ -48,13 +48,15 @@ class Client:
     variable: str = ""
     below: bool = False
 
-    def folder_in(self, home: Path, variables: Mapping[str, str]) -> Path:
-        """The folder: where its variable says, as far as that lies below the home; kept writes nowhere else."""
+    def folder_in(self, home: Path, variables: Mapping[str, str], *, outside: bool = False) -> Path:
+        """The folder: where its variable says, as far as that lies below the home or is, ``outside``, a folder that is there."""
         usual, named = home / self.folder, variables.get(self.variable, "")
         if not named:
             return usual
         given = Path(named).expanduser() / (self.folder if self.below else "")
-        return given if given.is_absolute() and given.is_relative_to(home) and ".." not in given.parts else usual
+        if not given.is_absolute() or ".." in given.parts:
+            return usual
+        return given if given.is_relative_to(home) or (outside and given.is_dir()) else usual
 
 
 CLIENTS = (

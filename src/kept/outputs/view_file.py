@@ -95,7 +95,7 @@ def write_view(workspace: Workspace, path: Path, content: Content, profile: Prof
         return None
     if not dry:
         workspace.store.intend(str(path), after)
-        files.write(path, data, expect=content.stamp, root=workspace.paths.root, links=workspace.links)
+        files.write(path, data, expect=content.stamp, root=workspace.paths.boundary(path), links=workspace.links)
         workspace.store.wrote(str(path), after)
     return data
 

@@ -277,7 +277,7 @@ def _write_target(workspace: Workspace, target: Target, read: _Read, lines: tupl
     whole = _whole_file(target, read, lines, data)
     if whole == (None if read.content.stamp == files.MISSING else read.content.data):
         if workspace.store.output(path) != ((after,) if lines else ()) and not written.dry:  # a write was cut short
-            files.tidy(target.path, root=workspace.paths.root, links=workspace.links)
+            files.tidy(target.path, root=workspace.paths.boundary(target.path), links=workspace.links)
             workspace.store.wrote(path, after) if lines else workspace.store.drop_output(path)
         return
     if written.dry:
@@ -285,10 +285,12 @@ def _write_target(workspace: Workspace, target: Target, read: _Read, lines: tupl
     else:
         workspace.store.intend(path, after)
         if whole is None:
-            files.remove(target.path, expect=read.content.stamp, root=workspace.paths.root, links=workspace.links)
+            files.remove(target.path, expect=read.content.stamp, root=workspace.paths.boundary(target.path), links=workspace.links)
             workspace.store.drop_output(path)
         else:
-            files.write(target.path, whole, expect=read.content.stamp, root=workspace.paths.root, links=workspace.links)
+            files.write(
+                target.path, whole, expect=read.content.stamp, root=workspace.paths.boundary(target.path), links=workspace.links
+            )
             workspace.store.wrote(path, after)
     written.files.append((path, len(whole or b"")))
 
@@ -354,9 +356,11 @@ def start_over(workspace: Workspace) -> list[str]:
             place = files.put_aside(target.path, into=workspace.paths.state / "aside")
             if target.heading:
                 data = section.remove(content.data, where=path)
-                files.write(target.path, data, expect=content.stamp, root=workspace.paths.root, links=workspace.links)
+                files.write(
+                    target.path, data, expect=content.stamp, root=workspace.paths.boundary(target.path), links=workspace.links
+                )
             else:
-                files.remove(target.path, expect=content.stamp, root=workspace.paths.root, links=workspace.links)
+                files.remove(target.path, expect=content.stamp, root=workspace.paths.boundary(target.path), links=workspace.links)
             workspace.store.drop_output(path)
             told.append(
                 f"{path} may hold edits of yours that cannot be told apart any more; it is kept at {place} and written anew"

@@ -295,7 +295,7 @@ def save(workspace: Workspace, name: str, text: str, *, if_match: str, accept_lo
 
     def write_file() -> None:
         try:
-            files.write(known.path, data, expect=content.stamp, root=workspace.paths.root, links=workspace.links)
+            files.write(known.path, data, expect=content.stamp, root=workspace.paths.boundary(known.path), links=workspace.links)
         except ChangedError as error:
             raise _stale(name) from error
 

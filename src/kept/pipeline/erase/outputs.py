@@ -56,7 +56,7 @@ class Outputs:
         return count + erase_written(self.workspace.store, words)
 
     def _replace_file(self, path: Path, content: files.Content, data: bytes) -> None:
-        files.write(path, data, expect=content.stamp, root=self.workspace.paths.root)
+        files.write(path, data, expect=content.stamp, root=self.workspace.paths.boundary(path))
 
     def _insides(self) -> Iterator[tuple[Path, files.Content, bytes]]:
         """Each Markdown file that is there, and the part of it that is kept's."""
