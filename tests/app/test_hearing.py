@@ -46,7 +46,7 @@ def with_model(workspace, model, *, part=PART_TOKENS, **options):
         replies=Replies(workspace.paths.replies),
         clock=workspace.clock,
         pace=pace,
-        room=Room(part=part),
+        room=lambda: Room(part=part),
         **options,
     )
     return replace(workspace, llm=asker)

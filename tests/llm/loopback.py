@@ -25,6 +25,7 @@ class Loopback:
         self.batches: dict[str, list[dict[str, Any]]] = {}
         self.done = False  # whether batches have ended
         self.files: dict[str, bytes] = {}
+        self.context = 0  # what the server says of its model's context, by every way
         self.closed = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"loopback": self}))
         self._server.daemon_threads = True
@@ -37,7 +38,7 @@ class Loopback:
     @property
     def questions(self) -> list[dict[str, Any]]:
         """The bodies of the questions themselves, without what programs ask beside them."""
-        return [body for path, body in self.requests if path.endswith(("/messages", "/completions", "/responses"))]
+        return [body for path, body in self.requests if path.endswith(("/messages", "/completions", "/responses", "/chat"))]
 
     def close(self) -> None:
         self.closed.set()
@@ -95,6 +96,8 @@ class Handler(BaseHTTPRequestHandler):
                 self._send(self._openai_batch(batch))
             case ["v1", "files", file, "content"]:
                 self._send(self.loopback.files[file], kind="application/octet-stream")
+            case ["v1", "models"] if self.loopback.context:
+                self._send({"data": [{"id": "small", "max_model_len": self.loopback.context}], "object": "list"})
             case _:
                 self._send({"data": [], "object": "list", "has_more": False})
 
@@ -125,6 +128,10 @@ class Handler(BaseHTTPRequestHandler):
             self._answer(body, self._message, self._message_events, "message")
         elif path.endswith("/chat/completions"):
             self._answer(body, self._completion, None, "completion")
+        elif path == "/api/show":
+            self._send({"model_info": {"general.architecture": "small", "small.context_length": self.loopback.context}})
+        elif path == "/api/chat":
+            self._answer(body, self._chat, None, "chat")
         elif path.endswith("/responses"):
             self._answer(body, self._response, self._response_events, "response")
         else:
@@ -224,6 +231,10 @@ class Handler(BaseHTTPRequestHandler):
             "usage": usage,
             "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
         }
+
+    def _chat(self, body: dict[str, Any]) -> dict[str, Any]:
+        message = {"role": "assistant", "content": self._text(body.get("format"))}
+        return {"message": message, "done": True, "done_reason": "stop", "prompt_eval_count": 9, "eval_count": 5}
 
     def _response(self, body: dict[str, Any]) -> dict[str, Any]:
         schema = ((body.get("text") or {}).get("format") or {}).get("schema")

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Barrier
@@ -13,7 +14,9 @@ from kept.core.errors import ConfigError
 from kept.llm.ask import Answered, Fault, Unaffordable, Unreachable, Unreadable
 from kept.llm.budget import Limits
 from kept.llm.client import TRIES
+from kept.llm.plan import Plan
 from kept.llm.replies import Replies
+from kept.llm.room import PART_TOKENS, room_for
 
 
 def test_replies_come_in_the_order_of_the_questions() -> None:
@@ -275,12 +278,52 @@ def test_no_secret_leaves_with_a_question_or_comes_in_with_a_reply(tmp_path: Pat
     assert b"hunter2" not in path.read_bytes()
 
 
-def test_a_question_longer_than_the_limit_is_not_sent() -> None:
+def test_a_reply_is_asked_to_fit_into_the_models_context() -> None:
     model = Played(GOOD)
-    (reply,) = asker(model, pace=Time().pace(prompt_tokens=100))([ask("word " * 1_000)])
-    assert isinstance(reply, Unaffordable)
-    assert "llm.prompt_tokens" in reply.reason
-    assert model.asked == []
+    asker(model, room=lambda: room_for(4_096))([ask(most=4_096)])
+    assert model.asked[0].most == 1_024
+
+
+@pytest.mark.parametrize("context", [4_096, 8_192, 32_000, 200_000])
+def test_parts_follow_the_context_and_the_longest_question(context: int) -> None:
+    room = room_for(context)
+    assert 0 < room.part + room.reply + 1_500 <= context
+    assert room_for(context, most=4_000).part <= 4_000
+    assert room_for(200_000).part == PART_TOKENS
+
+
+PLAN = Plan(program="claude", calls=2, hours=5)
+
+
+def test_through_a_plan_no_money_is_spent_and_its_share_is_kept_to(tmp_path: Path) -> None:
+    model, told = Played(paid(GOOD, cost=9.0)), []
+    with closing(Replies(tmp_path / "replies.db")) as replies:
+        asking = asker(model, plan=PLAN, replies=replies, limits=(Limits(span="a run", usd=1.0),))
+        asking.tell = told.append
+        found = asking([ask(str(number)) for number in range(25)])
+        assert [type(each) for each in found] == [Answered] * 2 + [Unaffordable] * 23
+        assert "plan with claude" in found[-1].reason
+        assert asking.tally.usage.cost == 0.0
+        assert "min, through your plan with claude, of which 2 may be asked now" in told[0]
+        (later,) = asker(model, plan=PLAN, replies=replies)([ask("next run")])
+        assert isinstance(later, Unaffordable)
+
+
+def test_a_plan_that_refuses_is_not_asked_again_in_this_run() -> None:
+    model = Played(silence(Fault.RATE_LIMIT))
+    time = Time()
+    found = asker(model, plan=replace(PLAN, calls=20), pace=time.pace(insists=False))([ask("one"), ask("two")])
+    assert (len(model.asked), time.slept) == (1, [])
+    assert all(isinstance(each, Unreachable) for each in found)
+    assert "allows no more for now" in found[1].reason
+
+
+def test_a_budget_in_money_that_cannot_hold_is_told() -> None:
+    told: list[str] = []
+    asking = asker(Played(paid(GOOD, cost=None)), limits=(Limits(span="a run", usd=1.0),))
+    asking.tell = told.append
+    asking([ask()])
+    assert "the budgets in USD cannot hold" in told[0]
 
 
 def test_questions_are_spaced_as_the_rate_says() -> None:

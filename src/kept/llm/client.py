@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from kept.core.codec import digest
@@ -19,6 +20,7 @@ from kept.core.times import from_text, to_text
 from kept.llm.adapters.base import Batching, Model, Said, Silent, estimate, whole
 from kept.llm.ask import Answered, Ask, Awaited, Fault, Reply, Unaffordable, Unreachable, Unreadable, Usage
 from kept.llm.budget import Estimate, Limits, Tally, expected, priced
+from kept.llm.plan import SECONDS, Plan
 from kept.llm.prices import Price, price_of
 from kept.llm.replies import Batch, Note, Replies
 from kept.llm.reply import Wrong
@@ -60,7 +62,8 @@ class _Open:
 class LlmClient:
     """Asks in, replies out (an :data:`kept.llm.ask.Asking`), for the time of one run.
 
-    ``made`` gives the model, when it is first needed; a ConfigError of it makes every reply Unreachable. ``day_start`` is the
+    ``made`` gives the model, when it is first needed; a ConfigError of it makes every reply Unreachable. ``plan`` is the
+    subscription that answers: no token is paid then, so that money bounds nothing and the plan's share does. ``day_start`` is the
     instant at which the day of the budget began. ``program`` identifies what answers: replies that another could not give are asked
     for again. ``tell`` is told at once what a person should know before money is spent.
     """
@@ -79,14 +82,16 @@ class LlmClient:
         redact: Redact = _unchanged,
         batch: bool = False,
         program: str = "",
-        room: Room | None = None,
+        room: Callable[[], Room] = Room,
+        plan: Plan | None = None,
     ) -> None:
         self.tally = Tally()
         self.tell: Callable[[str], None] = lambda _: None
         self.progress: Progress = silent
         self.dry = False
         self.retry = False  # whether questions that were set aside are asked again
-        self.room = room or Room()
+        self._measure = room
+        self._plan = plan
         self._program = program
         self._made = made
         self._model: Model | None = None
@@ -105,6 +110,11 @@ class LlmClient:
         self._silences = 0
         self._stopped: Unreachable | None = None
         self._next = 0.0
+
+    @cached_property
+    def room(self) -> Room:
+        """How large questions and replies may be; found out, perhaps from a server, when it is first needed."""
+        return self._measure()
 
     def __call__(self, asks: Sequence[Ask]) -> Sequence[Reply]:
         """Ask, and wait for all the replies; one a question, in their order. Raises StoreError."""
@@ -127,7 +137,7 @@ class LlmClient:
         waiting: list[_Open] = []
         pending = {note.key for batch in self._replies.batches(model.name) for note in batch.items.values()}
         for key, ask in dict(zip(keys, safe, strict=True)).items():
-            known = self._known(key, ask, pending)
+            known = self._known(key, pending)
             if known is None:
                 waiting.append(_Open(key=key, ask=ask))
             else:
@@ -170,9 +180,10 @@ class LlmClient:
         system, one = self._redact(ask.system)
         prompt, two = self._redact(ask.prompt)
         self.tally.secrets += one + two
-        return replace(ask, system=system, prompt=prompt) if one or two else ask
+        most = min(ask.most, self.room.reply)
+        return replace(ask, system=system, prompt=prompt, most=most) if one or two or most < ask.most else ask
 
-    def _known(self, key: str, ask: Ask, pending: set[str]) -> Reply | None:
+    def _known(self, key: str, pending: set[str]) -> Reply | None:
         """The reply that is known without asking, if one is."""
         body = self._replies.find(key)
         if body is not None:
@@ -186,13 +197,6 @@ class LlmClient:
                 "asks again"
             )
             return Unreadable(reason=reason, fault=Fault(fault))
-        tokens = estimate(whole(ask))
-        if tokens > self._pace.prompt_tokens:
-            tokens = self._there().count(ask) if not self.dry else tokens
-        if tokens > self._pace.prompt_tokens:
-            return Unaffordable(
-                reason=f"the question has {tokens:,} tokens, more than llm.prompt_tokens = {self._pace.prompt_tokens:,}"
-            )
         return None
 
     def _estimate(self, waiting: Sequence[_Open]) -> Estimate:
@@ -203,14 +207,34 @@ class LlmClient:
         """Say before anything is sent what is coming, where it is much, and that a budget will not do, where it will not."""
         self._announced = True
         would = coming.usage
-        cost = "" if would.cost is None else f", about {would.cost:.2f} USD"
-        told = f"{coming.questions:,} questions, about {would.input_tokens:,} tokens{cost}"
+        told = f"{coming.questions:,} questions, about {would.input_tokens:,} tokens{self._told_cost(coming)}"
+        if self._plan is None and coming.questions and would.cost is None and any(each.usd for each in self._every_limit()):
+            unknown = (
+                "the price of this model is not known, so that the budgets in USD cannot hold (llm.price_input, llm.run_tokens)"
+            )
+            self.tally.note("budget", unknown)
+            self.tell(unknown)
         if short := self._over(replace(would, cost=would.cost or 0.0)):
             sentence = f"{told}: more than the budget of {short} allows; what it does not allow waits"
             self.tally.note("budget", sentence)
             self.tell(sentence)
         elif coming.questions >= _MANY:
             self.tell(f"Asking {told}")
+
+    def _told_cost(self, coming: Estimate) -> str:
+        if self._plan is not None:
+            minutes = max(1, round(coming.questions * SECONDS / max(1, self._pace.concurrency) / 60))
+            left = max(0, self._plan.calls - self._asked_of_plan())
+            return f", about {minutes:,} min, through your plan with {self._plan.program}, of which {left} may be asked now"
+        return "" if coming.usage.cost is None else f", about {coming.usage.cost:.2f} USD"
+
+    def _asked_of_plan(self) -> int:
+        """The questions that were put to the plan in its hours."""
+        since = self._clock() - timedelta(hours=self._plan.hours if self._plan else 0)
+        return sum(each.usage.calls for each in self._replies.spent(since))
+
+    def _every_limit(self) -> tuple[Limits, ...]:
+        return (*self._limits, *((self._day,) if self._day else ()))
 
     def _over(self, more: Usage) -> str:
         """Which budget would be over with so much more; empty where none."""
@@ -253,11 +277,18 @@ class LlmClient:
         if self._stopped:
             return Unreadable(reason=told.reason, fault=told.fault, usage=one.spent) if told else self._stopped
         aside = sum((self._most(each.ask) for each in (*flying, one)), Usage())
+        if self._plan is not None and self._asked_of_plan() + aside.calls > self._plan.calls:
+            return Unaffordable(reason=self._plan.reason) if not told else self._untold(one)
         if short := self._over(aside):
             if told:
-                return Unreadable(reason=f"{told.reason}; the budget allows no second try", fault=told.fault, usage=one.spent)
+                return self._untold(one)
             return Unaffordable(reason=f"the budget of {short} is used up")
         return None
+
+    @staticmethod
+    def _untold(one: _Open) -> Unreadable:
+        assert one.told is not None
+        return Unreadable(reason=f"{one.told.reason}; the budget allows no second try", fault=one.told.fault, usage=one.spent)
 
     def _most(self, ask: Ask, *, batched: bool = False) -> Usage:
         """What a question may cost at most; where its price is unknown, what the questions before it cost on average."""
@@ -274,9 +305,9 @@ class LlmClient:
 
     def _settle(self, heard: Heard, one: _Open, waiting: deque[_Open], replies: dict[str, Reply]) -> None:
         """Remember what came back and what it cost; put a question that needs a second try at the head of those that wait."""
-        usage = priced(heard.lost, self._price)
+        usage = self._paid(heard.lost)
         if isinstance(heard.spoken, Said):
-            usage += priced(heard.spoken.usage, self._price)
+            usage += self._paid(heard.spoken.usage)
         if usage.calls:
             self._pay(one.ask.purpose, usage)
         one.spent += usage
@@ -300,6 +331,10 @@ class LlmClient:
             case _, body:
                 self._silences = 0
                 replies[one.key] = self._remember(_note(one.key, one.ask), body or {}, one.spent)
+
+    def _paid(self, usage: Usage) -> Usage:
+        """A usage with what the person pays for it: nothing through a plan."""
+        return replace(usage, cost=0.0) if self._plan is not None else priced(usage, self._price)
 
     def _remember(self, note: Note, body: Mapping[str, Any], usage: Usage) -> Answered:
         safe = self._without_secrets(body)
@@ -330,6 +365,9 @@ class LlmClient:
     def _note_silence(self, fault: Fault, reason: str) -> None:
         self._silences += 1
         if fault is Fault.SETUP:
+            self._stopped = Unreachable(reason=reason, fault=fault)
+        elif fault is Fault.RATE_LIMIT and self._plan is not None:
+            reason = f"your plan with {self._plan.program} allows no more for now ({reason}); a later run asks the rest"
             self._stopped = Unreachable(reason=reason, fault=fault)
         elif self._silences >= _SILENCES:
             self._stopped = Unreachable(reason=f"{self._silences} questions in a row got no reply, the last: {reason}", fault=fault)

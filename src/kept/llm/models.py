@@ -10,15 +10,19 @@ from pathlib import Path
 
 from kept.core.codec import digest
 from kept.core.errors import ConfigError
-from kept.llm.adapters import Anthropic, Command, Model, OpenAI, Recorded, Recording, script
+from kept.llm.adapters import Anthropic, Command, Model, Ollama, OpenAI, Recorded, Recording, script
+from kept.llm.adapters.ollama import ollama_context, served_context
 from kept.llm.ask import GUARD
 from kept.llm.budget import Limits
 from kept.llm.client import LlmClient, Redact
+from kept.llm.plan import plan_for
 from kept.llm.prices import Price
 from kept.llm.replies import Replies
 from kept.llm.retry import Pace
+from kept.llm.room import UNKNOWN_LOCAL, VENDORS, known_context, room_for
 from kept.local.settings import Llm
 
+OLLAMA_MOST = 16_384  # tokens of context that an Ollama server is asked for: each takes memory of the machine
 _WORDS = 4  # of a command line, in which its program and its script stand
 
 
@@ -37,6 +41,9 @@ def asker(
     price = (
         Price(input=settings.price_input, output=settings.price_output) if settings.price_input or settings.price_output else None
     )
+    words = shlex.split(settings.command) if settings.adapter == "command" else []
+    program = Path(words[0]).name if words else ""
+    plan = plan_for(program, env, calls=settings.plan_calls, share=settings.plan_share)
     return LlmClient(
         lambda: model(settings, env),
         replies=Replies(replies),
@@ -44,14 +51,28 @@ def asker(
         day_start=day_start,
         limits=(Limits(span="a run", usd=settings.run_usd, calls=settings.run_calls, tokens=settings.run_tokens),),
         day=Limits(span="a day", usd=settings.day_usd, calls=settings.day_calls, tokens=settings.day_tokens),
-        pace=Pace(
-            attempts=settings.attempts, concurrency=settings.concurrency, rate=settings.rate, prompt_tokens=settings.prompt_tokens
-        ),
+        pace=Pace(attempts=settings.attempts, concurrency=settings.concurrency, rate=settings.rate, insists=plan is None),
         price=price,
         redact=redact,
         batch=settings.batch,
         program=_program(settings, env),
+        room=lambda: room_for(context_of(settings), most=settings.prompt_tokens),
+        plan=plan,
     )
+
+
+def context_of(settings: Llm) -> int:
+    """The tokens of context that the model has: as set, as its name tells, as its server says; little where nobody does."""
+    if settings.context or settings.adapter in ("scripted", "recorded"):
+        return settings.context or VENDORS
+    if settings.adapter == "ollama":
+        return min(ollama_context(settings.model, settings.base_url) or UNKNOWN_LOCAL, OLLAMA_MOST)
+    if settings.base_url and settings.adapter == "openai":
+        return served_context(settings.model, settings.base_url) or UNKNOWN_LOCAL
+    words = shlex.split(settings.command)
+    program = Path(words[0]).name if settings.adapter == "command" and words else ""
+    local = settings.adapter == "command" and program not in ("claude", "codex", "gemini")
+    return known_context(settings.model) or (UNKNOWN_LOCAL if local else VENDORS)
 
 
 def _program(settings: Llm, env: Mapping[str, str]) -> str:
@@ -85,6 +106,9 @@ def _model(settings: Llm, env: Mapping[str, str]) -> Model:
         case "openai":
             _needed(name, "llm.model", "kept config set llm.model gpt-6-luna")
             return OpenAI(name, key=_key(settings, env, "OPENAI_API_KEY"), base_url=settings.base_url, timeout=timeout)
+        case "ollama":
+            _needed(name, "llm.model", "kept config set llm.model qwen3:8b")
+            return Ollama(name, context=context_of(settings), base_url=settings.base_url, timeout=timeout)
         case "scripted":
             return script(_file(settings.script, "llm.script"))
         case "recorded":

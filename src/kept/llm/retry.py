@@ -17,8 +17,8 @@ _REACHED = {Fault.EMPTY, Fault.REFUSAL, Fault.TRUNCATED, Fault.MALFORMED, Fault.
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pace:
-    """How fast and how often is asked: ``rate`` in questions a minute (0: as fast as it goes), ``prompt_tokens`` the longest
-    question.
+    """How fast and how often is asked: ``rate`` in questions a minute (0: as fast as it goes). ``insists`` says that a server that
+    asks to wait is asked again.
 
     ``monotonic``, ``sleep`` and ``jitter`` (a number in [0, 1)) are the time, so that a test need not wait.
     """
@@ -26,7 +26,7 @@ class Pace:
     attempts: int = 4
     concurrency: int = 4
     rate: float = 0.0
-    prompt_tokens: int = 80_000
+    insists: bool = True
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     jitter: Callable[[], float] = random.random
@@ -53,7 +53,7 @@ def tried(model: Model, ask: Ask, pace: Pace) -> Heard:
         lost += spoken.usage
         if fault is Fault.TIMEOUT and not spoken.usage.calls:
             lost += Usage(calls=1, input_tokens=model.count(ask), cost=None)  # it may be on the bill
-        last = attempt >= (2 if fault is Fault.TIMEOUT else pace.attempts)
+        last = attempt >= (2 if fault is Fault.TIMEOUT else pace.attempts) or (fault is Fault.RATE_LIMIT and not pace.insists)
         if fault not in _PASSING or last or (after or 0.0) > _LONGEST_PAUSE:
             reason = spoken.reason if isinstance(spoken, Silent) else "the server answered with an error in the place of a reply"
             return Heard(spoken=Silent(fault=fault, reason=reason), read=None, lost=lost)

@@ -6,6 +6,7 @@ An adapter asks once and tells what came. It does not retry, remember, count mon
 from kept.llm.adapters.anthropic import Anthropic
 from kept.llm.adapters.base import Batching, Model, Said, Silent, Spoken
 from kept.llm.adapters.command import Command
+from kept.llm.adapters.ollama import Ollama
 from kept.llm.adapters.openai import OpenAI
 from kept.llm.adapters.recorded import Recorded, Recording, without
 from kept.llm.adapters.scripted import Scripted, script
@@ -15,6 +16,7 @@ __all__ = [
     "Batching",
     "Command",
     "Model",
+    "Ollama",
     "OpenAI",
     "Recorded",
     "Recording",

@@ -23,7 +23,7 @@ SECTIONED = frozenset({"codex", "gemini"})
 #: Settings that are lists of tables, and all that are tables.
 LISTS = frozenset({"use", "feed", "root"})
 TABLES = LISTS | {"projects"}
-_ADAPTERS = ("none", "command", "anthropic", "openai", "scripted", "recorded")
+_ADAPTERS = ("none", "command", "anthropic", "openai", "ollama", "scripted", "recorded")
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "llm.adapter": _ADAPTERS,
     "at_session_end": ("queue", "run"),
@@ -50,7 +50,9 @@ class Llm:
 
     ``command`` is a known program (claude, codex, llm, ollama) or a command line; ``base_url`` another server than the vendor's;
     ``key_env`` the variable that holds the key, ``env`` further variables that a command gets. ``script`` and ``recording`` are
-    files. ``prompt_tokens`` bounds a question (many prices jump at 100,000), ``rate`` is in questions a minute, ``timeout`` in
+    files. ``context`` is the model's, in tokens (0: as its name or server says), ``prompt_tokens`` bounds a question (many prices
+    jump at 100,000): parts are made as small. ``plan_calls`` are the questions that a subscription allows in its hours (0: what the
+    smallest does), ``plan_share`` is how much of them kept takes. ``rate`` is in questions a minute, ``timeout`` in
     seconds. Budgets are in USD, calls and tokens (in and out). ``price_input`` and ``price_output`` (USD a million tokens) are for
     models whose price kept does not know. ``batch`` hands in what can wait to the provider's batch interface, at half the price.
     """
@@ -67,7 +69,10 @@ class Llm:
     attempts: int = 4
     concurrency: int = 4
     rate: float = 0.0
+    context: int = 0
     prompt_tokens: int = 80_000
+    plan_calls: int = 0
+    plan_share: float = 0.5
     run_usd: float = 1.0
     run_calls: int = 1_000
     run_tokens: int = 0

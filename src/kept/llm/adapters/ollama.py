@@ -1,0 +1,126 @@
+"""Ollama by its own interface, which alone takes the size of the context and a schema; and what servers say of their context.
+
+Only the standard library is needed.
+"""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+from kept.llm.adapters.base import MOST_BYTES, Said, Silent, Spoken, estimate, estimated, whole
+from kept.llm.adapters.status import from_error, from_status
+from kept.llm.ask import Ask, Fault, Usage
+
+USUAL_URL = "http://127.0.0.1:11434"
+_ASKING_SECONDS = 5.0  # for what a server says of itself
+
+
+class Ollama:
+    """A model of an Ollama server, given ``context`` tokens of context. ``timeout`` is in seconds."""
+
+    def __init__(self, model: str, *, context: int, base_url: str = "", timeout: float = 180.0) -> None:
+        self._model = model
+        self._url = (base_url or USUAL_URL).rstrip("/")
+        self._context = context
+        self._timeout = timeout
+        self.name = f"ollama:{base_url}:{model}"
+
+    def ask(self, ask: Ask) -> Spoken:
+        """Ask once."""
+        body = {
+            "model": self._model,
+            "messages": [{"role": "system", "content": ask.system}, {"role": "user", "content": ask.prompt}],
+            "stream": False,
+            "format": dict(ask.schema),
+            "options": {"num_ctx": self._context, "num_predict": ask.most},
+        }
+        try:
+            return _said(_fetch(f"{self._url}/api/chat", self._timeout, body), ask)
+        except HTTPError as error:
+            with error:
+                return from_status(error.code, dict(error.headers), _read(error.read(MOST_BYTES)))
+        except TimeoutError:
+            return Silent(fault=Fault.TIMEOUT, reason=f"no reply within {self._timeout:g} seconds")
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            if isinstance(error, URLError) and isinstance(error.reason, TimeoutError):
+                return Silent(fault=Fault.TIMEOUT, reason=f"no reply within {self._timeout:g} seconds")
+            return from_error(error, connection=isinstance(error, OSError))
+
+    def count(self, ask: Ask) -> int:
+        """About how many tokens a question has."""
+        return estimate(whole(ask))
+
+    def close(self) -> None:
+        """Do nothing: nothing is open."""
+
+
+def ollama_context(model: str, base_url: str = "") -> int:
+    """The tokens of context that an Ollama server says a model has; 0 where it does not say."""
+    body = _ask_server(f"{(base_url or USUAL_URL).rstrip('/')}/api/show", {"model": model})
+    return max(
+        (_number(value) for name, value in _mapping(body, "model_info").items() if name.endswith(".context_length")), default=0
+    )
+
+
+def served_context(model: str, base_url: str) -> int:
+    """The tokens of context that a server with OpenAI's interface says a model has (vLLM, LM Studio, llama.cpp); 0 where it does
+    not say.
+    """
+    parts = urlsplit(base_url)
+    settings = _mapping(_ask_server(f"{parts.scheme}://{parts.netloc}/props"), "default_generation_settings")
+    if context := _number(settings.get("n_ctx")):
+        return context
+    listed = _ask_server(f"{base_url.rstrip('/')}/models")
+    rows = listed.get("data") if isinstance(listed, Mapping) else None
+    for row in rows if isinstance(rows, list) else []:
+        if isinstance(row, Mapping) and row.get("id") == model:
+            said = [row.get(name) for name in ("max_model_len", "loaded_context_length", "context_length", "context_window")]
+            return next((context for each in said if (context := _number(each))), 0)
+    return 0
+
+
+def _ask_server(url: str, body: Mapping[str, Any] | None = None) -> Any:
+    with suppress(OSError, ValueError):
+        return _fetch(url, _ASKING_SECONDS, body)
+    return {}
+
+
+def _fetch(url: str, timeout: float, body: Mapping[str, Any] | None = None) -> Any:
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise ValueError("no address of a server")
+    data = None if body is None else json.dumps(body).encode()
+    request = Request(url, data=data, headers={"Content-Type": "application/json"})  # noqa: S310 - its scheme is looked at above
+    with urlopen(request, timeout=timeout) as response:  # noqa: S310 - as above
+        return json.loads(response.read(MOST_BYTES))
+
+
+def _read(data: bytes) -> Any:
+    with suppress(ValueError):
+        return json.loads(data)
+    return data.decode("utf-8", "replace")
+
+
+def _mapping(body: Any, name: str) -> Mapping[str, Any]:
+    value = body.get(name) if isinstance(body, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def _said(body: Mapping[str, Any], ask: Ask) -> Said:
+    text = str(body["message"]["content"] or "")
+    usage = estimated(ask, text)
+    tokens_in, tokens_out = _number(body.get("prompt_eval_count")), _number(body.get("eval_count"))
+    return Said(
+        text=text,
+        usage=Usage(
+            calls=1, input_tokens=tokens_in or usage.input_tokens, output_tokens=tokens_out or usage.output_tokens, cost=0.0
+        ),
+        cut=body.get("done_reason") == "length",
+    )
