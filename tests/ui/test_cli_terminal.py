@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import pathlib
 import pty
 import re
 import signal
@@ -23,11 +24,11 @@ LONG = (
 CTRL_C = "\x03"
 
 
-def typed(home, arguments, *dialogue, columns=80):
+def typed(home, arguments, *dialogue, columns=80, path="/usr/bin:/bin"):
     """Everything a terminal shows of a call, in which each ``(seen, keys)`` types the keys once the text was seen."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    environment = {**os.environ, "HOME": str(home), "KEPT_HOME": str(home), "TERM": "xterm-256color"}
+    environment = {**os.environ, "HOME": str(home), "KEPT_HOME": str(home), "TERM": "xterm-256color", "PATH": path}
     for name in ("NO_COLOR", "COLUMNS", "LINES"):
         environment.pop(name, None)
     process = subprocess.Popen(
@@ -169,3 +170,48 @@ def test_nobody_at_the_terminal_means_the_last_choice(monkeypatch, nothing):
 
 def test_help_is_plain(capsys, home):
     assert "\x1b" not in kept(capsys, "run", "--help")[1]
+
+
+@pytest.fixture
+def with_claude(tmp_path):
+    """A path on which a program named claude stands that notes that it was called."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "claude").write_text(f"#!/bin/sh\ncat > /dev/null; touch {folder}/called\n")
+    (folder / "claude").chmod(0o755)
+    return f"{folder}:/usr/bin:/bin"
+
+
+SAID = ("We measured the harbor tides wrongly because of the drifting gauge.", "The harbor tides of March need the other gauge.")
+
+
+def test_a_first_run_offers_the_model_that_is_here_once_and_a_no_sends_nothing_and_is_remembered(home, with_claude):
+    transcript(home / "t/a.jsonl", *SAID)
+    command_line = ["run", "--follow", str(home / "t")]
+    code, shown = typed(home, command_line, ("nothing is sent without your yes", "n"), path=with_claude, columns=200)
+    assert code == 0
+    assert "Claude Code" in plain(shown)
+    assert "USD" in plain(shown)
+    code, shown = typed(home, [*command_line, "--force"], path=with_claude, columns=200)
+    assert code == 0
+    assert "Claude Code" not in plain(shown)
+    assert not pathlib.Path(with_claude.split(":")[0], "called").exists()
+
+
+def test_a_yes_sets_the_model_and_asks_it_at_once(capsys, home, with_claude):
+    transcript(home / "t/a.jsonl", *SAID)
+    _, shown = typed(
+        home, ["run", "--follow", str(home / "t")], ("nothing is sent without your yes", "1"), path=with_claude, columns=200
+    )
+    assert "is asked from now on" in plain(shown)
+    assert kept(capsys, "config", "get", "llm.command")[1].strip() == "claude"
+    assert pathlib.Path(with_claude.split(":")[0], "called").exists()
+
+
+def test_without_a_terminal_no_model_is_offered_and_status_says_what_is_not_tried(capsys, home):
+    transcript(home / "t/a.jsonl", *SAID)
+    _, out, _ = kept(capsys, "run", str(home / "t"))
+    assert "nothing is sent" not in out
+    assert "can be searched → kept search harbor tides" in out
+    _, out, _ = kept(capsys, "status")
+    assert "is not tried without a language model" in out

@@ -185,6 +185,7 @@ class Account:
 
 
 PROBLEMS_KEPT = 200
+OFF_THE_RECORD = "kept: off the record"  # on a line of its own in a prompt: the conversation is not to be remembered
 FORGOTTEN_MARK = "[forgotten]"  # what stands in the text of an event where words were erased
 
 

@@ -16,7 +16,7 @@ from typing import Any, cast
 import re2
 
 from kept.core.errors import SourceError, UsageError
-from kept.core.event import Account, Author, Cursor, Event, Kind, Slice
+from kept.core.event import OFF_THE_RECORD, Account, Author, Cursor, Event, Kind, Slice
 from kept.core.isolation import contained
 from kept.core.redact import Redacted, redact
 from kept.core.redact.scanner import scanner
@@ -253,7 +253,7 @@ def is_excluded(path: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(path, each) or fnmatchcase(path, f"{each.rstrip('/')}/*") for each in patterns)
 
 
-OPT_OUT = ("<!-- kept: ignore -->", "kept: ignore this conversation", "kept: off the record", "/kept:off")
+OPT_OUT = ("<!-- kept: ignore -->", "kept: ignore this conversation", OFF_THE_RECORD, "/kept:off")
 _OFF_COMMAND = re2.compile(r"<command-name>\s*/?kept:off\s*</command-name>")  # as Claude Code writes a command without arguments
 
 

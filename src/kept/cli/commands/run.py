@@ -6,6 +6,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ import typer
 from kept.cli import show
 from kept.cli.call import Call
 from kept.cli.front import asked, at_desk, home_of, key, on_terminal, one_of
+from kept.cli.model_offer import offer_model, searchable_line, without_model_line
 from kept.cli.report import idle, idle_line, outdated_lines, report_lines, troubles, waiting_lines
 from kept.cli.show import counted, entry, line
 from kept.core.errors import BusyError, KeptError
@@ -58,33 +60,51 @@ def run(
 
     Your own edits in the memory file are taken over first. A run that is cut short loses nothing; the next one continues.
     """
-    call = asked(context)
+    options = Options(
+        dry=dry_run,
+        force=force,
+        allow=accept_loss,
+        model=not no_llm,
+        occasion=Occasion(one_of(occasion, tuple(each.value for each in Occasion), "--occasion")),
+    )
     try:
-        with _note_outcome(home_of(context), occasion), at_desk(context) as workspace:
-            options = Options(
-                dry=dry_run,
-                force=force,
-                allow=accept_loss,
-                model=not no_llm,
-                occasion=Occasion(one_of(occasion, tuple(each.value for each in Occasion), "--occasion")),
-                since=workspace.day(since) if since else None,
-                until=workspace.day(until) if until else None,
-            )
-            report = _run_with_progress(workspace, paths or [], options, call, as_json=as_json)
-            if not dry_run:
-                note_program(workspace.paths)
-            if not _empty(workspace, report, paths):
-                code = _tell(workspace, report, options, call, as_json=as_json)
-                if report.sources and not dry_run:
-                    _offer(workspace, paths or [], follow=follow, told=not (as_json or call.quiet))
-                return code
-            home = workspace.paths
-        return _on_sample(home, options, call, as_json=as_json)
+        if since or until:
+            with at_desk(context) as workspace:
+                first, last = (workspace.day(day) if day else None for day in (since, until))
+            options = replace(options, since=first, until=last)
+        return run_and_tell(context, options, paths or [], follow=follow, as_json=as_json)
     except BusyError as busy:
         if as_json:
             show.write_json({"busy": str(busy)})
             return 0
         raise
+
+
+def run_and_tell(
+    context: typer.Context,
+    options: Options,
+    paths: Sequence[Path] = (),
+    *,
+    follow: bool = False,
+    as_json: bool = False,
+    ask: bool = True,
+) -> int:
+    """Run and print the report; ``ask`` lets a person at a terminal say which language model may be asked, once."""
+    call = asked(context)
+    told = not (as_json or call.quiet)
+    with _note_outcome(home_of(context), options.occasion), at_desk(context) as workspace:
+        report = _run_with_progress(workspace, paths, options, call, as_json=as_json)
+        home = workspace.paths
+        if not options.dry:
+            note_program(home)
+        if _empty(workspace, report, paths):
+            code, again = _on_sample(home, options, call, as_json=as_json), False
+        else:
+            code = _tell(workspace, report, options, call, as_json=as_json)
+            if report.sources and not options.dry:
+                _offer(workspace, paths, follow=follow, told=told)
+            again = ask and told and options.model and not options.dry and offer_model(workspace)
+    return run_and_tell(context, options, paths, as_json=as_json, ask=False) if again else code
 
 
 def _offer(workspace: Workspace, paths: Sequence[Path], *, follow: bool, told: bool) -> None:
@@ -119,7 +139,7 @@ def _note_outcome(home: Paths, occasion: str) -> Iterator[None]:
 
 
 def _run_with_progress(
-    workspace: Workspace, paths: list[Path], options: Options, call: Call, *, as_json: bool, sample: bool = False
+    workspace: Workspace, paths: Sequence[Path], options: Options, call: Call, *, as_json: bool, sample: bool = False
 ) -> Report:
     if workspace.llm is not None and not (call.quiet or as_json):
         workspace.llm.tell = lambda sentence: show.write([line((sentence, "yellow"))], sys.stderr)
@@ -127,7 +147,7 @@ def _run_with_progress(
         return run_all(workspace, paths, options, sample=sample, progress=progress)
 
 
-def _empty(workspace: Workspace, report: Report, paths: list[Path] | None) -> bool:
+def _empty(workspace: Workspace, report: Report, paths: Sequence[Path]) -> bool:
     """Whether there is nothing at all on this machine that kept could read or has read."""
     read = (
         paths or report.sources or report.reading.skipped or any(workspace.store.archive.files()) or workspace.settings.sources_off
@@ -173,7 +193,8 @@ def _tell(workspace: Workspace, report: Report, options: Options, call: Call, *,
         lines = report_lines(
             report, options, profiles=workspace.profiles, names=workspace.names(), zone=workspace.zone, verbose=call.verbose
         )
-        show.write([*lines, *waiting_lines(workspace)])
+        show.write([*lines, *waiting_lines(workspace), searchable_line(workspace)])
+        show.write(filter(None, [without_model_line(workspace)]))
     return int(report.partly)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kept.cli import show
-from kept.cli.commands.run import run
+from kept.cli.commands.run import run_and_tell
 from kept.cli.front import asked, at_desk, home_of, key, on_terminal
 from kept.cli.show import Line, counted, entry, line
 from kept.core.errors import KeptError, UsageError
@@ -32,6 +32,7 @@ from kept.local.clients import Client
 from kept.memories.configure import change_setting, setting
 from kept.paths import Paths
 from kept.pipeline.importing import on_offer
+from kept.pipeline.run import Options
 from kept.workspace import Workspace
 
 
@@ -68,10 +69,10 @@ def setup(
             return 0
     if readers:
         change_setting(home, "sections", ",".join([*setting(home, "sections"), *(each.name for each in readers)]))
-    return _done(context, home, changes, nightly=nightly and not standing(home, os.environ), at=at)
+    return _done(context, home, changes, nightly=nightly and not standing(home, os.environ), at=at, ask=not yes)
 
 
-def _done(context: typer.Context, home: Paths, changes: tuple[Change, ...], *, nightly: bool, at: str) -> int:
+def _done(context: typer.Context, home: Paths, changes: tuple[Change, ...], *, nightly: bool, at: str, ask: bool) -> int:
     code = 0
     for each in install_hooks(home, changes):
         show.write([line("Wrote ", show.format_path(each.path), (f"  {each.what}", "dim"))])
@@ -84,7 +85,7 @@ def _done(context: typer.Context, home: Paths, changes: tuple[Change, ...], *, n
         except KeptError as error:
             show.write([line((f"nothing runs by itself: {error}", "yellow"))])
             code = 1
-    code = max(code, run(context, None))
+    code = max(code, run_and_tell(context, Options(), ask=ask))
     note_program(home, anew=True)
     return code
 

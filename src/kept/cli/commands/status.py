@@ -13,6 +13,7 @@ from kept.cli.commands.prompt import origin_line
 from kept.cli.cost import standing_lines
 from kept.cli.front import at_desk
 from kept.cli.lists import grouped, memory_line, scope_name
+from kept.cli.model_offer import searchable_line, without_model_line
 from kept.cli.report import missed_lines, waiting_line
 from kept.cli.show import Line, counted, entry, line
 from kept.cli.tracing import route_lines
@@ -92,6 +93,10 @@ def _state_lines(workspace: Workspace, found: State, due: Sequence[Doomed], miss
             f"({', '.join(sorted(set(aside.values())))})"
         )
         yield line((told, "yellow"), (" → kept run --force", "dim"))
+    if found.files:
+        yield searchable_line(workspace)
+    if offered := without_model_line(workspace):
+        yield offered
     for each in found.prompts:
         if each.overridden or workspace.llm is not None:
             yield origin_line(each)

@@ -1,8 +1,9 @@
 """A model behind a program: the question on its input, the reply on its output. The program can answer and nothing else.
 
-The known ones (``claude``, ``codex``, ``llm``, ``ollama``) are called so that they have no tools, run no hooks, load no settings
-and leave no transcript. Every program gets an empty folder, an environment of only what it needs to run and to log in, and a
-variable (:data:`kept.llm.ask.GUARD`) by which kept's own hooks know that they are not to act.
+The known ones (``claude``, ``codex``, ``gemini``, ``llm``, ``ollama``) are called so that they have no tools, run no hooks, load
+no settings and leave no transcript (that of ``gemini`` opts out of being read). Every program gets an empty folder, an environment
+of only what it needs to run and to log in, and a variable (:data:`kept.llm.ask.GUARD`) by which kept's own hooks know that they
+are not to act.
 """
 
 import json
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kept.core.event import OFF_THE_RECORD
 from kept.core.invisible import strip_invisible
 from kept.core.text import one_line
 from kept.llm.adapters.base import MOST_BYTES, Said, Silent, Spoken, estimate, estimated, whole
@@ -309,6 +311,36 @@ def _ollama(asked: _Asked) -> _Call:
     return _Call(argv=argv, text=whole(ask), read=lambda said: Said(text=said, usage=estimated(ask, said)))
 
 
+def _gemini(asked: _Asked) -> _Call:
+    """Gemini CLI keeps a transcript of what it is asked: the question says itself that it is off the record."""
+    ask = asked.ask
+    argv = [
+        asked.program,
+        "--extensions",
+        "none",
+        "--approval-mode",
+        "default",
+        "--output-format",
+        "json",
+        *_named("--model", asked.model),
+        *asked.options,
+    ]
+    return _Call(argv=argv, text=f"{OFF_THE_RECORD}\n\n{whole(ask)}", read=lambda text: _from_gemini(text, ask))
+
+
+def _from_gemini(text: str, ask: Ask) -> Spoken:
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        return Said(text=text, usage=estimated(ask, text))
+    reply = body.get("response") if isinstance(body, dict) else None
+    if not isinstance(reply, str):
+        told = body.get("error") if isinstance(body, dict) else None
+        reason = told.get("message") if isinstance(told, dict) else told
+        return Silent(fault=Fault.FAILED, reason=f"gemini says: {one_line(str(reason))[:_TOLD]}")
+    return Said(text=reply, usage=estimated(ask, reply))
+
+
 def _named(option: str, value: str) -> tuple[str, ...]:
     return (option, value) if value else ()
 
@@ -366,6 +398,7 @@ _WAYS = {
         given={"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "CLAUDE_CODE_MAX_RETRIES": "1", "DISABLE_AUTOUPDATER": "1"},
     ),
     "codex": _Way(call=_codex, own=("exec", "e", "-"), passed=("CODEX_HOME", "CODEX_API_KEY", "OPENAI_")),
+    "gemini": _Way(call=_gemini, own=("-p", "--prompt"), passed=("GEMINI_", "GOOGLE_")),
     "llm": _Way(call=_llm, own=("prompt",), passed=("LLM_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "OLLAMA_")),
     "ollama": _Way(call=_ollama, own=("run",), passed=("OLLAMA_",)),
 }

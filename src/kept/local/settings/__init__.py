@@ -48,7 +48,7 @@ _MOST = 1_000_000  # bytes; a settings file beyond this is a mistake
 class Llm:
     """The table ``[llm]``: which language model is asked, how, and what it may cost. A limit of 0 is none.
 
-    ``command`` is a known program (claude, codex, llm, ollama) or a command line; ``base_url`` another server than the vendor's;
+    ``command`` is a known program (as claude or ollama) or a command line; ``base_url`` another server than the vendor's;
     ``key_env`` the variable that holds the key, ``env`` further variables that a command gets. ``script`` and ``recording`` are
     files. ``context`` is the model's, in tokens (0: as its name or server says), ``prompt_tokens`` bounds a question (many prices
     jump at 100,000): parts are made as small. ``plan_calls`` are the questions that a subscription allows in its hours (0: what the

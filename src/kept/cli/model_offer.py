@@ -1,0 +1,84 @@
+"""Say what a language model would add and roughly what it would cost, and ask once whether one may be asked."""
+
+import sys
+from collections.abc import Iterator
+
+from kept.cli import show
+from kept.cli.front import key, on_terminal
+from kept.cli.show import Line, counted, line
+from kept.llm.budget import Estimate
+from kept.llm.found import Found, programs, servers
+from kept.llm.prices import date
+from kept.local import settings
+from kept.memories.configure import change_setting
+from kept.pipeline.estimate import cost_with, foresee_any
+from kept.recall.example import example
+from kept.workspace import Workspace
+
+_DECIDED = "llm.adapter"  # a person who set it, to "none" as well, has answered
+
+
+def searchable_line(workspace: Workspace) -> Line:
+    """What can be searched now, with a query that finds something of it."""
+    sessions = sum(1 for _ in workspace.store.archive.threads())
+    words = example(workspace)
+    return line(
+        f"All that was said in {counted(sessions, 'session')} can be searched",
+        (f" → kept search {words}" if words else " → kept search WORDS", "dim"),
+    )
+
+
+def without_model_line(workspace: Workspace) -> Line | None:
+    """What is not tried without a model, and which could be asked; None where the person has decided about that."""
+    unheard = len(workspace.store.archive.unheard())
+    if _is_decided(workspace) or not unheard:
+        return None
+    found = ", ".join(each.title for each in programs(workspace.env))
+    told = f"What you only implied in {counted(unheard, 'session')} is not tried without a language model"
+    return line((told, "dim"), (f" → kept setup offers {found}" if found else " → docs/models.md", "dim"))
+
+
+def offer_model(workspace: Workspace) -> bool:
+    """Ask, where a person sits at the terminal, a model is here and the question is open; whether one may be asked from now on."""
+    if _is_decided(workspace) or not on_terminal():
+        return False
+    found = (*programs(workspace.env), *servers())
+    if not found:
+        return False
+    foreseen = foresee_any(workspace)
+    if not foreseen.questions:
+        return False
+    show.write(_offer_lines(found, foreseen))
+    sys.stdout.flush()
+    digits = "".join(str(number) for number in range(1, len(found) + 1))
+    answer = key(f"{digits}n")
+    if answer == "n":
+        change_setting(workspace.paths, _DECIDED, "none")
+        show.write([line("None is asked.", (" → kept config set llm.adapter, should you want one later", "dim"))])
+        return False
+    for name, value in found[int(answer) - 1].settings.items():
+        if value:
+            change_setting(workspace.paths, name, value)
+    show.write([line(f"{found[int(answer) - 1].title} is asked from now on.", (" → kept run --no-llm asks none", "dim"))])
+    return True
+
+
+def _is_decided(workspace: Workspace) -> bool:
+    return workspace.llm is not None or _DECIDED in settings.given(workspace.paths.settings)
+
+
+def _offer_lines(found: tuple[Found, ...], foreseen: Estimate) -> Iterator[Line]:
+    millions = f"{foreseen.usage.input_tokens / 1e6:.1f} million"
+    yield line(
+        "A language model can also read what you only implied: corrections, decisions, reasons. It would get the archived turns, "
+        f"without secrets, in {counted(foreseen.questions, 'question')} with about {millions} tokens in all."
+    )
+    for number, each in enumerate(found, 1):
+        cost = cost_with(each, foreseen)
+        price = f"about {cost:.2f} USD at the prices of {date()}, or part of your plan" if cost is not None else "on your plan"
+        yield line(
+            (f"  {number}  ", "bold green"), each.title, (f"  {'nothing leaves this machine' if each.local else price}", "dim")
+        )
+    yield line(
+        "Which one may read them, now and after later sessions? ", ("n", "bold red"), " none; nothing is sent without your yes"
+    )

@@ -1,0 +1,64 @@
+"""Language models that are on this machine already: programs on the path, and servers that listen on it. Sends them nothing."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
+from importlib.util import find_spec
+
+PROGRAMS: Mapping[str, tuple[str, str]] = {  # what a program is called, and the model it is asked for (empty: its own choice)
+    "claude": ("Claude Code", "claude-haiku-5-5"),
+    "codex": ("Codex", ""),
+    "gemini": ("Gemini CLI", ""),
+}
+SERVERS: Mapping[str, int] = {"Ollama": 11434, "LM Studio": 1234, "llama.cpp": 8080}
+_SECONDS = 0.3
+_MOST = 1_000_000  # bytes of a list of models
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """A model that could be asked: what it is called, the settings that have it asked, whether nothing leaves this machine."""
+
+    title: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    local: bool = False
+
+
+def programs(env: Mapping[str, str]) -> tuple[Found, ...]:
+    """The known programs on the path."""
+    return tuple(
+        Found(title=title, settings={"llm.adapter": "command", "llm.command": name, "llm.model": model})
+        for name, (title, model) in PROGRAMS.items()
+        if shutil.which(name, path=env.get("PATH"))
+    )
+
+
+def servers(ports: Mapping[str, int] | None = None) -> tuple[Found, ...]:
+    """The servers with OpenAI's interface that answer on the loopback address and could be asked, each with its first model."""
+    found, library = [], find_spec("openai") is not None
+    for title, port in (SERVERS if ports is None else ports).items():
+        if (library or title == "Ollama") and (model := _first_model(port)):
+            settings = (
+                {"llm.adapter": "openai", "llm.base_url": f"http://127.0.0.1:{port}/v1", "llm.model": model}
+                if library
+                else {"llm.adapter": "command", "llm.command": "ollama", "llm.model": model}
+            )
+            found.append(Found(title=f"{title} ({model})", settings=settings, local=True))
+    return tuple(found)
+
+
+def _first_model(port: int) -> str:
+    """The first model a server lists; empty where nobody listens or it speaks something else."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=_SECONDS)
+    try:
+        connection.request("GET", "/v1/models")
+        answer = connection.getresponse()
+        body = json.loads(answer.read(_MOST)) if answer.status == 200 else {}
+        name = body["data"][0]["id"]
+    except (OSError, HTTPException, ValueError, KeyError, IndexError, TypeError):
+        return ""
+    finally:
+        connection.close()
+    return name if isinstance(name, str) and name.isprintable() else ""

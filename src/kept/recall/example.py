@@ -1,0 +1,40 @@
+"""An example of a search that finds something in the person's own sessions."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from heapq import nlargest
+
+from kept.core.event import Event, Kind
+from kept.core.spans import typed_spans
+from kept.core.times import to_text
+from kept.recall.ranking.question import telling_words
+from kept.store.reader import StoreReader
+from kept.workspace import Workspace
+
+_SESSIONS = 10  # of which the prompts are looked at, the latest first
+_OPENING = 60  # events of a session
+_WORDS = 2
+_LETTERS = 5  # of a word that says something by itself
+_FEW, _SHARE = 5, 200  # so many texts, or one of so many, may have a word that tells one conversation from another
+_SECONDS = 1.0
+
+
+def example(workspace: Workspace) -> str:
+    """Two telling words that stand in one prompt and more than once in all; empty where none do. Raises StoreError."""
+    with closing(StoreReader(str(workspace.paths.store), _SECONDS)) as reader:
+        most = max(_FEW, reader.texts() // _SHARE)
+        for event in _prompts(workspace):
+            typed = " ".join(event.text[span.start : span.end] for span in typed_spans(event))
+            words = [word for word in telling_words(typed) if len(word) >= _LETTERS and f"{word} " in f"{typed.lower()} "]
+            counts = {word: count for word in words if 1 < (count := reader.count_with(word)) <= most}
+            if len(counts) >= _WORDS:
+                chosen = nlargest(_WORDS, counts, key=lambda word: counts[word])
+                return " ".join(word for word in words if word in chosen)
+    return ""
+
+
+def _prompts(workspace: Workspace) -> Iterator[Event]:
+    threads = workspace.store.archive.threads()
+    latest = nlargest(_SESSIONS, threads, key=lambda thread: (to_text(thread.last_at) if thread.last_at else "", thread.id))
+    for thread in latest:
+        yield from (event for event in workspace.store.archive.events(thread.id, 0, _OPENING) if event.kind is Kind.PROMPT)
