@@ -143,3 +143,24 @@ def test_the_shared_database(shared):
         ("tool", "No such file"),
         ("assistant", "world"),
     ]
+
+
+@pytest.mark.parametrize("lock", ["IMMEDIATE", "EXCLUSIVE"])
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+def test_a_database_that_another_process_writes_gives_what_is_committed_and_the_rest_later(tmp_path, mode, lock):
+    path = tmp_path / "opencode.db"
+    database(path, {"s1": (None, 1773044814000, [("m1", USER, [text("use pnpm")])])})
+    writer = sqlite3.connect(path, isolation_level=None)
+    try:
+        writer.execute(f"PRAGMA journal_mode={mode}")
+        writer.execute(f"BEGIN {lock}")
+        writer.execute("INSERT INTO message VALUES ('m2', 's1', 1773044814009, ?)", (json.dumps(USER),))
+        writer.execute("INSERT INTO part VALUES ('m2-p0', 'm2', 's1', ?)", (json.dumps(text("and never npm")),))
+        writer.execute("UPDATE session SET time_updated = 1773044815000")
+        before, _, cursor = read(READER, path)
+        assert human(before) == ["use pnpm"]
+        writer.execute("COMMIT")
+        after, _, _ = read(READER, path, cursor)
+    finally:
+        writer.close()
+    assert human(after) == ["and never npm"] or human(after) == ["use pnpm", "and never npm"]

@@ -9,6 +9,7 @@ from reading import at_once, read, read_in_pieces
 
 from kept.core.event import Account, Cursor
 from kept.sources import Skipped, examine, find_files
+from kept.sources.registry import SOURCES
 from kept.store.sqlite import SqliteStore
 
 GROWING = {"claude-code", "codex", "gemini-cli", "pi", "copilot-cli", "cursor-agent", "generic"}
@@ -35,6 +36,56 @@ def test_every_record_of_every_file_is_kept_or_set_aside_by_a_reason_and_reading
             assert store.archive.add(source.name, str(path), events, Account(), cursor, anew=True) == 0, path
             assert not [each for part in source.read(path, cursor) for each in part.events], path
     assert len(formats) >= 12
+
+
+@pytest.mark.shared
+def test_every_line_of_every_shared_file_is_a_record_and_every_file_that_is_not_read_says_why(shared):
+    read_files = 0
+    for folder in ("transcripts", "samples"):
+        for path in find_files(shared / folder):
+            source = examine(path)
+            if isinstance(source, Skipped):
+                assert source.sentence, path
+            elif path.suffix == ".jsonl" and source.name != "vscode-chat":  # whose lines are changes of one object
+                _, account, cursor = read(source, path)
+                data = path.read_bytes()
+                lines = sum(bool(line.strip()) for line in data.split(b"\n"))
+                assert account.records + bool(account.pending) >= lines, path  # a line may hold several
+                assert cursor.offset + account.pending == len(data), path
+                read_files += 1
+    assert read_files > 100
+
+
+# A record of each format, as its first line, and one that is its own and says nothing.
+FIRST = {
+    "claude-code": b'{"type":"user","sessionId":"s","uuid":"u","message":{"role":"user","content":"x"}}',
+    "codex": b'{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x","cwd":"/p"}}',
+    "pi": b'{"type":"session","version":3,"id":"x","cwd":"/p","timestamp":"2026-01-01T00:00:00Z"}',
+    "cursor-agent": b'{"role":"user","message":{"content":[{"type":"text","text":"x"}]}}',
+    "gemini-cli": b'{"sessionId":"s","projectHash":"h","startTime":"2026-01-01T00:00:00Z"}',
+    "copilot-cli": b'{"type":"session.start","data":{},"id":"1","parentId":null}',
+    "generic": b'{"role":"user","content":"x","session":"s"}',
+}
+ODD = (
+    b'{"type":"of-tomorrow","x":1}',
+    b"[]",
+    b"{",
+    b"no json",
+    b'{"type":"user","message":7}',
+    b'"x"',
+    b'{"a":1} {"b":2}',
+    b"\xff\xfe",
+)
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_every_line_of_a_file_is_a_record_that_was_kept_or_set_aside_by_a_named_reason(tmp_path, name):
+    source = next(each for each in SOURCES if each.name == name)
+    (path := tmp_path / "a.jsonl").write_bytes(b"\n".join([FIRST[name], *ODD, b"", FIRST[name]]) + b"\n")
+    _, account, _ = read(source, path)  # asserts that records are what was kept and what was set aside
+    assert account.records == len(ODD) + 1 + 2  # one line holds two
+    assert all(account.dropped)
+    assert account.pending == 0
 
 
 @pytest.mark.shared

@@ -2,6 +2,8 @@
 
 import json
 import os
+import sqlite3
+from pathlib import Path
 
 import pytest
 from cli_world import OTHER, RULE, kept, told, transcript
@@ -156,3 +158,39 @@ def test_the_state_of_things_warns_of_transcripts_that_their_tool_deletes_soon(c
     kept(capsys, "run", "--quiet")
     assert "deleted by" not in kept(capsys, "status")[1]
     assert told(capsys, "status")["deleted_soon"] == []
+
+
+def test_every_file_of_a_folder_with_a_bit_of_everything_is_read_or_named_with_its_reason(capsys, home, tmp_path):
+    place = tmp_path / "everything"
+    transcript(place / "session.jsonl", RULE)
+    files = {
+        "picture.png": b"\x89PNG\r\n\x1a\n",
+        "empty.md": b"",
+        "shopping.md": b"# Shopping\n\nmilk\n",
+        "data.csv": b"a,b\n1,2\n",
+        "wide.jsonl": '{"a": 1}\n'.encode("utf-16"),
+        "package.json": b'{"name": "x"}',
+        "run.py": b"print(1)\n",
+        "zero.md": b"a\0b",
+        "2026-02-03.md": b"# Day\n\nDid things.\n",
+    }
+    for name, data in files.items():
+        (place / name).write_bytes(data)
+    (place / "link.txt").symlink_to("/etc/hostname")
+    os.mkfifo(place / "pipe")
+    (place / "node_modules").mkdir()
+    database = sqlite3.connect(place / "app.db", isolation_level=None)
+    database.execute("CREATE TABLE t(a)")
+    database.execute("BEGIN EXCLUSIVE")
+    code, out, _ = kept(capsys, "run", place, "--no-llm", "--json")
+    database.close()
+    report = json.loads(out)
+    assert code == 1
+    assert report["sources"] == {"claude-code": 1, "journal": 1}
+    reasons = {Path(skipped["path"]).name: skipped["reason"] for skipped in (*report["skipped"], *report["left"])}
+    assert set(reasons) - {"app.db-journal"} == {path.name for path in place.iterdir()} - {
+        "session.jsonl",
+        "2026-02-03.md",
+        "app.db-journal",
+    }
+    assert all(reasons.values())
