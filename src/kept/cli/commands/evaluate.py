@@ -16,6 +16,7 @@ from kept.cli.front import asked, one_of
 from kept.cli.show import Line, counted, line
 from kept.core.errors import UsageError
 from kept.evaluation.extraction import Judged, annotated, scored, worths
+from kept.evaluation.replies import ACTIVE, UNPROPOSED, UNSHOWN, Replayed, replayed
 from kept.evaluation.retrieval import Learnt, Retrieved, extraction, retrieval
 from kept.evaluation.turns import LEVELS, TurnScore
 from kept.local.progress import Progress, silent
@@ -56,6 +57,12 @@ def eval_(
             metavar="DIR", help="A folder of turns annotated completely (turns.jsonl, labels.jsonl): precision as well as recall."
         ),
     ] = None,
+    replies: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Of annotated turns: what recorded replies of models come to, and where passages were lost."
+        ),
+    ] = None,
     ablate: Annotated[
         bool, typer.Option("--ablate", help="Of annotated turns: what is lost and gained without each rule, by source.")
     ] = False,
@@ -92,6 +99,11 @@ def eval_(
                 )
                 rows: Iterable[Mapping[str, Any]] = ({"qid": qid, "ranked": list(each)} for qid, each in ranked.rankings.items())
                 body, lines = _retrieval_body(ranked), _retrieval_lines(ranked)
+            case _, _ if replies is not None:
+                read = _given(corpus, "--corpus", "--replies")
+                heard = replayed(open_desk, replies, _given(turns, "--turns", "--replies"), read, progress=progress)
+                rows, body = (), {"readers": {each.reader: _replayed_body(each) for each in heard}}
+                lines = (each for one in heard for each in _replayed_lines(one))
             case _, _ if turns is not None:
                 read = _given(corpus, "--corpus", "--turns")
                 memories, score = scored(open_desk, turns, read, progress=progress)
@@ -197,6 +209,25 @@ def _turns_lines(score: TurnScore) -> Iterator[Line]:
         yield line(f"importance {level}: {found} of {of} found{_percent(found, of)}")
     for band, (right, judged) in score.reliability().items():
         yield line(f"confidence {band:.1f}-{band + 0.1:.1f}: {right} of {judged} right{_percent(right, judged)}")
+
+
+def _replayed_body(found: Replayed) -> dict[str, Any]:
+    losses = {str(level): dict(found.losses[level]) for level in LEVELS}
+    return {"questions": found.questions, "unreadable": dict(found.unreadable), "losses": losses} | _turns_body(found.score)
+
+
+def _replayed_lines(found: Replayed) -> Iterator[Line]:
+    right, judged = found.score.counts("active")
+    junk = sum(bool(each.why) for each in found.score.judged if each.status == "active")
+    yield line((found.reader, "bold"), f": {counted(found.questions, 'question')} answered, {len(found.unreadable)} unreadable")
+    yield line(f"  active: {right} of {judged} right{_percent(right, judged)}, {junk} marked as junk{_percent(junk, judged)}")
+    for level in LEVELS:
+        fates = found.losses[level]
+        proposed = fates.total() - fates[UNSHOWN] - fates[UNPROPOSED]
+        active = fates[ACTIVE]
+        yield line(f"  importance {level}: {active} of {proposed} active that were proposed{_percent(active, proposed)}")
+        for fate, number in fates.most_common():
+            yield line(f"    {number:>4}  {fate}")
 
 
 def _worth_lines(worth: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Iterator[Line]:

@@ -1,0 +1,126 @@
+"""Chooses questions that readers answer in the place of a model, and scores the recorded replies.
+
+    python benchmarks/replies.py prepare TRANSCRIPTS --turns GOLD/turns --out FOLDER [--most 60]
+    python benchmarks/replies.py check FOLDER
+    python benchmarks/replies.py score TRANSCRIPTS --turns GOLD/turns [--replies benchmarks/replies]
+
+``prepare`` writes each chosen question to FOLDER/questions/ID.md, its schema to FOLDER/schema.json and what was chosen to
+FOLDER/manifest.json. A reader writes each reply to FOLDER/replies/READER/ID.json. ``check`` tells which of them cannot be read.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from kept.evaluation.replies import prepared
+from kept.evaluation.turns import Annotated, annotations, plain
+from kept.llm.ask import Ask
+from kept.llm.reply import Wrong, understand
+from kept.paths import Paths
+from kept.workspace import Workspace, opened
+
+HOME = Path(__file__).parent / "replies"
+SHARES = {3: 0.5, 2: 0.2, 1: 0.1, 0: 0.2}  # of the questions, by the importance of the best that stands in them
+OPENING = 60
+FORM = """{system}
+
+# The part to read
+
+{prompt}
+"""
+
+
+def open_desk(folder: Path) -> AbstractContextManager[Workspace]:
+    return opened(Paths(root=folder, user=folder), zone="UTC")
+
+
+def stratum(ask: Ask, turns: list[Annotated]) -> tuple[int, str, int]:
+    """The importance of the best passage in a question, the source of its turns, and how many annotated turns it holds."""
+    text = plain(ask.prompt)
+    held = [turn for turn in turns if plain(turn.text)[:OPENING] in text and len(plain(turn.text)) > OPENING // 3]
+    best = max((keep.importance for turn in held for keep in turn.keep if plain(keep.quote)[:OPENING] in text), default=0)
+    return best, (held[0].source if held else ""), len(held)
+
+
+def choose(asks: dict[str, Ask], turns: list[Annotated], most: int) -> dict[str, tuple[int, str, int]]:
+    """At most so many questions: of each importance its share, of its sources in turn."""
+    strata: dict[int, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    found = {number: stratum(ask, turns) for number, ask in sorted(asks.items())}
+    for number, (best, source, held) in found.items():
+        if held:
+            strata[best][source].append(number)
+    chosen: list[str] = []
+    for level, share in SHARES.items():
+        queues = [list(strata[level][source]) for source in sorted(strata[level])]
+        wanted = round(most * share)
+        while wanted and any(queues):
+            for queue in queues:
+                if queue and wanted:
+                    chosen.append(queue.pop(0))
+                    wanted -= 1
+    return {number: found[number] for number in chosen}
+
+
+def prepare(transcripts: Path, annotated: Path, out: Path, most: int) -> None:
+    asks = prepared(open_desk, transcripts)
+    chosen = choose(asks, list(annotations(annotated)), most)
+    (out / "questions").mkdir(parents=True, exist_ok=True)
+    for number in chosen:
+        ask = asks[number]
+        (out / "questions" / f"{number}.md").write_text(FORM.format(system=ask.system, prompt=ask.prompt), encoding="utf-8")
+    schema = next(iter(asks.values())).schema
+    (out / "schema.json").write_text(json.dumps(schema, indent=1) + "\n", encoding="utf-8")
+    rows = [
+        {"id": number, "source": source, "importance": best, "turns": held, "tokens": len(asks[number].prompt) // 4}
+        for number, (best, source, held) in chosen.items()
+    ]
+    body = {"prompts": sorted({asks[number].version for number in chosen}), "of": len(asks), "questions": rows}
+    (out / "manifest.json").write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
+    print(f"{len(rows)} of {len(asks)} questions, about {sum(row['tokens'] for row in rows):,} tokens, in {out}")
+
+
+def check(folder: Path) -> int:
+    schema = json.loads((folder / "schema.json").read_text(encoding="utf-8"))
+    wanted = {row["id"] for row in json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["questions"]}
+    wrong = 0
+    for reader in sorted((folder / "replies").iterdir()):
+        files = {path.stem: path for path in reader.glob("*.json")}
+        for number, path in sorted(files.items()):
+            found = understand(path.read_text(encoding="utf-8"), schema)
+            if isinstance(found, Wrong) or number not in wanted:
+                wrong += 1
+                print(f"{path}: {found.reason if isinstance(found, Wrong) else 'no question has this id'}")
+        print(f"{reader.name}: {len(files)} replies, {len(wanted - files.keys())} questions without one")
+    return wrong
+
+
+def score(transcripts: Path, annotated: Path, replies: Path) -> int:
+    command = ["eval", "extraction", "--replies", str(replies), "--turns", str(annotated), "--corpus", str(transcripts)]
+    return subprocess.run([sys.executable, "-m", "kept", *command], check=False).returncode
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("prepare", "check", "score"))
+    parser.add_argument("where", type=Path)
+    parser.add_argument("--turns", type=Path)
+    parser.add_argument("--out", type=Path, default=HOME)
+    parser.add_argument("--replies", type=Path, default=HOME / "replies")
+    parser.add_argument("--most", type=int, default=60)
+    given = parser.parse_args()
+    match given.what:
+        case "prepare":
+            prepare(given.where, given.turns, given.out, given.most)
+        case "check":
+            return check(given.where)
+        case "score":
+            return score(given.where, given.turns, given.replies)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
