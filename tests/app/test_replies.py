@@ -1,0 +1,57 @@
+"""Recorded replies of readers: what kept's checks let through of them, and by what each passage was lost."""
+
+import json
+
+import pytest
+
+from kept.core.errors import UsageError
+from kept.evaluation.replies import ACTIVE, UNPROPOSED, prepared, replayed
+from talking import OTHER, RULE, say
+
+LOST = "The harbor map must be drawn without any shadows in `map.py`."
+
+
+@pytest.fixture
+def sessions(home, tmp_path):
+    say(home / "read", "s1", RULE, "thanks, go on")
+    say(home / "read", "s2", OTHER, "thanks, go on")
+    say(home / "read", "s3", LOST, "thanks, go on")
+    folder = tmp_path / "annotated"
+    folder.mkdir()
+    turns = [{"id": text[:9], "source": "harbor", "session": "s", "before": "", "text": text} for text in (RULE, OTHER, LOST)]
+    labels = [
+        {"id": RULE[:9], "label": "keep", "quote": RULE, "importance": 3},
+        {"id": OTHER[:9], "label": "drop", "quote": OTHER, "why": "one_off"},
+        {"id": LOST[:9], "label": "keep", "quote": LOST, "importance": 3},
+    ]
+    for name, rows in (("turns", turns), ("labels", labels)):
+        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return home / "read", folder
+
+
+def test_the_fate_of_each_passage_is_told_of_recorded_replies(desk_at, home, sessions, tmp_path):
+    read, folder = sessions
+    reader = tmp_path / "replies" / "careful"
+    reader.mkdir(parents=True)
+    for number, ask in prepared(desk_at, read).items():
+        lines = [line for line in ask.prompt.splitlines() if RULE in line and line.startswith("[e")]
+        claims = [{"category": "constraint", "event": line[1 : line.index("]")], "passage": RULE} for line in lines]
+        (reader / f"{number}.json").write_text(json.dumps({"memories": claims}))
+    (found,) = replayed(desk_at, reader.parent, folder, read)
+    assert found.losses[3] == {ACTIVE: 1, UNPROPOSED: 1}
+    assert (found.reader, found.unreadable, found.score.counts("active")) == ("careful", {}, (1, 1))
+
+
+def test_half_a_reply_is_told_and_gives_nothing(desk_at, sessions, tmp_path):
+    read, folder = sessions
+    for number in prepared(desk_at, read):
+        (tmp_path / f"{number}.json").write_text('{"memories": [{"category": "constraint", "eve')
+    (found,) = [each for each in replayed(desk_at, tmp_path, folder, read) if each.reader == tmp_path.name]
+    assert found.questions == 0
+    assert set(found.unreadable.values()) == {"the reply ends in the middle of its JSON"}
+
+
+def test_a_folder_without_replies_is_named(desk_at, sessions, tmp_path):
+    read, folder = sessions
+    with pytest.raises(UsageError, match="no replies"):
+        replayed(desk_at, folder, folder, read)
