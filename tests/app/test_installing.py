@@ -3,6 +3,7 @@
 import json
 import os
 import plistlib
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from kept.install.schedule import install
 from kept.install.schedulers import Ran
 from kept.install.setup import hooked, install_hooks, leave, leave_system, planned, plugged, purge
 from kept.local.clients import PLUGIN_SUGGEST, SUGGEST, has_hooks, has_plugin, with_hooks
+from kept.local.permissions import with_codex_permission
 from kept.paths import find_paths
 from kept.pipeline.run import Options, run
 from talking import RULE, say
@@ -92,6 +94,51 @@ def test_setup_lets_claude_code_call_one_tool_without_asking_and_no_other(home, 
     install_hooks(place)
     assert json.loads((home / ".claude" / "settings.json").read_text())["permissions"] == {"allow": [SUGGEST]}
     assert "permissions" not in json.loads((home / ".codex" / "hooks.json").read_text())
+
+
+@pytest.mark.parametrize(
+    "server",
+    ['[mcp_servers.kept]\ncommand = "kept"', '[plugins."kept@mine"]\nenabled = true', 'model = "x"\n[mcp_servers.kept]\n\n'],
+)
+def test_setup_lets_codex_and_gemini_call_one_tool_and_leaves_without_a_trace(desk_at, home, place, server):
+    (home / ".codex/config.toml").write_text(server)
+    (home / ".gemini/extensions/kept").mkdir(parents=True)
+    (home / ".gemini/extensions/kept/gemini-extension.json").write_text('{"name": "kept"}')
+    before = tree(home)
+    assert {each.path.name for each in planned(place, allow=False)}.isdisjoint({"config.toml", "kept.toml"})
+    install_hooks(place)
+    body = tomllib.loads((home / ".codex/config.toml").read_text())
+    owner = body["plugins"]["kept@mine"] if "plugins" in body else body
+    assert owner["mcp_servers"]["kept"]["tools"] == {"suggest": {"approval_mode": "approve"}}
+    (rule,) = tomllib.loads((home / ".gemini/policies/kept.toml").read_text())["rule"]
+    assert (rule["mcpName"], rule["toolName"], rule["decision"]) == ("kept", "suggest", "allow")
+    assert planned(place) == ()
+    with desk_at(home) as workspace:
+        leave(workspace, {}, run=quiet)
+    assert tree(home) == before
+
+
+def test_what_a_person_adds_to_codex_settings_stays_when_kept_leaves(desk_at, home, place):
+    settings = home / ".codex/config.toml"
+    settings.write_text('[mcp_servers.kept]\ncommand = "kept"\n')
+    install_hooks(place)
+    settings.write_text(f'{settings.read_text()}\n[profiles.mine]\nmodel = "x"\n')
+    with desk_at(home) as workspace:
+        leave(workspace, {}, run=quiet)
+    assert settings.read_text() == '[mcp_servers.kept]\ncommand = "kept"\n\n[profiles.mine]\nmodel = "x"\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'model = "x"\n',
+        "not toml [",
+        '[mcp_servers.kept]\ncommand = "kept"\n[mcp_servers.kept.tools.suggest]\napproval_mode = "prompt"\n',
+        '[plugins."kept@mine"]\nenabled = false\n',
+    ],
+)
+def test_codex_settings_without_kepts_server_or_in_which_a_person_decided_stay(text):
+    assert with_codex_permission(text) == text
 
 
 def test_settings_that_are_no_json_are_told_and_left_alone(home, place):

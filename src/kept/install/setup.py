@@ -8,7 +8,8 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,13 @@ from kept.local.clients import (
     with_hooks,
     with_permission,
     without_hooks,
+)
+from kept.local.permissions import (
+    CODEX_SETTINGS,
+    GEMINI_POLICY,
+    POLICY,
+    with_codex_permission,
+    without_codex_permission,
 )
 from kept.outputs import section
 from kept.outputs.targets import written_before
@@ -101,7 +109,7 @@ def sectioned(home: Paths) -> tuple[Client, ...]:
 def planned(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[Change, ...]:
     """What installing the hooks would write; nothing where all stand already, or the plugin brings them.
 
-    ``allow`` also lets Claude Code call the one tool that hands the person's words over without asking. Raises ConfigError for
+    ``allow`` also lets the agents call the one tool that hands the person's words over without asking. Raises ConfigError for
     settings nobody can edit safely.
     """
     own = f"{program()}{'' if home.root == home.user else f' --home {shlex.quote(str(home.root))}'}"
@@ -120,7 +128,18 @@ def planned(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[Cha
             after = allowed
         if after != before:
             found.append(Change(path=path, what=", ".join(what), text=after))
-    return tuple(found)
+    return (*found, *(_permissions(home) if allow else ()))
+
+
+def _permissions(home: Paths) -> Iterator[Change]:
+    """What lets Codex and Gemini CLI call the one tool, where kept's server is there."""
+    codex = next(each for each in CLIENTS if each.name == "codex")
+    for path, after in (
+        (home.of(codex) / CODEX_SETTINGS, with_codex_permission(_text(home.of(codex) / CODEX_SETTINGS))),
+        (home.of(GEMINI) / GEMINI_POLICY, POLICY if GEMINI in plugged(home) else _text(home.of(GEMINI) / GEMINI_POLICY)),
+    ):
+        if after != _text(path):
+            yield Change(path=path, what="leave to call `suggest`, and no other tool, without asking you", text=after)
 
 
 def install_hooks(home: Paths, changes: tuple[Change, ...] | None = None) -> tuple[Change, ...]:
@@ -170,26 +189,37 @@ def leave_system(home: Paths, env: Mapping[str, str], *, run: Run = run_command)
 
 def _leave_clients(home: Paths, left: Left) -> None:
     noted = _noted(home)
-    for client in CLIENTS:
-        path = home.of(client) / client.file
+    edited: list[tuple[Path, str, Callable[[str, str], str]]] = [
+        *((home.of(each) / each.file, "the hooks", without_hooks) for each in CLIENTS),
+        *((home.of(each) / CODEX_SETTINGS, "the permission", _without_permission) for each in CLIENTS if each.name == "codex"),
+        (home.of(GEMINI) / GEMINI_POLICY, "the permission", _without_permission),
+    ]
+    for path, what, without in edited:
         content = files.read(path)
         text = content.data.decode("utf-8", "replace")
         known = noted.get(str(path), {})
         try:
-            if not _is_changed(text):
+            if not (_is_changed(text) or _without_permission(text, "") != text):
                 continue
             untouched = base64.b64decode(known.get("after") or "") == content.data
-            if untouched and known.get("before") is None:
+            rest = base64.b64decode(known.get("before") or "") if untouched else without(text, str(path)).encode()
+            if (untouched and known.get("before") is None) or (path.name == Path(GEMINI_POLICY).name and not rest):
                 files.remove(path, expect=content.stamp, root=home.boundary(path))
+                if path.name == Path(GEMINI_POLICY).name:
+                    with suppress(OSError):
+                        path.parent.rmdir()
             else:
-                data = base64.b64decode(known["before"]) if untouched else without_hooks(text, str(path)).encode()
-                files.write(path, data, expect=content.stamp, root=home.boundary(path))
-            left.removed.append(f"the hooks in {path}")
+                files.write(path, rest, expect=content.stamp, root=home.boundary(path))
+            left.removed.append(f"{what} in {path}")
         except KeptError as error:
             left.problems.append(str(error))
     if noted:
         place = home.state / "setup.json"
         files.remove(place, expect=files.read(place).stamp, root=home.root)
+
+
+def _without_permission(text: str, _: str) -> str:
+    return without_codex_permission(text).replace(POLICY, "")
 
 
 def _is_changed(text: str) -> bool:

@@ -46,7 +46,7 @@ def setup(
         bool, typer.Option("--sections/--no-sections", help="Let memory arrive in the instructions of Codex and Gemini CLI.")
     ] = True,
     allow: Annotated[
-        bool, typer.Option("--allow/--no-allow", help="Let Claude Code call `suggest`, and no other tool, without asking.")
+        bool, typer.Option("--allow/--no-allow", help="Let agents call `suggest`, and no other tool, without asking.")
     ] = True,
     nightly: Annotated[bool, typer.Option("--schedule/--no-schedule", help="Run every night.")] = True,
     at: Annotated[str, typer.Option(metavar="HH:MM", help="When, every night (02:30).")] = "",
