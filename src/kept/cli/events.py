@@ -5,8 +5,8 @@ from typing import Any
 
 from kept.cli import show
 from kept.cli.show import Line, entry, line
+from kept.core.codec import json_fields
 from kept.core.operation import Operation, Pass
-from kept.core.times import to_text
 from kept.workspace import Workspace
 
 _ACTORS = {"machine": "kept", "person": "you", "agent": "an agent"}
@@ -18,7 +18,7 @@ def happened(workspace: Workspace, history: History) -> Iterator[Line]:
     """Each operation on a line: when it was recorded, what it was, why, by whom and in which pass."""
     yield line(("What happened to it", "bold"))
     for made, operation in history:
-        head = f"  {show.moment(made.recorded_at, workspace.zone)}  {_operation_name(operation):<10}"
+        head = f"  {show.moment(made.recorded_at, workspace.zone)}  {operation_name(operation):<10}"
         yield entry(
             [(head, "")], operation.reason, (f"  (by {_ACTORS[made.actor.value]}, pass {made.id} of run {made.run})", "dim")
         )
@@ -26,23 +26,19 @@ def happened(workspace: Workspace, history: History) -> Iterator[Line]:
 
 def happened_body(history: History) -> list[dict[str, Any]]:
     """The same as JSON, with the event time of each and the evidence it brought."""
+
+    def evidence_of(operation: Operation) -> list[str]:
+        facts, value = getattr(operation, "facts", None), getattr(operation, "value", None)
+        return [evidence.event for evidence in getattr(facts, "added", ()) or getattr(value, "evidence", ())]
+
     return [
-        {
-            "pass": made.id,
-            "run": made.run,
-            "stage": made.stage,
-            "actor": made.actor.value,
-            "recorded_at": to_text(made.recorded_at),
-            "kind": _operation_name(operation),
-            "memory": operation.memory,
-            "at": to_text(operation.at) if operation.at else None,
-            "reason": operation.reason,
-            "evidence": [each.event for each in getattr(getattr(operation, "facts", None), "added", ())]
-            or [each.event for each in getattr(getattr(operation, "value", None), "evidence", ())],
-        }
+        json_fields(made, "run", "stage", "actor", "recorded_at", **{"pass": "id"})
+        | {"kind": operation_name(operation), "evidence": evidence_of(operation)}
+        | json_fields(operation, "memory", "at", "reason")
         for made, operation in history
     ]
 
 
-def _operation_name(operation: Operation) -> str:
+def operation_name(operation: Operation) -> str:
+    """The kind of an operation, as JSON and people are told it."""
     return type(operation).__name__.lower()

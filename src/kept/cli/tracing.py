@@ -12,10 +12,9 @@ from kept.cli.front import at_desk
 from kept.cli.lists import rank_text
 from kept.cli.show import Line, entry, line
 from kept.cli.turns import turn_line
-from kept.core.codec import dump
+from kept.core.codec import dump, json_fields
 from kept.core.event import Event
 from kept.core.memory import Evidence, Memory, Status
-from kept.core.times import to_text
 from kept.memories import waiting
 from kept.memories.browse import WHOSE, Trace, exported, plain, trace
 from kept.memories.decisions import find
@@ -117,15 +116,7 @@ def _body(workspace: Workspace, found: Trace, place: Waiting | None) -> dict[str
             | {
                 "whose": WHOSE.get(evidence.author, evidence.author),
                 "line": next((each.pointer.line for each in events if each.key == evidence.event), None),
-                "context": [
-                    {
-                        "author": each.author.value,
-                        "kind": each.kind.value,
-                        "at": to_text(each.at) if each.at else None,
-                        "text": each.text,
-                    }
-                    for each in events
-                ],
+                "context": [json_fields(event, "author", "kind", "at", "text") for event in events],
             }
             for evidence, events in found.evidence
         ],

@@ -14,6 +14,7 @@ from enum import Enum
 from functools import cache, partial
 from math import isfinite
 from operator import attrgetter
+from pathlib import PurePath
 from typing import Any, TypeVar, Union, get_args, get_origin
 
 from kept.core.digest import digest as digest  # noqa: PLC0414 - named here since before it had a module of its own
@@ -81,6 +82,30 @@ def _write_fields(value: Any) -> dict[str, Any]:
         if default is MISSING or field != default:
             body[name] = dump(field)
     return body
+
+
+def to_json(value: object) -> Any:
+    """The JSON form of a value as ``--json``, the web API and agents are shown it: no field is left out, whatever its value."""
+    match value:
+        case PurePath():
+            return str(value)
+        case Mapping():
+            return {str(to_json(key)): to_json(item) for key, item in value.items()}
+        case set() | frozenset():
+            return sorted(to_json(item) for item in value)
+        case tuple() if hasattr(value, "_fields"):
+            return json_fields(value, *value._fields)
+        case tuple() | list():
+            return [to_json(item) for item in value]
+        case _ if is_dataclass(value):
+            return json_fields(value)
+    return dump(value)
+
+
+def json_fields(value: Any, *names: str, **sources: str) -> dict[str, Any]:
+    """The fields ``names`` of an object as JSON, and under other names its attributes ``sources`` (dotted); else every field."""
+    wanted = {name: name for name in names} | sources or {field.name: field.name for field in fields(value)}
+    return {name: to_json(attrgetter(source)(value)) for name, source in wanted.items()}
 
 
 def dump_member(value: object) -> dict[str, Any]:

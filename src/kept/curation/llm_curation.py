@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kept.core.codec import json_fields
 from kept.core.fingerprint import recognised
 from kept.core.fold import undone
 from kept.core.memory import Actor, Memory, Status
@@ -44,13 +45,7 @@ class Advised:
 
     def body(self) -> dict[str, Any]:
         """The account as JSON."""
-        return {
-            "asked": self.asked,
-            "operations": dict(self.operations),
-            "refused": dict(self.refused),
-            "stopped": list(self.stopped),
-            "left": self.left,
-        }
+        return json_fields(self)
 
 
 def take_advice(workspace: Workspace, run: Callable[[], int], asking: Asking, *, by: str, allow: bool = False) -> Advised:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from kept.core.codec import json_fields
 from kept.core.event import Event
 from kept.core.memory import USER_SCOPE
-from kept.core.times import to_text
 from kept.extraction.coverage import Coverage, Known, Topic, known, marked, topics
 from kept.store.values import Thread
 from kept.workspace import Workspace
@@ -39,21 +39,7 @@ class Covered:
 
     def body(self) -> dict[str, Any]:
         """The account as JSON."""
-        return {
-            "topics": self.topics,
-            "covered": self.covered,
-            "nothing": self.nothing,
-            "missed": [
-                {
-                    "session": each.session,
-                    "path": each.path,
-                    "at": to_text(each.at) if each.at else None,
-                    "words": list(each.words),
-                    "told": each.told,
-                }
-                for each in self.missed
-            ],
-        }
+        return json_fields(self)
 
 
 class Covering:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from kept.core.codec import dump
+from kept.core.codec import dump, json_fields
 from kept.core.event import Author, Event, Origin
 from kept.core.memory import USER_SCOPE, Evidence, Judged, Memory, Refused, Status
 from kept.core.operation import Operation, Pass
@@ -209,38 +209,29 @@ def refused(workspace: Workspace) -> tuple[Judged, ...]:
 
 def exported(workspace: Workspace, memory: Memory, moment: datetime | None = None) -> dict[str, Any]:
     """A memory in the form of ``kept export``, its status as of a moment (now): no field is left out, whatever its value."""
-    instant = {name: _instant_text(getattr(memory, name)) for name in ("first_seen", "last_seen", "valid_until")}
-    return {
-        "id": memory.id,
-        "content": memory.content,
-        "about": memory.about,
-        "category": memory.category,
-        "scope": memory.scope,
+    same = (
+        "id",
+        "content",
+        "about",
+        "category",
+        "scope",
+        "origin",
+        "pinned",
+        "first_seen",
+        "last_seen",
+        "valid_until",
+        "observations",
+    )
+    body = json_fields(memory, *same, "artifacts", "supersedes", "profile", "trigger", "reason")
+    return body | {
         "status": memory.status_at(moment or workspace.clock()).value,
         "confidence": None,  # what kept is sure of is no probability: no number is told until one is calibrated
-        "origin": memory.origin.value,
-        "pinned": memory.pinned,
-        **instant,
-        "observations": memory.observations,
-        "artifacts": list(memory.artifacts),
         "evidence": [
-            {
-                "quote": each.quote,
-                "source": each.path,
-                "session": each.session,
-                "event": each.event,
-                "at": _instant_text(each.at),
-                "origin": each.origin.value,
-                "author": each.author,
-            }
-            for each in memory.evidence
+            json_fields(evidence, "quote", "session", "event", "at", "origin", "author", source="path")
+            for evidence in memory.evidence
         ],
-        "supersedes": list(memory.supersedes),
         "superseded_by": memory.superseded_by or None,
         "resolved_by": memory.resolved_by or None,
-        "profile": memory.profile,
-        "trigger": memory.trigger,
-        "reason": memory.reason,
         "forgotten": not memory.content,
         "revision": revision(memory),
     }

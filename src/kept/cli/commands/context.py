@@ -9,6 +9,7 @@ from kept.cli import hook as hooks
 from kept.cli import show
 from kept.cli.front import at_desk, one_of
 from kept.cli.show import Line, counted, entry, line
+from kept.core.codec import to_json
 from kept.core.errors import UsageError
 from kept.core.fence import TITLES, block
 from kept.recall.preview import CLIENTS, preview
@@ -43,7 +44,7 @@ def context(
             {
                 "message": words,
                 "tokens": found.tokens,
-                "lines": [each._asdict() for each in found.pieces],
+                "lines": to_json(found.pieces),
                 "left_out": found.left_out,
                 "omitted": [each._asdict() | {"omitted": why} for each, why in found.omitted],
             }

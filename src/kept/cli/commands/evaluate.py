@@ -14,6 +14,7 @@ import typer
 from kept.cli import show
 from kept.cli.front import asked, one_of
 from kept.cli.show import Line, counted, line
+from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.evaluation.extraction import Judged, annotated, scored, worths
 from kept.evaluation.replies import ACTIVE, UNPROPOSED, UNSHOWN, Replayed, replayed
@@ -244,19 +245,14 @@ def _percent(part: int, whole: int) -> str:
 
 
 def _judged_body(found: Judged) -> dict[str, Any]:
-    stands = found.standing
-    return {
+    body = json_fields(found.standing, "active", "matched", "held", "held_junk", category_agrees="agreeing")
+    return body | {
         "transcripts": found.files,
         "bytes": found.size,
         "processor_seconds": round(found.seconds, 2),
-        "active": stands.active,
-        "matched": stands.matched,
-        "junk": len(stands.junk),
-        "held": stands.held,
-        "held_junk": stands.held_junk,
-        "category_agrees": stands.agreeing,
-        "recall": {name: {"found": found, "of": of} for name, (found, of) in stands.recall.items()},
-        "missed": [each.get("id", each["text"]) for each in stands.missed],
+        "junk": len(found.standing.junk),
+        "recall": {name: {"found": right, "of": of} for name, (right, of) in found.standing.recall.items()},
+        "missed": [fact.get("id", fact["text"]) for fact in found.standing.missed],
     }
 
 

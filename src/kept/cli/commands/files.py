@@ -1,7 +1,6 @@
 """``kept files``: the files that kept writes, one as it stands, and what the next writing would change in them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -9,6 +8,7 @@ import typer
 from kept.cli import show
 from kept.cli.front import at_desk
 from kept.cli.show import Line, counted, entry, line
+from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.pipeline import edit_file
 from kept.pipeline.edit_file import Preview
@@ -56,27 +56,13 @@ def _file_line(file: edit_file.File) -> Line:
 
 
 def _file_body(file: edit_file.File, *, whole: bool) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "name": file.name,
-        "path": str(file.path),
-        "form": file.form,
-        "heading": file.heading,
-        "profiles": list(file.profiles),
-        "condition": file.condition.value,
-        "problem": file.problem,
-        "revision": file.revision,
-        "memories": len(file.entries),
-    }
-    return body | ({"text": file.text, "entries": [asdict(each) for each in file.entries]} if whole else {})
+    names = ("name", "path", "form", "heading", "profiles", "condition", "problem", "revision")
+    return json_fields(file, *names, *(("text", "entries") if whole else ())) | {"memories": len(file.entries)}
 
 
 def preview_body(seen: Preview) -> dict[str, Any]:
     """A preview as JSON."""
-    return {
-        "changes": [asdict(each) for each in seen.changes],
-        "files": {name: list(lines) for name, lines in seen.files.items()},
-        "problems": list(seen.problems),
-    }
+    return json_fields(seen, "changes", "files", "problems")
 
 
 def _preview_lines(seen: Preview) -> Iterator[Line]:

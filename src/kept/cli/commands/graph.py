@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from kept.cli import show
 from kept.cli.front import at_desk
 from kept.cli.show import Line, counted, entry, line
+from kept.core.codec import json_fields
 from kept.outputs.graph import EdgeKind, Graph, NodeKind
 from kept.outputs.knowledge_graph import MOST, knowledge
 
@@ -48,8 +48,7 @@ def graph(
 
 def graph_body(found: Graph) -> dict[str, Any]:
     """A graph as JSON."""
-    left_out = {kind.value: count for kind, count in found.left_out.items()}
-    return {"nodes": [asdict(each) for each in found.nodes], "edges": [asdict(each) for each in found.edges], "left_out": left_out}
+    return json_fields(found, "nodes", "edges", "left_out")
 
 
 def _lines(found: Graph) -> Iterator[Line]:

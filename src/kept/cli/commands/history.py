@@ -11,11 +11,13 @@ from kept.cli import show
 from kept.cli.commands.edit import told_problems
 from kept.cli.commands.status import run_body
 from kept.cli.cost import cost_lines
+from kept.cli.events import operation_name
 from kept.cli.front import asked, at_desk
 from kept.cli.lists import FORGOTTEN
 from kept.cli.show import Line, counted, entry, line
+from kept.core.codec import json_fields
 from kept.core.memory import Memory, Status
-from kept.core.operation import Pass
+from kept.core.operation import Operation, Pass
 from kept.core.times import to_text
 from kept.llm.budget import usage_body
 from kept.memories.browse import exported
@@ -101,26 +103,16 @@ def _passes(ids: Sequence[int]) -> str:
 
 
 def _entry_body(one: Entry) -> dict[str, Any]:
-    return run_body(one.run) | {
-        "passes": [
-            {
-                "pass": each.id,
-                "stage": each.stage,
-                "subject": each.subject,
-                "actor": each.actor.value,
-                "recorded_at": to_text(each.recorded_at),
-                "undone": off,
-                "undoes": list(each.undoes),
-                "redoes": list(each.redoes),
-                "note": each.note,
-                "operations": [
-                    {"kind": type(operation).__name__.lower(), "memory": operation.memory, "reason": operation.reason}
-                    for operation in each.operations
-                ],
-            }
-            for each, off in one.passes
-        ]
-    }
+    def pass_body(made: Pass, *, undone: bool) -> dict[str, Any]:
+        body = json_fields(made, "stage", "subject", "actor", "recorded_at", "undoes", "redoes", "note", **{"pass": "id"})
+        operations = [_operation_body(operation) for operation in made.operations]
+        return body | {"undone": undone, "operations": operations}
+
+    return run_body(one.run) | {"passes": [pass_body(made, undone=off) for made, off in one.passes]}
+
+
+def _operation_body(operation: Operation) -> dict[str, Any]:
+    return {"kind": operation_name(operation)} | json_fields(operation, "memory", "reason")
 
 
 def undo(context: typer.Context, what: What = None, *, as_json: AsJson = False) -> int:
@@ -174,8 +166,7 @@ def _later_lines(later: Sequence[Later]) -> Iterator[Line]:
 
 
 def _later_body(each: Later) -> dict[str, Any]:
-    kind = type(each.operation).__name__.lower()
-    return {"pass": each.made.id, "kind": kind, "memory": each.operation.memory, "reason": each.operation.reason, "idle": each.idle}
+    return _operation_body(each.operation) | json_fields(each, "idle", **{"pass": "made.id"})
 
 
 def diff(

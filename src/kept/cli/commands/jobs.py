@@ -1,7 +1,7 @@
 """``kept jobs``: questions for the user's own agent, and its replies."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -9,6 +9,7 @@ from kept.cli import show
 from kept.cli.front import at_desk
 from kept.cli.report import heard_lines
 from kept.cli.show import Line, counted, line
+from kept.core.codec import to_json
 from kept.core.errors import UsageError
 from kept.pipeline import jobs as use
 from kept.pipeline.jobs import Committed, Job
@@ -44,7 +45,7 @@ def jobs(
             case _:
                 found, more = use.prepare(workspace, most=most) if action == "prepare" else (use.listed(workspace), 0)
                 if as_json:
-                    show.write_json({"jobs": [_body(each) for each in found], "more": more})
+                    show.write_json({"jobs": to_json(found), "more": more})
                 else:
                     show.write(_lines(found, more))
     return 0
@@ -65,17 +66,6 @@ def _lines(found: Sequence[Job], more: int) -> Iterator[Line]:
         yield line(("All are answered", "green"), (" → kept jobs commit", "dim"))
     else:
         yield line("Nothing waits for a reply.", (" → kept run reads what is new, kept jobs prepare asks about it", "dim"))
-
-
-def _body(each: Job) -> dict[str, Any]:
-    return {
-        "id": each.id,
-        "path": str(each.path),
-        "reply": str(each.reply),
-        "sessions": list(each.sessions),
-        "tokens": each.tokens,
-        "state": each.state,
-    }
 
 
 def _print_committed(done: Committed, *, as_json: bool) -> int:

@@ -11,6 +11,7 @@ import typer
 from kept.cli import show
 from kept.cli.front import asked, at_desk
 from kept.cli.show import Line, counted, line
+from kept.core.codec import json_fields, to_json
 from kept.core.errors import UsageError
 from kept.days.day_notes import week
 from kept.journal.entry import Head
@@ -142,7 +143,7 @@ def _planned(found: Plan) -> str:
 def _plan_body(found: Plan) -> dict[str, Any]:
     would = found.estimate
     return {
-        "days": [each.isoformat() for each in found.days],
+        "days": to_json(found.days),
         "questions": would.questions if would else 0,
         "tokens": would.usage.input_tokens if would else 0,
         "usd": would.usage.cost if would else 0.0,
@@ -189,32 +190,14 @@ def _made_of(head: Head) -> str:
 
 
 def _body(each: Outcome) -> dict[str, Any]:
-    return {
-        "from": each.first.isoformat(),
-        "to": each.last.isoformat(),
-        "path": str(each.path),
-        "state": each.state.name.lower(),
-        "reason": each.reason,
-        "refused_paragraphs": each.refused,
-        "asked_anew": each.anew,
-        "new_memories": each.memories,
-        "problems": list(each.problems),
-        "entry": _head_body(each.head) if each.head else None,
-    }
+    other = {"from": "first", "to": "last", "refused_paragraphs": "refused", "asked_anew": "anew", "new_memories": "memories"}
+    state, head = each.state.name.lower(), _head_body(each.head) if each.head else None
+    return json_fields(each, "path", "reason", "problems", **other) | {"state": state, "entry": head}
 
 
 def _head_body(head: Head) -> dict[str, Any]:
-    return {
-        "date": head.first.isoformat(),
-        "template": head.template,
-        "writer": head.writer,
-        "sessions": head.sessions,
-        "shares": dict(head.shares),
-        "memories": list(head.memories),
-        "self_reference": head.self_reference,
-        "tokens_in": head.tokens[0],
-        "tokens_out": head.tokens[1],
-    }
+    names = ("template", "writer", "sessions", "shares", "memories", "self_reference")
+    return json_fields(head, *names, date="first") | {"tokens_in": head.tokens[0], "tokens_out": head.tokens[1]}
 
 
 def _stats(workspace: Workspace, *, as_json: bool) -> int:

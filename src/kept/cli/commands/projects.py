@@ -1,7 +1,6 @@
 """``kept projects``: list projects, suggest pairs that may be one, join two, undo that."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -9,6 +8,7 @@ import typer
 from kept.cli import show
 from kept.cli.front import at_desk, home_of, one_of
 from kept.cli.show import Line, counted, entry, line
+from kept.core.codec import to_json
 from kept.core.errors import UsageError
 from kept.intake.kinship import suggestions
 from kept.intake.projects import Family, families, family
@@ -75,9 +75,7 @@ def _list(workspace: Workspace, *, as_json: bool) -> None:
     ]
     if as_json:
         told = [{"project": one.directories[0], "other": two.directories[0], "evidence": why} for one, two, why in pairs]
-        show.write_json(
-            {"projects": [asdict(each) for each in known], "suggestions": told, "joined": dict(workspace.settings.projects)}
-        )
+        show.write_json({"projects": to_json(known), "suggestions": told, "joined": dict(workspace.settings.projects)})
     else:
         show.write(_lines(workspace, known, pairs))
 

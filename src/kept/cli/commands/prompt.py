@@ -12,6 +12,7 @@ import typer
 from kept.cli import show
 from kept.cli.front import asked, home_of, on_terminal
 from kept.cli.show import Line, line
+from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.extraction import prompt_override
 from kept.extraction.prompt_override import InForce
@@ -105,13 +106,6 @@ def _format_prompt(found: Prompt, text: str) -> Iterator[Line]:
 
 def _body(found: InForce, *, difference: bool) -> dict[str, Any]:
     made = found.prompt
-    body: dict[str, Any] = {
-        "profile": made.profile,
-        "origin": made.origin,
-        "overridden": made.overridden,
-        "version": made.version,
-        "tokens": weigh(made.system),
-        "declared": [each.id for each in made.declared],
-        "own": str(found.own),
-    }
+    body: dict[str, Any] = json_fields(made, "profile", "origin", "overridden", "version")
+    body |= {"tokens": weigh(made.system), "declared": [category.id for category in made.declared], "own": str(found.own)}
     return body | ({"diff": list(prompt_override.difference(found))} if difference else {"text": made.text, "system": made.system})

@@ -12,6 +12,7 @@ from kept.cli.front import asked, at_desk, home_of, one_of
 from kept.cli.report import account_text, unread_lines
 from kept.cli.show import Line, counted, entry, line
 from kept.cli.turns import show_session
+from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.core.event import Account
 from kept.intake.discovery import Survey, Tool, survey
@@ -342,34 +343,14 @@ def _body(workspace: Workspace, found: Survey) -> dict[str, Any]:
 
 
 def _tool_body(tool: Tool) -> dict[str, Any]:
-    return {
-        "name": tool.name,
-        "enabled": tool.enabled,
+    own = {
         "places": [str(place) for place, there in tool.places if there],
-        "files": tool.files,
-        "bytes": tool.size,
-        "new": tool.fresh,
-        "grown": tool.grown,
-        "gone": tool.gone,
-        "elsewhere": tool.elsewhere,
-        "excluded": tool.excluded,
-        "sessions": tool.sessions,
-        "first_at": plain(tool.first_at),
-        "last_at": plain(tool.last_at),
         "unreadable": [{"path": path, "reason": reason} for path, reason in tool.unreadable],
-        "deleted_soon": tool.doomed,
-        "deleted_after_days": tool.days_kept,
-    } | _account_body(tool.account)
+    }
+    same = ("name", "enabled", "files", "gone", "grown", "elsewhere", "excluded", "sessions", "first_at", "last_at")
+    other = {"bytes": "size", "new": "fresh", "deleted_soon": "doomed", "deleted_after_days": "days_kept"}
+    return json_fields(tool, *same, **other) | own | _account_body(tool.account)
 
 
 def _account_body(account: Account) -> dict[str, Any]:
-    return {
-        "records": account.records,
-        "kept": account.kept,
-        "events": account.events,
-        "dropped": dict(account.dropped),
-        "noted": dict(account.noted),
-        "malformed": account.malformed,
-        "pending_bytes": account.pending,
-        "problems": [{"path": each.path, "line": each.line, "reason": each.reason} for each in account.problems],
-    }
+    return json_fields(account, "records", "kept", "events", "dropped", "noted", "malformed", "problems", pending_bytes="pending")

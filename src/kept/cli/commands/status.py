@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from itertools import groupby
 from typing import Annotated, Any
 
@@ -17,7 +16,7 @@ from kept.cli.model_offer import searchable_line, without_model_line
 from kept.cli.report import missed_lines, waiting_line
 from kept.cli.show import Line, counted, entry, line
 from kept.cli.tracing import route_lines
-from kept.core.codec import dump
+from kept.core.codec import dump, json_fields, to_json
 from kept.core.memory import Status
 from kept.core.summary import Part
 from kept.core.times import to_text
@@ -38,7 +37,7 @@ from kept.pipeline.nightly import NIGHT, last_night
 from kept.pipeline.usage import costs, set_aside
 from kept.profiles.profile import title_of
 from kept.recall.indexing import Standing, standing
-from kept.store.values import Run, Sitting
+from kept.store.values import Run
 from kept.workspace import Workspace
 
 
@@ -170,13 +169,10 @@ def _state_body(workspace: Workspace, found: State, due: Sequence[Doomed]) -> di
         "unread_sessions": found.unread,
         "unheard_sessions": found.unheard,
         "set_aside": dict(set_aside(workspace)),
-        "prompts": [
-            {"profile": each.profile, "origin": each.origin, "overridden": each.overridden, "version": each.version}
-            for each in found.prompts
-        ],
+        "prompts": [json_fields(prompt, "profile", "origin", "overridden", "version") for prompt in found.prompts],
         "deleted_soon": [{"source": each.source, "files": each.files, "from": to_text(each.since)} for each in due],
         "outputs": list(found.outputs),
-        "meaning": _meaning_body(standing(workspace)),
+        "meaning": json_fields(standing(workspace), "model", "waiting", "problem", vectors="embedded"),
         "handover": {
             "setting": workspace.settings.handover,
             **{
@@ -189,7 +185,7 @@ def _state_body(workspace: Workspace, found: State, due: Sequence[Doomed]) -> di
         "timezone": str(workspace.zone),
         "home": str(workspace.paths.root),
         "llm": _llm_body(workspace),
-        "failures": [each._asdict() for each in standing_failures(str(workspace.paths.state))],
+        "failures": to_json(standing_failures(str(workspace.paths.state))),
         "runs": [run_body(each) for each in found.last_runs],
     }
 
@@ -207,20 +203,9 @@ def _llm_body(workspace: Workspace) -> dict[str, Any]:
     }
 
 
-def _meaning_body(found: Standing) -> dict[str, Any]:
-    return {"model": found.model, "vectors": found.embedded, "waiting": found.waiting, "problem": found.problem}
-
-
 def run_body(run: Run) -> dict[str, Any]:
     """A run as JSON."""
-    ended = to_text(run.ended_at) if run.ended_at else None
-    return {
-        "run": run.id,
-        "command": run.command,
-        "started_at": to_text(run.started_at),
-        "ended_at": ended,
-        "report": dict(run.report),
-    }
+    return json_fields(run, "command", "started_at", "ended_at", "report", run="id")
 
 
 def day(
@@ -271,9 +256,7 @@ def day(
 
 
 def _month_body(found: Month) -> dict[str, Any]:
-    around = {name: day.isoformat() if day else None for name, day in (("before", found.before), ("after", found.after))}
-    cells = [asdict(each) | {"day": each.day.isoformat()} for each in found.cells]
-    return {"month": f"{found.first:%Y-%m}", "cells": cells} | around
+    return json_fields(found, "cells", "before", "after") | {"month": f"{found.first:%Y-%m}"}
 
 
 def _month_lines(found: Month) -> Iterator[Line]:
@@ -363,29 +346,17 @@ def _worked_lines(workspace: Workspace, found: Day, *, detailed: bool) -> Iterat
 
 
 def _day_body(workspace: Workspace, found: Day) -> dict[str, Any]:
-    return {
-        "day": found.day.isoformat(),
-        "last": found.last.isoformat(),
+    return json_fields(found, "day", "last") | {
         "summary": {
             "condensed": [plain(each) for each in found.summary.condensed],
             "detailed": [plain(each) for each in found.summary.detailed],
             "written_by": sorted({each.by for each in found.summary.condensed if each.by}),
         },
-        "sessions": [_sitting_body(each) for each in found.sittings],
+        "sessions": [
+            json_fields(sitting, "source", "path", "session", "project", "events", "prompts", "first_at", "last_at")
+            for sitting in found.sittings
+        ],
         "learnt": [exported(workspace, each) for each in found.learnt],
         "confirmed": [exported(workspace, each) for each in found.confirmed],
         "coverage": found.covered.body(),
-    }
-
-
-def _sitting_body(each: Sitting) -> dict[str, Any]:
-    return {
-        "source": each.source,
-        "path": each.path,
-        "session": each.session,
-        "project": each.project,
-        "events": each.events,
-        "prompts": each.prompts,
-        "first_at": to_text(each.first_at),
-        "last_at": to_text(each.last_at),
     }

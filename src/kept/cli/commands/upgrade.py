@@ -7,6 +7,7 @@ import typer
 from kept.cli import show
 from kept.cli.front import asked, at_desk, on_terminal
 from kept.cli.show import counted, entry, line
+from kept.core.codec import json_fields
 from kept.core.memory import Memory, Status
 from kept.pipeline.upgrade import Upgraded, preview
 from kept.pipeline.upgrade import upgrade as make_anew
@@ -66,13 +67,6 @@ def _upgrade_line(mark: str, memory: Memory) -> show.Line:
 
 def _body(found: Upgraded) -> dict[str, object]:
     def memory_bodies(memories: tuple[Memory, ...]) -> list[dict[str, str]]:
-        return [
-            {"id": each.id, "content": each.content, "category": each.category, "status": each.status.value} for each in memories
-        ]
+        return [json_fields(memory, "id", "content", "category", "status") for memory in memories]
 
-    return {
-        "run": found.run,
-        "retired": memory_bodies(found.retired),
-        "made": memory_bodies(found.made),
-        "problems": list(found.problems),
-    }
+    return json_fields(found, "run", "problems") | {"retired": memory_bodies(found.retired), "made": memory_bodies(found.made)}

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, BeforeValidator, Field
 
+from kept.core.codec import json_fields, to_json
 from kept.core.errors import MissingError
 from kept.core.fence import Piece, block
 from kept.core.summary import Bullet
@@ -160,8 +161,8 @@ def the_graph(
         found = knowledge(workspace, project=project, most=most)
         left_out = {kind.value: count for kind, count in found.left_out.items()}
         return {
-            "nodes": [asdict(each) for each in found.nodes],
-            "edges": [asdict(each) for each in found.edges],
+            "nodes": to_json(found.nodes),
+            "edges": to_json(found.edges),
             "left_out": left_out,
         }
 
@@ -224,18 +225,8 @@ def _bullet(each: Bullet) -> dict[str, Any]:
 
 
 def _session_body(each: calendar.Session) -> dict[str, Any]:
-    sitting = each.sitting
-    return {
-        "session": sitting.session,
-        "source": sitting.source,
-        "path": sitting.path,
-        "scope": each.scope,
-        "prompts": sitting.prompts,
-        "events": sitting.events,
-        "first_at": to_text(sitting.first_at),
-        "last_at": to_text(sitting.last_at),
-        "worked": [_bullet(one) for one in each.worked],
-    }
+    names = ("session", "source", "path", "prompts", "events", "first_at", "last_at")
+    return json_fields(each.sitting, *names) | {"scope": each.scope, "worked": [_bullet(bullet) for bullet in each.worked]}
 
 
 @router.post("/context", response_model=ContextOut)

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Header, Path, Request
 from pydantic import BaseModel, Field, StrictBool, StringConstraints
 from starlette.responses import Response
 
+from kept.core.codec import json_fields
 from kept.extraction import prompt_override
 from kept.extraction.prompt_override import Draft
 from kept.extraction.questions import weigh
@@ -134,20 +135,12 @@ def _answered(answer: Response, draft: Draft) -> dict[str, Any]:
 
 def _body(draft: Draft) -> dict[str, Any]:
     found = draft.prompt
-    declared = found.declared if found else ()
-    return {
-        "profile": draft.profile.id,
-        "overridden": draft.overridden,
-        "origin": draft.origin,
-        "own": str(draft.own),
-        "text": draft.text,
+    return json_fields(draft, "overridden", "origin", "own", "text", "problem", "revision", profile="profile.id") | {
         "system": found.system if found else "",
         "version": found.version if found else "",
         "tokens": weigh(found.system) if found else 0,
         "diff": prompt_override.difference(draft),
-        "problem": draft.problem,
-        "revision": draft.revision,
         "declared": [
-            {"id": each.id, "title": each.title, "belongs": each.belongs, "users_words": each.users_words} for each in declared
+            json_fields(category, "id", "title", "belongs", "users_words") for category in (found.declared if found else ())
         ],
     }

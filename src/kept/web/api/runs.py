@@ -7,13 +7,12 @@ import re2
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, BeforeValidator, Field, StrictBool
 
+from kept.core.codec import json_fields
 from kept.core.errors import UsageError
-from kept.core.times import to_text
 from kept.pipeline.run import Options
 from kept.pipeline.status import Happened, runs, stops
 from kept.web.api.forms import Body
 from kept.web.room import at_desk, home_of, room_of
-from kept.web.work import Now
 
 router = APIRouter(tags=["runs"])
 
@@ -104,33 +103,16 @@ def list_runs(
 ) -> dict[str, Any]:
     """The last runs that changed something, with their passes."""
     with at_desk(request) as workspace:
-        waiting = [
-            {"profile": each.profile, "scope": each.scope, "at": to_text(each.at), "why": each.why} for each in stops(workspace)
-        ]
+        waiting = [json_fields(stop, "profile", "scope", "at", "why") for stop in stops(workspace)]
         return {"runs": [_run_body(each) for each in runs(workspace, limit, before=before)], "stops": waiting}
 
 
 def _run_body(happened: Happened) -> dict[str, Any]:
-    run = happened.run
-    return {
-        "id": run.id,
-        "command": run.command,
-        "started_at": to_text(run.started_at),
-        "ended_at": to_text(run.ended_at) if run.ended_at else None,
-        "questions": happened.asked,
-        "cost": happened.cost,
-        "undone": happened.undone,
-        "passes": [
-            {
-                "id": each.id,
-                "stage": each.stage,
-                "subject": each.subject,
-                "note": each.note,
-                "operations": dict(each.operations),
-                "undone": each.undone,
-            }
-            for each in happened.passes
-        ],
+    body = json_fields(happened.run, "id", "command", "started_at", "ended_at") | json_fields(
+        happened, "cost", "undone", questions="asked"
+    )
+    return body | {
+        "passes": [json_fields(made, "id", "stage", "subject", "note", "operations", "undone") for made in happened.passes]
     }
 
 
@@ -154,31 +136,16 @@ def begin_run(request: Request, body: Begun) -> dict[str, Any]:
         until=body.until or None,
         allow=body.allow and body.confirm,
     )
-    return _now_body(room.work.start(home_of(request), room.open_shown, options))
+    return json_fields(room.work.start(home_of(request), room.open_shown, options))
 
 
 @router.get("/runs/now", response_model=NowOut)
 def run_now(request: Request) -> dict[str, Any]:
     """How the run stands that was begun here."""
-    return _now_body(room_of(request).work.now)
+    return json_fields(room_of(request).work.now)
 
 
 @router.delete("/runs/now", response_model=NowOut)
 def stop_run(request: Request) -> dict[str, Any]:
     """Ask the run to end at its next step. What was done is done, and the next run goes on from there."""
-    return _now_body(room_of(request).work.stop())
-
-
-def _now_body(now: Now) -> dict[str, Any]:
-    return {
-        "number": now.number,
-        "running": now.running,
-        "stage": now.stage,
-        "done": now.done,
-        "total": now.total,
-        "dry": now.dry,
-        "told": list(now.told),
-        "problem": now.problem,
-        "stopped": now.stopped,
-        "report": dict(now.report),
-    }
+    return json_fields(room_of(request).work.stop())
