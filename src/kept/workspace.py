@@ -23,7 +23,7 @@ from kept.core.memory import USER_SCOPE, Memory
 from kept.core.project import FOLDER, PROJECT, REMOTE, corrected, folder_of, root_of, scope_of, short_names
 from kept.core.redact import redact
 from kept.core.redact.scanner import scanner
-from kept.core.scripts import label_of
+from kept.core.text import label_of
 from kept.core.times import parse_instant
 from kept.llm.client import LlmClient, Redact
 from kept.llm.models import asker

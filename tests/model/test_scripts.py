@@ -3,7 +3,7 @@
 import pytest
 
 from kept.core.project import short_names
-from kept.core.scripts import mixed_scripts
+from kept.core.text import mixed_scripts
 
 
 @pytest.mark.parametrize("text", ["p\u0430ypal", "\u0421laude is here", "micr\u03bfsoft/x"])

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from kept.cli import show
 from kept.cli.lists import FORGOTTEN, scope_name
 from kept.cli.show import Line, counted, line
 from kept.core.event import Origin
 from kept.core.memory import Memory, Status
+from kept.core.times import day_text, minute_text
 from kept.profiles.profile import title_of
 from kept.workspace import Workspace
 
@@ -24,14 +24,14 @@ def card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     yield line((memory.id, "yellow"), (place, "dim"))
     yield line((memory.content or FORGOTTEN, "bold"))
     seen = (
-        f"first seen {show.day(memory.first_seen, zone)}, last seen {show.day(memory.last_seen, zone)}, in "
+        f"first seen {day_text(memory.first_seen, zone)}, last seen {day_text(memory.last_seen, zone)}, in "
         f"{counted(memory.observations, 'session')}"
     )
     yield line((f"{seen}; rests on {TRUST[memory.origin]}", "dim"))
     if memory.artifacts:
         yield line((f"names: {', '.join(memory.artifacts)}", "dim"))
     if memory.valid_until:
-        yield line((f"valid until {show.moment(memory.valid_until, zone)}", "dim"))
+        yield line((f"valid until {minute_text(memory.valid_until, zone)}", "dim"))
     for words, ids in (
         ("superseded by", memory.superseded_by),
         ("resolved by", memory.resolved_by),

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kept.cli import show
 from kept.cli.show import Line, entry, line
 from kept.core.codec import json_fields
 from kept.core.operation import Operation, Pass
+from kept.core.times import minute_text
 from kept.workspace import Workspace
 
 _ACTORS = {"machine": "kept", "person": "you", "agent": "an agent"}
@@ -18,7 +18,7 @@ def happened(workspace: Workspace, history: History) -> Iterator[Line]:
     """Each operation on a line: when it was recorded, what it was, why, by whom and in which pass."""
     yield line(("What happened to it", "bold"))
     for made, operation in history:
-        head = f"  {show.moment(made.recorded_at, workspace.zone)}  {operation_name(operation):<10}"
+        head = f"  {minute_text(made.recorded_at, workspace.zone)}  {operation_name(operation):<10}"
         yield entry(
             [(head, "")], operation.reason, (f"  (by {_ACTORS[made.actor.value]}, pass {made.id} of run {made.run})", "dim")
         )

@@ -5,11 +5,11 @@ from datetime import datetime
 from itertools import groupby
 from zoneinfo import ZoneInfo
 
-from kept.cli import show
 from kept.cli.show import Line, entry, line
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.project import PROJECT
-from kept.core.scripts import mixed_scripts
+from kept.core.text import mixed_scripts
+from kept.core.times import day_text
 from kept.memories.waiting import Waiting
 from kept.profiles.profile import Profile, title_of
 
@@ -47,7 +47,7 @@ def grouped(
 def memory_line(memory: Memory, zone: ZoneInfo, mark: str = "") -> Line:
     """One memory in a list."""
     mixed = f"mixes {' and '.join(found)} letters" if (found := mixed_scripts(memory.content)) else ""
-    marks = ", ".join(filter(None, (mark, "pinned" if memory.pinned else "", mixed, show.day(memory.last_seen, zone))))
+    marks = ", ".join(filter(None, (mark, "pinned" if memory.pinned else "", mixed, day_text(memory.last_seen, zone))))
     return entry([("    ", ""), (memory.id, "yellow"), ("  ", "")], memory.content or FORGOTTEN, (f"  ({marks})", "dim"))
 
 

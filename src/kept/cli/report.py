@@ -10,6 +10,7 @@ from kept.cli.lists import grouped
 from kept.cli.show import Line, counted, entry, line
 from kept.core.markup import memory_line
 from kept.core.memory import Memory
+from kept.core.times import minute_text
 from kept.days.coverage_report import Covered
 from kept.extraction.llm_extraction import Heard
 from kept.memories.waiting import best, waiting
@@ -221,7 +222,7 @@ def missed_lines(covered: Covered, zone: ZoneInfo, *, whole: bool, hint: str = "
         what = f"{counted(missed, 'topic')} of {covered.topics:,} left nothing although the words look worth it"
         yield line((what, "yellow"), (f" → {hint}", "dim"))
     for each in covered.missed if whole else ():
-        yield line((f"  {show.moment(each.at, zone)}  ", "dim"), each.told, (f"  ({', '.join(each.words)})", "dim"))
+        yield line((f"  {minute_text(each.at, zone)}  ", "dim"), each.told, (f"  ({', '.join(each.words)})", "dim"))
 
 
 def _edited(operations: Mapping[str, int]) -> Iterator[Line]:

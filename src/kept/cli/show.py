@@ -8,10 +8,9 @@ import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Any, TextIO
-from zoneinfo import ZoneInfo
 
 from kept.core.markup import visible
 
@@ -101,16 +100,6 @@ def size(bytes_: int) -> str:
             return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1000
     return f"{amount:.1f} GB"
-
-
-def day(instant: datetime | None, zone: ZoneInfo) -> str:
-    """The local day, ``undated`` where there is none."""
-    return instant.astimezone(zone).date().isoformat() if instant is not None else "undated"
-
-
-def moment(instant: datetime | None, zone: ZoneInfo) -> str:
-    """Local day and time to the minute."""
-    return f"{instant.astimezone(zone):%Y-%m-%d %H:%M}" if instant is not None else "undated"
 
 
 def weekday(which: date) -> str:

@@ -15,9 +15,10 @@ from kept.cli.turns import turn_line
 from kept.core.codec import dump, json_fields
 from kept.core.event import Event
 from kept.core.memory import Evidence, Memory, Status
+from kept.core.times import minute_text
 from kept.memories import waiting
 from kept.memories.browse import WHOSE, Trace, exported, plain, trace
-from kept.memories.decisions import find
+from kept.memories.decisions import find_decidable
 from kept.memories.waiting import Waiting
 from kept.outputs.compose import Route
 from kept.outputs.routing import routed
@@ -33,12 +34,12 @@ def why(
 ) -> None:
     """Where a memory comes from: the words, whose they are, session, file and line; and what happened to it since."""
     with at_desk(context) as workspace:
-        found = trace(workspace, find(workspace, number), context=around)
+        found = trace(workspace, find_decidable(workspace, number), context=around)
         place = _rank_of(workspace, found.memory)
         if as_json:
-            show.write_json(_body(workspace, found, place))
+            show.write_json(_trace_body(workspace, found, place))
         else:
-            show.write(_lines(workspace, found, place))
+            show.write(_format_trace(workspace, found, place))
 
 
 def _rank_of(workspace: Workspace, memory: Memory) -> Waiting | None:
@@ -48,7 +49,7 @@ def _rank_of(workspace: Workspace, memory: Memory) -> Waiting | None:
     return next((item for item in waiting.waiting(workspace) if item.memory.id == memory.id), None)
 
 
-def _lines(workspace: Workspace, found: Trace, place: Waiting | None) -> Iterator[Line]:
+def _format_trace(workspace: Workspace, found: Trace, place: Waiting | None) -> Iterator[Line]:
     yield from card(workspace, found.memory)
     if found.evidence:
         if found.memory.about:
@@ -96,7 +97,7 @@ def _format_evidence(workspace: Workspace, evidence: Evidence, events: tuple[Eve
     own = next((each for each in events if each.key == evidence.event), None)
     place = f"{show.format_path(evidence.path)}:{own.pointer.line}" if own is not None else show.format_path(evidence.path)
     who = WHOSE.get(evidence.author, evidence.author or evidence.origin.value)
-    yield line(f"  {show.moment(evidence.at, workspace.zone)}  ", (who, "cyan"), (f"  session {evidence.session}  {place}", "dim"))
+    yield line(f"  {minute_text(evidence.at, workspace.zone)}  ", (who, "cyan"), (f"  session {evidence.session}  {place}", "dim"))
     quote = entry([("    > ", "dim")], (f"“{evidence.quote}”", "bold"))
     yield from [quote if each is own else _turn(workspace, each) for each in events] if own is not None else [quote]
 
@@ -106,7 +107,7 @@ def _turn(workspace: Workspace, event: Event) -> Line:
     return Line(head=told.head, body=tuple((words, "dim") for words, _ in told.body))
 
 
-def _body(workspace: Workspace, found: Trace, place: Waiting | None) -> dict[str, Any]:
+def _trace_body(workspace: Workspace, found: Trace, place: Waiting | None) -> dict[str, Any]:
     score = {"rank": place.rank, "of": place.of, "terms": dict(place.score.terms)} if place else None
     return {
         "waiting": score,

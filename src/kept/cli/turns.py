@@ -8,6 +8,7 @@ from kept.cli.show import Line, entry, line
 from kept.core.event import Event, Kind
 from kept.core.memory import Memory
 from kept.core.spans import labelled
+from kept.core.times import minute_text
 from kept.intake.discovery import conversation
 from kept.memories.browse import WHOSE, plain, trace
 from kept.workspace import Workspace
@@ -22,7 +23,7 @@ def turn_line(workspace: Workspace, turn: Event, most: int = _SHOWN) -> Line:
     text = " ".join((labelled(turn) or (turn.tool.target if turn.tool else ""))[: 4 * most].split())
     what = f"{turn.tool.name}: " if turn.tool is not None and turn.kind is Kind.TOOL_CALL else ""
     short = text if len(text) <= most else f"{text[: most - 1]}…"
-    head = f"    {show.moment(turn.at, workspace.zone)}  {WHOSE.get(turn.author.value, turn.author.value)}: "
+    head = f"    {minute_text(turn.at, workspace.zone)}  {WHOSE.get(turn.author.value, turn.author.value)}: "
     return entry([(head, "dim")], what, short)
 
 

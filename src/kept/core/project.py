@@ -11,7 +11,7 @@ from itertools import count, groupby
 from pathlib import PurePosixPath, PureWindowsPath
 
 from kept.core.codec import digest
-from kept.core.scripts import label_of, with_scripts
+from kept.core.text import label_of, with_scripts
 
 _SEP = r"[/\\]"
 _NAME = r"[^/\\]+"

@@ -88,6 +88,26 @@ def from_text(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
+def read_optional(text: str | None) -> datetime | None:
+    """The instant of a text of :func:`to_text`; None of an empty one."""
+    return from_text(text) if text else None
+
+
+def write_optional(instant: datetime | None) -> str | None:
+    """:func:`to_text` of an instant; None where there is none."""
+    return to_text(instant) if instant is not None else None
+
+
+def day_text(instant: datetime | None, zone: ZoneInfo) -> str:
+    """The local day, ``undated`` where there is none."""
+    return instant.astimezone(zone).date().isoformat() if instant is not None else "undated"
+
+
+def minute_text(instant: datetime | None, zone: ZoneInfo) -> str:
+    """Local day and time to the minute, ``undated`` where there is none."""
+    return f"{instant.astimezone(zone):%Y-%m-%d %H:%M}" if instant is not None else "undated"
+
+
 def day_of(instant: datetime | None, zone: ZoneInfo) -> date | None:
     """The local calendar day an instant belongs to; None (the undated bucket) for no instant."""
     return instant.astimezone(zone).date() if instant is not None else None

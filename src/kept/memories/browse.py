@@ -237,10 +237,6 @@ def exported(workspace: Workspace, memory: Memory, moment: datetime | None = Non
     }
 
 
-def _instant_text(instant: datetime | None) -> str | None:
-    return to_text(instant) if instant is not None else None
-
-
 def plain(value: object) -> Any:
     """Any value of the model as JSON, for ``--json``."""
     return dump(value)

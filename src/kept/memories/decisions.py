@@ -6,7 +6,7 @@ from kept.memories import person, waiting
 from kept.workspace import Workspace
 
 
-def find(workspace: Workspace, number: str) -> Memory:
+def find_decidable(workspace: Workspace, number: str) -> Memory:
     """The memory of an id; else the proposal of that id, or the memory it became. Raises MissingError."""
     try:
         return person.find(workspace, number)
@@ -23,7 +23,7 @@ def find(workspace: Workspace, number: str) -> Memory:
 def approve(workspace: Workspace, number: str, *, content: str = "", category: str = "", if_match: str = "") -> Memory:
     """Make it active, in other words or another category where some are given. Raises MissingError, UsageError, StaleError."""
     with workspace.store.transaction():
-        memory = find(workspace, number)
+        memory = find_decidable(workspace, number)
         words, kind = content or memory.content, category or memory.category
         if not _is_stored(workspace, memory):
             _check(memory, if_match)
@@ -37,7 +37,7 @@ def approve(workspace: Workspace, number: str, *, content: str = "", category: s
 def reject(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
     """Turn it down: the same proposal does not come back. Raises MissingError, UsageError, StaleError."""
     with workspace.store.transaction():
-        memory = find(workspace, number)
+        memory = find_decidable(workspace, number)
         if _is_stored(workspace, memory):
             return person.reject(workspace, memory.id, if_match=if_match)
         _check(memory, if_match)

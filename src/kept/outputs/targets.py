@@ -246,7 +246,7 @@ def _handing_over(workspace: Workspace, target: Target) -> tuple[str, ...]:
 
 
 def _settings_text(path: Path) -> str:
-    return files.read(path).data.decode("utf-8", "replace")
+    return files.read_text(path)
 
 
 def scopes_apart(workspace: Workspace) -> dict[tuple[str, str], str]:

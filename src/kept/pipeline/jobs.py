@@ -141,7 +141,7 @@ def text_of(workspace: Workspace, number: str) -> str:
     found = [each for each in known if number and each.startswith(number)]
     if len(found) != 1:
         raise UsageError(f"no job {number!r}", hint="see `kept jobs list`")
-    return files.read(_path(workspace, found[0])).data.decode("utf-8", "replace")
+    return files.read_text(_path(workspace, found[0]))
 
 
 def commit(workspace: Workspace) -> Committed:

@@ -196,7 +196,7 @@ def _ask_ahead(
 
 def _is_due(workspace: Workspace, work: Work, made: _Made) -> bool:
     """Whether the entry is to be written: it is not there, or kept's own and of other things."""
-    text = files.read(_entry_path(workspace, work, made.first)).data.decode("utf-8", "replace")
+    text = files.read_text(_entry_path(workspace, work, made.first))
     head = head_of(text)
     return not text or (head is not None and not edited(text) and head.inputs != made.inputs)
 
@@ -339,5 +339,5 @@ def _compose_entry(workspace: Workspace, work: Work, made: _Made) -> tuple[tuple
 def heads(workspace: Workspace) -> tuple[Head, ...]:
     """What the entries of the journal say of themselves, by day. Files that are none of kept's are passed over."""
     own = workspace.paths.root / workspace.settings.journal.folder
-    found = (head_of(files.read(each).data.decode("utf-8", "replace")) for each in sorted(own.glob("*.md")))
+    found = (head_of(files.read_text(each)) for each in sorted(own.glob("*.md")))
     return tuple(sorted((each for each in found if each is not None), key=lambda each: each.first))

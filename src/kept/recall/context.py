@@ -9,7 +9,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 from kept.core.fence import CORE, DAYS, FIXES, Context, Piece
-from kept.core.scripts import label_of
+from kept.core.text import label_of
 from kept.recall.context_budget import sandwich
 from kept.recall.nearby import Asked, Look, Message, Nearest, Place, near, shared_with, understood
 from kept.recall.relevance import of_late
@@ -51,7 +51,9 @@ def _fix(look: Look, memory: Known) -> Piece:
     name = look.glance.names([memory.scope]).get(memory.scope, "another project")
     where = "" if memory.scope in look.scopes else f" [{label_of(name)}]"
     reason = f"the message tells of the same failure{where and ', met in another project'}"
-    return Piece(FIXES, memory.id, memory.line + where, look.day(memory.last_seen), 1.0, memory.confidence - bool(where), reason)
+    return Piece(
+        FIXES, memory.id, memory.line + where, look.local_day(memory.last_seen), 1.0, memory.confidence - bool(where), reason
+    )
 
 
 def _core(look: Look) -> list[Piece]:
@@ -61,7 +63,7 @@ def _core(look: Look) -> list[Piece]:
             CORE,
             each.id,
             each.line,
-            look.day(each.last_seen),
+            look.local_day(each.last_seen),
             1.0,
             each.pinned + each.confidence * min(1.0, 0.8 + each.observations / 50),
             "pinned" if each.pinned else f"a {each.category} that holds everywhere",
@@ -80,7 +82,7 @@ def _days(look: Look, message: Message) -> list[Piece]:
     start = (today - timedelta(days=1)).astimezone(UTC)
     if len(look.scopes) < 2:
         return []
-    written = look.glance.written(look.day(_store_instant(start)), look.day(_store_instant(look.now)), look.scopes[1:])
+    written = look.glance.written(look.local_day(_store_instant(start)), look.local_day(_store_instant(look.now)), look.scopes[1:])
     gone = {each.instead for each in written if each.own}
     days = {
         each.day for each in written if not each.own and each.kind in ("solutions", "decisions")
@@ -97,7 +99,7 @@ def _days(look: Look, message: Message) -> list[Piece]:
             DAYS,
             each.key,
             each.text,
-            look.day(each.at),
+            look.local_day(each.at),
             1.0,
             float(each.weight),
             "worked on in this project in the last two days",
@@ -108,7 +110,7 @@ def _days(look: Look, message: Message) -> list[Piece]:
         and (not asked.message or of_late(list(shared_with(message, each.text).values())))
         and each.weight >= _DONE
         and each.key not in gone
-        and look.day(each.at) not in days
+        and look.local_day(each.at) not in days
     ]
 
 

@@ -98,7 +98,7 @@ class Look(NamedTuple):
         until = instant(memory.valid_until)
         return bool(memory.content) and (until is None or until > self.now)
 
-    def day(self, text: str) -> str:
+    def local_day(self, text: str) -> str:
         """The day of an instant in the person's zone; empty where there is none."""
         at = instant(text)
         return at.astimezone(self.place.zone).date().isoformat() if at else ""
@@ -220,7 +220,7 @@ def _facts(look: Look, message: Message, meant: Meant) -> list[Piece]:
             close, last_seen=instant(memory.last_seen), now=look.now, uses=memory.uses, confidence=memory.confidence, weights=use
         )
         because = "; ".join(filter(None, (_because(words) if worded else "", f"its meaning ({cosine:.2f})" if cosine else "")))
-        pieces.append(Piece(FACTS, memory.id, memory.line, look.day(memory.last_seen), close, value, because))
+        pieces.append(Piece(FACTS, memory.id, memory.line, look.local_day(memory.last_seen), close, value, because))
     return sorted(pieces, key=lambda each: (-each.score, each.key))[: use.most]
 
 
@@ -228,7 +228,7 @@ def _missed(look: Look, memory: Known, words: Mapping[str, float], cosine: float
     """A fact that is not near enough, with what it has in common with the message all the same."""
     meaning = f"its meaning ({cosine:.2f}, shown from {SURE:.2f} on)" if cosine else ""
     because = "; ".join(filter(None, (f"{_because(words)}, which is too little" if words else "", meaning)))
-    return Piece(FACTS, memory.id, memory.line, look.day(memory.last_seen), cosine, sum(words.values()), because)
+    return Piece(FACTS, memory.id, memory.line, look.local_day(memory.last_seen), cosine, sum(words.values()), because)
 
 
 def _nearness(words: Mapping[str, float], about: set[str], text: str, asked: list[float]) -> float:
@@ -262,7 +262,7 @@ def _past(look: Look, message: Message) -> list[Piece]:
         if not close:
             continue
         results.append(result)
-        pieces.append(Piece(PAST, note.key, note.text, look.day(note.at), close, sum(words.values()), _because(words)))
+        pieces.append(Piece(PAST, note.key, note.text, look.local_day(note.at), close, sum(words.values()), _because(words)))
     return pieces
 
 

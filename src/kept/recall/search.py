@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
 
 from kept.core.project import folder_of
-from kept.core.scripts import label_of
-from kept.core.text import index_words
-from kept.core.times import from_text, to_text
+from kept.core.text import index_words, label_of
+from kept.core.times import read_optional, to_text, write_optional
 from kept.local.recall_settings import Recall
 from kept.recall.embed import embedder
 from kept.recall.index import Index, Kind, Limits, Unit, opened
@@ -242,8 +241,8 @@ class _Look:
             score=score,
             similarity=near.similarity if near else None,
             reasons=reasons,
-            first_at=_instant(unit.first_at),
-            last_at=_instant(unit.last_at),
+            first_at=read_optional(unit.first_at),
+            last_at=read_optional(unit.last_at),
             scope=scope,
             project=name and label_of(name),
             category=unit.category,
@@ -277,7 +276,7 @@ class _Look:
             return asked
         for kind in (Kind.MEMORY, Kind.TURN):
             rows = [item for item, _, _ in self._index.by_words(kind, asked.event, self._limits, 3)]
-            times = [_instant(unit.last_at) for unit in self._index.units(kind, rows[:1]).values()]
+            times = [read_optional(unit.last_at) for unit in self._index.units(kind, rows[:1]).values()]
             if times and times[0]:
                 return asked._replace(since=times[0]) if asked.side == "since" else asked._replace(until=times[0])
         return None
@@ -286,8 +285,8 @@ class _Look:
         """The limits and the time that the question names; None where it names none."""
         if self._when is None:
             return None
-        since = max(filter(None, (self._limits.since, _text(self._when.since))), default=None)
-        until = min(filter(None, (self._limits.until, _text(self._when.until))), default=None)
+        since = max(filter(None, (self._limits.since, write_optional(self._when.since))), default=None)
+        until = min(filter(None, (self._limits.until, write_optional(self._when.until))), default=None)
         return replace(self._limits, since=since, until=until)
 
     def _only_time(self, kind: Kind, span: Limits | None, scores: Mapping[int, float]) -> dict[int, float]:
@@ -367,14 +366,6 @@ def _embed_query(workspace: Place, query: str) -> "tuple[Vectors, Floats] | None
     return vectors, question
 
 
-def _text(instant: datetime | None) -> str | None:
-    return to_text(instant) if instant else None
-
-
 def mark_of(text: str) -> int:
     """A 64-bit hash of a text: a vector counts only for the text it was made of."""
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
-
-
-def _instant(text: str) -> datetime | None:
-    return from_text(text) if text else None

@@ -15,7 +15,7 @@ from kept.core.errors import DamagedError
 from kept.core.fold import fold, undone
 from kept.core.memory import Actor, Judged, Memory
 from kept.core.operation import Operation, Pass, mentioned
-from kept.core.times import from_text, to_text
+from kept.core.times import from_text, read_optional, to_text
 from kept.store.check import IMPORTED, broken_log, disagreements, fingerprints_of, wrong_fingerprints
 from kept.store.database import ERASING
 from kept.store.door import safe_draft, safe_value
@@ -62,7 +62,7 @@ class SqliteLog(SqliteMemories):
                 id=row["id"],
                 command=row["command"],
                 started_at=from_text(row["started_at"]),
-                ended_at=_instant(row["ended_at"]),
+                ended_at=read_optional(row["ended_at"]),
                 report=json.loads(row["report"] or "{}"),
             )
             for row in self._database.run("runs", limit=limit)
@@ -319,7 +319,7 @@ class SqliteLog(SqliteMemories):
                 id=row["id"],
                 command=row["command"],
                 started_at=from_text(row["started_at"]),
-                ended_at=_instant(row["ended_at"]),
+                ended_at=read_optional(row["ended_at"]),
                 report=json.loads(row["report"] or "{}"),
             )
         yield from (_pass(row) for row in self._database.run("passes"))
@@ -392,7 +392,3 @@ def _pass(row: Any) -> PassRow:
     )
     covers = tuple((thread, start) for thread, start in json.loads(row["covers"]))
     return PassRow(head=head, hash=row["hash"], covers=covers)
-
-
-def _instant(text: str | None) -> datetime | None:
-    return from_text(text) if text else None

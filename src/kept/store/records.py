@@ -8,7 +8,6 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
@@ -16,7 +15,7 @@ from kept.core.codec import canonical, digest, dump, dump_member, load
 from kept.core.event import FORGOTTEN_MARK, Author, Event, Kind, Pointer, Precision, Tool
 from kept.core.memory import Judged, Verdict
 from kept.core.operation import Operation, Pass
-from kept.core.times import from_text, to_text
+from kept.core.times import read_optional, to_text
 
 # The fields of an operation, a memory or a candidate that hold somebody's words.
 _WORDS = frozenset({"content", "evidence", "added", "artifacts", "fingerprint", "reasoning", "detail", "subject", "about"})
@@ -213,14 +212,10 @@ def _event(row: list[Any]) -> Event:
         author=Author(author),
         label_reason=reason,
         text=text,
-        at=_instant(at),
+        at=read_optional(at),
         precision=Precision(precision),
         project=project,
         branch=branch,
         tool=Tool(name=tool[0], call=tool[1], target=tool[2], detail=tool[3], ok=tool[4], exit_code=tool[5]) if tool else None,
         pointer=Pointer(path=pointer[0], line=pointer[1], start=pointer[2], end=pointer[3]),
     )
-
-
-def _instant(text: str | None) -> datetime | None:
-    return from_text(text) if text else None

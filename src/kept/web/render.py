@@ -4,11 +4,9 @@ A page is whole, or, where htmx asks for a part of it (header ``HX-Request``), o
 """
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from functools import cache
 from http import HTTPStatus
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from fastapi import Request
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -20,6 +18,7 @@ from kept import __version__
 from kept.core.markup import visible
 from kept.core.memory import USER_SCOPE
 from kept.core.project import PROJECT
+from kept.core.times import day_text, minute_text
 from kept.local.job_failures import standing_failures
 from kept.memories.browse import WHOSE
 from kept.profiles.profile import title_of
@@ -158,18 +157,8 @@ def _of_desk(workspace: Workspace) -> dict[str, Callable[..., str]]:
         return "everywhere" if which == USER_SCOPE else names.get(which, which.removeprefix(PROJECT))
 
     return {
-        "day": lambda instant: day(instant, workspace.zone),
-        "moment": lambda instant: moment(instant, workspace.zone),
+        "day": lambda instant: day_text(instant, workspace.zone),
+        "moment": lambda instant: minute_text(instant, workspace.zone),
         "scope": scope,
         "kind": lambda memory: title_of(workspace.profiles, memory.profile, memory.category),
     }
-
-
-def day(instant: datetime | None, zone: ZoneInfo) -> str:
-    """The local day, ``undated`` where there is none."""
-    return instant.astimezone(zone).date().isoformat() if instant is not None else "undated"
-
-
-def moment(instant: datetime | None, zone: ZoneInfo) -> str:
-    """Local day and time to the minute."""
-    return f"{instant.astimezone(zone):%Y-%m-%d %H:%M}" if instant is not None else "undated"

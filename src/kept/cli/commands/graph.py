@@ -43,7 +43,7 @@ def graph(
     elif dot:
         show.write_text(_dot(found))
     else:
-        show.write(_lines(found))
+        show.write(_format_graph(found))
 
 
 def graph_body(found: Graph) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def graph_body(found: Graph) -> dict[str, Any]:
     return json_fields(found, "nodes", "edges", "left_out")
 
 
-def _lines(found: Graph) -> Iterator[Line]:
+def _format_graph(found: Graph) -> Iterator[Line]:
     labels = {each.id: each.label for each in found.nodes}
     ties: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
     for each in found.edges:

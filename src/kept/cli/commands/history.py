@@ -18,7 +18,7 @@ from kept.cli.show import Line, counted, entry, line
 from kept.core.codec import json_fields
 from kept.core.memory import Memory, Status
 from kept.core.operation import Operation, Pass
-from kept.core.times import to_text
+from kept.core.times import minute_text, to_text
 from kept.llm.budget import usage_body
 from kept.memories.browse import exported
 from kept.memories.history import Entry, Later, Undone, difference, history, last_run
@@ -62,14 +62,14 @@ def _show_costs(workspace: Workspace, runs: Sequence[Run], *, as_json: bool) -> 
         rows = [{"run": each.id, "started_at": to_text(each.started_at), "llm": each.report.get("llm", {})} for each in runs]
         show.write_json({"runs": rows, "ever": ever, "today": usage_body(spent.today), "total": usage_body(spent.total)})
     else:
-        show.write(cost_lines([(each, show.moment(each.started_at, workspace.zone)) for each in runs], spent))
+        show.write(cost_lines([(each, minute_text(each.started_at, workspace.zone)) for each in runs], spent))
 
 
 def _entry_lines(workspace: Workspace, one: Entry, names: Mapping[str, str]) -> Iterator[Line]:
     run = one.run
     all_off = all(off for _, off in one.passes)
     state = (("  undone", "yellow"),) if all_off else (("  cut short", "yellow"),) if run.ended_at is None else ()
-    yield line((f"run {run.id}", "bold"), f"  {show.moment(run.started_at, workspace.zone)}  {run.command}", *state)
+    yield line((f"run {run.id}", "bold"), f"  {minute_text(run.started_at, workspace.zone)}  {run.command}", *state)
     quiet = [each for each, _ in one.passes if not _summarize_pass(each)]
     for each, off in one.passes:
         if told := _summarize_pass(each):

@@ -47,11 +47,11 @@ def jobs(
                 if as_json:
                     show.write_json({"jobs": to_json(found), "more": more})
                 else:
-                    show.write(_lines(found, more))
+                    show.write(_format_jobs(found, more))
     return 0
 
 
-def _lines(found: Sequence[Job], more: int) -> Iterator[Line]:
+def _format_jobs(found: Sequence[Job], more: int) -> Iterator[Line]:
     for each in found:
         style = {"waiting": "", "answered": "green"}.get(each.state, "yellow")
         yield line(

@@ -152,9 +152,9 @@ def _plan_body(found: Plan) -> dict[str, Any]:
 
 def _print_outcomes(found: Sequence[Outcome], *, as_json: bool, days: int = 1) -> int:
     if as_json:
-        show.write_json({"days": days, "entries": [_body(each) for each in found]})
+        show.write_json({"days": days, "entries": [_outcome_body(each) for each in found]})
     else:
-        show.write(_lines(found))
+        show.write(_format_outcomes(found))
         left = days - len(found)
         if left > 0:
             show.write([line((f"{counted(left, 'day')} not done", "red"), (" → the same call goes on from there", "dim"))])
@@ -163,7 +163,7 @@ def _print_outcomes(found: Sequence[Outcome], *, as_json: bool, days: int = 1) -
     return int(any(each.partly for each in found))
 
 
-def _lines(found: Sequence[Outcome]) -> Iterator[Line]:
+def _format_outcomes(found: Sequence[Outcome]) -> Iterator[Line]:
     for each in found:
         days = each.first.isoformat() if each.first == each.last else f"{each.first} to {each.last}"
         style = {State.WRITTEN: "green", State.FAILED: "red", State.FOREIGN: "red"}.get(each.state, "dim")
@@ -189,7 +189,7 @@ def _made_of(head: Head) -> str:
     return f"by {head.writer}, of {shares}; draws on {drawn}; {head.self_reference:.0%} about memory itself"
 
 
-def _body(each: Outcome) -> dict[str, Any]:
+def _outcome_body(each: Outcome) -> dict[str, Any]:
     other = {"from": "first", "to": "last", "refused_paragraphs": "refused", "asked_anew": "anew", "new_memories": "memories"}
     state, head = each.state.name.lower(), _head_body(each.head) if each.head else None
     return json_fields(each, "path", "reason", "problems", **other) | {"state": state, "entry": head}

@@ -52,7 +52,7 @@ def profiles(
         case "new":
             return _new(home, given[0], like)
         case "check":
-            return _check(home, given, as_json=as_json)
+            return _check_profiles(home, given, as_json=as_json)
         case "migrate":
             return _migrate(context, given, mapping or [], dry=dry_run, as_json=as_json)
         case "show":
@@ -203,7 +203,7 @@ def _new(home: Paths, name: str, like: str) -> int:
 _HEAD = 12  # lines within which a profile says its id
 
 
-def _check(home: Paths, given: list[str], *, as_json: bool) -> int:
+def _check_profiles(home: Paths, given: list[str], *, as_json: bool) -> int:
     folder = _folder(home)
     found = {name: (known.source(name, folder)) for name in (given or known.names(folder))}
     wrong = {name: known.check(text) for name, (text, _) in found.items()}

@@ -77,10 +77,10 @@ def _list(workspace: Workspace, *, as_json: bool) -> None:
         told = [{"project": one.directories[0], "other": two.directories[0], "evidence": why} for one, two, why in pairs]
         show.write_json({"projects": to_json(known), "suggestions": told, "joined": dict(workspace.settings.projects)})
     else:
-        show.write(_lines(workspace, known, pairs))
+        show.write(_format_projects(workspace, known, pairs))
 
 
-def _lines(workspace: Workspace, known: tuple[Family, ...], pairs: list[tuple[Family, Family, str]]) -> Iterator[Line]:
+def _format_projects(workspace: Workspace, known: tuple[Family, ...], pairs: list[tuple[Family, Family, str]]) -> Iterator[Line]:
     if not known:
         yield line("No project was seen yet.", (" → kept run", "dim"))
     for each in known:

@@ -60,7 +60,7 @@ def prompt(
             raise UsageError(f"prompt cannot {other!r}", hint=f"one of: {', '.join(_ACTIONS)}")
     found = prompt_override.in_force(home, profile)
     if as_json:
-        show.write_json(_body(found, difference=action == "diff"))
+        show.write_json(_prompt_body(found, difference=action == "diff"))
     elif action == "diff":
         lines = prompt_override.difference(found)
         show.write([line((each, _STYLES.get(each[:1], ""))) for each in lines] or [line("It is the built-in prompt.")])
@@ -104,7 +104,7 @@ def _format_prompt(found: Prompt, text: str) -> Iterator[Line]:
     yield from (line(each) for each in text.splitlines())
 
 
-def _body(found: InForce, *, difference: bool) -> dict[str, Any]:
+def _prompt_body(found: InForce, *, difference: bool) -> dict[str, Any]:
     made = found.prompt
     body: dict[str, Any] = json_fields(made, "profile", "origin", "overridden", "version")
     body |= {"tokens": weigh(made.system), "declared": [category.id for category in made.declared], "own": str(found.own)}

@@ -15,6 +15,7 @@ from kept.cli.show import Line, counted, entry, line
 from kept.cli.turns import turns_around
 from kept.core.errors import StaleError
 from kept.core.memory import Memory, Status
+from kept.core.times import day_text
 from kept.memories import decisions, person
 from kept.memories.browse import WHOSE, exported
 from kept.memories.waiting import Waiting, best, waiting
@@ -83,7 +84,7 @@ def review(
         pool = waiting(workspace)
         queue = pool if every else best(pool)
         if as_json:
-            show.write_json([_body(workspace, item) for item in queue])
+            show.write_json([_waiting_body(workspace, item) for item in queue])
         elif not queue:
             show.write([line("Nothing waits for you.")])
         elif list_ or not on_terminal():
@@ -95,7 +96,7 @@ def review(
         return 0
 
 
-def _body(workspace: Workspace, item: Waiting) -> dict[str, Any]:
+def _waiting_body(workspace: Workspace, item: Waiting) -> dict[str, Any]:
     ranked = {"rank": item.rank, "of": item.of, "stored": item.stored}
     return exported(workspace, item.memory) | ranked
 
@@ -190,7 +191,7 @@ def _card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
         yield line(("    about: ", "cyan"), memory.about)
     for each in memory.evidence[:_QUOTES]:
         who = WHOSE.get(each.author, each.author or each.origin.value)
-        yield entry([("    ", ""), (f"{who}, {show.day(each.at, workspace.zone)}: ", "cyan")], f"“{each.quote}”")
+        yield entry([("    ", ""), (f"{who}, {day_text(each.at, workspace.zone)}: ", "cyan")], f"“{each.quote}”")
     if len(memory.evidence) > _QUOTES:
         yield line((f"    … and {len(memory.evidence) - _QUOTES} more → kept why {memory.id}", "dim"))
     yield line((f"    {memory.reason}", "dim"))

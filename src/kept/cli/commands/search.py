@@ -11,6 +11,7 @@ from kept.cli.lists import memory_line, scope_name
 from kept.cli.show import Line, entry, line
 from kept.cli.turns import turn_line
 from kept.core.memory import Status
+from kept.core.times import day_text
 from kept.memories.browse import plain
 from kept.recall.index import Kind
 from kept.recall.search import Filters, Hit
@@ -67,5 +68,5 @@ def _hit_line(workspace: Workspace, hit: Hit) -> Line:
         case Kind.TURN if (turn := workspace.store.archive.event(hit.id)) is not None:
             found = turn_line(workspace, turn)
         case _:
-            found = entry([(f"    {show.day(hit.first_at, workspace.zone)}  ", "dim")], hit.text)
+            found = entry([(f"    {day_text(hit.first_at, workspace.zone)}  ", "dim")], hit.text)
     return Line(head=found.head, body=(*found.body, why))

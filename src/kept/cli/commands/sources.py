@@ -15,6 +15,7 @@ from kept.cli.turns import show_session
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.core.event import Account
+from kept.core.times import day_text
 from kept.intake.discovery import Survey, Tool, survey
 from kept.local.settings.roots import Root
 from kept.memories import configure
@@ -74,9 +75,9 @@ def sources(
             return
         found = survey(workspace)
         if as_json:
-            show.write_json(_body(workspace, found))
+            show.write_json(_survey_body(workspace, found))
         else:
-            show.write(_lines(workspace, found, verbose=asked(context).verbose))
+            show.write(_format_survey(workspace, found, verbose=asked(context).verbose))
 
 
 def _follow(context: typer.Context, action: str, item: str, wanted: Root, *, as_json: bool) -> None:
@@ -148,7 +149,7 @@ def _switch(context: typer.Context, action: str, item: str, *, as_json: bool) ->
     )
 
 
-def _lines(workspace: Workspace, found: Survey, *, verbose: bool) -> Iterator[Line]:
+def _format_survey(workspace: Workspace, found: Survey, *, verbose: bool) -> Iterator[Line]:
     here = [each for each in found.tools if each.known and each.enabled]
     if here:
         yield line(("What `kept run` reads", "bold"), ("  each time, what is new of it", "dim"))
@@ -168,7 +169,7 @@ def _lines(workspace: Workspace, found: Survey, *, verbose: bool) -> Iterator[Li
 
 
 def _tool_lines(workspace: Workspace, tool: Tool, *, verbose: bool) -> Iterator[Line]:
-    span = f", {show.day(tool.first_at, workspace.zone)} – {show.day(tool.last_at, workspace.zone)}" if tool.first_at else ""
+    span = f", {day_text(tool.first_at, workspace.zone)} – {day_text(tool.last_at, workspace.zone)}" if tool.first_at else ""
     there = [f"{counted(tool.files, 'file')}, {show.size(tool.size)}"] if tool.files else []
     there += [f"{counted(tool.elsewhere, 'file')} elsewhere that you named"] if tool.elsewhere else []
     aside = tool.account.records - tool.account.kept
@@ -321,7 +322,7 @@ def _file_lines(workspace: Workspace) -> Iterator[Line]:
         yield line("  ", show.format_path(each.path), (told, "dim"))
 
 
-def _body(workspace: Workspace, found: Survey) -> dict[str, Any]:
+def _survey_body(workspace: Workspace, found: Survey) -> dict[str, Any]:
     return {
         "sources": [_tool_body(each) for each in found.tools if each.known or not each.enabled],
         "not_found": [

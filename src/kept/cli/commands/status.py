@@ -19,7 +19,7 @@ from kept.cli.tracing import route_lines
 from kept.core.codec import dump, json_fields, to_json
 from kept.core.memory import Status
 from kept.core.summary import Part
-from kept.core.times import to_text
+from kept.core.times import day_text, minute_text, to_text
 from kept.days.day_notes import by_whom, week
 from kept.intake.discovery import Doomed, doomed
 from kept.intake.reminders import OFF
@@ -115,7 +115,7 @@ def _state_lines(workspace: Workspace, found: State, due: Sequence[Doomed], miss
     for number, run in enumerate(found.last_runs):
         yield line(
             (f"{'Last runs' if number == 0 else '':<11}", ""),
-            f"{show.moment(run.started_at, workspace.zone)}  {run.command:<9}",
+            f"{minute_text(run.started_at, workspace.zone)}  {run.command:<9}",
             *ending(run),
         )
 
@@ -132,7 +132,7 @@ def _handover_line(workspace: Workspace) -> Line:
 def _due_lines(workspace: Workspace, due: Sequence[Doomed]) -> Iterator[Line]:
     """What is lost soon unless it is read."""
     for each in due:
-        when = f"from {show.day(each.since, workspace.zone)} on" if each.since > workspace.clock() else "at any moment"
+        when = f"from {day_text(each.since, workspace.zone)} on" if each.since > workspace.clock() else "at any moment"
         what = counted(each.files, "transcript")
         yield line((f"{what} not archived will be deleted by {each.source} itself, {when}", "red"), (" → kept run", "dim"))
 

@@ -25,24 +25,24 @@ def upgrade(
     with at_desk(context) as workspace:
         found = preview(workspace)
         if not as_json:
-            show.write(_lines(found, everything=not asked(context).quiet))
+            show.write(_format_upgrade(found, everything=not asked(context).quiet))
         if (found.retired or found.made) and not yes:
             if as_json:
-                show.write_json(_body(found))
+                show.write_json(_upgrade_body(found))
                 return 0
             if not on_terminal() or not typer.confirm("Do this now?", default=False):
                 show.write([line(("Nothing was changed.", ""), (" → kept upgrade --yes", "dim"))])
                 return 0
         done = make_anew(workspace) if found.retired or found.made else found
         if as_json:
-            show.write_json(_body(done))
+            show.write_json(_upgrade_body(done))
         elif done.run:
             show.write([line((f"Done in run {done.run}.", ""), (" → kept undo takes it back", "dim"))])
         show.write(line((each, "red")) for each in done.problems)
         return int(bool(done.problems))
 
 
-def _lines(found: Upgraded, *, everything: bool) -> list[show.Line]:
+def _format_upgrade(found: Upgraded, *, everything: bool) -> list[show.Line]:
     if not (found.retired or found.made):
         return [line("Nothing to upgrade: no memory comes from rules of an earlier version.")]
     lines = [
@@ -65,7 +65,7 @@ def _upgrade_line(mark: str, memory: Memory) -> show.Line:
     return entry([(f"{mark} {memory.id}", "yellow"), ("  ", "")], memory.content, waits)
 
 
-def _body(found: Upgraded) -> dict[str, object]:
+def _upgrade_body(found: Upgraded) -> dict[str, object]:
     def memory_bodies(memories: tuple[Memory, ...]) -> list[dict[str, str]]:
         return [json_fields(memory, "id", "content", "category", "status") for memory in memories]
 

@@ -46,6 +46,11 @@ class Content:
     stamp: Stamp
 
 
+def read_text(path: Path) -> str:
+    """The text of a whole file; bytes that are no UTF-8 are replaced. Raises KeptError as :func:`read`."""
+    return read(path).data.decode("utf-8", "replace")
+
+
 def read(path: Path, *, at_most: int = READ_AT_MOST) -> Content:
     """Read a whole file; never waits on a pipe or device.
 

@@ -8,8 +8,7 @@ from kept.core.document import Fact, Section
 from kept.core.markup import LONGEST, memory_line, sentence
 from kept.core.memory import USER_SCOPE, Memory
 from kept.core.project import PROJECT
-from kept.core.scripts import label_of
-from kept.core.text import normal_form
+from kept.core.text import label_of, normal_form
 from kept.core.times import day_of
 from kept.profiles.profile import Profile, kind_of, title_of
 

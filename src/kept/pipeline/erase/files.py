@@ -29,7 +29,7 @@ class TextFiles:
     def find(self, words: Words) -> Iterator[Place]:
         """The files that hold the words."""
         for path in self._paths():
-            text = _read(path)
+            text = files.read_text(path)
             if words.stand_in(text):
                 yield Place(holder=self.name, where=str(path), text=words.excerpt(text))
 
@@ -92,10 +92,6 @@ class Sample:
     def _holds(self, words: Words) -> bool:
         paths = (path for path in self.folder.rglob("*") if path.is_file())
         return any(next(traces(path, words), None) is not None for path in paths)
-
-
-def _read(path: Path) -> str:
-    return files.read(path).data.decode("utf-8", "replace")
 
 
 def _erase_words(path: Path, text: str, words: Words) -> str:

@@ -50,7 +50,7 @@ class RecordingFile:
     def find(self, words: Words) -> Iterator[Place]:
         """The recording, once, where any of its lines is about what is to be forgotten."""
         path = self.path
-        if path is not None and without(_text(path), words.about | words.sessions, words.stand_in)[1]:
+        if path is not None and without(files.read_text(path), words.about | words.sessions, words.stand_in)[1]:
             yield Place(holder=self.name, where=str(path), text="")
 
     def erase(self, words: Words) -> int:
@@ -63,7 +63,3 @@ class RecordingFile:
         if count:
             files.write(path, left.encode("utf-8", "replace"), expect=before.stamp, root=path.parent)
         return count
-
-
-def _text(path: Path) -> str:
-    return files.read(path).data.decode("utf-8", "replace")

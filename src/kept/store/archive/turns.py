@@ -13,7 +13,7 @@ from kept.core.event import FORGOTTEN_MARK, Account, Author, Cursor, Event, Kind
 from kept.core.project import Project
 from kept.core.spans import passages_of
 from kept.core.text import index_words, phrase_words
-from kept.core.times import from_text, to_text
+from kept.core.times import from_text, read_optional, to_text
 from kept.store.archive import care
 from kept.store.archive.blocks import BLOCK_EVENTS, Blocks, columns, index, unindex
 from kept.store.archive.repeats import all_repeated, repeated_by, with_repeats
@@ -417,10 +417,6 @@ def _thread(row: Any) -> Thread:
         project=row["project"],
         events=row["events"],
         extracted=row["extracted"],
-        first_at=_at(row["first_at"]),
-        last_at=_at(row["last_at"]),
+        first_at=read_optional(row["first_at"]),
+        last_at=read_optional(row["last_at"]),
     )
-
-
-def _at(text: str | None) -> datetime | None:
-    return from_text(text) if text else None

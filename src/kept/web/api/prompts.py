@@ -82,7 +82,7 @@ class Nothing(Body):
 def list_prompts(request: Request) -> dict[str, Any]:
     """The prompts of the profiles at work."""
     home = home_of(request)
-    return {"prompts": [_body(prompt_override.look(home, each)) for each in prompt_override.at_work(home)]}
+    return {"prompts": [_draft_body(prompt_override.look(home, each)) for each in prompt_override.at_work(home)]}
 
 
 @router.get("/prompts/{profile}", response_model=PromptOut)
@@ -130,10 +130,10 @@ def withdraw_category(request: Request, answer: Response, profile: Which, name: 
 
 def _answered(answer: Response, draft: Draft) -> dict[str, Any]:
     answer.headers["etag"] = f'"{draft.revision}"'
-    return _body(draft)
+    return _draft_body(draft)
 
 
-def _body(draft: Draft) -> dict[str, Any]:
+def _draft_body(draft: Draft) -> dict[str, Any]:
     found = draft.prompt
     return json_fields(draft, "overridden", "origin", "own", "text", "problem", "revision", profile="profile.id") | {
         "system": found.system if found else "",

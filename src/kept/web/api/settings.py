@@ -108,7 +108,7 @@ class Nothing(Body):
 def list_settings(request: Request) -> dict[str, Any]:
     """Every setting with its meaning, kind, default and value."""
     home = home_of(request)
-    return {"path": str(home.settings), "settings": [_body(each) for each in configure.listed(home)]}
+    return {"path": str(home.settings), "settings": [_setting_body(each) for each in configure.listed(home)]}
 
 
 @router.get("/settings/{name}", response_model=SettingOut)
@@ -194,10 +194,10 @@ def _setting_response(request: Request, answer: Response, name: str) -> dict[str
     _require_setting(name)
     found = configure.describe_setting(home_of(request), name)
     answer.headers["etag"] = f'"{found.revision}"'
-    return _body(found)
+    return _setting_body(found)
 
 
-def _body(found: Setting) -> dict[str, Any]:
+def _setting_body(found: Setting) -> dict[str, Any]:
     return {each: getattr(found, each) for each in SettingOut.model_fields} | {"choices": list(found.choices)}
 
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from kept.core.memory import Judged, Memory, Refused, Status
 from kept.memories import waiting as ranking
 from kept.memories.browse import refused, trace
-from kept.memories.decisions import find
+from kept.memories.decisions import find_decidable
 from kept.pipeline.sleep import lingering, why_lingering
 from kept.web.differences import Change, changed_words
 from kept.web.navigation import Page
@@ -138,7 +138,7 @@ def turned_down(request: Request, reason: str = "", shown: Annotated[int, Query(
 def card(request: Request, number: str) -> Response:
     """One memory as the queue shows it; once it is decided, in short."""
     with at_desk(request) as workspace:
-        memory = find(workspace, number)
+        memory = find_decidable(workspace, number)
         why = "" if memory.owned else why_lingering(workspace, memory)
         shown = _review_values(workspace, [memory], {memory.id: why} if why else {})
         return part(workspace, "review_card.html", memory=memory, row=number, **shown)
@@ -148,14 +148,14 @@ def card(request: Request, number: str) -> Response:
 def edit_form(request: Request, number: str) -> Response:
     """The form that changes its words; it is kept with them."""
     with at_desk(request) as workspace:
-        return form(workspace, find(workspace, number), "review_edit.html", row=f"/review/{number}/card")
+        return form(workspace, find_decidable(workspace, number), "review_edit.html", row=f"/review/{number}/card")
 
 
 @router.get("/review/{number}/conversation")
 def conversation(request: Request, number: str) -> Response:
     """The card with the conversation around every quote."""
     with at_desk(request) as workspace:
-        memory = find(workspace, number)
+        memory = find_decidable(workspace, number)
         found = conversations(trace(workspace, memory, context=5).evidence[:_QUOTES], memory.evidence)
         shown = _review_values(workspace, [memory]) | {"evidence": found}
         return part(workspace, "review_card.html", memory=memory, row=number, **shown)
