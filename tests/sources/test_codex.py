@@ -52,6 +52,22 @@ def output(native, text, second=3):
     return row("response_item", {"type": "function_call_output", "call_id": native, "output": text}, second)
 
 
+@pytest.mark.parametrize(
+    ("more", "author"),
+    [
+        ({"source": "exec", "originator": "codex_exec", "cwd": "/home/ada/shop"}, Author.HUMAN),
+        ({"source": "exec", "originator": "codex_exec", "cwd": "/tmp/job-7"}, Author.INJECTED),
+        ({"source": "exec", "originator": "codex_sdk_ts", "cwd": "/home/ada/shop"}, Author.INJECTED),
+        ({"source": "cli", "originator": "codex_cli_rs", "cwd": "/tmp/job-7"}, Author.HUMAN),
+    ],
+)
+def test_prompts_of_codex_exec_are_the_persons_but_for_a_programs_folder_or_library_and_those_are_counted(tmp_path, more, author):
+    (path := tmp_path / "a.jsonl").write_bytes(lines(meta(**more), *prompt("always use uv")))
+    events, account, _ = read(CODEX, path)
+    assert {each.author for each in events if each.text == "always use uv"} == {author}
+    assert account.noted.get("program-prompt:exec", 0) == (author is not Author.HUMAN)
+
+
 def a_session():
     return lines(
         meta(),

@@ -218,3 +218,11 @@ def test_what_else_lies_in_a_tools_folder_is_told_and_is_no_failure(capsys, proj
     body = json.loads(out)
     assert (code, body["skipped"]) == (0, [])
     assert [each["path"].rpartition("/")[2] for each in body["left"]] == ["sessions-index.json"]
+
+
+def test_prompts_that_were_taken_for_a_programs_are_told(capsys, home, projects):
+    path = transcript(projects / "printed.jsonl", RULE, cwd="/tmp/job-7")
+    path.write_text(path.read_text().replace('"isSidechain"', '"entrypoint": "sdk-cli", "isSidechain"'))
+    out = kept(capsys, "run", "--no-llm")[1]
+    assert "1 prompt of claude -p, codex exec or an SDK taken for a program's" in out
+    assert told(capsys, "list") == []

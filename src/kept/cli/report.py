@@ -125,6 +125,9 @@ def _format_reading(report: Report, *, verbose: bool) -> Iterator[Line]:
         details.append(f"{counted(reading.secrets, 'secret')} redacted")
     if reading.removed.get("invisible"):
         details.append(f"{counted(reading.removed['invisible'], 'byte')} of invisible text removed")
+    programs = sum(count for reason, count in reading.account.noted.items() if reason.startswith("program-prompt:"))
+    if programs:
+        details.append(f"{counted(programs, 'prompt')} of claude -p, codex exec or an SDK taken for a program's")
     yield line(("Read ", "green"), f"{what} from {sources}", (f": {', '.join(details)}", "dim"))
     extracted, reasons = report.extracted, report.extracted.refused
     if extracted.candidates:

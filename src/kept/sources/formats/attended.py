@@ -14,6 +14,14 @@ _UNATTENDED = re.compile(
     r"|a)(?:\\|$)"
 )
 
+PRINTED = "sdk-cli"  # the entry point of `claude -p`, at a terminal or in a script
+_SDKS = ("sdk", "codex_sdk")  # how entry points of Claude Code and originators of Codex begin
+
+
+def is_sdk(entry: object) -> bool:
+    """Whether a session was begun by a program that uses a client's library."""
+    return isinstance(entry, str) and entry.startswith(_SDKS) and entry != PRINTED
+
 
 def is_unattended(folder: object) -> bool:
     """Whether a session's folder is one that no person works in; a folder that is not told is taken for such."""

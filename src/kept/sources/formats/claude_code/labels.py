@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kept.core.event import Author
-from kept.sources.formats.attended import is_unattended
-
-_PRINTED = "sdk-cli"  # the entrypoint of `claude -p`, at a terminal or in a script
+from kept.sources.formats.attended import PRINTED, is_sdk, is_unattended
 
 
 def label_record(value: Mapping[str, Any], *, subagent_file: bool) -> tuple[Author, str] | None:
@@ -23,7 +21,7 @@ def label_record(value: Mapping[str, Any], *, subagent_file: bool) -> tuple[Auth
     message = value.get("message")
     role = message.get("role") if isinstance(message, dict) else None
     entry, source = value.get("entrypoint"), value.get("promptSource")
-    printed = entry == _PRINTED and not is_unattended(value.get("cwd"))
+    printed = entry == PRINTED and not is_unattended(value.get("cwd"))
     found: tuple[tuple[Any, Author, str], ...] = (
         (subagent_file, Author.SUBAGENT, "subagent-file"),
         (value.get("isSidechain"), Author.SUBAGENT, "isSidechain"),
@@ -33,7 +31,7 @@ def label_record(value: Mapping[str, Any], *, subagent_file: bool) -> tuple[Auth
         (role is not None and role != "user", Author.INJECTED, "role-mismatch"),
         (value.get("planContent"), Author.INJECTED, "planContent"),
         (kind is not None and kind != "human", Author.INJECTED, "origin-not-human"),
-        (kind is None and isinstance(entry, str) and entry.startswith("sdk") and not printed, Author.INJECTED, "entrypoint-sdk"),
+        (kind is None and (is_sdk(entry) or (entry == PRINTED and not printed)), Author.INJECTED, "entrypoint-sdk"),
         (kind is None and source == "sdk" and not printed, Author.INJECTED, "promptSource-machine"),
         (kind is None and source == "system", Author.INJECTED, "promptSource-machine"),
     )

@@ -27,7 +27,7 @@ from kept.core.times import parse_instant
 from kept.sources.compressed import MAGIC, fold_compressed
 from kept.sources.documents import word_of
 from kept.sources.folding import Outcome, Reader, fold
-from kept.sources.formats.attended import is_unattended
+from kept.sources.formats.attended import is_sdk, is_unattended
 from kept.sources.formats.codex.labels import CALLS, OUTPUTS, call_of, injected, own_reason, prompt_pieces, result_of, without_hooks
 from kept.sources.formats.codex.state import (
     WAITING,
@@ -158,7 +158,7 @@ def _begin(state: State, value: Mapping[str, Any], meta: Mapping[str, Any], *, l
         _know_runner(state, meta.get("source"))
         state.cwd = bounded_name(meta.get("cwd"), PATH_LIMIT)
         git = meta.get("git")
-        state.unattended = meta.get("source") == "exec" and is_unattended(state.cwd)
+        state.unattended = is_sdk(meta.get("originator")) or (meta.get("source") == "exec" and is_unattended(state.cwd))
         state.branch = bounded_name(git.get("branch"), PATH_LIMIT) if isinstance(git, dict) else ""
     if not state.chain:
         state.root, state.began = native or state.root, bounded_name(began)
