@@ -140,6 +140,7 @@ FOREIGN = [
     f"this broke the second button: 🔄 State changed: {{a: null}} {RULE}\napp.js:101 unchanged\napp.js:102 done",
     f"P2 Badge Release without a lock\n\nThe pool is shared. {RULE}",
     f"is this still so?\n\nProblem\nThe lock is lost.\n\nRoot Cause:\n\nTwo writers.\nSolution\n{RULE}",
+    f"Below is what my boss sent.\n\nHello,\n\ncould we meet? {RULE}\n\nRegards\nM. Huber",
     f"# AGENTS.md\n\n## Style\n\n- Use tabs.\n- {RULE}",
     f"these are our rules, please review the docs:\n\n# Rules\n\n- {RULE}\n\n## More\n\n- Use tabs.",
     f"translate to German:\nWe use pnpm. {RULE}",
@@ -273,6 +274,14 @@ BRIEFS = [
     ),
     "colors for the charts:\nprimary is #336699\ndanger is #cc3333\nmuted is #999999",
     "**Important:** never run the migration on the production database.",
+    "green diff is #b5bd68\nred diff #283228\nuser bg 343541\ntool pending bg 282832\ntool error bg 3c2828",
+    (
+        "Bug: dates off by one\nSteps: open the report\nExpected: 31 rows\nActual: 30 rows, the last day is missing\n"
+        "Probably the timezone again."
+    ),
+    'Write tests for parse_duration:\n"1h" = 3600\n"" raises ValueError\n"-5s" raises ValueError',
+    "q1: sqlite\nq2: later\nq3: not needed",
+    "@src/app.ts:40-52 this is unreadable, split it",
 ]
 
 

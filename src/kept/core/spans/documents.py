@@ -26,6 +26,12 @@ _PAGE = re2.compile(
     r"|(?:Accepted )?(?:Answer|Question)s? \(\d+ \w+.*\):?|(?:answered|asked|edited|commented) .*\d.* by \S+"
     r"|[A-Z]{2,10}-\d+: .*|(?:Reporter|Assignee|Priority|Severity|Steps to reproduce|Affected versions?|Milestone): ?.*)$"
 )
+# A letter, from its greeting to who signs it.
+_LETTER = re2.compile(
+    r"(?mi)^(?:hi|hello|hey|dear|hallo|liebe[rs]?|sehr geehrte[rs]?|bonjour|ch(?:er|ère)|hola|estimad[oa]|olá|prezad[oa])\b"
+    r"[^\n]{0,40},[ \t]*\n+(?s:.+?)\n(?:best|kind|warm|regards|cheers|sincerely|viele|beste|liebe|mit freundlichen|cordialement"
+    r"|bien à|saludos|atentamente|abraços|atenciosamente)\b[^\n]{0,40}\n+[ \t]*\p{Lu}"
+)
 # The titles of a finding's sections.
 _FINDING = re2.compile(r"(?mi)^[*#> ]{0,4}(problem|issue|root cause|cause|solution|impact|recommendation|suggested fix)[*: ]{0,3}$")
 _NOTICE = re2.compile(r"(?mi)^\W{0,6}(?:copyright (?:\(c\)|©)|©) ?\d{4}")
@@ -60,10 +66,10 @@ def is_brief(text: str, start: int) -> bool:
 
 
 def document_start(text: str) -> int:
-    """Where a document begins: its front matter, or the first of several headings, days or titles; otherwise behind the text."""
-    front = _FRONT.search(text)
-    if front:
-        return int(front.start())
+    """Where a document begins: front matter, a letter, or the first of several headings, days or titles; else behind the text."""
+    whole = _FRONT.search(text) or _LETTER.search(text)
+    if whole:
+        return int(whole.start())
     headings: list[int] = []
     at, fenced = 0, False
     lines = text.splitlines(keepends=True)

@@ -67,6 +67,8 @@ _STRONG_INSIDE = re2.compile(
     r"\b[0-9a-f]*[0-9][0-9a-f]{6,}\b|\.\.\.\s*$|\b\d+ (?:files?|tests?|errors?|warnings?|insertions?) ?(?:changed|passed"
     r"|failed|\()|\(\d+\.\d+s\)|\s{8,}\S"
 )
+# A file that somebody hands to an assistant, and words.
+_MENTION = re2.compile(r"^@[\w.~-]*/\S+\s+\p{Ll}+ ")
 _INDENTED = re2.compile(r"^(?: {4,}|\t)\S")
 _BULLET = re2.compile(r"^\s*(?:[-*•]|\d{1,2}[.)]|[a-zA-Z][.)])\s")
 # After these marks of an agent's screen, indented and wrapped lines go on with what was shown.
@@ -75,6 +77,8 @@ _SCREEN = re2.compile(r"(?m)^[ \t]*[⏺●⎿✻]\s*\S|^[ \t]*⎿")
 
 def is_output(line: str) -> bool:
     """Whether a line has the shape of something a program printed, of code, of a diff or of a table."""
+    if line.startswith("@") and _MENTION.match(line):
+        return False
     if _SHAPES.match(line) or "\t" in line.strip() or (_ENDS.search(line) and not has("person", line)):
         return True
     dense = [char for char in line if not char.isspace()]

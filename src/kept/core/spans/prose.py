@@ -27,6 +27,8 @@ _LOCATED = re2.compile(
 # A file or a name in code, as people write them into sentences.
 _NAMED = re2.compile(r"^['\"`(]?(?:[a-z]+(?:_[a-z]+)+|[\w/-]+\.[a-z]{2,4})[)'\"`]?[.,:;?!]*$")
 _WORD = re2.compile(r"^[\"'“”‘’(*`-]*\pL[\pL\pM'’,。、！？：；「」-]*[\"'“”’)*`.,!?:;]*$")
+# Two words of a person's list; a cell of a table begins with a capital or is one word.
+_LISTED = re2.compile(r"^\p{Ll}[\p{Ll}\d]*:? \p{Ll}")
 # A program that names itself before what it says.
 _TOOL = re2.compile(r"^[\w./-]+: ")
 # A line that begins with a call explains code.
@@ -209,7 +211,8 @@ def _is_column(lines: list[_Line], place: int) -> bool:
 
 
 def _is_cell(line: str) -> bool:
-    return len(line.split()) <= 6 and not is_listed(line) and not _introduces(line) and not _speaks(line)
+    listed = is_listed(line) or _LISTED.match(line)
+    return len(line.split()) <= 6 and not listed and not _introduces(line) and not _speaks(line)
 
 
 def _most_foreign(lines: list[_Line]) -> bool:
@@ -279,6 +282,17 @@ def _is_natural(words: str) -> bool:
     return (len(parts) >= 2 or not words.isascii()) and plain * 5 >= len(parts) * 4
 
 
+def _is_list(lines: list[_Line]) -> bool:
+    """Whether short lines are a person's list: an order announces them, most begin as people type, or one is a sentence."""
+    first = lines[0].text
+    typed = sum(1 for line in lines if _LISTED.match(line.text))
+    return (
+        typed * 3 >= len(lines) * 2
+        or (_introduces(first) and opens("orders", first))
+        or any(len(line.text.split()) >= _TYPED and line.text.rstrip().endswith(".") and _is_natural(line.text) for line in lines)
+    )
+
+
 def _asks(line: str) -> bool:
     return line.rstrip().endswith(("?", "？"))
 
@@ -291,9 +305,8 @@ def _is_output(lines: list[_Line], words: str) -> bool:
         return True
     if has("person", words) or any(_speaks(line.text) for line in lines):
         return False
-    typed = sum(1 for line in lines if line.text[:1].islower() and " " in line.text.strip())
-    brief = all(len(line.text.split()) < 9 and not is_listed(line.text) for line in lines)
-    short = len(lines) > 2 and typed * 3 < len(lines) * 2 and brief
+    short = len(lines) > 2 and all(len(line.text.split()) < 9 and not is_listed(line.text) for line in lines)
+    short = short and not _is_list(lines)
     return short or (len(lines) > 1 and shows_output(words) and not _asks(words))
 
 
