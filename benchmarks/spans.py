@@ -34,13 +34,14 @@ def main() -> None:
     drawing = commands.add_parser("sample")
     drawing.add_argument("folder", type=Path)
     drawing.add_argument("out", type=Path)
+    drawing.add_argument("--seed", type=int, default=SEED)
     scoring = commands.add_parser("score")
     scoring.add_argument("sample", type=Path)
     scoring.add_argument("labels", type=Path)
     scoring.add_argument("--show", type=int, default=0, help="print so many units of each kind of error")
     options = parser.parse_args()
     if options.command == "sample":
-        sample(options.folder, options.out)
+        sample(options.folder, options.out, options.seed)
     else:
         score(options.sample, options.labels, options.show)
 
@@ -82,9 +83,9 @@ def predicted(text: str, start: int, end: int) -> str:
     return "typed" if typed * 2 > visible else "foreign"
 
 
-def sample(folder: Path, out: Path) -> None:
+def sample(folder: Path, out: Path, seed: int) -> None:
     """Write the sample, one prompt a line."""
-    rng = random.Random(SEED)
+    rng = random.Random(seed)
     strata: dict[tuple[str, int], dict[str, tuple[str, str]]] = defaultdict(dict)
     for source, text in prompts(folder):
         group = source if source in QUOTAS else "other"
